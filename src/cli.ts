@@ -10,7 +10,7 @@ import { user } from './cli/user.command.js';
 import { seedDemo } from './cli/seed-demo.command.js';
 import { setup } from './cli/setup.command.js';
 
-/** Commands in the order of the help text: those needed first come first. */
+/** Commands in the order of the help text, starting with those that are needed first. */
 const COMMANDS = [
   setup,
   doctor,

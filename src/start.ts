@@ -13,7 +13,7 @@ import { startTracing } from './platform/tracing/tracing.js';
 import { BackgroundJobs } from './platform/work/background-jobs.js';
 import { Management } from './system/management/management.js';
 
-/** Answers HTTP and, unless the role is api, works in the background too. */
+/** Serves HTTP and, unless the role is api, also runs background work. */
 export async function startApi(config: Config): Promise<NestFastifyApplication> {
   const management = await waitForSchema(config);
   const module = config.works ? AppModule : ApiModule;
@@ -31,7 +31,7 @@ export async function startApi(config: Config): Promise<NestFastifyApplication> 
   return app;
 }
 
-/** Works in the background, without HTTP. */
+/** Runs background work, without HTTP. */
 export async function startWorker(config: Config): Promise<void> {
   const management = await waitForSchema(config);
   const app = await NestFactory.createApplicationContext(AppModule, { logger: new StructuredLogger(config) });
@@ -51,8 +51,8 @@ async function waitForSchema(config: Config): Promise<Management> {
 }
 
 /**
- * The process appears among the instances. When the schema has gone past its version it ends as if it had been told to stop: started
- * again, it waits for a schema that fits, and takes no work.
+ * Registers the process as an instance. If the schema becomes newer than the version of this process, the process stops as on SIGTERM. After a
+ * restart, it waits for a matching schema and accepts no work.
  */
 async function announce(app: INestApplicationContext, management: Management): Promise<void> {
   management.serve(app);
@@ -64,7 +64,7 @@ async function announce(app: INestApplicationContext, management: Management): P
   });
 }
 
-/** Reads the settings and starts; what is wrong with the settings is said in full, once. With `--version` it only says its version. */
+/** Reads the settings and starts. Faults in the settings are reported once, in full. With `--version`, prints only the version. */
 export async function start(entry: (config: Config) => Promise<unknown>): Promise<void> {
   if (process.argv[2] === '--version') return void process.stdout.write(`${PRODUCT_BUILD}\n`);
   try {
@@ -76,7 +76,7 @@ export async function start(entry: (config: Config) => Promise<unknown>): Promis
   }
 }
 
-/** What a port or an address that cannot be taken means; undefined for another error. */
+/** Returns an explanation if the process cannot listen on the configured port or address; undefined for any other error. */
 function listenFault(error: unknown): string | undefined {
   const { code = '', syscall = '', message } = error as NodeJS.ErrnoException;
   if (syscall !== 'listen' && !(syscall === 'getaddrinfo' && code === 'ENOTFOUND')) return undefined;
@@ -90,12 +90,15 @@ function listenFault(error: unknown): string | undefined {
   return `${message}: ${meaning[code] ?? 'it cannot be listened on'}; correct ${settings}`;
 }
 
-/** SIGHUP, by which others read their settings again, is a stop as well: it would end the process in the middle of its work otherwise. */
+/**
+ * SIGHUP, on which other programs reload their settings, also stops the process. Without a handler, it would kill the process in the middle of its
+ * work.
+ */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
-/** The kernel keeps from the first process of a container every signal that it does not handle, its own to itself included. */
+/** For the first process of a container, the kernel ignores every signal that it does not handle, even one that it sends to itself. */
 const IS_FIRST = process.pid === 1;
 
-/** Nothing is in hand yet: the process waits for its stores. */
+/** Exits immediately: the process is still waiting for its stores, so no work is in progress. */
 function endAtOnce(signal: NodeJS.Signals): void {
   new Logger('Stop').log(`received ${signal} before the service was up`);
   if (IS_FIRST) process.exit(0);
@@ -103,9 +106,8 @@ function endAtOnce(signal: NodeJS.Signals): void {
 }
 
 /**
- * A process that is told to stop finishes what it has in hand, and then ends by the signal; with 0 as the first process of a container.
- * Whatever it waits for, a database or a library, it ends within SVC_STOP_SECONDS: what is left then stands in rows with a lease, like the
- * work of a process that died.
+ * On a signal, finishes work in progress and then ends by that signal, or with exit code 0 as the first process of a container. The process exits
+ * within SVC_STOP_SECONDS even if a database or library does not respond. Unfinished work then remains in rows with a lease, as after a crash.
  */
 function stopOnSignals(app: INestApplicationContext, { stopSeconds }: Config): void {
   const giveUp = () => {

@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * V8 sizes heaps by the memory of the machine: on a large one it lets young objects take 128 MB before it looks which of them are still in use, and old ones grow
- * to several times what they were. An API has answers to give meanwhile. Background work waits for others most of its time, with a thousand connections
- * open, so a worker collects early instead. Set before the modules are loaded, which makes more garbage than anything after it.
+ * V8 sizes heaps by the machine's memory. On a large machine, it lets young objects grow to 128 MB before it collects them, and the old generation to
+ * several times its live size. This suits an API, which must respond in the meantime. Background work mostly waits, with a thousand open connections,
+ * so a worker collects early instead. The flags are set before the modules are loaded, which produces more garbage than anything after it.
  */
 setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--heap-growing-percent=30');
-// As for a page in the background: what the start has left behind is collected soon, and little room is kept in advance (11 MB).
+// Optimizes for size, as for a background page: garbage from startup is collected soon, and little memory is reserved in advance (11 MB).
 setFlagsFromString('--optimize-for-size');
-// Code of the baseline compiler, most of it for what runs once at the start: 11 MB that gain background work nothing.
+// Disables the baseline compiler, most of whose code is for startup: it takes 11 MB and does not benefit background work.
 setFlagsFromString('--no-sparkplug');
-// Errors tell lines of the sources; the maps of packages would take another 30 MB, whether they are asked for on the command line or not.
+// Stack traces refer to source lines. Source maps of packages would take another 30 MB, whether or not they are enabled on the command line.
 setSourceMapsSupport(true, { nodeModules: false });
-// Made by the build, with these flags: V8 takes nothing that was compiled with others.
+// The build creates the cache with these flags, because V8 rejects code that was compiled with different ones.
 enableCompileCache(join(import.meta.dirname, 'compile-cache'));
 
 const { start, startWorker } = await import('./start.js');

@@ -59,7 +59,7 @@ async function reconcile(args: string[]): Promise<void> {
   }, ApiModule);
 }
 
-/** Prints the result and returns whether all counts were right. */
+/** Prints the result and returns whether all counts were correct. */
 function sayCounts({ states, tally, sources }: Reconciled): boolean {
   if (states > 0) print(`repaired the state of ${states} assets, which differed from their occurrences`);
   for (const { dimension, values, off } of tally)

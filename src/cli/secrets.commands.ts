@@ -17,7 +17,7 @@ import { SealFormat } from '../platform/sealing/seal-format.js';
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
 import { inService } from './in-service.js';
 
-/** Primary keys of each table in the audit entry about accepted rows. */
+/** Maximum number of primary keys per table in the audit entry about accepted rows. */
 const MAX_RECORDED = 20;
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
 
@@ -62,7 +62,7 @@ export const rotateSealingKey: AdminCommand = {
   run: newSealingKey,
 };
 
-/** retryPin lets every process retry its PIN after the PIN in the file was corrected. */
+/** retryPin lets every process retry the PIN after the PIN file was corrected. */
 export const retryPin: AdminCommand = {
   name: 'retry-pin',
   usage: [''],
@@ -111,7 +111,7 @@ interface Review {
   readonly policies: Awaited<ReturnType<typeof acceptedPolicies>>;
 }
 
-/** Seals the reviewed rows and records it, in one transaction. Returns false, and changes nothing, if the rows no longer have this digest. */
+/** Seals the reviewed rows and records the action, in one transaction. Returns false, and changes nothing, if the digest of the rows has changed. */
 async function sealReviewed(app: INestApplicationContext, digest: string): Promise<boolean> {
   const changed = new Error('the rows were changed after they were listed');
   const seal = async (tx: EntityManager) => {
@@ -131,7 +131,7 @@ async function sealReviewed(app: INestApplicationContext, digest: string): Promi
     });
 }
 
-/** Reviews the sealed rows, and the policies that are older than in the log, which would be accepted together. */
+/** Reviews the sealed rows, and the policies that are older than in the audit log. They would be accepted together. */
 async function reviewIn(app: INestApplicationContext, tx: EntityManager, seal: boolean): Promise<Review> {
   const review = await app.get(RowSealKeeper).review(tx, { seal });
   const tables = [...review.tables, ...(await policiesBehind(app, tx))];
@@ -143,7 +143,7 @@ async function reviewIn(app: INestApplicationContext, tx: EntityManager, seal: b
   return { tables, policies, digest, count: tables.reduce((sum, table) => sum + table.count, 0) };
 }
 
-/** An accepted set of policies is accepted as a whole, including the policies that match their seals. */
+/** A set of policies is accepted as a whole, including the policies that match their seals. */
 async function allPolicies(tx: EntityManager): Promise<unknown[]> {
   const rows: { policy: unknown }[] = await tx.query(
     `SELECT to_jsonb(p) - 'seal' AS policy FROM approval_policy p ORDER BY id`,

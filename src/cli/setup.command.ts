@@ -107,7 +107,7 @@ async function prepareDatabase(installation: Installation, values: Options): Pro
   await installation.ensureSecret('database-url', () => url);
 }
 
-/** Returns the password in an address that `createLocalDatabase` returned, on this or another machine; undefined for any other address. */
+/** Returns the password in a URL that `createLocalDatabase` returned, on this or another machine; undefined for any other URL. */
 function localPasswordOf(address: string): string | undefined {
   if (!URL.canParse(address)) return undefined;
   const { hostname, username, password } = new URL(address);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { formsOf } from './api/command-forms.js';
 import { COMMANDS, COMMON, run } from './run.js';
 
-/** Arguments that call each form of each command. No service is running: an option must be refused before any file is read or service called. */
+/** Arguments that call each form of each command. No service is running: an option must be rejected before any file is read or service called. */
 const CALLS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   login: { browser: ['--client', 'x'], key: ['--api-key'] },
   sign: {

@@ -5,20 +5,23 @@ import { Seal } from '../platform/sealing/seal.js';
 import { SealFormat } from '../platform/sealing/seal-format.js';
 
 /**
- * HsmSeal encrypts small secrets for the database with a key that never leaves the HSM: the database and all settings of this service are not sufficient to
- * decrypt them. A secret that is encrypted for one purpose and place cannot be decrypted for another. Errors are those of KeyVault; `hsm.not-authentic` if
- * the bytes, the purpose or the place differ from those of `close`.
+ * HsmSeal encrypts small secrets for the database with a key that never leaves the HSM: the database and all settings of this service are not
+ * sufficient to decrypt them. A secret that is encrypted for one purpose and place cannot be decrypted for another. Throws the Problems of KeyVault,
+ * and `hsm.not-authentic` if the bytes, the purpose or the place differ from those of `close`.
  */
 @Injectable()
 export class HsmSeal {
   constructor(private readonly vault: KeyVault) {}
 
-  /** `purpose` is a constant of the caller without NUL, `place` is bound to the ciphertext, for example the id of the row. 1 to 65,536 bytes. */
+  /**
+   * `purpose` is a caller-defined constant without NUL. `place` (for example a row ID) is bound to the ciphertext as associated data. `plain` is 1 to
+   * 65,536 bytes long.
+   */
   async close(purpose: string, place: string, plain: Buffer): Promise<Buffer> {
     return await this.vault.seal({ plain, associatedData: placeOf(purpose, place) });
   }
 
-  /** The first bytes of new ciphertexts. They identify the method and the key. */
+  /** Returns the first bytes of new ciphertexts. They identify the method and the key. */
   async prefix(): Promise<Buffer> {
     const sealed = await this.close('name of the sealing key', '', Buffer.alloc(1));
     return sealed.subarray(0, KEY_NAME_BYTES);
@@ -29,17 +32,17 @@ export class HsmSeal {
   }
 }
 
-/** Method and CKA_ID at the beginning of what the token sealed, see pkcs11/token-sealer.ts. */
+/** Method and CKA_ID at the start of bytes sealed by the token; see pkcs11/token-sealer.ts. */
 const KEY_NAME_BYTES = 17;
 
 function placeOf(purpose: string, place: string): Buffer {
   return Buffer.from(`${purpose}\0${place}`);
 }
 
-/** What the HSM sealed begins with this, followed by what HsmSeal gave, which names its key. */
+/** Prefix of secrets sealed by the HSM. It is followed by the output of HsmSeal, which identifies the key. */
 const HSM_MARK = Buffer.from('sealhsm1');
 
-/** Encrypts with the HSM, and also decrypts secrets that an earlier version encrypted with a key derived from SVC_JWT_SECRET. */
+/** HsmLastingSeal encrypts with the HSM. It also decrypts secrets that an earlier version encrypted with a key derived from SVC_JWT_SECRET. */
 @Injectable()
 export class HsmLastingSeal implements LastingSeal {
   constructor(

@@ -9,7 +9,7 @@ export const SIGNATURE_PURPOSES = [
 ] as const;
 export type SignaturePurpose = (typeof SIGNATURE_PURPOSES)[number];
 
-/** Purposes of the keys that sign for the service. The key of the audit log is not among them: no sign order reaches it. */
+/** Purposes of the keys that sign for the service. The key of the audit log is not included, so no sign order can use it. */
 export const SIGNER_PURPOSES = [
   'signing',
   'timestamping',
@@ -21,16 +21,16 @@ export const SIGNER_PURPOSES = [
 export type SignerPurpose = (typeof SIGNER_PURPOSES)[number];
 
 /**
- * Identifies the key of an order. The CKA_LABEL in the token must match: rows of the database, which contain CKA_IDs and public keys, do not alone decide
- * which key signs.
+ * Identifies the key of an order. The CKA_LABEL in the token must match, so that database rows, which contain CKA_IDs and public keys, do not alone
+ * decide which key signs.
  */
 export interface KeyIdentity {
   readonly purpose: SignerPurpose;
-  /** Whose key it is: `NAME vVERSION ID` of a signing key (ID: its UUID without dashes), the UUID of an SSH authority or SSH key. */
+  /** Owner of the key: `NAME vVERSION ID` of a signing key (ID: its UUID without hyphens), or the UUID of an SSH authority or SSH key. */
   readonly owner: string;
 }
 
-/** A key in the token: it is found by its CKA_ID, and counts only when its CKA_LABEL is one of these. */
+/** A key in the token. It is found by its CKA_ID, and its CKA_LABEL must be one of these. */
 export interface TokenKey {
   readonly ckaId: Buffer;
   /** The first label is used for new keys. Earlier versions of this service used the others. */
@@ -39,18 +39,18 @@ export interface TokenKey {
 
 export const MAX_OWNER_BYTES = 128;
 
-/** The owner of a version of a signing key. */
+/** Returns the owner of a version of a signing key. */
 export function signingKeyOwner(keyId: string, name: string, version: number): string {
   return `${name} v${version} ${keyId.replaceAll('-', '')}`;
 }
 
-/** Types of key that the token makes and holds. */
+/** Key types that the token generates and stores. */
 export const TOKEN_KEY_TYPES = ['rsa-2048', 'rsa-3072', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'] as const;
-/** FIPS 204. Made in software and sealed by a key of the token. */
+/** FIPS 204. Generated in software and encrypted with a key of the token. */
 export const ML_DSA_TYPES = ['ml-dsa-44', 'ml-dsa-65', 'ml-dsa-87'] as const;
 export type MlDsaType = (typeof ML_DSA_TYPES)[number];
 
-/** Types of key that the vault generates. */
+/** Key types that the vault generates. */
 export const KEY_TYPES = [...TOKEN_KEY_TYPES, ...ML_DSA_TYPES] as const;
 export type KeyType = (typeof KEY_TYPES)[number];
 export type TokenKeyType = (typeof TOKEN_KEY_TYPES)[number];
@@ -70,16 +70,16 @@ export type DigestAlgorithm = keyof typeof DIGEST_BYTES;
 export const SCHEMES = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der', 'ecdsa-raw', 'ml-dsa'] as const;
 export type SignatureScheme = (typeof SCHEMES)[number];
 
-/** A key as orders name it: how it is found in the token, and the public key that its signatures are checked against. */
+/** The key of an order: how it is found in the token, and the public key that verifies its signatures. */
 export interface VaultKey {
   /** CKA_ID of the key pair. */
   readonly ckaId: Buffer;
-  /** The identity that the label of the key in the token must state. */
+  /** Identity that the label of the key in the token must contain. */
   readonly identity: KeyIdentity;
   readonly type: KeyType;
   /** SubjectPublicKeyInfo (RFC 5280 section 4.1), DER: the stored public key. */
   readonly publicKey: Buffer;
-  /** The private key, sealed by a key of the token; null or absent when the token holds it. */
+  /** The private key, encrypted with a key of the token. Null or absent if the token contains it. */
   readonly sealed?: Buffer | null;
 }
 
@@ -91,11 +91,11 @@ export interface SignOrder {
   readonly key: VaultKey;
   readonly scheme: SignatureScheme;
   readonly algorithm: DigestAlgorithm;
-  /** The bare hash value; its length is that of the algorithm. */
+  /** The raw hash value, with the length of its algorithm. */
   readonly digest: Buffer;
   /** ML-DSA only: the bytes to be signed instead of the digest, for standards that sign whole structures. */
   readonly message?: Buffer;
-  /** Callers take turns: the orders of one caller do not delay those of others. */
+  /** Callers take turns, so that the orders of one caller do not delay those of others. */
   readonly caller?: string;
 }
 
@@ -104,7 +104,7 @@ export interface KeyEvidence {
   readonly tokenLabel: string;
   readonly tokenSerial: string;
   readonly tokenModel: string;
-  /** CKA_LOCAL, CKA_SENSITIVE, CKA_EXTRACTABLE, CKA_ALWAYS_SENSITIVE, CKA_NEVER_EXTRACTABLE as read back. */
+  /** CKA_LOCAL, CKA_SENSITIVE, CKA_EXTRACTABLE, CKA_ALWAYS_SENSITIVE and CKA_NEVER_EXTRACTABLE, as read from the token. */
   readonly local: boolean;
   readonly sensitive: boolean;
   readonly extractable: boolean;
@@ -115,12 +115,12 @@ export interface KeyEvidence {
 export interface GeneratedKey {
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
-  /** Stored by the caller and passed with each order; absent if the token holds the private key. */
+  /** Stored by the caller and passed with each order; absent if the token contains the private key. */
   readonly sealed?: Buffer | null;
   readonly evidence: KeyEvidence;
 }
 
-/** At most MAX_SEALED_BYTES of plaintext. The associated data is bound to the ciphertext and must be passed again for decryption. */
+/** The plaintext is at most MAX_SEALED_BYTES long. The associated data is bound to the ciphertext and must be passed again for decryption. */
 export interface SealOrder {
   readonly plain: Uint8Array;
   readonly associatedData: Uint8Array;
@@ -131,22 +131,25 @@ export interface UnsealOrder {
   readonly associatedData: Uint8Array;
 }
 
-/** Identifies a key pair by two attributes: an object with this CKA_ID but another CKA_LABEL is a different key and is left untouched. */
+/** Identifies a key pair by two attributes. An object with this CKA_ID but a different CKA_LABEL is a different key and is not changed. */
 export interface DestroyOrder {
   readonly ckaId: Buffer;
   readonly identity: KeyIdentity;
 }
 
-/** The last checkpoint that the key of a log signed. The token stores it, out of reach of the database, and the next checkpoint must continue it. */
+/**
+ * The last checkpoint signed with the key of a log. The token stores it, where writes to the database cannot change it, and the next checkpoint must
+ * continue it.
+ */
 export interface LogAnchor {
   /** Name of the log (C2SP tlog-checkpoint). */
   readonly origin: string;
   /** CKA_ID of its key. */
   readonly ckaId: Uint8Array;
-  /** Leaves of the last checkpoint; 0 before the first. */
+  /** Number of leaves of the last checkpoint; 0 before the first. */
   readonly size: number;
   readonly root: Uint8Array;
-  /** Milliseconds since 1970 at which a log of an earlier version was anchored; 0 for a log that had an anchor from the start. */
+  /** Time at which a log of an earlier version was anchored, in milliseconds since 1970. 0 for a log that has always had an anchor. */
   readonly since: number;
 }
 
@@ -155,23 +158,24 @@ export interface NewLogOrder {
   readonly origin: string;
 }
 
-/** The content of a checkpoint. The key process composes the note from it; nothing else chooses what the log's key signs. */
+/** The content of a checkpoint. The key process composes the note from it, and the key of the log signs nothing else. */
 export interface CheckpointOrder {
   readonly origin: string;
   readonly ckaId: Uint8Array;
-  /** SubjectPublicKeyInfo, DER: what the signature is checked against. */
+  /** SubjectPublicKeyInfo, DER, which verifies the signature. */
   readonly publicKey: Uint8Array;
   readonly size: number;
   readonly root: Uint8Array;
   /** Hashes that prove that this tree continues the anchored tree (RFC 9162 section 2.1.4). */
   readonly proof: readonly Uint8Array[];
-  /** Newest signed note; gives an anchor to a log that has none. */
+  /** Newest signed note. A log without an anchor is anchored to it. */
   readonly lastNote?: string | undefined;
 }
 
 /**
- * Why no checkpoint is signed. `rolled-back`: the log has fewer leaves than were signed. `forked`: its first leaves differ from those that were signed.
- * `other-key`: another key signs this log. `no-anchor`: the token has no anchor of this log, and no checkpoint that its key signed was given.
+ * Reason why no checkpoint is signed. `rolled-back`: the log has fewer leaves than were signed. `forked`: its first leaves differ from the signed
+ * ones. `other-key`: a different key signs this log. `no-anchor`: the token has no anchor of this log, and no checkpoint signed with its key was
+ * passed.
  */
 const LOG_HOLDS = ['rolled-back', 'forked', 'other-key', 'no-anchor'] as const;
 export type LogHold = (typeof LOG_HOLDS)[number];
@@ -180,13 +184,13 @@ export type CheckpointAnswer =
   | { readonly kind: 'signed'; readonly signature: Uint8Array; readonly anchor: LogAnchor }
   | { readonly kind: 'held'; readonly why: LogHold; readonly anchor?: LogAnchor | undefined };
 
-/** The state of a log that an operator accepts. Without `state` its anchor is removed, and the log can start again. */
+/** The state of a log as accepted by an operator. Without `state`, its anchor is removed and the log can start again. */
 export interface AcceptedLog {
   readonly origin: string;
   readonly state?: { readonly ckaId: Uint8Array; readonly size: number; readonly root: Uint8Array } | undefined;
 }
 
-/** A key of this service that the token holds: a private key, or a secret one. */
+/** A private or secret key of this service in the token. */
 export interface HeldKey {
   readonly ckaId: Uint8Array;
   /** CKA_LABEL; see `labelsOf` in pkcs11/key-directory.ts. */
@@ -195,87 +199,93 @@ export interface HeldKey {
 
 export const MAX_SEALED_BYTES = 65_536;
 
-/** Reads or sets the mark that a deployment refuses rows without a seal. `origin` is the base name of its audit log. */
+/** Reads or sets the mark by which a deployment rejects rows without a seal. `origin` is the base name of its audit log. */
 export interface RowMarkOrder {
   readonly origin: string;
-  /** Number of the upgrade whose tables the mark is about. */
+  /** Number of the upgrade whose tables the mark covers. */
   readonly generation: number;
   readonly set: boolean;
 }
 
 export interface VaultHealth {
   readonly up: boolean;
-  /** One line for the operator; no secret, no PIN. */
+  /** One line for the operator, without secrets or PINs. */
   readonly detail: string;
-  /** Process id of the key process, when one runs. */
+  /** Process ID of the key process; absent if none is running. */
   readonly pid?: number;
-  /** How often the key process was replaced since this process started. */
+  /** Number of times the key process has been replaced since this process started. */
   readonly respawns: number;
-  /** Orders of this process that have no answer yet. */
+  /** Number of pending orders of this process. */
   readonly waiting: number;
 }
 
 /**
- * KeyVault is the key boundary. Private keys stay behind it; digests go in, verified signatures come out.
+ * KeyVault is the key boundary. It receives digests and returns verified signatures; private keys never leave it.
  *
  * Errors are Problems:
  * - `hsm.unavailable` (unavailable): the HSM did not respond; the operation may or may not have run; retry.
  * - `hsm.deadline` (unavailable): the call took too long and the key process was replaced.
  * - `hsm.wrong-signature` (unavailable): the signature did not verify with the stored public key and was discarded.
  * - `hsm.key-missing` (conflict): the token does not contain the key; retrying does not help.
- * - `hsm.other-key` (conflict): the key with this CKA_ID has another label: it has another purpose or another owner.
- * - `hsm.refused` (conflict): the token refuses this key, mechanism or length; retrying does not help.
+ * - `hsm.other-key` (conflict): the key with this CKA_ID has a different label, and therefore a different purpose or owner.
+ * - `hsm.refused` (conflict): the token rejects this key, mechanism or length; retrying does not help.
  * - `hsm.not-authentic` (conflict): the bytes were not encrypted by this token with this associated data.
  */
 export abstract class KeyVault {
-  /** Begins to reach for the HSM and waits a few seconds for its first word. Does nothing when it was called before. */
+  /** Starts to connect to the HSM and waits a few seconds for its first response. Does nothing if it was already called. */
   abstract start(): Promise<void>;
 
-  /** Signs one digest. The signature was verified with `key.publicKey` before it is returned. */
+  /** Signs one digest. The signature is verified with `key.publicKey` before it is returned. */
   abstract sign(order: SignOrder): Promise<Buffer>;
 
-  /** Generates a key pair in the token under `ckaId` and reads its attributes back. Not retried: the caller owns `ckaId`. */
+  /** Generates a key pair in the token under `ckaId` and reads its attributes. Not retried, because the caller owns `ckaId`. */
   abstract generate(order: { ckaId: Buffer; identity: KeyIdentity; type: KeyType }): Promise<GeneratedKey>;
 
   /**
-   * Destroys a signing key pair in the token permanently. Returns the number of private keys that this call destroyed: 0 if there was none, so that a call
-   * whose response was lost can be repeated. `hsm.other-key` if the label differs.
+   * Destroys a signing key pair in the token permanently. Returns the number of private keys that this call destroyed: 0 if there was none, so that a
+   * call whose response was lost can be repeated. Throws Problem `hsm.other-key` if the label differs.
    */
   abstract destroy(order: DestroyOrder): Promise<number>;
 
   /** Encrypts and authenticates (AES-256) with a key that never leaves the token. */
   abstract seal(order: SealOrder): Promise<Buffer>;
 
-  /** The plaintext of what `seal` gave, under the same associated data. */
+  /** Decrypts the result of `seal` with the same associated data. */
   abstract unseal(order: UnsealOrder): Promise<Buffer>;
 
   /**
-   * Makes the key of a log (EC P-256), and the anchor of that log in the token: nothing is signed yet. `hsm.refused` when the
-   * token knows a log of this origin over which something was signed.
+   * Generates the key of a log (EC P-256) and the anchor of the log in the token. Nothing is signed yet.
+   *
+   * @throws Problem `hsm.refused` if the token has an anchor of a log with this origin for which something has been signed
    */
   abstract generateLogKey(order: NewLogOrder): Promise<GeneratedKey>;
 
-  /** Creates a new sealing key, which encrypts from now on; earlier keys still decrypt. Returns its CKA_ID. */
+  /** Creates a new sealing key, which encrypts from now on. Earlier keys still decrypt. Returns its CKA_ID. */
   abstract newSealingKey(): Promise<Buffer>;
 
-  /** Every key in the token whose label is one of this service, or of those the ones with this label. */
+  /** Returns all keys of this service in the token, or those with this label. */
   abstract holdings(label?: string): Promise<readonly HeldKey[]>;
 
   /** Returns the anchor of the log with this origin in the token; undefined if there is none. */
   abstract logAnchor(origin: string): Promise<LogAnchor | undefined>;
 
-  /** Since when this deployment refuses rows without a seal, in milliseconds since 1970; undefined while the token has no such mark. */
+  /**
+   * Returns the time since which this deployment rejects rows without a seal, in milliseconds since 1970; undefined if the token has no such mark.
+   */
   abstract rowMark(order: RowMarkOrder): Promise<number | undefined>;
 
-  /** Signs a checkpoint. The key process composes the note itself, and signs it only if it continues the last one. Otherwise the result states the reason. */
+  /**
+   * Signs a checkpoint. The key process composes the note itself, and signs it only if it continues the last one. Otherwise, the result contains the
+   * reason.
+   */
   abstract signCheckpoint(order: CheckpointOrder): Promise<CheckpointAnswer>;
 
-  /** Replaces the anchor with the state that an operator has accepted, or removes it. Returns the previous anchor. */
+  /** Replaces the anchor with the state that an operator accepted, or removes it. Returns the previous anchor. */
   abstract acceptLog(order: AcceptedLog): Promise<LogAnchor | undefined>;
 
-  /** Lets every process try the PIN in its file once more, although the token refused it before. Returns the number of refused PINs. */
+  /** Lets every process retry the PIN in its file once, although the token rejected it before. Returns the number of rejected PINs. */
   abstract retryPin(): Promise<number>;
 
-  /** Returns the last known state; cheap, never calls the HSM. */
+  /** Returns the last known state without calling the HSM. */
   abstract health(): VaultHealth;
 }

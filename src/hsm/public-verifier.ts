@@ -6,7 +6,7 @@ import { RsaCheck } from './signatures/rsa-check.js';
 import { ecPointOf } from './signatures/spki.js';
 
 const CURVES = { 'ec-p256': p256, 'ec-p384': p384, 'ec-p521': p521 } as const;
-/** DER of an OCTET STRING around a point: tag, and length in one octet or two. */
+/** DER header of an OCTET STRING that contains a point: the tag, and the length in one or two octets. */
 const SHORT_HEADER = 2;
 const LONG_HEADER = 3;
 
@@ -19,7 +19,7 @@ export interface DigestSignature {
   readonly signature: Buffer;
 }
 
-/** Verifies with the public key, without the HSM and its process. node:crypto cannot verify ECDSA over a bare digest. */
+/** PublicVerifier verifies signatures with the public key, without the HSM and its process. node:crypto cannot verify ECDSA over a raw digest. */
 export class PublicVerifier {
   private readonly rsa = new RsaCheck();
 
@@ -31,7 +31,7 @@ export class PublicVerifier {
       if (scheme === 'rsa-pss') return this.rsa.pss(publicKey, algorithm, digest, signature);
       return scheme === 'rsa-pkcs1v15' && this.rsa.pkcs1(publicKey, algorithm, digest, signature);
     } catch (error) {
-      // Bytes that cannot be parsed as a signature by this key are invalid.
+      // Bytes that cannot be parsed as a signature of this key are an invalid signature.
       if (error instanceof RangeError) return false;
       throw error;
     }

@@ -2,23 +2,23 @@ import type { Checkpoint } from './signed-note.js';
 
 interface LogState {
   readonly size: number;
-  /** base64 */
+  /** Base64. */
   readonly root: string;
 }
 
-/** A restore that an operator accepted, as the log itself records it (action `log.rolled-back`). */
+/** A restore that an operator accepted, as recorded in the log itself (action `log.rolled-back`). */
 export interface AcceptedRollback {
   readonly at: string;
-  /** Names of the log before and after. */
+  /** Names of the log before and after the restore. */
   readonly before: string;
   readonly after: string;
-  /** What the HSM had signed last; undefined when the token was a new one. */
+  /** Last state that the HSM signed; undefined if the token was new. */
   readonly signed: LogState | undefined;
   /** The remaining leaves. */
   readonly accepted: LogState;
 }
 
-/** The rollback that a leaf records; undefined for any other leaf. Leaves are data from outside: any member may be missing. */
+/** Returns the rollback recorded in a leaf; undefined for any other leaf. Leaves are untrusted: any member may be missing. */
 export function acceptedRollbackIn(data: object): AcceptedRollback | undefined {
   const { action, at, detail } = data as Record<string, unknown>;
   if (action !== 'log.rolled-back' || typeof detail !== 'object' || detail === null) return undefined;
@@ -30,8 +30,8 @@ export function acceptedRollbackIn(data: object): AcceptedRollback | undefined {
 }
 
 /**
- * Returns, in words for an auditor, why a log continues an older checkpoint although it lost leaves or has another name. Undefined if no accepted rollback
- * leads from that checkpoint to the log of this name. `diverges`: the first leaves differ from those of the checkpoint.
+ * Returns an explanation for auditors why a log continues an older checkpoint although it lost leaves or has a different name. Undefined if no
+ * accepted rollback leads from that checkpoint to the log with this name. `diverges`: the first leaves differ from those of the checkpoint.
  */
 export function coveringRollback(
   rollbacks: readonly AcceptedRollback[],
@@ -44,7 +44,7 @@ export function coveringRollback(
   const [rollback] = chain;
   if (rollback === undefined || chain.at(-1)?.after !== now) return undefined;
   if (chain.some(({ before }, at) => at > 0 && chain[at - 1]?.after !== before)) return undefined;
-  // The common part must be the same, and the backup must not have more leaves than the HSM signed.
+  // The common part must be equal, and the backup must not have more leaves than the HSM signed.
   if (older.size <= rollback.accepted.size && diverges) return undefined;
   if (older.size > rollback.accepted.size && !isOf(older, rollback.signed)) return undefined;
   const lost = Math.max(0, older.size - rollback.accepted.size);

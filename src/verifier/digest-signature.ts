@@ -3,7 +3,7 @@ import { digestInfo } from '../formats/asn1/digest-info.js';
 import { base64UrlBytes } from '../formats/encoding/base64.js';
 
 interface Curve {
-  /** Prime of the field, order of the base point, and the coefficient b (SP 800-186); a is p − 3. */
+  /** Prime of the field, order of the base point, and coefficient b (SP 800-186); coefficient a is p − 3. */
   readonly p: bigint;
   readonly n: bigint;
   readonly base: Point;
@@ -46,8 +46,8 @@ export interface DigestSignature {
 }
 
 /**
- * Verifies a signature over a bare digest, without the file. Node cannot verify ECDSA over a digest, so the equation of FIPS 186-5 section 6.4.2 is computed
- * here, with public values only.
+ * Verifies a signature over a raw digest, without the file. Node cannot verify ECDSA over a digest, so the equation of FIPS 186-5 section 6.4.2 is
+ * computed in JavaScript, with public values only.
  *
  * @param publicKey PEM
  * @returns undefined if this scheme cannot be verified without the file: RSASSA-PSS
@@ -106,7 +106,7 @@ function multiplied(point: Point, factor: bigint, curve: Curve): Point {
   return sum;
 }
 
-/** Undefined is the point at infinity. */
+/** Adds two points. Undefined is the point at infinity. */
 function added(one: Point, other: Point, { p }: Curve): Point {
   if (one === undefined) return other;
   if (other === undefined) return one;
@@ -143,7 +143,7 @@ function halvesOf(signature: Buffer, bytes: number): [bigint, bigint] | undefine
   return [numberOf(signature.subarray(0, bytes)), numberOf(signature.subarray(bytes))];
 }
 
-/** The two integers of Ecdsa-Sig-Value (RFC 3279 section 2.2.3), DER. */
+/** Returns the two integers of Ecdsa-Sig-Value (RFC 3279 section 2.2.3), DER. */
 function integersOf(signature: Buffer): [bigint, bigint] | undefined {
   const isLong = signature[1] === 0x81;
   const from = isLong ? 3 : 2;

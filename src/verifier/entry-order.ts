@@ -1,22 +1,22 @@
 import { isId, timeOfId } from '../formats/encoding/uuid.js';
 
-/** Minimum number of remembered ids: about a day of entries of a busy service. */
+/** Minimum number of remembered IDs: about one day of entries of a busy service. */
 const REMEMBERED = 500_000;
 /** Maximum delay before an entry is numbered. Entries are numbered within seconds; long transactions and clock skew add minutes at most. */
 const MAX_LATE_MS = 10 * 60_000;
-/** Maximum difference between the time of an entry, set by the database, and the time in its id, set by the process. */
+/** Maximum difference between the time of an entry, set by the database, and the time in its ID, set by the process. */
 const MAX_APART_MS = 10 * 60_000;
 
 /**
- * EntryOrder finds entries of the audit log that are not where the service wrote them. An attacker who writes to the database can have a genuine entry
- * numbered again, hold an entry back and have it numbered later, or change the date of an entry before it is numbered.
+ * EntryOrder detects audit log entries that are not where the service wrote them. An attacker with write access to the database can have a genuine
+ * entry numbered again, hold an entry back and have it numbered later, or change the date of an entry before it is numbered.
  */
 export class EntryOrder {
   private recent = new Set<string>();
   private earlier = new Set<string>();
   private newest = 0;
 
-  /** Returns the fault of the next entry, in words that follow "the entry", or undefined if there is none. `at` is RFC 3339. */
+  /** Returns the fault of the next entry, phrased to follow "the entry", or undefined if there is none. `at` is RFC 3339. */
   faultOf(id: string, at: string): string | undefined {
     if (!isId(id)) return undefined;
     const time = timeOfId(id);

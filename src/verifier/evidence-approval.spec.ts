@@ -17,17 +17,17 @@ const HASH = createHash('sha256').update(canonicalJson(SHOWN)).digest('base64');
 
 interface Case {
   readonly voters: readonly string[];
-  /** People who were shown a secret of the requesting credential. */
+  /** Users who were shown a secret of the requesting credential. */
   readonly requesters?: readonly string[];
   /** The hash that the votes approve. */
   readonly hash?: string;
-  /** Two stages of one vote each, in place of one stage of two votes. */
+  /** Two stages of one vote each instead of one stage of two votes. */
   readonly inStages?: boolean;
-  /** How the log has the approval as ended before it was approved. */
+  /** How the approval ended, according to the log, before it was approved. */
   readonly ended?: string;
 }
 
-/** Evidence of a request that two of the group "release" have to approve. */
+/** Returns evidence of a request that two members of the group "release" must approve. */
 function evidenceWith({ voters, requesters = [], hash = HASH, inStages = false, ended }: Case): EvidenceFile {
   const fact = (action: string, target: string, actor: string, detail: object) => ({
     index: 0,

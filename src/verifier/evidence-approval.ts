@@ -7,13 +7,13 @@ import { leafHash } from './merkle-tree.js';
 import { rootOfInclusion } from './merkle-proof.js';
 
 /**
- * Returns the faults of the approval of a held request: enough different people must have approved this document in each stage, and none of them may be the
- * requester.
+ * Returns the faults of the approval of a held request. In each stage, the required number of different people must have approved this document, and
+ * none of them may be the requester.
  */
 export function faultsOfApproval(evidence: EvidenceFile): string[] {
   const { approvalId, requestId } = evidence.request;
   const all = loggedFactsIn(evidence);
-  // The log decides whether it needed approval, regardless of the file.
+  // The log decides whether the request needed approval, regardless of the file.
   const logged = approvalIn(all.filter(({ target }) => target.id === requestId));
   if (logged !== approvalId)
     return logged === undefined ? ['the log has no approval of this request'] : ['its approval is left out'];
@@ -33,7 +33,7 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
   ];
 }
 
-/** The document that the file shows as approved must have the hash in the log: alone, or in the manifest of a batch. */
+/** Reports whether the document that the file presents as approved has the hash in the log, alone or in the manifest of a batch. */
 function isAbout({ approval }: EvidenceFile, { detail }: LoggedFact): boolean {
   if (approval === undefined) return false;
   const { shown, place = 0, path = [] } = approval;
@@ -46,7 +46,7 @@ function isAbout({ approval }: EvidenceFile, { detail }: LoggedFact): boolean {
   return found?.toString('base64') === root;
 }
 
-/** … and it is this request. */
+/** Returns the differences between the approved document and this request. */
 function faultsOfShown({ approval, request, key }: EvidenceFile): string[] {
   const shown = approval?.shown ?? {};
   const { requestId, digest, algorithm, scheme, format, metadata = shown['metadata'] } = request;
@@ -65,10 +65,10 @@ function faultsOfShown({ approval, request, key }: EvidenceFile): string[] {
 
 function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: readonly LoggedFact[]): string[] {
   const requester = approval?.shown['requester'] as { readonly person: string };
-  // The log also lists everyone who was shown a secret of the requesting credential; entries of older versions do not.
+  // The log also lists everyone who was shown a secret of the requesting credential. Entries of earlier versions do not.
   const never = new Set([requester.person, ...((asked.detail['requesters'] as string[] | undefined) ?? [])]);
   const stages = rulesInEffect(asked, facts)['stages'] as { readonly group: string; readonly threshold: number }[];
-  // A person counts in one stage only.
+  // A person counts in only one stage.
   const counted = new Set<string>();
   return stages.flatMap(({ group, threshold }, stage) => {
     const votes = facts.filter(
@@ -81,12 +81,12 @@ function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: rea
   });
 }
 
-/** Policies that became stricter add stages to the original ones, and may change the number of rejections. */
+/** Returns the rules in effect. Stricter policies add stages to the original ones, and may change the number of rejections. */
 function rulesInEffect(asked: LoggedFact, facts: readonly LoggedFact[]): LoggedFact['detail'] {
   return (facts.findLast(({ action }) => action === 'approval.extended') ?? asked).detail;
 }
 
-/** As many people as the rules require must not have rejected it. Entries of earlier versions do not have the number. */
+/** Returns a fault if enough people rejected the request to end it. Entries of earlier versions do not contain the threshold. */
 function faultsOfRejections(asked: LoggedFact, facts: readonly LoggedFact[]): string[] {
   const { rejectThreshold } = rulesInEffect(asked, facts);
   if (typeof rejectThreshold !== 'number') return [];
@@ -96,8 +96,8 @@ function faultsOfRejections(asked: LoggedFact, facts: readonly LoggedFact[]): st
 }
 
 /**
- * Every vote names the entry about the sign-in that opened the voter's session, and the file has that entry: the same person, the same session. Votes
- * of earlier versions name none.
+ * Returns the faults of the voters' sign-ins. Every vote references the entry about the sign-in that started the voter's session, and the file must
+ * contain that entry, with the same person and session. Votes by earlier versions do not reference one.
  */
 function faultsOfSignIns(evidence: EvidenceFile, facts: readonly LoggedFact[]): string[] {
   const signIns = signInsIn(evidence);

@@ -6,8 +6,8 @@ import type { BundleEntry, EvidenceFile } from './evidence-file.js';
 type Bundle = NonNullable<EvidenceFile['bundle']>;
 
 /**
- * faultsOfBundle compares the Sigstore bundle of the file with the signature, whose hash the log has, and the entry that was added to it with the record in the
- * log.
+ * faultsOfBundle compares the Sigstore bundle of the file with the signature, whose hash is in the log, and the log entry of the bundle with the
+ * record in the log.
  */
 export function faultsOfBundle({ bundle, request, log }: EvidenceFile): string[] {
   if (bundle === undefined) return [];

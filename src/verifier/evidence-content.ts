@@ -3,8 +3,8 @@ import { base64Bytes } from '../formats/encoding/base64.js';
 import type { EvidenceFile } from './evidence-file.js';
 
 /**
- * EvidenceContent checks the signed file, piece by piece, against its evidence. Formats are verified with their own tools (openssl, osslsigncode, jose,
- * cosign); here only their digest is compared.
+ * EvidenceContent checks the signed file, in chunks, against its evidence. Signature formats are verified with their own tools (openssl,
+ * osslsigncode, jose, cosign); this class compares only their digest.
  */
 export class EvidenceContent {
   private readonly digest;
@@ -22,7 +22,7 @@ export class EvidenceContent {
     return this;
   }
 
-  /** After the last piece. */
+  /** Call this after the last chunk. */
   faults(): string[] {
     const { format } = this.evidence.request;
     const digest = this.digest.digest();

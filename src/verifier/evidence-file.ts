@@ -3,7 +3,7 @@ import type { PublicJwk } from '../formats/jose/json-web-key.js';
 import type { LeafKind } from './log-verifier.js';
 import { readJson } from '../platform/json/strict-json.js';
 
-/** The members of an evidence file that the verifier reads; the service writes more into it. */
+/** The members of an evidence file that the verifier reads. The service writes additional ones. */
 export interface EvidenceFile {
   readonly request: {
     readonly requestId: string;
@@ -16,12 +16,12 @@ export interface EvidenceFile {
     readonly approvalId?: string;
     readonly status?: string;
     readonly metadata?: Record<string, unknown>;
-    /** What the issuer of a workload's token proved. */
+    /** Verified claims of the workload's token. */
     readonly verified?: object;
     readonly reference?: string;
     /** TimeStampToken, DER, base64. */
     readonly timestamp?: string;
-    /** DER, base64; the certificate of the key first. */
+    /** DER, base64, starting with the key's certificate. */
     readonly certificateChain?: readonly string[];
     readonly key?: { readonly id: string; readonly name: string; readonly version: number };
     /** RFC 3339, as is `finishedAt`. */
@@ -41,18 +41,18 @@ export interface EvidenceFile {
   /** The approved document, if a policy required approval. */
   readonly approval?: {
     readonly shown: Record<string, unknown>;
-    /** For a batch: the position in the manifest, and the inclusion path to its root, base64. */
+    /** For a batch: the index in the manifest, and the inclusion path to its root, base64. */
     readonly place?: number;
     readonly path?: readonly string[];
   };
-  /** The claims that the issuer of the requesting workload's token proved. */
+  /** The identity of the requesting workload. */
   readonly workload?: {
     readonly identity: {
       readonly claims: Record<string, unknown>;
       readonly tokenSha256: string;
       readonly keyThumbprint: string;
     };
-    /** Absent in files that were written while it was valid. */
+    /** Absent in files that were written while the token was still valid. */
     readonly token?: string;
     readonly tokenFrom?: string;
     readonly key: PublicJwk;
@@ -66,12 +66,12 @@ export interface EvidenceFile {
     readonly publicKey: string;
     readonly checkpoint: string;
     readonly leaves: readonly EvidenceLeaf[];
-    /** Entries about the sign-ins that votes name; absent in files of earlier versions. */
+    /** Entries about the sign-ins that votes reference; absent in files of earlier versions. */
     readonly signIns?: readonly EvidenceLeaf[];
   };
 }
 
-/** EvidenceVerdict is the result of an examination. */
+/** EvidenceVerdict is the result of verifying an evidence file. */
 export interface EvidenceVerdict {
   /** Faults; if there are none, the log confirms the signature. */
   readonly faults: string[];
@@ -94,7 +94,7 @@ export interface EvidenceLeaf {
   readonly path: readonly string[];
 }
 
-/** A leaf of the kind `entry`, as the log has it. */
+/** A leaf of the kind `entry`, as in the log. */
 export interface LoggedFact {
   readonly id?: string;
   readonly action: string;

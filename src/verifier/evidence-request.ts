@@ -4,9 +4,9 @@ import { timeOfId } from '../formats/encoding/uuid.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import type { EvidenceFile, EvidenceVerdict, LoggedFact } from './evidence-file.js';
 
-/** The entries of a signed request. */
+/** The log entries of a signed request. */
 export interface LoggedRequest {
-  /** Detail of its acceptance; if the key was rotated before the approval, with the version to which the request was bound then. */
+  /** Detail of the acceptance. If the key was rotated before the approval, it contains the version to which the request was then bound. */
   readonly logged: Record<string, unknown>;
   readonly accepted: LoggedFact | undefined;
   readonly signed: LoggedFact | undefined;
@@ -15,20 +15,20 @@ export interface LoggedRequest {
 /** Maximum difference between a time in the file and the time of its entry, in milliseconds. */
 const MAX_DIFFERENCE_MS = 5 * 60_000;
 
-/** A member of the file whose value, or the hash of it, is in the log. */
+/** A member of the file whose value or hash is in the log. */
 interface Member {
   readonly name: string;
   readonly inFile: unknown;
   readonly inLog: unknown;
 }
 
-/** Members that every entry with a key ID has, unless the request has none. */
+/** Members that are in every entry with a key ID, unless the request does not have them. */
 const ALWAYS_LOGGED = ['metadata', 'identity', 'reference'];
 
 /**
- * examineRequest compares every member that the file has of the request and its key with the log. A member that the log does not have is listed as
- * unsaid: earlier versions of the service did not log all of them. Which version wrote an entry follows from its details: if it has the key ID, the log would
- * have the members of ALWAYS_LOGGED too, so a file that states them differs from the log.
+ * examineRequest compares all members of the request and its key in the file with the log. A member that is not in the log is listed as unsaid,
+ * because earlier versions of the service did not log all of them. The details of an entry show which version wrote it: an entry with the key ID
+ * would also have the members of ALWAYS_LOGGED, so a file that contains them then differs from the log.
  */
 export function examineRequest({ request, key }: EvidenceFile, entries: LoggedRequest): EvidenceVerdict {
   const { logged, accepted, signed } = entries;
@@ -72,7 +72,7 @@ function faultsOfTime(name: string, time: string | undefined, entry: LoggedFact 
   return difference <= MAX_DIFFERENCE_MS ? [] : [`the log has another time than ${name}`];
 }
 
-/** Checks that the first certificate is one for the key, and that each certificate was signed by the next. */
+/** Checks that the first certificate is for the key, and that each certificate was signed by the next. */
 function faultsOfChain(chain: readonly string[], publicKey: string): string[] {
   const [first, ...issuers] = chain.map((der) => new X509Certificate(base64Bytes(der)));
   if (first === undefined) return [];
@@ -88,7 +88,7 @@ const CURVE_TYPES: Readonly<Record<string, string>> = {
   secp521r1: 'ec-p521',
 };
 
-/** Returns the type of a public key (PEM) as the service names it. */
+/** Returns the type of a public key (PEM) in the service's terms. */
 function keyTypeOf(publicKey: string): string | undefined {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = createPublicKey(publicKey);
   if (type === 'rsa') return `rsa-${details?.modulusLength}`;

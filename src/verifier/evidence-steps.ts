@@ -1,11 +1,11 @@
 import type { EvidenceFile, LoggedFact } from './evidence-file.js';
 
-/** Results of an attempt that is followed by another one. */
+/** Results of an attempt that was followed by another attempt. */
 const INTERRUPTED = ['signing.released', 'signing.outcome-unknown'];
 
 /**
- * Returns faults if the file lacks steps that the log must have of a signed request: it was accepted once, every attempt was started, every attempt but the
- * last was interrupted, and a held request was released. Steps that were removed from the file are noticed here.
+ * Returns faults if the file lacks steps that a signed request must have in the log: it was accepted once, every attempt was started, every attempt
+ * but the last was interrupted, and a held request was released. This detects steps that were removed from the file.
  */
 export function faultsOfSteps({ request: { requestId } }: EvidenceFile, facts: readonly LoggedFact[]): string[] {
   const own = facts.filter(({ target }) => target.id === requestId);
@@ -39,7 +39,7 @@ function faultsOfRelease(own: readonly LoggedFact[], accepted: LoggedFact): stri
   return isReleased ? [] : ['its release by the approval is left out'];
 }
 
-/** Returns the last approval that the request waited for, according to the log; undefined if it needed none. */
+/** Returns the last approval that the request was waiting for, according to the log; undefined if none was required. */
 export function approvalIn(facts: readonly LoggedFact[]): string | undefined {
   const last = facts.findLast(({ action }) => action === 'signing.accepted' || action === 'signing.approval-renewed');
   const approval = last?.detail['approval'];

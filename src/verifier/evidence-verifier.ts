@@ -20,21 +20,21 @@ import { type Checkpoint, openNote } from './signed-note.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 
 interface Given {
-  /** Public key of the log from a trusted source (DER). Without it the key in the file is used, which only shows that the file is complete. */
+  /** Public key of the log from a trusted source (DER). Without it, the key in the file is used, which only shows that the file is consistent. */
   readonly logKey?: Buffer;
-  /** The file that was signed; a large one goes through EvidenceContent piece by piece. */
+  /** The signed file. For a large file, use EvidenceContent, which reads it in chunks. */
   readonly content?: Buffer;
 }
 
 /**
- * verifyEvidence checks an evidence file without the service. It returns the faults. If there are none, the log confirms this signature over this digest by
- * this key and, if the file is given, that the signature is over that file.
+ * verifyEvidence verifies an evidence file without the service and returns the faults. If there are none, the log confirms this signature over this
+ * digest by this key and, if the file is given, that the signature is over that file.
  */
 export function verifyEvidence(evidence: EvidenceFile, given: Given = {}): string[] {
   return examineEvidence(evidence, given).faults;
 }
 
-/** The same, with what the log left unsaid. */
+/** Like `verifyEvidence`, but also returns what the log does not confirm. */
 export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Given = {}): EvidenceVerdict {
   try {
     const checkpoint = openNote(evidence.log.checkpoint, logKey ?? base64Bytes(evidence.log.publicKey));
@@ -59,11 +59,11 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
       ...faultsOfBundle(evidence),
       ...(content === undefined ? [] : new EvidenceContent(evidence).update(content).faults()),
     ];
-    // The log has the hash of the signature: its statements on key and digest are compared with the signature itself.
+    // The log contains the hash of the signature, so its statements about key and digest are compared with the signature itself.
     if (faults.length === 0) faults.push(...faultsOfSignature(evidence, logged));
     return { faults, unsaid: [...stated.unsaid, ...unsaidOfKey(logged), ...unsaidOfWorkload(evidence)] };
   } catch (error) {
-    // The author of the file may have left out anything.
+    // The author of the file may have omitted any member.
     const why = error instanceof Error ? error.message : 'unknown';
     return { faults: [`it cannot be read as evidence: ${why}`], unsaid: [] };
   }
@@ -74,7 +74,7 @@ function isUnder({ size, root }: Checkpoint, { index, data, path }: EvidenceLeaf
   return rootOfInclusion({ index, size, leaf, path: path.map((one) => base64Bytes(one)) })?.equals(root) === true;
 }
 
-/** The request as the log has it; when the key was rotated before the approval, the request was bound to its new version. */
+/** Returns the request according to the log. If the key was rotated before the approval, the request was bound to its new version. */
 function loggedOf(facts: readonly LoggedFact[]): Record<string, unknown> {
   const accepted = facts.find(({ action }) => action === 'signing.accepted')?.detail;
   const renewed = facts.findLast(
@@ -86,7 +86,7 @@ function loggedOf(facts: readonly LoggedFact[]): Record<string, unknown> {
   return { ...accepted, keyVersion, ...(isSame ? {} : { publicKeySha256, attributesSha256 }) };
 }
 
-/** Compares the statements of the log about the request with those in the file. */
+/** Compares the log's statements about the request with those in the file. */
 function faultsOfRequest(evidence: EvidenceFile, logged: Record<string, unknown>): string[] {
   const { request, key } = evidence;
   const facts = loggedFactsIn(evidence);
@@ -104,7 +104,8 @@ function faultsOfRequest(evidence: EvidenceFile, logged: Record<string, unknown>
 }
 
 /**
- * Verifies the signature with the digest and the key in the file. Formats are verified with their own tools, structures of the service by their recipients.
+ * Verifies the signature with the digest and the key in the file. Signature formats are verified with their own tools, and structures composed by the
+ * service by their recipients.
  */
 function faultsOfSignature({ request, key }: EvidenceFile, logged: Record<string, unknown>): string[] {
   const { algorithm, scheme, format } = request;
@@ -114,7 +115,7 @@ function faultsOfSignature({ request, key }: EvidenceFile, logged: Record<string
   return holds === false ? ['the signature does not verify with the key'] : [];
 }
 
-/** Facts of the key that the log has of a request: SHA-256, base64. Earlier versions of the service did not log them. */
+/** Facts about the key that are logged with a request: SHA-256, base64. Earlier versions of the service did not log them. */
 export const KEY_FACTS = ['publicKeySha256', 'attributesSha256'] as const;
 
 const MEANINGS: Record<(typeof KEY_FACTS)[number], string> = {
@@ -137,7 +138,7 @@ function faultsOfKey({ key }: EvidenceFile, logged: Record<string, unknown>): st
   );
 }
 
-/** The facts of the key that the log of an earlier version lacks, so that only the file states them. */
+/** Returns the facts about the key that are only in the file, because an earlier version did not log them. */
 function unsaidOfKey(logged: Record<string, unknown>): string[] {
   return KEY_FACTS.flatMap((name) => (logged[name] === undefined ? [`the log does not say ${MEANINGS[name]}`] : []));
 }

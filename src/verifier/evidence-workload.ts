@@ -6,9 +6,9 @@ import type { EvidenceFile, LoggedFact } from './evidence-file.js';
 const UNREAD = 'the identity of the workload cannot be read';
 
 /**
- * Returns the faults of the identity of the requesting workload. The log has its hash; the token in the file must be the logged one, have the shown claims,
- * and be signed by a key that the service took for one of the issuer's. Whether it was one must be compared with the known keys of the issuer: its thumbprint
- * is in the log.
+ * Returns the faults of the identity of the requesting workload. The log contains its hash. The token in the file must be the logged one, have the
+ * shown claims, and be signed with a key that the service accepted as the issuer's. Whether it was must be checked with the known keys of the issuer:
+ * the thumbprint is in the log.
  */
 export function faultsOfWorkload(
   { workload, request, approval }: EvidenceFile,
@@ -35,7 +35,7 @@ export function faultsOfWorkload(
   return faults;
 }
 
-/** What the file cannot show yet: it was written while the token was still valid. */
+/** Returns what the file does not prove, because it was written while the token was still valid. */
 export function unsaidOfWorkload({ workload }: EvidenceFile): string[] {
   if (workload === undefined || workload.token !== undefined) return [];
   return [

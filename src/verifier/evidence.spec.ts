@@ -53,7 +53,7 @@ const signed = (attempt = 1): Entry => ({
   detail: { attempt, signatureSha256: sha256(SIGNATURE) },
 });
 
-/** A whole evidence file over these entries, as the log has them. */
+/** Returns a complete evidence file over these log entries. */
 function evidenceOf(entries: readonly Entry[]): EvidenceFile {
   const texts = entries.map((entry) =>
     canonicalJson({ ...entry, actor: { id: 'ann' }, target: { id: 'request' }, outcome: 'done' }),

@@ -4,22 +4,29 @@ import { readJson, readJsonObject, withoutMark } from '../platform/json/strict-j
 
 const SIGNATURE = 'signature';
 
-/** A JSON object in a file. Its lists are read item by item: a document of a million components is longer than a string in memory can be. */
+/**
+ * JsonObjectText is a JSON object in a file. Its lists are parsed item by item, because a document with a million components exceeds the maximum
+ * length of a string.
+ */
 export class JsonObjectText {
-  /** Lists are empty here. */
+  /** Members of the object, in which lists are empty. */
   readonly members: Readonly<Record<string, unknown>>;
   private readonly bytes: Buffer;
-  /** Empty if a name is spelled with escapes: the object is then read as a whole. */
+  /** Empty if a name contains escapes; the object is then parsed as a whole. */
   private readonly spans: ReadonlyMap<string, Span>;
 
-  /** @throws JsonRefused for anything but a JSON object in UTF-8; faults within its lists are found when they are read. */
+  /** @throws JsonRefused for anything but a JSON object in UTF-8; faults within its lists are found when they are parsed */
   constructor(file: Buffer) {
     this.bytes = withoutMark(file);
     this.spans = outlineOf(this.bytes) ?? new Map<string, Span>();
     this.members = readJsonObject(withoutLists(this.bytes, this.spans, [...this.spans.keys()]));
   }
 
-  /** The canonical form (RFC 8785) piece by piece, with this member as its signature. @throws SyntaxError */
+  /**
+   * Yields the canonical form (RFC 8785) in chunks, with this member as its signature.
+   *
+   * @throws SyntaxError
+   */
   *canonicalWith(signature: object): Generator<string> {
     const members: Record<string, unknown> = { ...this.members, [SIGNATURE]: signature };
     let before = '{';
@@ -33,7 +40,7 @@ export class JsonObjectText {
     yield '}';
   }
 
-  /** The same text with this member as its signature, in parts. */
+  /** Returns the original text with this member as its signature, in chunks. */
   signedBy(signature: object): Buffer[] {
     if (this.spans.size === 0) return [Buffer.from(JSON.stringify({ ...this.members, [SIGNATURE]: signature }))];
     const { bytes } = this;

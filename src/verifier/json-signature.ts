@@ -11,25 +11,25 @@ import {
 import { fromBase64Url } from '../formats/encoding/base64.js';
 import type { JsonObjectText } from './json-object-text.js';
 
-/** A signature inside the JSON object that it signs (JSON Signature Format 0.82), by one signer. */
+/** A single signature inside the JSON object that it signs (JSON Signature Format 0.82). */
 export interface JsonSignature {
-  /** As RFC 7518 names it. */
+  /** Algorithm name of RFC 7518. */
   readonly algorithm: string;
   readonly keyId?: string;
   readonly publicKey?: JsonWebKey;
-  /** base64url. */
+  /** Signature value, base64url. */
   readonly value: string;
 }
 
 /** The parameters of an algorithm of RFC 7518. */
 export interface JsfAlgorithm {
   readonly hash: 'sha256' | 'sha384' | 'sha512';
-  /** undefined: RSA. */
+  /** Undefined for RSA. */
   readonly curve?: string;
   readonly isPss?: boolean;
 }
 
-/** RFC 7518 section 3.1: each curve with one digest. */
+/** RFC 7518 section 3.1: one digest for each curve. */
 const JSF_ALGORITHMS: Readonly<Record<string, JsfAlgorithm>> = {
   ES256: { hash: 'sha256', curve: 'prime256v1' },
   ES384: { hash: 'sha384', curve: 'secp384r1' },
@@ -44,17 +44,17 @@ const JSF_ALGORITHMS: Readonly<Record<string, JsfAlgorithm>> = {
 
 const USUAL: Readonly<Record<string, string>> = { 'ec-p256': 'ES256', 'ec-p384': 'ES384', 'ec-p521': 'ES512' };
 
-/** A signing key that is about to sign. */
+/** The parameters with which a key signs. */
 export interface JsfSigner {
-  /** The members of the signature except its value. */
+  /** The members of the signature other than its value. */
   readonly facts: Omit<JsonSignature, 'value'>;
   readonly how: JsfAlgorithm;
   readonly publicKey: KeyObject;
-  /** As the API of the service names it. */
+  /** Signature scheme in the terms of the service's API. */
   readonly scheme: 'rsa-pkcs1v15' | 'ecdsa-raw';
 }
 
-/** How a key of this type signs: RSA keys by PKCS #1 v1.5, which every verifier knows. Undefined: JSF has no name for it. */
+/** Returns how a key of this type signs. RSA keys use PKCS #1 v1.5, which every verifier supports. Undefined if JSF has no name for the algorithm. */
 export function jsfSignerOf(keyId: string, type: string, key: PublicKeyInput | string): JsfSigner | undefined {
   const algorithm = USUAL[type] ?? (type.startsWith('rsa-') ? 'RS256' : undefined);
   const how = algorithm === undefined ? undefined : JSF_ALGORITHMS[algorithm];
@@ -65,8 +65,8 @@ export function jsfSignerOf(keyId: string, type: string, key: PublicKeyInput | s
 }
 
 /**
- * The signed text: the canonical form (RFC 8785) of the object with its signature, without the value. It is traversed once, for both the digest and the
- * verifier: with a million components that takes seconds.
+ * SignedText is the signed text: the canonical form (RFC 8785) of the object with its signature, without the value. It is computed once, for both the
+ * digest and the verifier, because this takes seconds with a million components.
  */
 export class SignedText {
   readonly digest: Buffer;
@@ -83,7 +83,7 @@ export class SignedText {
     this.digest = digest.digest();
   }
 
-  /** May be called once. */
+  /** Can be called only once. */
   isSignedBy(key: KeyObject, { curve, isPss }: JsfAlgorithm, value: string): boolean {
     const padding = isPss === true ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING;
     const how = curve === undefined ? { key, padding } : { key, dsaEncoding: 'ieee-p1363' as const };
@@ -92,8 +92,8 @@ export class SignedText {
 }
 
 /**
- * faultsOfJsonSignature verifies the signature of the object with a key that the caller trusts, and returns the faults; none if it is valid. The key in the
- * signature is chosen by the sender and is not used.
+ * faultsOfJsonSignature verifies the signature of the object with a key that the caller trusts, and returns the faults; none if it is valid. The key
+ * in the signature is chosen by the sender and not used.
  *
  * @throws SyntaxError
  */

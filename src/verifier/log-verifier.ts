@@ -8,8 +8,8 @@ import { type Checkpoint, openNote } from './signed-note.js';
 import { readJsonObject } from '../platform/json/strict-json.js';
 
 /**
- * The content of a leaf. `entry`: an entry of the audit log. `record`: the record of a signature in an entry, in the format of sigstore's verifiers.
- * `missing`: an entry that was deleted before it was numbered. `foreign`: one that the service did not write.
+ * The content of a leaf. `entry`: an entry of the audit log. `record`: the record of a signature in an entry, in the format of Sigstore verifiers.
+ * `missing`: an entry that was deleted before it was numbered. `foreign`: an entry that the service did not write.
  */
 export type LeafKind = 'entry' | 'record' | 'missing' | 'foreign';
 
@@ -23,51 +23,51 @@ export interface ExportHead {
   readonly checkpoint: string;
 }
 
-/** Lines after the last leaf: entries of the table that are not leaves and are not waiting to become one. The service leaves none. */
+/** Lines after the last leaf: entries in the table that are neither leaves nor waiting to become leaves. The service itself creates none. */
 export interface UnloggedEntry {
   readonly unlogged: { readonly id: string; readonly at: string; readonly action: string };
 }
 
-/** Every further line: a leaf, in order. */
+/** All other lines: the leaves, in order. */
 export interface ExportedLeaf {
   readonly index: number;
   readonly kind: LeafKind;
   readonly entryId: string;
   /** Hash of the leaf when it was numbered, base64. */
   readonly hash: string;
-  /** The content of the leaf, now; its canonical JSON are the leaf's bytes. null when it was deleted. */
+  /** Current content of the leaf, whose canonical JSON is the bytes of the leaf; null if it was deleted. */
   readonly data: object | null;
 }
 
-/** The result: without findings, the log is the one of its checkpoint. */
+/** A finding. Without findings, the log matches its checkpoint. */
 export interface LogFinding {
-  /** Number of the leaf; undefined when it is about the whole log. */
+  /** Index of the leaf; undefined if the finding is about the whole log. */
   readonly index?: number;
   readonly detail: string;
 }
 
 export interface LogVerdict {
-  /** Leaves that were there. */
+  /** Number of leaves in the export. */
   readonly size: number;
   readonly findings: readonly LogFinding[];
-  /** Facts that an auditor must know although they are not faults: rollbacks that an operator accepted. */
+  /** Facts that are not faults but that auditors must know: rollbacks that an operator accepted. */
   readonly notes: readonly string[];
-  /** The newest signed checkpoint, as it came; undefined when the key of the log did not sign it. */
+  /** The newest signed checkpoint, unchanged; undefined if the key of the log did not sign it. */
   readonly checkpoint: { readonly origin: string; readonly note: string; readonly publicKey: Buffer } | undefined;
 }
 
-/** The members of a line that are checked; the kind of leaf is in its data, which the hash covers. */
+/** The checked members of a line. The kind of a leaf is in its data, which the hash covers. */
 type Line = Omit<ExportedLeaf, 'kind'>;
 
 const MAX_FINDINGS = 100;
 const UNREADABLE = Buffer.alloc(HASH_BYTES);
 
 /**
- * Verifies an export of the log without the service, line by line: every leaf against its content, their order, the root against the signed checkpoint, and
- * the first leaves against an older checkpoint from elsewhere. It stores no leaf.
+ * LogVerifier verifies an export of the log without the service, line by line: every leaf against its content, their order, the root against the
+ * signed checkpoint, and the first leaves against an older checkpoint from another source. Leaves are not kept in memory.
  *
- * `publicKey` is the key of the log from a trusted source (SubjectPublicKeyInfo, DER). Without it the key in the export is used, which proves only that the
- * export is complete.
+ * `publicKey` is the key of the log from a trusted source (SubjectPublicKeyInfo, DER). Without it, the key in the export is used, which only shows
+ * that the export is consistent.
  */
 export class LogVerifier {
   readonly findings: LogFinding[] = [];
@@ -78,12 +78,12 @@ export class LogVerifier {
   private older: Checkpoint | undefined;
   private readonly rollbacks: AcceptedRollback[] = [];
   private divergesFromOlder = false;
-  /** Offset between the numbers on the lines and their positions: one missing line is reported once. */
+  /** Offset between the numbers on the lines and their positions, so that one missing line is reported only once. */
   private shift = 0;
 
   constructor(private readonly trusted: { publicKey?: Buffer; olderNote?: string } = {}) {}
 
-  /** A line of the export, in order. */
+  /** Processes the next line of the export. */
   line(text: string): void {
     const unlogged = this.head === undefined ? undefined : parsed(text)?.['unlogged'];
     if (this.head === undefined) this.begin(text);
@@ -91,7 +91,7 @@ export class LogVerifier {
     else this.leaf(text);
   }
 
-  /** After the last line. */
+  /** Call this after the last line. */
   end(): LogVerdict {
     const { checkpoint, tree, head } = this;
     if (head === undefined) this.found('the export is empty');
@@ -107,7 +107,7 @@ export class LogVerifier {
     const key = this.trusted.publicKey ?? fromBase64(typeof publicKey === 'string' ? publicKey : '') ?? Buffer.alloc(0);
     this.head = { note, key };
     this.checkpoint = openNote(note, key);
-    // First of all: what else is found may be more than is listed.
+    // Reported first, because the number of listed findings is limited.
     if (this.checkpoint === undefined) this.found('the checkpoint is not signed by the key of the log');
     if (this.trusted.olderNote === undefined) return;
     this.older = openNote(this.trusted.olderNote, key);
@@ -136,7 +136,7 @@ export class LogVerifier {
     if (data !== null) this.checkOrder(data, place);
   }
 
-  /** Checks the order of an entry. Records are skipped, because they have no id or time. */
+  /** Checks the order of an entry. Records are skipped, because they have no ID or time. */
   private checkOrder(data: object, place: number): void {
     const { id, at } = data as { readonly id?: unknown; readonly at?: unknown };
     if (typeof id !== 'string' || typeof at !== 'string') return;
@@ -153,7 +153,9 @@ export class LogVerifier {
     if (this.older?.size === this.tree.size && !this.older.root.equals(this.tree.root())) this.divergesFromOlder = true;
   }
 
-  /** Compares with the older checkpoint after all leaves. A rollback that the log itself shows as accepted is a note, any other a finding. */
+  /**
+   * Compares the log with the older checkpoint after all leaves. A rollback that the log itself records as accepted is a note, any other a finding.
+   */
   private judgeOlder(older: Checkpoint): string[] {
     const now = this.checkpoint?.origin;
     const accepted = coveringRollback(this.rollbacks, older, now, this.divergesFromOlder);
@@ -171,7 +173,7 @@ export class LogVerifier {
   }
 }
 
-/** True when the log of the first note grew into that of the second, by the proof that the log gives. */
+/** Reports whether the log of the first note grew into that of the second, according to the consistency proof from the log. */
 export function provesGrowth(first: Checkpoint, second: Checkpoint, path: readonly Buffer[]): boolean {
   return isConsistent({
     first: first.size,
@@ -182,7 +184,7 @@ export function provesGrowth(first: Checkpoint, second: Checkpoint, path: readon
   });
 }
 
-/** The export is not trusted: any member may be missing or of another type. */
+/** Parses a leaf. The export is not trusted: any member may be missing or of another type. */
 function readLeaf(text: string): Line | undefined {
   const { index, entryId, hash, data } = parsed(text) ?? {};
   if (typeof index !== 'number' || typeof hash !== 'string' || typeof data !== 'object') return undefined;
@@ -190,7 +192,7 @@ function readLeaf(text: string): Line | undefined {
   return { index, entryId: String(entryId), hash, data };
 }
 
-/** Members of an object, of which any may be missing, or something else. */
+/** Returns the members of an object, any of which may be missing or of another type. */
 function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     return readJsonObject(text);

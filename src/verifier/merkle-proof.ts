@@ -7,12 +7,12 @@ export interface Inclusion {
   readonly path: readonly Buffer[];
 }
 
-/** Position of a proof in the tree: a node of a level and the last node of that level. */
+/** Climb is a position of a proof in the tree: a node of a level and the last node of that level. */
 class Climb {
   private node: number;
   private last: number;
 
-  // Written out, because tests run the key process from source with only the types removed.
+  // Parameter properties are not used, because tests run the key process from source with only the types removed.
   constructor(node: number, last: number) {
     this.node = node;
     this.last = last;
@@ -29,19 +29,19 @@ class Climb {
     return left;
   }
 
-  // Sizes pass 2^31, where shifting would cut them.
+  // Sizes exceed 2^31, where shift operators would truncate them.
   up(): void {
     this.node = Math.floor(this.node / 2);
     this.last = Math.floor(this.last / 2);
   }
 
-  /** To the top of the full subtree that the node ends. */
+  /** Moves to the top of the full subtree that ends with the node. */
   skipRight(): void {
     while (this.node % 2 === 1) this.up();
   }
 }
 
-/** The root that an inclusion proof leads to, or undefined when it cannot be one (RFC 9162 section 2.1.3.2). */
+/** Returns the root of an inclusion proof, or undefined if the proof is malformed (RFC 9162 section 2.1.3.2). */
 export function rootOfInclusion({ index, size, leaf, path }: Inclusion): Buffer | undefined {
   if (index < 0 || index >= size) return undefined;
   const climb = new Climb(index, size - 1);
@@ -62,12 +62,12 @@ export interface Consistency {
   readonly path: readonly Buffer[];
 }
 
-/** True when the tree of size `first` is how the tree of size `second` began (RFC 9162 section 2.1.4.2). */
+/** Reports whether the tree of size `first` is a prefix of the tree of size `second` (RFC 9162 section 2.1.4.2). */
 export function isConsistent(proof: Consistency): boolean {
   const { first, firstRoot, second, secondRoot, path } = proof;
   if (first > second || first < 0) return false;
   if (first === second) return path.length === 0 && firstRoot.equals(secondRoot);
-  // Every tree starts with the empty one; an empty tree with another root is invalid.
+  // Every tree starts as the empty one. An empty tree with any other root is invalid.
   if (first === 0) return path.length === 0 && firstRoot.equals(EMPTY_ROOT);
   const [start, ...hashes] = Number.isInteger(Math.log2(first)) ? [firstRoot, ...path] : path;
   return start !== undefined && leadsToBoth(proof, start, hashes);

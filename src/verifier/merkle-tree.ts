@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** Length of every hash of the tree: SHA-256. */
+/** Length of every hash in the tree (SHA-256). */
 export const HASH_BYTES = 32;
 
 const LEAF = Buffer.from([0]);
 const NODE = Buffer.from([1]);
 
-/** MTH of one entry (RFC 6962 section 2.1): the prefix keeps a leaf from being passed off as a node. */
+/** Returns the MTH of one entry (RFC 6962 section 2.1). The prefix prevents a leaf from being presented as a node. */
 export function leafHash(data: Buffer | string): Buffer {
   return createHash('sha256').update(LEAF).update(data).digest();
 }
@@ -15,10 +15,10 @@ export function nodeHash(left: Buffer, right: Buffer): Buffer {
   return createHash('sha256').update(NODE).update(left).update(right).digest();
 }
 
-/** MTH of no entries: the hash of nothing. */
+/** MTH of the empty list: the hash of no bytes. */
 export const EMPTY_ROOT = createHash('sha256').digest();
 
-/** Root of neighbouring hashes whose number is a power of two. */
+/** Returns the root of adjacent hashes whose number is a power of two. */
 export function perfectRoot(hashes: readonly Buffer[]): Buffer {
   let level = [...hashes];
   while (level.length > 1) {
@@ -29,24 +29,24 @@ export function perfectRoot(hashes: readonly Buffer[]): Buffer {
   return level[0] ?? EMPTY_ROOT;
 }
 
-/** Leaves `from` up to but without `to`. */
+/** Leaves from `from` (inclusive) to `to` (exclusive). */
 export interface Range {
   readonly from: number;
   readonly to: number;
 }
 
-/** A full subtree: 2^height leaves that begin at a multiple of their number. */
+/** A full subtree: 2^height leaves, starting at a multiple of that number. */
 export interface Subtree {
   readonly height: number;
   readonly index: number;
 }
 
-/** Largest power of two smaller than `count` (k of RFC 6962 section 2.1). */
+/** Returns the largest power of two smaller than `count` (k in RFC 6962 section 2.1). */
 function split(count: number): number {
   return 2 ** Math.floor(Math.log2(count - 1));
 }
 
-/** The ranges whose hashes prove that a leaf is in the tree of this size, nearest first (RFC 6962 section 2.1.1). */
+/** Returns the ranges whose hashes prove that a leaf is in the tree of this size, nearest first (RFC 6962 section 2.1.1). */
 export function inclusionPath(index: number, size: number): Range[] {
   const path: Range[] = [];
   let range: Range = { from: 0, to: size };
@@ -68,12 +68,12 @@ export function inclusionPath(index: number, size: number): Range[] {
   return path;
 }
 
-/** The ranges whose hashes prove that the tree of size `first` is how the tree of size `second` began (RFC 6962 section 2.1.2). */
+/** Returns the ranges whose hashes prove that the tree of size `first` is a prefix of the tree of size `second` (RFC 6962 section 2.1.2). */
 export function consistencyPath(first: number, second: number): Range[] {
   if (first === 0 || first === second) return [];
   const path: Range[] = [];
   let range: Range = { from: 0, to: second };
-  // The verifier knows the old root; the proof contains it only if it is not a subtree on the left edge.
+  // The verifier knows the old root, so the proof contains it only if it is not a subtree on the left edge.
   while (range.to !== first) {
     const middle = range.from + split(range.to - range.from);
     if (first <= middle) {
@@ -87,7 +87,7 @@ export function consistencyPath(first: number, second: number): Range[] {
   return range.from === 0 ? path : [range, ...path];
 }
 
-/** The full subtrees that a range consists of, left to right. The range is one of a path, or begins at 0. */
+/** Returns the full subtrees of a range, left to right. The range must be from a path, or start at 0. */
 export function subtreesOf({ from, to }: Range): Subtree[] {
   const subtrees: Subtree[] = [];
   for (let at = from; at < to;) {
@@ -98,12 +98,12 @@ export function subtreesOf({ from, to }: Range): Subtree[] {
   return subtrees;
 }
 
-/** Hash of a range from the hashes of its full subtrees, left to right. */
+/** Returns the hash of a range, given the hashes of its full subtrees, left to right. */
 export function joinedSubtrees(hashes: readonly Buffer[]): Buffer {
   return hashes.toReversed().reduce((right, left) => nodeHash(left, right));
 }
 
-/** The root of a growing tree (RFC 6962) in memory of its logarithm: the full subtrees so far, largest first. */
+/** GrowingRoot computes the root of a growing tree (RFC 6962) in logarithmic memory: the full subtrees so far, largest first. */
 export class GrowingRoot {
   private readonly peaks: { height: number; hash: Buffer }[] = [];
   size = 0;
@@ -118,7 +118,7 @@ export class GrowingRoot {
     this.size += 1;
   }
 
-  /** The tree of `size` leaves whose full subtrees have these hashes, largest first. */
+  /** Returns the tree of `size` leaves whose full subtrees have these hashes, largest first. */
   static of(size: number, hashes: readonly Buffer[]): GrowingRoot {
     const tree = new GrowingRoot();
     const heights = size === 0 ? [] : subtreesOf({ from: 0, to: size }).map(({ height }) => height);
@@ -129,7 +129,7 @@ export class GrowingRoot {
     return tree;
   }
 
-  /** Hashes of the full subtrees, largest first. */
+  /** Returns the hashes of the full subtrees, largest first. */
   hashes(): Buffer[] {
     return this.peaks.map(({ hash }) => hash);
   }

@@ -9,18 +9,18 @@ export interface Checkpoint {
   readonly root: Buffer;
 }
 
-/** The text that is signed: three lines (C2SP tlog-checkpoint, "Note text"). */
+/** Returns the text to be signed: three lines (C2SP tlog-checkpoint, "Note text"). */
 export function noteText({ origin, size, root }: Checkpoint): string {
   return `${origin}\n${size}\n${root.toString('base64')}\n`;
 }
 
-/** A signed note with one signature (C2SP signed-note): an ECDSA signature, DER, over the text. `publicKey` is SubjectPublicKeyInfo, DER. */
+/** Returns a signed note with one signature (C2SP signed-note): an ECDSA signature, DER, over the text. `publicKey` is SubjectPublicKeyInfo, DER. */
 export function signedNote(checkpoint: Checkpoint, signature: Buffer, publicKey: Buffer): string {
   const line = Buffer.concat([keyHint(publicKey), signature]).toString('base64');
   return `${noteText(checkpoint)}\n\u2014 ${checkpoint.origin} ${line}\n`;
 }
 
-/** The checkpoint of a note whose signature by this key verifies; else undefined. */
+/** Returns the checkpoint of a note if its signature verifies with this key; otherwise undefined. */
 export function openNote(note: string, publicKey: Buffer): Checkpoint | undefined {
   const end = note.indexOf('\n\n');
   const text = note.slice(0, end + 1);
@@ -43,7 +43,7 @@ export function openNote(note: string, publicKey: Buffer): Checkpoint | undefine
   return signed ? { origin, size: Number(size), root: hash } : undefined;
 }
 
-/** 32 bytes of base64 in its canonical form. */
+/** Decodes 32 bytes of canonical base64. */
 function rootIn(text: string): Buffer | undefined {
   const root = fromBase64(text);
   return root?.length === HASH_BYTES ? root : undefined;
@@ -57,7 +57,7 @@ function keyIn(publicKey: Buffer): KeyObject | undefined {
   }
 }
 
-/** First four bytes of the log's id, the SHA-256 of its public key, as sigstore's verifiers look it up. */
+/** Returns the first four bytes of the log ID, the SHA-256 of its public key, by which Sigstore verifiers look it up. */
 function keyHint(publicKey: Buffer): Buffer {
   return createHash('sha256').update(publicKey).digest().subarray(0, 4);
 }

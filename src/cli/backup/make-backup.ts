@@ -40,7 +40,7 @@ export interface BackupOrder {
   /** Parent directory of the backup directory. */
   readonly out: string;
   readonly way: DatabaseCopyWay;
-  /** File or https address of a witness that records the backup. */
+  /** File or https URL of a witness that records the backup. */
   readonly witness?: string | undefined;
   /** Directory of the PostgreSQL client programs. */
   readonly programs?: string | undefined;
@@ -58,8 +58,8 @@ export interface MadeBackup {
 }
 
 /**
- * makeBackup creates a backup. It copies the database before the token, so that the copied token has every key that the copied database names. The directory
- * gets its final name after everything is on disk and verified; on failure, it is removed.
+ * makeBackup creates a backup. It copies the database before the token, so that the copied token has every key that the copied database references.
+ * The directory gets its final name after everything is on disk and verified; on failure, it is removed.
  */
 export async function makeBackup(order: BackupOrder): Promise<MadeBackup> {
   const { config, says } = order;

@@ -74,7 +74,7 @@ const MAX_TRANSACTION_SECONDS = 600;
 /** The service aborts statements that wait longer than five seconds. */
 const MAX_LOCK_SECONDS = 2;
 const MIN_DISK_SHARE = 0.2;
-/** Age in seconds after which a queued item is late. Queues that wait for people or hosts have no limit. */
+/** Age in seconds after which a queued item is late. Queues that wait for users or hosts have no limit. */
 const LATE_SECONDS: Readonly<Record<string, number>> = {
   signing: 30,
   'signing-processing': 120,
@@ -342,7 +342,7 @@ async function examineAdministrators(app: INestApplicationContext): Promise<read
 }
 
 /**
- * Reports OpenID Connect providers that use the redirect address of earlier versions. Providers that share an address can only be distinguished by the issuer
+ * Reports OpenID Connect providers that use the redirect URL of earlier versions. Providers that share a URL can only be distinguished by the issuer
  * in the response.
  */
 async function examineRedirects(app: INestApplicationContext): Promise<readonly Finding[]> {

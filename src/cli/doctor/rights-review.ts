@@ -23,7 +23,7 @@ import { bad, type Finding, ok } from './examinations.js';
  */
 const TOLERANCE_MS = 30_000;
 const MAX_FOUND = 20;
-/** Maximum number of leaves the doctor reads by default, which takes about ten seconds. */
+/** Maximum number of leaves that the doctor reads by default, which takes about ten seconds. */
 const MAX_UNASKED_LEAVES = 200_000;
 
 /** @param all whether to read the log regardless of its length */
@@ -40,8 +40,8 @@ export async function examineRights(app: INestApplicationContext, all: boolean):
 type Entry = Pick<EntryRow, 'id' | 'at' | 'action' | 'outcome' | 'actorKind' | 'actorId' | 'targetId' | 'detail'>;
 
 /**
- * reviewRights reads the audit log up to the checkpoint signed by the HSM. It reports actions by people who had lost the required right, and rows that grant
- * what the log says was revoked. Both indicate that earlier rows were restored together with their seals.
+ * reviewRights reads the audit log up to the checkpoint signed by the HSM. It reports actions by users who had lost the required right, and rows that
+ * grant rights which were revoked according to the log. Both indicate that earlier rows were restored together with their seals.
  *
  * @returns one line per finding, at most MAX_FOUND
  */
@@ -55,7 +55,7 @@ export async function reviewRights(app: INestApplicationContext): Promise<string
   return [...review.found, ...rows].slice(0, MAX_FOUND);
 }
 
-/** Actions whose entries name the revision of the policy set under which the request was judged. */
+/** Actions whose entries contain the revision of the policy set against which the request was evaluated. */
 const JUDGED: ReadonlySet<string> = new Set(['signing.accepted', 'signing.claimed']);
 
 /** Steps of SSH key rotations that change a host. */
@@ -70,9 +70,9 @@ export class RightsReview {
   private readonly order = new EntryOrder();
   /** Signing requests that failed permanently, with the time in milliseconds. */
   private readonly failed = new Map<string, number>();
-  /** Last request judged under each revision of the policy set. */
+  /** Last request evaluated under each revision of the policy set. */
   private readonly judged = new Map<number, { readonly at: number; readonly targetId: string }>();
-  /** The entries about approvals that are not decided yet. */
+  /** The entries about pending approvals. */
   private readonly pending = new Map<string, Entry[]>();
   /** Groups of the stages, by approval. */
   private readonly groups = new Map<string, readonly unknown[]>();
@@ -99,7 +99,7 @@ export class RightsReview {
     return counts ? this.history.refused.get(targetId) : undefined;
   }
 
-  /** Detects a policy change whose log entry was held back: requests judged after the change precede it in the log. */
+  /** Detects a policy change whose log entry was held back: requests evaluated after the change precede it in the log. */
   private compareEarlier({ id, action, targetId, detail: { policySet } }: Entry): void {
     if (typeof policySet !== 'number') return;
     const at = timeOfId(id);
@@ -117,7 +117,7 @@ export class RightsReview {
     const { action, targetId, detail } = entry;
     if (!action.startsWith('approval.')) return;
     if (action !== 'approval.decided') {
-      // Entries of versions before approvals were judged by the log are not complete.
+      // Entries are incomplete if they were written by versions that did not yet check approvals against the log.
       if (action === 'approval.requested' && typeof detail['rejectThreshold'] === 'number')
         this.pending.set(targetId, []);
       this.pending.get(targetId)?.push(entry);
@@ -132,7 +132,7 @@ export class RightsReview {
       );
   }
 
-  /** Detects a change of earlier policies that were restored: it gets a revision that the log has already. */
+  /** Detects a change to earlier policies that were restored: it gets a revision that is already in the log. */
   private reviewPolicy({ action, targetId, detail: { revision, policySet } }: Entry, index: number): void {
     if (action !== 'approval-policy.changed' || typeof revision !== 'number') return;
     const isRepeated = revision <= (this.history.policies.get(targetId) ?? 0);
@@ -170,7 +170,7 @@ export class RightsReview {
     return this.history.objectionTo(person, TOLERANCE_MS);
   }
 
-  /** Returns the facts that the log must confirm about a person who votes or signs in. */
+  /** Returns the facts that the log must confirm about a user who votes or signs in. */
   private factsOf(action: string, targetId: string, { session, stage, way, methods }: Entry['detail']) {
     const isVote = action === 'approval.approved' || action === 'approval.rejected';
     const isSignIn = action === 'auth.signed-in' && way === 'password';
@@ -193,7 +193,7 @@ interface CredentialRow {
   readonly roles: readonly string[] | null;
 }
 
-/** Returns a finding for each account or credential that is active although the log says it was revoked. */
+/** Returns a finding for each account or credential that is active although it was revoked according to the log. */
 async function differingRows(db: DataSource, history: RightsHistory): Promise<string[]> {
   const { people, ended, revoked } = history;
   const rows: CredentialRow[] = await db.query(
@@ -222,7 +222,7 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
   ];
 }
 
-/** Returns a finding for each row that is in use although the log says it was removed, revoked, disabled or destroyed. */
+/** Returns a finding for each row that is in use although it was removed, revoked, disabled or destroyed according to the log. */
 async function restoredThings(db: DataSource, { withdrawn }: RightsHistory): Promise<string[]> {
   const rows: { kind: string; id: string }[] = await db.query(
     `SELECT 'identity provider' AS kind, id::text FROM identity_provider WHERE id = ANY($1::uuid[]) AND enabled
@@ -237,7 +237,7 @@ async function restoredThings(db: DataSource, { withdrawn }: RightsHistory): Pro
   return rows.map(({ kind, id }) => `the ${kind} ${id} is in use, but ended, removed or disabled according to the log`);
 }
 
-/** Returns a finding for each row with an earlier edit than the log has: it was restored together with its seal. */
+/** Returns a finding for each row whose edit is older than the newest edit in the log: the row was restored together with its seal. */
 async function earlierRows(db: DataSource, { edits }: RightsHistory): Promise<string[]> {
   const ids = [...edits.keys()].filter(isId);
   const found: string[] = [];

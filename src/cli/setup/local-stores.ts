@@ -16,9 +16,9 @@ const SOFTHSM_LIBRARIES = [
 ];
 
 /**
- * createLocalDatabase creates the role and the database `sealwright` in the local PostgreSQL, unless they exist, and sets the role's password. It connects as
- * the account postgres over the local socket. Throws AdminError.
- * @returns address for SVC_DATABASE_URL, including the password
+ * createLocalDatabase creates the role and the database `sealwright` in the local PostgreSQL, unless they exist, and sets the role's password. It
+ * connects as the account postgres over the local socket. Throws AdminError.
+ * @returns URL for SVC_DATABASE_URL, including the password
  */
 export function createLocalDatabase(password: string): string {
   const present = psql(`SELECT 1 FROM pg_database WHERE datname = '${DATABASE}'`).trim() === '1';

@@ -11,7 +11,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections();
 });
 
-/** Starts a server that gives these answers in order. The last answer is repeated. */
+/** Starts a server that returns these responses in order. The last response is repeated. */
 async function serving(...answers: RequestListener[]) {
   const sockets = new Set<Socket>();
   const bodies: string[] = [];

@@ -48,9 +48,9 @@ export class ApiClient {
   }
 
   /**
-   * Opens a client with a credential. `url` comes from the command line.
+   * Opens an authenticated client. `url` comes from the command line.
    *
-   * @throws ClientError if there is no address or no credential
+   * @throws ClientError if there is no URL or no credential
    */
   static async open(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
     const kept = environment.token === undefined ? await readStoredCredentials(environment.credentialsFile) : undefined;
@@ -68,7 +68,7 @@ export class ApiClient {
   /**
    * Opens a client for calls that authenticate themselves.
    *
-   * @throws ClientError if there is no address
+   * @throws ClientError if there is no URL
    */
   static async withoutCredential(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
     const given = url ?? environment.url ?? (await readStoredCredentials(environment.credentialsFile))?.url;
@@ -157,7 +157,7 @@ export class ApiClient {
     });
   }
 
-  /** A GitHub Actions run can request a new identity token at any time. Other builds have only one, which is already used. */
+  /** A GitHub Actions run can request a new identity token at any time. Other builds have only one, which has already been used. */
   private async exchangedAgain(): Promise<boolean> {
     if (this.environment.variables['ACTIONS_ID_TOKEN_REQUEST_URL'] === undefined) return false;
     const token = await workloadToken(this.credentials.url, this.environment.variables);
@@ -184,7 +184,7 @@ export class ApiClient {
   }
 }
 
-/** A GitHub Actions job without the permission has no address from which to request a token. */
+/** A GitHub Actions job without the permission has no URL from which to request a token. */
 function inGitHub({ variables }: ClientEnvironment): string {
   return variables['SEALWRIGHT_RUN']?.startsWith('github-') === true
     ? ' The job has no identity token: give it "permissions: id-token: write".'

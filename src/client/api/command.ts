@@ -9,9 +9,9 @@ export interface Invocation {
   readonly options: OptionValues;
   readonly positionals: readonly string[];
   readonly environment: ClientEnvironment;
-  /** Address given by `--url`. */
+  /** URL given with `--url`. */
   readonly url: string | undefined;
-  /** Returns a client with a credential. Only commands that need one call it. `address` takes precedence over every other address. */
+  /** Returns an authenticated client. Called only by commands that need one. `address` takes precedence over every other URL. */
   api(address?: string): Promise<ApiClient>;
   /** Prints the result: `json` with -o json, otherwise `lines`. */
   print(json: unknown, lines: readonly string[]): void;
@@ -19,7 +19,7 @@ export interface Invocation {
   note(line: string): void;
 }
 
-/** CommandForm is one way to call a command, such as `bom sign` and `bom verify`. Options that the form does not use are refused. */
+/** CommandForm is one way to call a command, such as `bom sign` and `bom verify`. Options that the form does not use are rejected. */
 export interface CommandForm {
   /** Names of the options that have an effect. */
   readonly uses: readonly string[];
@@ -29,7 +29,7 @@ export interface CommandForm {
   readonly isOffline?: boolean;
   /** Whether the form prints no result, so that `--output` has no effect. */
   readonly isSilent?: boolean;
-  /** Maximum number of arguments. Absent: unlimited. */
+  /** Maximum number of arguments. Unlimited if omitted. */
   readonly maxArguments?: number;
 }
 

@@ -5,7 +5,7 @@ import { ClientError, EXIT } from './exit-codes.js';
 import { readJson } from '../../platform/json/strict-json.js';
 import { OutputFile, writing } from './output-file.js';
 
-/** StoredCredentials are the address of the service and the token that `login` stores. */
+/** StoredCredentials contains the URL of the service and the token, as stored by `login`. */
 export interface StoredCredentials {
   readonly url: string;
   /** API key or access token. */
@@ -16,7 +16,7 @@ export interface StoredCredentials {
 }
 
 const OTHERS = 0o077;
-/** No renewal takes longer. An older lock belongs to a process that died. */
+/** Maximum age of a lock. No renewal takes longer, so an older lock belongs to a process that died. */
 const MAX_LOCK_MS = 15_000;
 const LOOK_EVERY_MS = 50;
 

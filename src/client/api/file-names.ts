@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ClientError, EXIT } from './exit-codes.js';
 
 /**
- * expandPatterns replaces patterns with the files they match, like a shell: `*`, `?` and `[…]` within one part of a path, and `**` for any directories.
+ * expandPatterns expands glob patterns as a shell does: `*`, `?` and `[…]` match within a path segment, `**` matches any number of directories.
  * Pipelines pass patterns where no shell expands them. A name that exists is never treated as a pattern.
  *
  * @throws ClientError if a pattern matches nothing

@@ -78,7 +78,7 @@ const FOREIGN: readonly (readonly [start: string, what: string])[] = [
   ['-----BEGIN PGP SIGNATURE', 'an OpenPGP signature: verify it with gpg --verify'],
 ];
 
-/** foreignSignature returns what the signature of another tool is, and the tool that verifies it. Undefined for signatures of this service. */
+/** foreignSignature describes the signature of another tool, and the tool that verifies it. Undefined for signatures of this service. */
 export function foreignSignature(content: Buffer, format: string): string | undefined {
   const start = content.subarray(0, 64).toString('latin1');
   const known = FOREIGN.find(([mark]) => start.startsWith(mark))?.[1];
@@ -86,7 +86,7 @@ export function foreignSignature(content: Buffer, format: string): string | unde
   return isOpenPgpSignature(content) ? FOREIGN[1]?.[1] : undefined;
 }
 
-/** Whether the content is one signature packet as long as its length says: a raw signature can begin with the same octet. */
+/** Reports whether the content is one signature packet whose length field matches, because a raw signature can start with the same octet. */
 function isOpenPgpSignature(content: Buffer): boolean {
   try {
     const [packet, ...more] = [...pgpPackets(content)];

@@ -2,7 +2,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { trimEndOf } from '../../formats/encoding/trim-end.js';
 
-/** HttpServer is the address of a service, parsed once and not for each call. */
+/** HttpServer is the URL of a service, parsed once and not for each call. */
 export interface HttpServer {
   readonly protocol: string;
   readonly hostname: string;
@@ -29,12 +29,12 @@ export interface HttpCall {
   readonly signal: AbortSignal | undefined;
 }
 
-/** HttpAnswer is a response whose body has not been read. Redirects are not followed, so no credential is sent to another address. */
+/** HttpAnswer is a response whose body has not been read. Redirects are not followed, so no credential is sent to another server. */
 export type HttpAnswer = IncomingMessage & { readonly statusCode: number };
 
 /**
- * Sends a call and resolves with the head of the response. It uses Node's `http` instead of `fetch` and a timer instead of an AbortSignal, both of which
- * take half as much processor time again, a cost that an agent would add to each signature. Connections are kept alive.
+ * Sends a call and resolves with the head of the response. It uses Node's `http` instead of `fetch` and a timer instead of an AbortSignal, because
+ * each of those takes half as much processor time again, a cost that an agent would add to each signature. Connections are kept alive.
  *
  * @throws if there is no response, with the reason in the message or the cause
  */

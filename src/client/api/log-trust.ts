@@ -17,7 +17,7 @@ export interface LogState {
 
 /** LogTrust is what is trusted about a log before it is read. */
 export interface LogTrust {
-  /** DER of the log's key. Undefined if no key is known yet. */
+  /** Public key of the log, DER. Undefined if no key is known yet. */
   readonly publicKey: Buffer | undefined;
   readonly state: LogState | undefined;
 }

@@ -17,7 +17,7 @@ const REASONS: Readonly<Record<string, (directory: string) => string>> = {
   ENAMETOOLONG: () => 'the name is too long (ENAMETOOLONG)',
 };
 
-/** OutputFile is a path to which a result will be written. The path holds either its previous content or the whole result, never a part. */
+/** OutputFile is a path to which a result will be written. The path contains either its previous content or the whole result, never a part. */
 export class OutputFile {
   private constructor(
     readonly path: string,

@@ -8,9 +8,9 @@ import { trimEndOf } from '../../formats/encoding/trim-end.js';
 const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';
 
 /**
- * Returns an address of the service without a trailing slash.
+ * Returns the URL of the service without a trailing slash.
  *
- * @throws ClientError if it is not an http(s) address, or is plain HTTP to another machine, which would expose the credential
+ * @throws ClientError if it is not an http(s) URL, or uses plain HTTP to a remote host, which would expose the credential
  */
 export function serviceAddress(text: string, allowsHttp: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -28,7 +28,7 @@ export function serviceAddress(text: string, allowsHttp: boolean): string {
 
 /** ClientEnvironment contains settings from the environment. Options on the command line override them. */
 export interface ClientEnvironment {
-  /** SEALWRIGHT_URL: address of the service. */
+  /** SEALWRIGHT_URL: URL of the service. */
   readonly url: string | undefined;
   /** SEALWRIGHT_TOKEN: an API key or an access token. */
   readonly token: string | undefined;
@@ -68,7 +68,7 @@ function trimmed(text: string): string {
   return text.replace(/^\uFEFF/, '').trim();
 }
 
-/** Returns the user's home directory. Containers can run as users without a passwd entry or HOME, and these have nothing stored. */
+/** Returns the user's home directory. Containers can run as users without a passwd entry or HOME; such users have no stored credentials. */
 function ownDirectory(): string {
   try {
     return homedir();

@@ -134,8 +134,8 @@ interface Verification {
 }
 
 /**
- * Returns the faults of a signature according to a signing key of the service. Empty if any version of the key verifies it. The document may name the key, but
- * its own public key is never trusted.
+ * Verifies the document's signature with a signing key of the service and returns the faults. Empty if any version of the key verifies it. The
+ * document may name the key, but its own public key is never trusted.
  */
 async function faultsBy(api: ApiClient, { file, document, name, mustExist }: Verification): Promise<string[]> {
   if (typeof name !== 'string') return ['the document names no signing key; give one with --key NAME'];

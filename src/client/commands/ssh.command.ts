@@ -24,7 +24,7 @@ const SSHD_CONFIG = '/etc/ssh/sshd_config';
 /** sshd re-executes itself, so it requires an absolute path. */
 const SSHD = '/usr/sbin/sshd';
 
-/** File content when the last user authority was retired: the host trusts none, but sshd requires a file. */
+/** File content when the last user authority has been retired: the host trusts none, but sshd requires a file. */
 const NO_AUTHORITY = Buffer.from('# The service has no SSH authority for users.\n');
 const SETUP = ['dry-run', 'no-reload', 'config', 'sshd'];
 

@@ -16,7 +16,7 @@ export interface GpgKey {
   readonly revoked: boolean;
   /** Certified user IDs. */
   readonly userIds: readonly string[];
-  /** Armored. */
+  /** Armored certificate. */
   readonly certificate: string;
 }
 

@@ -106,7 +106,7 @@ async function sign(call: GpgCall, { args, api, keys, console, variables }: Sign
   const name = named ?? lastValue(call, 'default-key') ?? (variables[KEY_VARIABLE] || undefined);
   const key = signingKey(keys, name, console);
   if (key === undefined) return FAILED;
-  // gpg makes a signature by each key, so a signature by only one would be incomplete.
+  // gpg creates a signature with each key, so a signature with only one would be incomplete.
   const other = more.find((one) => gpgKeysNamed(keys, one)[0]?.id !== key.id);
   if (other !== undefined)
     throw usageError(`only one key can sign, and "${other}" is another one: call gpg for each key.`);

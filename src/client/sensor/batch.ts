@@ -14,7 +14,7 @@ export interface Batch {
   readonly assets: readonly Record<string, unknown>[];
 }
 
-/** Lists each item once, with all its places and in a fixed order, so that the same findings give the same bytes. */
+/** Lists each item once, with all its locations and in a fixed order, so that the same findings produce the same bytes. */
 export function batchAssetsOf(findings: readonly SensorFinding[]): Batch['assets'] {
   const items = new Map<string, Item>();
   for (const finding of findings) {

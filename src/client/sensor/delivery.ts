@@ -26,10 +26,10 @@ export interface DeliveryOptions {
 }
 
 /**
- * Delivers the spooled scan batch by batch, in order. Each batch has an idempotency key, so a batch whose response was lost is sent again and accepted
- * once.
+ * Delivers the spooled scan batch by batch, in order. Each batch has an idempotency key, so a batch whose response was lost is sent again and
+ * accepted once.
  *
- * @throws ClientError if the service stays unavailable or refuses the credential; the remaining batches stay in the spool
+ * @throws ClientError if the service stays unavailable or rejects the credential; the remaining batches stay in the spool
  */
 export async function deliver(
   api: ApiClient,

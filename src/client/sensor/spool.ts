@@ -124,7 +124,7 @@ async function synced(directory: string): Promise<void> {
   }
 }
 
-/** The lock file contains the process ID of its owner. The lock of a dead process does not count. */
+/** The lock file contains the process ID of its owner. The lock of a dead process is ignored. */
 async function locked(file: string): Promise<FileHandle> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -19,7 +19,7 @@ const BACKDATE_MS = 5 * 60 * 1000;
 export interface HostCertificateOrder {
   /** Path of the private host key. */
   readonly key: string;
-  /** Name of the host authority. Undefined: a login rule issues the certificate from the claims of this machine's token. */
+  /** Name of the host authority. If undefined, a login rule issues the certificate from the claims of this machine's token. */
   readonly authority: string | undefined;
   /** Names of the host. Empty uses the system's host name. */
   readonly names: readonly string[];
@@ -28,7 +28,7 @@ export interface HostCertificateOrder {
   readonly seconds: number;
 }
 
-/** Reports whether the key has a valid host certificate next to it. */
+/** Reports whether a valid host certificate is next to the key. */
 export async function isCertified(key: string, now = new Date()): Promise<boolean> {
   try {
     const { content } = await certificateOf(key);

@@ -90,7 +90,7 @@ function signedBy(key: string, message: string): Promise<string> {
           ? done(out)
           : fail(new ClientError(EXIT.failed, `ssh-keygen cannot sign with ${key}: ${stderr.trim()}`)),
     );
-    signing.stdin?.on('error', () => undefined); // ssh-keygen reports on its own why it did not read
+    signing.stdin?.on('error', () => undefined); // ssh-keygen itself reports why it did not read the message.
     signing.stdin?.end(message);
   });
 }

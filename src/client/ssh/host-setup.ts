@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { ClientError, EXIT } from '../api/exit-codes.js';
 import { certificateFile } from './host-certificates.js';
 
-/** HostSetup is what a host is to trust, and where its sshd is configured. */
+/** HostSetup describes what a host must trust, and where its sshd is configured. */
 export interface HostSetup {
   /** Path of sshd_config. The other files are written to the same directory. */
   readonly config: string;
@@ -15,7 +15,7 @@ export interface HostSetup {
   readonly revocations: Buffer;
   /** Principals that may log in, by account. If empty, the principals files of an earlier setup stay unchanged. */
   readonly principals: ReadonlyMap<string, readonly string[]>;
-  /** New certificate of a host key, with its path. Undefined: existing certificates of host keys stay and are shown to clients. */
+  /** New certificate of a host key, with its path. If undefined, existing certificates of host keys are kept and shown to clients. */
   readonly hostCertificate: { readonly path: string; readonly content: Buffer } | undefined;
 }
 

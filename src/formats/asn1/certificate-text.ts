@@ -7,7 +7,7 @@ const ADVICE =
   'send the output of openssl x509 -in FILE, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----';
 
 /**
- * Reads the certificates in pasted text: PEM blocks, or the bare base64 of one certificate, with any line ends. No other text is allowed.
+ * Reads the certificates in pasted text: PEM blocks, or the bare base64 of one certificate, with any line endings. No other text is allowed.
  *
  * @throws Error that explains the fault without quoting the text, which may be a private key
  */
@@ -36,7 +36,7 @@ function certificateIn(body: string): X509Certificate {
 }
 
 /**
- * Returns the certificate in these bytes. Trailing bytes, which OpenSSL would ignore, are refused.
+ * Returns the certificate in these bytes. Trailing bytes, which OpenSSL would ignore, are rejected.
  *
  * @throws Error if the bytes are not exactly one certificate
  */

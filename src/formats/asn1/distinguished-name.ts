@@ -95,7 +95,7 @@ function comparable(names: readonly (readonly Attribute[])[]): ComparableName {
 }
 
 const TYPE = / *([A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+) *= */y;
-/** Characters of a value and its escapes (RFC 4514 section 3). Each character matches in only one way, which rules out excessive backtracking. */
+/** Characters and escapes of a value (RFC 4514 section 3). Each character matches in only one way, which rules out excessive backtracking. */
 const VALUE = /(?:[^\\"+,;<>\0]|\\[0-9A-Fa-f]{2}|\\[ "#+,;<=>\\])*/y;
 const ESCAPED = /\\([0-9A-Fa-f]{2})|\\(.)|[^\\]+/g;
 const HEX_DER = /^#((?:[0-9A-Fa-f]{2})+)$/;

@@ -40,11 +40,11 @@ const SHORT_IDENTIFIER_OCTETS = 256;
 const MAX_OCTETS_WITH_PARAMETERS = 1280;
 
 /**
- * Returns the private key in PKCS #8, PKCS #1 or SEC 1. OpenSSL computes the public half of a DSA or Diffie-Hellman key (g^x mod p) in one call that cannot be
- * interrupted, for numbers of any size. Therefore a key with long parameters must be short. Use this function for every private key chosen by an untrusted
- * party.
+ * Returns the private key in PKCS #8, PKCS #1 or SEC 1. OpenSSL computes the public half of a DSA or Diffie-Hellman key (g^x mod p) in one call that
+ * cannot be interrupted, for numbers of any size. Therefore a key with long parameters must be short. Use this function for every private key chosen
+ * by an untrusted party.
  *
- * @throws RangeError if the key is too large, Error if the bytes are no private key
+ * @throws RangeError if the key is too large, Error if the bytes are not a private key
  */
 export function affordablePrivateKey(der: Buffer, types: readonly PrivateKeyType[] = PRIVATE_KEY_TYPES): KeyObject {
   const [version, algorithm] = elementsInside(firstElement(der));

@@ -7,7 +7,7 @@ export interface PemBlock {
   readonly base64: string;
   /** The block with its original line breaks restored. */
   readonly text: string;
-  /** From 1. */
+  /** Line number, starting at 1. */
   readonly line: number;
   /** Whether END is missing because the next block or the end of the text came first. */
   readonly isCut: boolean;

@@ -17,7 +17,7 @@ export class DerivationTooCostly extends RangeError {}
  */
 export class DerivationBudget {
   private left = MAX_ROUNDS;
-  /** Whether a derivation was refused that is within the document's limit, but above the sender's current allowance. */
+  /** Whether a derivation was rejected that is within the document's limit, but above the sender's current allowance. */
   isShort = false;
 
   /** @param allowance number of rounds that the sender of the document may currently use */
@@ -127,7 +127,7 @@ export interface PasswordEncryption {
   readonly takesNoPassword?: boolean;
 }
 
-/** NameByOid returns the name of an algorithm that is not supported here. Undefined if the object identifier is unknown. */
+/** NameByOid returns the name of an algorithm that this reader does not support. Undefined if the object identifier is unknown. */
 export type NameByOid = (oid: string) => string | undefined;
 
 /**
@@ -179,7 +179,7 @@ function pbes2(derivation: DerElement, encryption: DerElement, nameByOid: NameBy
   const cipher = CIPHERS[cipherOid];
   const { name: kdf, derive } = keyDerivation(derivation, nameByOid);
   const cipherName = cipher?.name ?? nameByOid(cipherOid);
-  // With the name of the derivation alone, rules would judge an incomplete scheme.
+  // If the name contained only the key derivation, rules would evaluate an incomplete scheme.
   const name = cipherName === undefined ? `encrypted as ${cipherOid}` : `PBES2-${kdf}-${cipherName.toUpperCase()}`;
   if (cipher === undefined || derive === undefined || iv === undefined) return { name, decrypt: undefined };
   const decrypt: PasswordEncryption['decrypt'] = (bytes, password, budget) =>

@@ -55,7 +55,7 @@ export interface Pkcs12Key extends Named {
 /** Pkcs12Secret is a secret key in a store. */
 export interface Pkcs12Secret extends Named {
   readonly securedBy: string;
-  /** Algorithm and length of the key. Undefined if no password decrypts it, or its format is proprietary. */
+  /** Algorithm and length of the key. Undefined if no password decrypts the key, or if its format is proprietary. */
   readonly key: { readonly oid: string; readonly octets: number } | undefined;
 }
 

@@ -7,8 +7,8 @@ const FORBIDDEN = /(?!\t)\p{Cc}|\p{Zl}|\p{Zp}|\p{Bidi_Control}|\p{Cs}/u;
 const BLANKS = ' \t\r\n';
 
 /**
- * Returns the single line in a text, without the byte order mark, blanks and line ends that an editor or copying added. Undefined for several lines and for
- * characters that are not allowed in a key file.
+ * Returns the only line in a text, without the byte order mark, blanks and line endings added by an editor or by copying. Undefined for several lines
+ * and for characters that are not allowed in a key file.
  */
 export function oneKeyLine(text: string): string | undefined {
   let [from, to] = [text.startsWith('\uFEFF') ? 1 : 0, text.length];

@@ -45,8 +45,8 @@ const ED25519_BYTES = 32;
 const CURVES: Record<string, string> = { prime256v1: 'nistp256', secp384r1: 'nistp384', secp521r1: 'nistp521' };
 
 /**
- * Decodes the blob of a line like OpenSSH: base64 whose inner name is the type of `name`, complete if the type is known. Each key has exactly one blob here:
- * leading zeros of its integers, which sshd ignores, are removed. Undefined for anything else, including certificates.
+ * Decodes the blob of a line like OpenSSH: base64 whose inner name is the type of `name`, complete if the type is known. The returned blob is
+ * canonical: leading zeros of integers, which sshd ignores, are removed. Undefined for anything else, including certificates.
  *
  * @param name type of the key, or one of its algorithms
  */
@@ -136,7 +136,7 @@ export function keyBitsOf({ type, blob }: SshPublicKey): number | null {
   if (type === 'ssh-ed25519' || type.startsWith('sk-')) return 256;
   const reader = new WireReader(blob);
   reader.string();
-  if (type === 'ssh-rsa') reader.string(); // the exponent comes first
+  if (type === 'ssh-rsa') reader.string(); // Skips the exponent, which comes first.
   if (type === 'ssh-rsa' || type === 'ssh-dss') return bitLength(reader.string());
   return CURVE_BITS.get(type.replace('ecdsa-sha2-', '')) ?? null;
 }

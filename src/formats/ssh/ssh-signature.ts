@@ -23,7 +23,7 @@ export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boo
   if (type === 'ssh-ed25519' && algorithm === type) return verify(null, data, ed25519(key.string()), value);
   const curve = ownMember(CURVES, type);
   if (curve !== undefined && algorithm === type) {
-    key.string(); // the curve name again
+    key.string(); // Skips the curve name, which the type already contains.
     return verify(
       curve.hash,
       data,

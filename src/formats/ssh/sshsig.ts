@@ -4,7 +4,7 @@ import { WireReader, wireString } from './wire.js';
 import { fromBrokenBase64 } from '../encoding/base64.js';
 import { sshFingerprintOf } from './public-key.js';
 
-/** SSHSIG_MAGIC starts a signature in this format, and the message that it signs. */
+/** SSHSIG_MAGIC is the preamble of a signature and of the data that is signed (PROTOCOL.sshsig). */
 export const SSHSIG_MAGIC = Buffer.from('SSHSIG', 'latin1');
 const VERSION = 1;
 /** SSHSIG_HASH_BYTES maps the hashes of the format to their lengths in bytes. */

@@ -9,8 +9,8 @@ import { ecPublicKeyInfo, rsaPublicKeyInfo } from '../signatures/spki.js';
 const HANDLES_KEPT = 10_000;
 
 /**
- * Finds private and secret keys by CKA_ID and CKA_LABEL, and caches their handles, which are valid for the whole process. A CKA_ID alone does not identify a
- * key: it comes from the database, which may be wrong.
+ * KeyDirectory finds private and secret keys by CKA_ID and CKA_LABEL, and caches their handles, which are valid for the whole process. A CKA_ID alone
+ * does not identify a key: it comes from the database, which may be wrong.
  */
 export class KeyDirectory {
   private readonly token: Pkcs11Token;
@@ -25,28 +25,27 @@ export class KeyDirectory {
   }
 
   /**
-   * To be called when this process created token objects. SoftHSM then believes to have seen what other processes
-   * created at the same time, and does not see it until something else changes: a key that seems missing has to be
-   * looked for by a new process, which has created nothing yet.
+   * Call this after this process has created token objects. SoftHSM then misses objects that other processes created at the same time, until
+   * something else changes. A new process, which has not created anything yet, must look for a key that seems missing.
    */
   noteCreation(): void {
     this.created = true;
   }
 
   /**
-   * Throws KeyProcessFault `key-missing` (see also noteCreation), `other-key` when what has this CKA_ID has another label, or `refused`
-   * when several have both.
+   * Throws KeyProcessFault `key-missing` (see also noteCreation), `other-key` if the object with this CKA_ID has a different label, or `refused` if
+   * several objects match both.
    */
   privateKey(key: TokenKey): Handle {
     return this.known(key) ?? this.lookUp(CKO.PRIVATE_KEY, key);
   }
 
-  /** Throws as `privateKey` does. */
+  /** Throws the same faults as `privateKey`. */
   secretKey(key: TokenKey): Handle {
     return this.known(key) ?? this.lookUp(CKO.SECRET_KEY, key);
   }
 
-  /** Runs `once`, and repeats it with a new handle if the token no longer knows the cached one. */
+  /** Runs `once`, and repeats it with a new handle if the cached one has become invalid. */
   async withFreshHandles<T>(key: TokenKey, once: () => Promise<T>): Promise<T> {
     try {
       return await once();
@@ -84,12 +83,12 @@ export class KeyDirectory {
     return new KeyProcessFault('other-key', `it is labelled "${label}", not "${labels[0]}"`);
   }
 
-  /** Throws KeyProcessFault, which replaces the process, when there may be keys that this process cannot see (see noteCreation). */
+  /** Throws KeyProcessFault, which replaces the process, if there may be keys that this process cannot see (see noteCreation). */
   assertSeesAll(): void {
     if (this.created) throw this.missing();
   }
 
-  /** The token no longer contains the key. */
+  /** Removes a key that the token no longer contains. */
   forget(key: TokenKey): void {
     this.handles.delete(nameOf(key));
   }
@@ -100,24 +99,24 @@ export class KeyDirectory {
       : new KeyProcessFault('key-missing', 'the token does not contain the key');
   }
 
-  /** Objects of a class that have this CKA_ID and one of these labels. */
+  /** Returns the objects of a class with this CKA_ID and one of these labels. */
   all(objectClass: number, { ckaId, labels }: TokenKey): Handle[] {
     return this.withId(objectClass, ckaId).filter((object) =>
       labels.includes(this.attribute(object, CKA.LABEL).toString()),
     );
   }
 
-  /** Whatever has this CKA_ID, ours or not. */
+  /** Returns all objects of a class with this CKA_ID, including those of other applications. */
   withId(objectClass: number, ckaId: Buffer): Handle[] {
     return this.token.find(this.session, objectClass, ckaId);
   }
 
-  /** Objects of a class with this CKA_LABEL. */
+  /** Returns the objects of a class with this CKA_LABEL. */
   labelled(objectClass: number, label: string): Handle[] {
     return this.token.findLabelled(this.session, objectClass, label);
   }
 
-  /** Every private and secret key whose label begins as ours do, or of those the ones with this label. */
+  /** Returns all private and secret keys of this service, as recognized by their label, or those with this label. */
   holdings(wanted?: string): HeldKey[] {
     const keys = [CKO.PRIVATE_KEY, CKO.SECRET_KEY].flatMap((objectClass) =>
       this.token.findAll(this.session, objectClass, wanted),
@@ -130,7 +129,7 @@ export class KeyDirectory {
       .map(({ label, object }) => ({ label, ckaId: this.attribute(object, CKA.ID) }));
   }
 
-  /** CKA_ID of each object of a class with this CKA_LABEL. */
+  /** Returns the CKA_ID of each object of a class with this CKA_LABEL. */
   idsLabelled(objectClass: number, label: string): Buffer[] {
     return this.labelled(objectClass, label).map((object) => this.attribute(object, CKA.ID));
   }
@@ -144,13 +143,13 @@ function nameOf({ ckaId, labels }: TokenKey): string {
   return `${labels[0]}\0${ckaId.toString('latin1')}`;
 }
 
-/** SubjectPublicKeyInfo of a public key object in the token. */
+/** Returns the SubjectPublicKeyInfo of a public key object in the token. */
 export function publicKeyInfoOf(directory: KeyDirectory, object: Handle, type: KeyType): Buffer {
   if (isCurve(type)) return ecPublicKeyInfo(type, directory.attribute(object, CKA.EC_POINT));
   return rsaPublicKeyInfo(directory.attribute(object, CKA.MODULUS), directory.attribute(object, CKA.PUBLIC_EXPONENT));
 }
 
-/** Every CKA_LABEL of this service begins with it. */
+/** Prefix of every CKA_LABEL of this service. */
 const LABEL_STEM = 'sealwright';
 /** CKA_LABEL of the key of the log. */
 export const LOG_LABEL = 'sealwright-log';
@@ -159,10 +158,10 @@ const SIGNING_OWNER = /^([a-z0-9][a-z0-9._-]{0,62} v\d{1,9}) [0-9a-f]{32}$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Returns the CKA_LABEL of a key. Labels of different purposes and owners never coincide: owners have a fixed form. Before purpose and ID were part of it,
- * the label of a signing key contained only its name and version.
+ * Returns the CKA_LABELs of a key, current first. Labels of different purposes and owners never coincide, because owners have a fixed form. In
+ * earlier versions, the label of a signing key contained only its name and version.
  *
- * @throws KeyProcessFault `refused` if the owner has another form
+ * @throws KeyProcessFault `refused` if the owner has any other form
  */
 export function labelsOf({ purpose, owner }: KeyIdentity): readonly [string, ...string[]] {
   if (purpose === 'ssh-ca' || purpose === 'ssh-key') {

@@ -1,8 +1,8 @@
 import { ckrOf, isFatal, isRefusal } from './pkcs11-errors.js';
 
 /**
- * The result of an order as the key process reports it. `unseen`: the order was not started, and the next process may see its key; this process returns every
- * later order, and ends when it is told to stop.
+ * Outcome of an order as reported by the key process. `unseen`: the order was not started, because its key may be visible only to the next process.
+ * This process then returns every later order as `unseen`, and exits when it is told to stop.
  */
 export const OUTCOMES = [
   'done',
@@ -16,10 +16,10 @@ export const OUTCOMES = [
 ] as const;
 export type CallOutcome = (typeof OUTCOMES)[number];
 
-/** An order that failed for a reason the key process knows. */
+/** KeyProcessFault is the failure of an order with a known cause. */
 export class KeyProcessFault extends Error {
   readonly outcome: Exclude<CallOutcome, 'done'>;
-  /** The process can no longer be trusted or used and must be replaced. */
+  /** True if the process can no longer be used and must be replaced. */
   readonly fatal: boolean;
 
   constructor(outcome: Exclude<CallOutcome, 'done'>, message: string, fatal = false) {
@@ -29,7 +29,7 @@ export class KeyProcessFault extends Error {
   }
 }
 
-/** The fault that an error means for the order and for the process. CKR names go into the text, values of attributes never. */
+/** Converts an error into a fault of the order or the process. The text contains CKR names, but never values of attributes. */
 export function faultOf(error: unknown): KeyProcessFault {
   if (error instanceof KeyProcessFault) return error;
   const text = error instanceof Error ? error.message : String(error);

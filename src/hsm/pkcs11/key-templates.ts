@@ -13,7 +13,7 @@ const RSA_BITS: Record<Exclude<TokenKeyType, CurveType>, number> = {
 };
 
 export interface GenerationPlan {
-  /** CKM_ of the generation. */
+  /** CKM_ of the key generation. */
   readonly mechanism: number;
   readonly publicKey: Template;
   readonly privateKey: Template;
@@ -23,13 +23,13 @@ interface NewKey {
   readonly ckaId: Buffer;
   readonly label: string;
   readonly type: TokenKeyType;
-  /** True when SHA-3 with RSA-PSS needs CKM_RSA_X_509, see TokenSigner. */
+  /** True if SHA-3 with RSA-PSS requires CKM_RSA_X_509; see TokenSigner. */
   readonly rawRsa: boolean;
 }
 
 /**
- * Templates of a signing key pair: it stays in the token, signs and does nothing else, and only by the mechanisms that
- * its schemes need (CKA_ALLOWED_MECHANISMS).
+ * Returns the templates of a signing key pair. The private key stays in the token and can only sign, with only the mechanisms that its schemes need
+ * (CKA_ALLOWED_MECHANISMS).
  */
 export function generationPlan(key: NewKey): GenerationPlan {
   const common: Template = [

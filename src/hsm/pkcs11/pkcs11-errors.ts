@@ -1,6 +1,6 @@
 import { CKR } from '../../formats/pkcs11/cryptoki.js';
 
-/** After these errors the library or the token must be opened again, which is safe only in a new process. */
+/** After these errors, the library or the token must be reopened, which is safe only in a new process. */
 const FATAL: ReadonlySet<number> = new Set([
   CKR.HOST_MEMORY,
   CKR.GENERAL_ERROR,
@@ -17,7 +17,7 @@ const FATAL: ReadonlySet<number> = new Set([
   CKR.CRYPTOKI_NOT_INITIALIZED,
 ]);
 
-/** The token understood and will not; asking again does not help. */
+/** The token rejected the operation; retrying does not help. */
 const REFUSAL: ReadonlySet<number> = new Set([
   CKR.ARGUMENTS_BAD,
   CKR.DATA_INVALID,
@@ -29,7 +29,7 @@ const REFUSAL: ReadonlySet<number> = new Set([
   CKR.MECHANISM_PARAM_INVALID,
 ]);
 
-/** The CKR_ code of an error that the HSM library raised; undefined for any other error. */
+/** Returns the CKR_ code of an error of the HSM library; undefined for any other error. */
 export function ckrOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'number') return undefined;
   return error.message.startsWith('CKR_') ? error.code : undefined;
@@ -43,7 +43,7 @@ export function isRefusal(error: unknown): boolean {
   return REFUSAL.has(ckrOf(error) ?? -1);
 }
 
-/** Handles change when the token was logged out or an object was replaced; the object may be found again. */
+/** Handles become invalid when the token is logged out or an object is replaced. The object may be found again. */
 export function isStaleHandle(error: unknown): boolean {
   const code = ckrOf(error);
   return code === CKR.OBJECT_HANDLE_INVALID || code === CKR.KEY_HANDLE_INVALID;
@@ -54,7 +54,10 @@ export function isBadSignature(error: unknown): boolean {
   return code === CKR.SIGNATURE_INVALID || code === CKR.SIGNATURE_LEN_RANGE;
 }
 
-/** Reports whether a token reports an authentication failure. SoftHSM returns CKR_GENERAL_ERROR, so the caller must probe whether the token still works. */
+/**
+ * Reports whether the token reported an authentication failure. SoftHSM returns CKR_GENERAL_ERROR, so the caller must probe whether the token still
+ * works.
+ */
 export function isNotAuthentic(error: unknown): boolean {
   const code = ckrOf(error);
   return (

@@ -3,7 +3,7 @@ import pkcs11js from 'pkcs11js';
 import { CKA, CKM, CKR } from '../../formats/pkcs11/cryptoki.js';
 import { ckrOf } from './pkcs11-errors.js';
 
-/** CK_OBJECT_HANDLE or CK_SESSION_HANDLE, as the library wrote it. */
+/** CK_OBJECT_HANDLE or CK_SESSION_HANDLE, as returned by the library. */
 export type Handle = Buffer;
 export type Mechanism = pkcs11js.Mechanism;
 export type Template = pkcs11js.Template;
@@ -13,7 +13,7 @@ export interface TokenIdentity {
   readonly label: string;
   readonly serial: string;
   readonly model: string;
-  /** Sessions that the token allows one process; undefined when it has or reports no limit. */
+  /** Maximum number of sessions per process; undefined if the token has no limit or does not report it. */
   readonly maxSessions?: number;
 }
 
@@ -23,14 +23,15 @@ const UNKNOWN_COUNT = 0xffffffff;
 export const SIGNATURE_BUFFER_BYTES = 1024;
 const GCM_TAG_BYTES = 16;
 const FIND_AT_MOST = 64;
-/** Another process that logs in rewrites SoftHSM's token file, which then cannot be read for some milliseconds. */
+/** When another process logs in, SoftHSM's token file is rewritten, and cannot be read for a few milliseconds. */
 const OPEN_ATTEMPTS = 8;
 const OPEN_PAUSE_MS = 40;
 
 /**
- * The only caller of the HSM library. Locking uses the primitives of the operating system (CKF_OS_LOCKING_OK): without them concurrent calls crash SoftHSM.
- * Signing, verifying and generating run on libuv's threads through the `…Async` calls, which keep their buffers alive. Nothing here finalizes or logs out:
- * with calls in progress that crashes, and a library that lost its token recovers only in a new process.
+ * Pkcs11Token is the only caller of the HSM library. Locking uses the primitives of the operating system (CKF_OS_LOCKING_OK), because without them
+ * concurrent calls crash SoftHSM. Signing, verifying and generating run on libuv's threads through the `…Async` calls, which keep their buffers
+ * alive. The library is never finalized or logged out: with calls in progress that crashes, and a library that has lost its token recovers only in a
+ * new process.
  */
 export class Pkcs11Token {
   private readonly library: pkcs11js.PKCS11;
@@ -43,7 +44,7 @@ export class Pkcs11Token {
     this.identity = identity;
   }
 
-  /** Loads the module and finds the token by its label, since slot numbers change. Throws if no token or several tokens have the label. */
+  /** Loads the module and finds the token by its label, because slot numbers change. Throws if no token or several tokens have the label. */
   static async open(modulePath: string, label: string): Promise<Pkcs11Token> {
     const library = new pkcs11js.PKCS11();
     library.load(modulePath);
@@ -69,7 +70,7 @@ export class Pkcs11Token {
     return new Pkcs11Token(library, found.slot, found.identity);
   }
 
-  /** C_Login as the user. The login counts for the whole process. */
+  /** C_Login as the user. The login applies to the whole process. */
   login(session: Handle, pin: string): void {
     try {
       this.library.C_Login(session, pkcs11js.CKU_USER, pin);
@@ -78,7 +79,7 @@ export class Pkcs11Token {
     }
   }
 
-  /** Queries the token again; unlike C_GetSessionInfo this fails if the token was removed. */
+  /** Queries the token again. Unlike C_GetSessionInfo, this fails if the token was removed. */
   assertPresent(): void {
     this.library.C_GetTokenInfo(this.slot);
   }
@@ -88,21 +89,21 @@ export class Pkcs11Token {
     return this.library.C_OpenSession(this.slot, flags);
   }
 
-  /** Never throws: the closed object is either sound or already lost, and the caller has its own error to report. */
+  /** Never throws, because the caller has its own error to report and a session that cannot be closed is already lost. */
   closeSession(session: Handle): void {
     try {
       this.library.C_CloseSession(session);
     } catch {
-      // Lost sessions show in the next call that needs one.
+      // A lost session causes an error in the next call that needs it.
     }
   }
 
-  /** CKM_… that the token has. */
+  /** Returns the CKM_… of the token. */
   mechanisms(): ReadonlySet<number> {
     return new Set(this.library.C_GetMechanismList(this.slot));
   }
 
-  /** Objects of a class (CKO_…) with this CKA_ID, at most 64. */
+  /** Returns the objects of a class (CKO_…) with this CKA_ID, at most 64. */
   find(session: Handle, objectClass: number, id: Buffer): Handle[] {
     return this.search(session, [
       { type: CKA.CLASS, value: objectClass },
@@ -110,7 +111,7 @@ export class Pkcs11Token {
     ]);
   }
 
-  /** Objects of a class with this CKA_LABEL, at most 64. */
+  /** Returns the objects of a class with this CKA_LABEL, at most 64. */
   findLabelled(session: Handle, objectClass: number, label: string): Handle[] {
     return this.search(session, [
       { type: CKA.CLASS, value: objectClass },
@@ -118,7 +119,7 @@ export class Pkcs11Token {
     ]);
   }
 
-  /** Every object of a class (CKO_…), or every one with this CKA_LABEL. */
+  /** Returns all objects of a class (CKO_…), or all with this CKA_LABEL. */
   findAll(session: Handle, objectClass: number, label?: string): Handle[] {
     const found: Handle[] = [];
     const labelled = label === undefined ? [] : [{ type: CKA.LABEL, value: label }];
@@ -143,7 +144,7 @@ export class Pkcs11Token {
     }
   }
 
-  /** Reads one attribute. Attributes are read separately, because one that the token withholds would make the whole call fail. */
+  /** Reads one attribute. Attributes are read separately, because a single attribute that the token withholds would make the whole call fail. */
   attribute(session: Handle, object: Handle, type: number): Buffer {
     const [attribute] = this.library.C_GetAttributeValue(session, object, [{ type }]);
     if (!Buffer.isBuffer(attribute?.value))
@@ -167,35 +168,35 @@ export class Pkcs11Token {
     return this.library.C_GenerateKeyAsync(session, { mechanism }, template);
   }
 
-  /** C_EncryptInit and C_Encrypt by a mechanism that adds no more than a GCM tag. */
+  /** Calls C_EncryptInit and C_Encrypt. The mechanism must not add more than a GCM tag. */
   encrypt(session: Handle, mechanism: Mechanism, key: Handle, plain: Buffer): Promise<Buffer> {
     this.library.C_EncryptInit(session, mechanism, key);
     return this.library.C_EncryptAsync(session, plain, Buffer.alloc(plain.length + GCM_TAG_BYTES));
   }
 
-  /** C_DecryptInit and C_Decrypt. */
+  /** Calls C_DecryptInit and C_Decrypt. */
   decrypt(session: Handle, mechanism: Mechanism, key: Handle, sealed: Buffer): Promise<Buffer> {
     this.library.C_DecryptInit(session, mechanism, key);
     return this.library.C_DecryptAsync(session, sealed, Buffer.alloc(sealed.length));
   }
 
   /**
-   * C_SignInit and C_Sign. The caller has the session to itself and discards it on any error. The signature is a view
-   * into `buffer`, which must have SIGNATURE_BUFFER_BYTES.
+   * Calls C_SignInit and C_Sign. The caller has exclusive use of the session and discards it on any error. The signature is a view into `buffer`,
+   * which must have SIGNATURE_BUFFER_BYTES.
    */
   sign(session: Handle, mechanism: Mechanism, key: Handle, data: Buffer, buffer: Buffer): Promise<Buffer> {
     this.library.C_SignInit(session, mechanism, key);
     return this.library.C_SignAsync(session, data, buffer);
   }
 
-  /** C_VerifyInit and C_Verify. Rejects with CKR_SIGNATURE_INVALID or CKR_SIGNATURE_LEN_RANGE on a wrong signature. */
+  /** Calls C_VerifyInit and C_Verify. Rejects with CKR_SIGNATURE_INVALID or CKR_SIGNATURE_LEN_RANGE if the signature is invalid. */
   async verify(session: Handle, mechanism: Mechanism, key: Handle, data: Buffer, signature: Buffer): Promise<void> {
     this.library.C_VerifyInit(session, mechanism, key);
     await this.library.C_VerifyAsync(session, data, signature);
   }
 }
 
-/** CKM_RSA_PKCS_PSS with CK_RSA_PKCS_PSS_PARAMS: CKM_ of the digest, CKG_MGF1_ of the mask, bytes of salt. */
+/** Returns CKM_RSA_PKCS_PSS with CK_RSA_PKCS_PSS_PARAMS: the CKM_ of the digest, the CKG_MGF1_ of the mask, and the salt length in bytes. */
 export function pssMechanism(hashAlg: number, mgf: number, saltLen: number): Mechanism {
   return {
     mechanism: CKM.RSA_PKCS_PSS,
@@ -205,7 +206,7 @@ export function pssMechanism(hashAlg: number, mgf: number, saltLen: number): Mec
 
 type RsaPssParameter = pkcs11js.IParams & { hashAlg: number; mgf: number; saltLen: number };
 
-/** CKM_AES_GCM with CK_GCM_PARAMS: a nonce of 96 bits, a tag of 128. */
+/** Returns CKM_AES_GCM with CK_GCM_PARAMS: a nonce of 96 bits and a tag of 128 bits. */
 export function gcmMechanism(iv: Buffer, aad: Buffer): Mechanism {
   const parameter = { type: pkcs11js.CK_PARAMS_GCM, iv, ivBits: iv.length * 8, aad, tagBits: GCM_TAG_BYTES * 8 };
   return { mechanism: CKM.AES_GCM, parameter };

@@ -1,12 +1,12 @@
 import { type Handle, type Pkcs11Token, SIGNATURE_BUFFER_BYTES } from './pkcs11-token.js';
 
-/** Public keys that one session holds as session objects; they vanish with it. */
+/** Maximum number of public keys that a session contains as session objects. They are removed with the session. */
 const PUBLIC_KEYS_PER_SESSION = 256;
 
 /** A session used exclusively by one holder, with the public keys that were loaded into it. */
 export class PooledSession {
   readonly handle: Handle;
-  /** Where the token writes this session's signatures; they are copied out before the session is handed on. */
+  /** Buffer for this session's signatures. They are copied before the session is reused. */
   readonly signatureBuffer = Buffer.alloc(SIGNATURE_BUFFER_BYTES);
   private readonly token: Pkcs11Token;
   private readonly publicKeys = new Map<string, Handle>();
@@ -16,7 +16,7 @@ export class PooledSession {
     this.handle = token.openSession();
   }
 
-  /** Returns the session object for `name`, which `create` makes if the session has none. A full session drops the least recently used object. */
+  /** Returns the session object for `name`, creating it with `create` if it does not exist. A full session drops the least recently used object. */
   publicKey(name: string, create: () => Handle): Handle {
     const known = this.publicKeys.get(name);
     if (known !== undefined) {
@@ -37,13 +37,13 @@ export class PooledSession {
 
 interface Slot {
   session?: PooledSession;
-  /** When the running call must have ended, on the clock of performance.now(); Infinity while idle. */
+  /** Deadline of the current call, on the clock of performance.now(); Infinity while idle. */
   dueAt: number;
 }
 
 /**
- * Sessions with exclusive checkout: PKCS#11 allows one operation per session, and mixing two up raises no error. A
- * session in which anything failed may hold a half-done operation and is closed; its slot opens another when needed.
+ * SessionPool lends sessions exclusively, because PKCS #11 allows one operation per session and does not report interleaved ones. After any failure,
+ * a session may contain an unfinished operation, so it is closed; its slot opens a new session when needed.
  */
 export class SessionPool {
   private readonly token: Pkcs11Token;
@@ -57,7 +57,7 @@ export class SessionPool {
     this.idle = [...this.slots];
   }
 
-  /** Runs `work` with an exclusive session. `overdue` measures against `limitMs`; nothing is interrupted here. */
+  /** Runs `work` with an exclusive session. `overdue` uses `limitMs`; the work is not interrupted. */
   async use<T>(limitMs: number, work: (session: PooledSession) => Promise<T>): Promise<T> {
     const slot = this.idle.pop() ?? (await new Promise<Slot>((resolve) => void this.waiting.push(resolve)));
     slot.dueAt = performance.now() + limitMs;
@@ -75,12 +75,12 @@ export class SessionPool {
     }
   }
 
-  /** True when work waits for a session. */
+  /** True if work is waiting for a session. */
   get crowded(): boolean {
     return this.waiting.length > 0;
   }
 
-  /** True when some call has run for longer than its limit; the process is then to be replaced. */
+  /** True if a call has exceeded its time limit. The process must then be replaced. */
   overdue(): boolean {
     const now = performance.now();
     return this.slots.some(({ dueAt }) => dueAt < now);

@@ -12,7 +12,9 @@ const signAsync = promisify(
     sign(null, data, key, done),
 );
 
-/** First byte of a sealed key that is bound to its purpose and owner. Earlier versions wrote what the sealer gives, which begins with 1. */
+/**
+ * First byte of a sealed key that is bound to its purpose and owner. Earlier versions stored the output of the sealer unchanged, which starts with 1.
+ */
 const BOUND = Buffer.from([2]);
 
 export interface SealedSignOrder {
@@ -20,14 +22,15 @@ export interface SealedSignOrder {
   readonly identity: KeyIdentity;
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Uint8Array;
-  /** The private key, sealed by the token, as `generate` answered it. */
+  /** The private key, encrypted by the token, as returned by `generate`. */
   readonly sealed: Uint8Array;
   readonly message: Uint8Array;
 }
 
 /**
- * Keys of types that the token does not support. The private key is generated in software and encrypted with a key of the token; it is in clear only in this
- * process, for the duration of one signature. That is weaker than a key in the token, and its evidence states so.
+ * SoftwareKeys handles keys of types that the token does not support. The private key is generated in software and encrypted with a key of the token.
+ * It is in plaintext only in this process, for the duration of one signature. This is weaker than a key in the token, and the evidence of the key
+ * states so.
  */
 export class SoftwareKeys {
   private readonly token: Pkcs11Token;
@@ -63,7 +66,7 @@ export class SoftwareKeys {
     }
   }
 
-  /** ML-DSA (FIPS 204 section 5.2, empty context); let out only when it verifies with the stored public key. */
+  /** Signs with ML-DSA (FIPS 204 section 5.2, empty context). The signature is returned only if it verifies with the stored public key. */
   async sign({ ckaId, identity, publicKey, sealed, message: given }: SealedSignOrder): Promise<Buffer> {
     const isBound = sealed[0] === BOUND[0];
     const plain = await this.sealer.unseal({
@@ -83,7 +86,7 @@ export class SoftwareKeys {
   }
 }
 
-/** The associated data of a sealed key: its CKA_ID, and since BOUND also what the label of a key in the token would be. */
+/** Returns the associated data of a sealed key: its CKA_ID and, since BOUND, the label that a key in the token would have. */
 function placeOf(ckaId: Uint8Array, label: string): Buffer {
   const place = `software key\0${Buffer.from(ckaId).toString('hex')}`;
   return Buffer.from(label === '' ? place : `${place}\0${label}`);

@@ -1,13 +1,13 @@
 /**
- * Runs operations that create or destroy token objects one after another. SoftHSM returns CKR_GENERAL_ERROR if a thread reads the file of an object that
- * another thread is writing or removing, and with that error the process is replaced.
+ * TokenChanges runs operations that create or destroy token objects one after another. SoftHSM returns CKR_GENERAL_ERROR if a thread reads the file
+ * of an object that another thread is writing or removing, and after that error the process is replaced.
  */
 export class TokenChanges {
   private readonly assertMayBegin: () => void;
   private readonly waiting: (() => Promise<void>)[] = [];
   private isRunning = false;
 
-  /** @param assertMayBegin throws when this process begins nothing more: what waits then is not begun. */
+  /** @param assertMayBegin throws if this process must not start further operations; waiting operations are then not started */
   constructor(assertMayBegin: () => void) {
     this.assertMayBegin = assertMayBegin;
   }
@@ -19,7 +19,7 @@ export class TokenChanges {
     });
   }
 
-  /** Before what waits already. */
+  /** Runs the operation before all waiting ones. */
   runNext<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.waiting.unshift(() => this.begin(work).then(resolve, reject));

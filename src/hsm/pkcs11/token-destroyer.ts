@@ -5,8 +5,8 @@ import type { Handle } from './pkcs11-token.js';
 import type { SigningParts } from './token-signer.js';
 
 /**
- * Destroys key pairs in the token. Both the CKA_ID and the CKA_LABEL must match the order, and secret keys are never searched: the key of the log, the canary
- * and the sealing keys are out of reach, whatever a row contains.
+ * TokenDestroyer destroys key pairs in the token. Both the CKA_ID and the CKA_LABEL must match the order, and secret keys are never searched: the key
+ * of the log, the canary key and the sealing keys cannot be destroyed, whatever a row contains.
  */
 export class TokenDestroyer {
   private readonly parts: SigningParts;
@@ -15,7 +15,7 @@ export class TokenDestroyer {
     this.parts = parts;
   }
 
-  /** Throws KeyProcessFault `other-key` for a key of another label, or the error of the HSM library. */
+  /** Throws KeyProcessFault `other-key` for a key with a different label, or the error of the HSM library. */
   destroy({ ckaId, labels }: TokenKey): { destroyed: number } {
     const { token, directory } = this.parts;
     const [privateKeys, publicKeys] = this.find(ckaId);
@@ -25,7 +25,7 @@ export class TokenDestroyer {
     if (privateKeys.length === 0) directory.assertSeesAll();
     const session = token.openSession(true);
     try {
-      // The private key first: what a crash leaves behind is then a public key.
+      // The private key is destroyed first, so that a crash leaves only a public key.
       for (const object of pair) token.destroyObject(session, object);
     } finally {
       token.closeSession(session);

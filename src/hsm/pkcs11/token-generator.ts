@@ -15,7 +15,7 @@ import { generationPlan } from './key-templates.js';
 import type { Handle, KeyPair } from './pkcs11-token.js';
 import { padsSha3, type SigningParts, type TokenSigner } from './token-signer.js';
 
-/** Key generation takes longer than signing by one to two orders of magnitude, on hardware as in software. */
+/** Key generation takes one to two orders of magnitude longer than signing, in hardware and in software. */
 const SIGNING_LIMITS = 12;
 
 export interface GenerateOrder {
@@ -26,11 +26,11 @@ export interface GenerateOrder {
 
 export interface TokenGenerateOrder extends TokenKey {
   readonly type: TokenKeyType;
-  /** The digest that the pair signs to show that it works. */
+  /** The digest that the key pair signs as a test. */
   readonly trial?: Buffer;
 }
 
-/** Generates key pairs in the token, tests them, and reads the attributes that the token reports. */
+/** TokenGenerator generates key pairs in the token, tests them, and reads the attributes that the token reports. */
 export class TokenGenerator {
   private readonly parts: SigningParts;
   private readonly signer: TokenSigner;
@@ -41,8 +41,9 @@ export class TokenGenerator {
   }
 
   /**
-   * Throws KeyProcessFault `refused` when the CKA_ID is taken or when the token does not vouch that the private key was
-   * made in it and cannot leave; such a pair is destroyed.
+   * Generates a key pair. If the token does not confirm that the private key was generated in it and cannot be extracted, the key pair is destroyed.
+   *
+   * @throws KeyProcessFault `refused` in that case, or if the CKA_ID is in use
    */
   async generate(order: TokenGenerateOrder): Promise<GeneratedKey> {
     const { token, pool, directory, limitMs } = this.parts;
@@ -82,13 +83,13 @@ export class TokenGenerator {
     }
   }
 
-  /** The handles come from this very generation, so no other key can be hit. */
+  /** The handles come from this key generation, so no other key can be affected. */
   private destroy(session: Handle, pair: KeyPair): void {
     for (const object of [pair.privateKey, pair.publicKey]) {
       try {
         this.parts.token.destroyObject(session, object);
       } catch {
-        // The error that led here counts; a pair that stays behind belongs to no key and signs nothing.
+        // The original error is reported. A remaining key pair is not used by any key and signs nothing.
       }
     }
   }

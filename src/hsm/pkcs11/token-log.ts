@@ -32,14 +32,14 @@ interface KeptAnchor {
 }
 
 /**
- * The key of the log, which signs only checkpoints. The token stores the last signed one in a data object. A checkpoint that does not continue it is not
- * signed, whatever the database contains.
+ * TokenLog signs checkpoints with the key of the log, which signs nothing else. The token stores the last signed checkpoint in a data object. A
+ * checkpoint that does not continue it is not signed, whatever the database contains.
  */
 export class TokenLog {
   private readonly parts: SigningParts;
   private readonly signer: TokenSigner;
   private readonly generator: TokenGenerator;
-  /** Its calls are among the changes, so one at a time: reading the anchor and writing the next one belong together. */
+  /** Calls run as token changes, one at a time, because reading the anchor and writing the next one must be atomic. */
   private readonly changes: TokenChanges;
 
   constructor(parts: SigningParts, signer: TokenSigner, generator: TokenGenerator, changes: TokenChanges) {
@@ -49,7 +49,7 @@ export class TokenLog {
     this.changes = changes;
   }
 
-  /** Throws KeyProcessFault `refused` when something was signed over the log of this origin, by whichever key. */
+  /** Throws KeyProcessFault `refused` if anything has been signed for a log with this origin, with any key. */
   generateKey({ ckaId, origin }: NewLogOrder): Promise<GeneratedKey> {
     return this.changes.run(async () => {
       assertOrigin(origin);
@@ -69,8 +69,8 @@ export class TokenLog {
   }
 
   /**
-   * Comes before keys that wait, since the service waits for it with a transaction open. The signature leaves only after the anchor was
-   * written: after a crash in between the token is ahead, and signs the same again.
+   * Signs a checkpoint before waiting key changes, because the service waits for it with a transaction open. The signature is returned only after the
+   * anchor has been written. After a crash in between, the token is ahead and signs the same checkpoint again.
    */
   sign(order: CheckpointOrder): Promise<CheckpointAnswer> {
     return this.changes.runNext(async () => {
@@ -106,7 +106,7 @@ export class TokenLog {
     });
   }
 
-  /** A log that an earlier version began has no anchor; its newest checkpoint, signed by the key in the token, becomes one. */
+  /** Returns the anchor for a log that an earlier version started: its newest checkpoint, if it was signed with the key in the token. */
   private started({ origin, lastNote }: CheckpointOrder, key: TokenKey): LogAnchor | undefined {
     const { directory } = this.parts;
     const [object] = directory.all(CKO.PUBLIC_KEY, key);
@@ -116,7 +116,7 @@ export class TokenLog {
     return { origin, ckaId: key.ckaId, size: signed.size, root: signed.root, since: Date.now() };
   }
 
-  /** Writes the new anchor before it removes the old one: after an interruption at any point, the newest anchor is correct. */
+  /** Writes the new anchor before it removes the old one, so that the newest anchor is correct after an interruption at any point. */
   private keep(anchor: LogAnchor): void {
     const older = this.all(anchor.origin);
     writeData(this.parts, ANCHOR_LABEL, encodeAnchor(anchor));
@@ -167,13 +167,13 @@ function keyOf(ckaId: Uint8Array): TokenKey {
   return { ckaId: Buffer.from(ckaId), labels: [LOG_LABEL] };
 }
 
-/** One line of the note (C2SP tlog-checkpoint). */
+/** Asserts that the origin is a single line of a note (C2SP tlog-checkpoint). */
 function assertOrigin(origin: string): void {
   if (origin === '' || origin.length > MAX_ORIGIN_LENGTH || /[\p{C}\s+]/u.test(origin))
     throw new KeyProcessFault('refused', 'the name of a log is one line without spaces');
 }
 
-/** The anchor as CKA_VALUE of its data object: lines of text. */
+/** Encodes the anchor as CKA_VALUE of its data object: lines of text. */
 function encodeAnchor({ origin, ckaId, size, root, since }: LogAnchor): Buffer {
   const hex = Buffer.from(ckaId).toString('hex');
   return Buffer.from(
@@ -181,7 +181,7 @@ function encodeAnchor({ origin, ckaId, size, root, since }: LogAnchor): Buffer {
   );
 }
 
-/** The anchor in a CKA_VALUE; undefined when `encodeAnchor` did not write it. */
+/** Decodes the anchor in a CKA_VALUE; undefined if `encodeAnchor` did not write it. */
 function decodeAnchor(value: Buffer): LogAnchor | undefined {
   const [version, origin, size, root, ckaId, since, ...rest] = value.toString().split('\n');
   if (version !== ANCHOR_VERSION || !origin || rest.join('') !== '') return undefined;

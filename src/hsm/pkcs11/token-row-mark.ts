@@ -5,12 +5,15 @@ import type { TokenChanges } from './token-changes.js';
 import { writeData } from './token-data.js';
 import type { SigningParts } from './token-signer.js';
 
-/** A value begins with this and the generation of the tables. */
+/** Prefix of a value, followed by the generation of the tables. */
 const NAME = 'sealwright rows sealed';
 const LABEL = 'sealwright-rows-sealed';
 const MAX_ORIGIN_LENGTH = 300;
 
-/** TokenRowMark keeps a data object in the token for each generation of sealed tables that says since when a deployment refuses rows without a seal. It is never removed. */
+/**
+ * TokenRowMark stores a data object in the token for each generation of sealed tables. It records since when a deployment rejects rows without a
+ * seal, and is never removed.
+ */
 export class TokenRowMark {
   private readonly parts: SigningParts;
   private readonly changes: TokenChanges;
@@ -20,7 +23,7 @@ export class TokenRowMark {
     this.changes = changes;
   }
 
-  /** Milliseconds since 1970; undefined if there is no mark. With `set` the mark is created unless it exists. */
+  /** Returns the time of the mark in milliseconds since 1970; undefined if there is none. With `set`, the mark is created unless it exists. */
   mark({ origin, generation, set }: RowMarkOrder): Promise<{ since?: number }> {
     return this.changes.runNext(() => {
       if (origin === '' || origin.length > MAX_ORIGIN_LENGTH || /[\p{C}\s]/u.test(origin))

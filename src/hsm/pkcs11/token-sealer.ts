@@ -18,18 +18,17 @@ const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + ID_BYTES + NONCE_BYTES;
 const AES_KEY_BYTES = 32;
 const LAST_MS = 2 ** 48 - 1;
-/** Another process may have made a newer key. */
+/** Interval at which keys are reloaded, because another process may have created a newer key. */
 const LOOK_EVERY_MS = 60_000;
 
 /**
- * Encrypts and decrypts with AES keys that never leave the token. Sealed bytes name their key: method (1 byte) ‖ CKA_ID
- * (16) ‖ nonce (12) ‖ ciphertext ‖ tag (16). Processes that start together on a fresh token may therefore each make a
- * sealing key, and nothing is lost by it.
+ * TokenSealer encrypts and decrypts with AES keys that never leave the token. Sealed bytes identify their key: method (1 byte) ‖ CKA_ID (16) ‖ nonce
+ * (12) ‖ ciphertext ‖ tag (16). Therefore, it is harmless if processes that start together on a fresh token each create a sealing key.
  */
 export class TokenSealer {
   private readonly parts: SigningParts;
   private readonly changes: TokenChanges;
-  /** CKA_ID of the key that seals; others only open what they sealed. */
+  /** CKA_ID of the key that encrypts. Other keys only decrypt. */
   private readonly sealingId = new RecentValue(LOOK_EVERY_MS, () => this.findOrCreate());
 
   constructor(parts: SigningParts, changes: TokenChanges) {
@@ -100,8 +99,8 @@ export class TokenSealer {
 }
 
 /**
- * Returns a CKA_ID that sorts before those of all earlier sealing keys: the first key encrypts, also in earlier versions. Two zero bytes, the remaining
- * milliseconds of 48 bits (6), random (8). IDs of earlier versions are random.
+ * Returns a CKA_ID that sorts before those of all earlier sealing keys, because the first key encrypts, also in earlier versions: two zero bytes, the
+ * remaining milliseconds of 48 bits (6), random (8). IDs of earlier versions are random.
  */
 function newKeyId(): Buffer {
   const id = randomBytes(ID_BYTES);
@@ -120,12 +119,12 @@ function readSealed(sealed: Buffer): { id: Buffer; nonce: Buffer; body: Buffer }
   };
 }
 
-/** Sealed bytes name their key by CKA_ID; only keys that were made for sealing open them. */
+/** Returns the key of sealed bytes, which identify it by CKA_ID. Only sealing keys can decrypt. */
 function keyOf(ckaId: Buffer): TokenKey {
   return { ckaId, labels: [LABEL] };
 }
 
-/** A key that stays in the token, seals and opens, and does nothing else. */
+/** Returns the template of a key that stays in the token and can only encrypt and decrypt. */
 function sealingKey(id: Buffer): Template {
   const on = [CKA.TOKEN, CKA.PRIVATE, CKA.SENSITIVE, CKA.ENCRYPT, CKA.DECRYPT];
   const off = [CKA.EXTRACTABLE, CKA.WRAP, CKA.UNWRAP, CKA.SIGN, CKA.VERIFY, CKA.DERIVE];

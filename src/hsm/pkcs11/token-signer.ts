@@ -22,7 +22,7 @@ const PSS: Record<DigestAlgorithm, Mechanism> = {
   'sha3-512': pssOf('sha3-512', CKM.SHA3_512),
 };
 
-/** A sign order whose key is named as the token knows it. */
+/** A sign order whose key is identified as in the token. */
 export interface TokenSignOrder extends Omit<SignOrder, 'key' | 'message'> {
   readonly key: TokenKey & Pick<VaultKey, 'type' | 'publicKey'>;
 }
@@ -31,15 +31,15 @@ export interface SigningParts {
   readonly token: Pkcs11Token;
   readonly pool: SessionPool;
   readonly directory: KeyDirectory;
-  /** How long one order may hold its session. */
+  /** Maximum time for which an order may use its session. */
   readonly limitMs: number;
 }
 
-/** Signs digests and lets a signature out only after it verified with the stored public key. */
+/** TokenSigner signs digests. A signature is returned only after it has been verified with the stored public key. */
 export class TokenSigner {
   private readonly parts: SigningParts;
   private readonly rsa = new RsaCheck();
-  /** False for a token whose CKM_RSA_PKCS_PSS knows no SHA-3; the padding is then made here and signed as a number. */
+  /** False for a token whose CKM_RSA_PKCS_PSS does not support SHA-3. The padding is then computed in software and signed as a number. */
   private readonly tokenPadsSha3: boolean;
 
   constructor(parts: SigningParts) {
@@ -58,7 +58,7 @@ export class TokenSigner {
     });
   }
 
-  /** The same with a key that no sign order can name. */
+  /** Like `sign`, with a key that no sign order can specify. */
   async signWith(order: TokenSignOrder): Promise<Buffer> {
     return await this.parts.directory.withFreshHandles(order.key, () => this.signOnce(order));
   }
@@ -95,8 +95,8 @@ export class TokenSigner {
   }
 
   /**
-   * A stored public key that is not the token's own explains the mismatch without any fault of the HSM; replacing the
-   * process would then only disturb the other keys.
+   * Returns the fault for an invalid signature. If the stored public key differs from the token's, the HSM is not at fault, and replacing the process
+   * would only disturb other keys.
    */
   private wrongSignature(order: TokenSignOrder): KeyProcessFault {
     const { directory } = this.parts;
@@ -109,12 +109,12 @@ export class TokenSigner {
   }
 }
 
-/** PKCS#11 v3.0 tokens that list a SHA-3 PSS mechanism take SHA-3 in the parameters of CKM_RSA_PKCS_PSS as well. */
+/** PKCS #11 v3.0 tokens that list a SHA-3 PSS mechanism also accept SHA-3 in the parameters of CKM_RSA_PKCS_PSS. */
 export function padsSha3(token: Pkcs11Token): boolean {
   return token.mechanisms().has(CKM.SHA3_256_RSA_PKCS_PSS);
 }
 
-/** The padding with the digest, MGF1 with the same, and a salt of its length. */
+/** Returns the padding with the digest, MGF1 with the same digest, and a salt of the same length. */
 function pssOf(algorithm: DigestAlgorithm, hashAlg: number): Mechanism {
   return pssMechanism(hashAlg, CKG_MGF1[algorithm], DIGEST_BYTES[algorithm]);
 }

@@ -16,7 +16,7 @@ import type {
 import type { SealedSignOrder } from '../pkcs11/software-keys.js';
 import type { GenerateOrder } from '../pkcs11/token-generator.js';
 
-/** Calls to the key process other than signing digests: rare enough to be sent as objects. Buffers arrive as Uint8Array. */
+/** Calls to the key process other than signing digests. They are rare enough to be sent as objects. Buffers arrive as Uint8Array. */
 export interface KeyProcessCalls {
   readonly generate: { readonly order: GenerateOrder; readonly answer: GeneratedKey };
   readonly destroy: { readonly order: DestroyOrder; readonly answer: { readonly destroyed: number } };
@@ -36,12 +36,12 @@ export interface KeyProcessCalls {
 }
 export type CallName = keyof KeyProcessCalls;
 
-/** A handler for each call. */
+/** The handlers of all calls. */
 export type CallHandlers = {
   readonly [Name in CallName]: (order: KeyProcessCalls[Name]['order']) => Promise<KeyProcessCalls[Name]['answer']>;
 };
 
-/** First message to the key process. The PIN is only in this message, not in the environment or the arguments. */
+/** First message to the key process. Only this message contains the PIN, not the environment or the arguments. */
 export interface StartMessage {
   readonly kind: 'start';
   readonly library: string;
@@ -59,15 +59,15 @@ interface CallOf<Name extends CallName> {
 }
 export type CallMessage = { [Name in CallName]: CallOf<Name> }[CallName];
 
-/** No further order follows. A process that returns orders as `unseen` ends as soon as the orders that it has started are done. */
+/** No further orders follow. A process that returns orders as `unseen` exits as soon as the orders that it has started are done. */
 export interface LeaveMessage {
   readonly kind: 'leave';
 }
 
-/** Blocks of orders travel as bare bytes, see order-codec. */
+/** Blocks of orders are sent as raw bytes; see order-codec. */
 export type ToKeyProcess = StartMessage | CallMessage | LeaveMessage | Uint8Array;
 
-/** The token is open, logged in and has signed with the canary key. */
+/** Sent once the token is open, logged in and has signed with the canary key. */
 export interface ReadyMessage {
   readonly kind: 'ready';
   readonly tokenLabel: string;
@@ -78,21 +78,21 @@ export interface ReplyMessage {
   readonly kind: 'reply';
   readonly id: number;
   readonly outcome: CallOutcome;
-  /** One line for the operator when the outcome is not done. */
+  /** One line for the operator if the outcome is not done. */
   readonly detail: string;
-  /** Present when the outcome is done. */
+  /** Present if the outcome is done. */
   readonly answer?: KeyProcessCalls[CallName]['answer'];
 }
 
-/** Sent about once a second, so that silence means that the process hangs. */
+/** Sent about once a second, so that the parent can detect a hanging process. */
 export interface AliveMessage {
   readonly kind: 'alive';
 }
 
-/** The last message: the process ends itself after it, so its last results and reply come in the same message. */
+/** The last message before the process exits, so it also contains the last results and the reply. */
 export interface LastMessage {
   readonly kind: 'last';
-  /** `stuck`: a call exceeded its deadline. `login`: the token refused the PIN, so no further attempt is allowed. */
+  /** `stuck`: a call exceeded its deadline. `login`: the token rejected the PIN, so no further attempt is allowed. */
   readonly why: 'fatal' | 'stuck' | 'login';
   readonly detail: string;
   /** A block of results, which may be empty. */

@@ -26,14 +26,19 @@ import { FairQueue } from '../../platform/threads/fair-queue.js';
 import type { RefusedPins } from './refused-pins.repository.js';
 import { assertKeyNamed, assertSealable, assertSignable, vaultProblem } from './vault-problem.js';
 
-/** Orders that may wait in this process; further callers get `hsm.busy`. */
+/** Maximum number of pending orders in this process. Further callers get `hsm.busy`. */
 const MAX_WAITING = 10_000;
-/** Orders passed to the key process at a time. All of them are lost with the process, so there are only enough to keep it busy. */
+/**
+ * Minimum number of orders in the key process at a time. All of them are lost if the process ends, so their number is limited to what keeps it busy.
+ */
 const MIN_WINDOW = 32;
 const WINDOW_PER_SESSION = 8;
-/** How long orders wait for the key process to start, or for its replacement, before they fail with `hsm.unavailable`. A replacement that fails to start ends the wait. */
+/**
+ * Time for which orders wait for the key process to start, or for its replacement, before they fail with `hsm.unavailable`. If a process fails to start,
+ * the wait ends.
+ */
 const GRACE_MS = 5000;
-/** Calls that change nothing. They are repeated once if the key process ends before it answers. */
+/** Calls without side effects. They are repeated once if the key process ends before it responds. */
 const READS: ReadonlySet<CallName> = new Set(['logAnchor', 'holdings', 'unseal']);
 const FIRST_START_MS = 5000;
 const DRAIN_STEP_MS = 20;
@@ -49,30 +54,30 @@ type Pending = Work & {
   readonly id: number;
   readonly reject: (error: Error) => void;
   handedAt: number;
-  /** A process that did not find its key gave it back. */
+  /** True if a process that did not find the key returned the order. */
   wasUnseen: boolean;
   wasRepeated: boolean;
 };
 
-/** The vault whose keys are in a PKCS#11 token, reached through one supervised key process. */
+/** KeyProcessVault is a vault whose keys are in a PKCS #11 token, accessed through one supervised key process. */
 export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplicationShutdown {
   private readonly supervisor: KeyProcessSupervisor;
   private readonly deadlineMs: number;
   private readonly window: number;
   private readonly queue = new FairQueue<Pending>();
   private readonly inFlight = new Map<number, Pending>();
-  /** Orders for the next process, before all others. */
+  /** Orders for the next process, ahead of all others. */
   private readonly unseen: Pending[] = [];
-  /** The process cannot see a key that another process created: it is told to stop, and gets no further orders. */
+  /** True if the process cannot see a key that another process created. It is told to stop, and gets no further orders. */
   private leaving = false;
   private lastId = 0;
   private flushing = false;
   private started = false;
-  /** Runs while callers may wait for a process that is not up yet. */
+  /** Runs while callers wait for a process to start. */
   private grace?: NodeJS.Timeout;
   private firstMessage: () => void = () => undefined;
 
-  /** Without `pins` only this process remembers which PIN the token refused. */
+  /** Without `pins`, only this process remembers which PIN the token rejected. */
   constructor(
     config: Config,
     private readonly pins?: RefusedPins,
@@ -96,7 +101,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     await this.start();
   }
 
-  /** Starts the key process and waits a few seconds for its first message; the service starts without an HSM as well. */
+  /** Starts the key process and waits a few seconds for its first message. The service also starts without an HSM. */
   async start(): Promise<void> {
     if (this.started) return;
     this.started = true;
@@ -106,7 +111,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     await Promise.race([news, sleep(FIRST_START_MS, undefined, { ref: false })]);
   }
 
-  /** Waits until accepted orders are done, at most as long as one call may take. */
+  /** Waits until accepted orders are done, at most for the time limit of one call. */
   async onApplicationShutdown(): Promise<void> {
     const until = performance.now() + this.deadlineMs;
     while (this.queue.size + this.unseen.length + this.inFlight.size > 0 && performance.now() < until)
@@ -200,7 +205,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private accept(work: Work, reject: (error: Error) => void): void {
     const refusal = this.refusal();
     if (refusal) {
-      // In a later iteration of the event loop: a caller that retries immediately would otherwise prevent the next start.
+      // Deferred to a later iteration of the event loop, because a caller that retries immediately would otherwise prevent the next start.
       setImmediate(() => reject(refusal));
       return;
     }
@@ -215,7 +220,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     return this.supervisor.up || this.grace ? undefined : this.unavailable();
   }
 
-  /** The orders of one iteration of the event loop are sent in one message. */
+  /** Sends the orders of one iteration of the event loop in one message. */
   private scheduleFlush(): void {
     if (this.flushing) return;
     this.flushing = true;
@@ -236,7 +241,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       pending.handedAt = now;
       this.inFlight.set(pending.id, pending);
     }
-    // Signatures first: a process that was ordered to create a key reports a missing key as possibly unseen.
+    // Signatures first: after an order to create a key, the process reports a missing key as possibly unseen.
     const orders = handed.filter((pending) => pending.kind === 'sign');
     if (orders.length > 0) this.supervisor.send(encodeOrders(orders));
     for (const pending of handed)
@@ -269,8 +274,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   /**
-   * Only an order that was not started is given to another process. The first order that a process returns is the one whose key it did not find: two attempts
-   * are sufficient for it. The orders behind it were returned because of it.
+   * Only an order that was not started is passed to another process. The first order that a process returns is the one whose key it did not find, and
+   * two attempts are sufficient for it. The orders behind it were returned only because of it.
    */
   private fail(pending: Pending, outcome: Exclude<CallOutcome, 'done'>, detail: string): void {
     if (outcome !== 'unseen') return pending.reject(vaultProblem(outcome, detail));
@@ -309,7 +314,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     else this.endGrace();
   }
 
-  /** From here on callers are served if the process is up, and otherwise refused immediately. */
+  /** From now on, callers are served if the process is up, and otherwise rejected immediately. */
   private endGrace(): void {
     clearTimeout(this.grace);
     this.grace = undefined;

@@ -13,15 +13,15 @@ import type { RefusedPins } from './refused-pins.repository.js';
 /** The key process file is next to this file and has the same extension, compiled or as source. */
 const OWN_FILE = fileURLToPath(import.meta.url);
 const ENTRY = fileURLToPath(new URL(`./key-process${extname(OWN_FILE)}`, import.meta.url));
-/** Loading Node, opening the token and logging in; generous, because a machine that boots is busy. */
+/** Time limit for loading Node, opening the token and logging in. It is generous, because a booting machine is busy. */
 const START_LIMIT_MS = 15_000;
-/** Milliseconds that the event loops on both sides may lag before silence counts as a hang. */
+/** Milliseconds by which the event loops on both sides may lag before silence is treated as a hang. */
 const SILENCE_SLACK_MS = 1000;
 const WATCH_EVERY_MS = 250;
-/** A process that served for so long earns an immediate replacement; shorter ones wait for the backoff. */
+/** A process that ran for at least this long is replaced immediately; otherwise, the replacement waits for the backoff. */
 const PROVEN_MS = 2000;
 const BACKOFF_MS = 50;
-/** After a process that came up the HSM evidently works, so that callers can wait for the next; else they are refused. */
+/** If a process has come up before, the HSM evidently works, so callers can wait for the next process. Otherwise, they are rejected. */
 const MAX_BACKOFF_MS = { wasUp: 250, neverUp: 2000 };
 const LAST_WORDS_MS = 200;
 
@@ -33,14 +33,16 @@ export interface SupervisorListener {
   lost(why: LastMessage['why'], wasUp: boolean): void;
 }
 
-/** Keeps one key process running: starts, watches, kills and replaces it. Only a refused PIN ends that, until there is another. */
+/**
+ * KeyProcessSupervisor keeps one key process running: it starts, watches, kills and replaces it. Only a rejected PIN stops it, until the PIN changes.
+ */
 export class KeyProcessSupervisor {
   private readonly log = new Logger('KeyVault');
   private child?: ChildProcess;
   private state: 'starting' | 'up' | 'waiting' | 'halted' | 'stopped' = 'stopped';
   private detail = 'the key process was not started';
   private respawns = 0;
-  /** The PIN of the current attempt, until it is known whether the token accepts it. */
+  /** PIN of the current attempt, until it is known whether the token accepts it. */
   private refusable?: string;
   private failures = 0;
   private startedAt = 0;
@@ -57,7 +59,7 @@ export class KeyProcessSupervisor {
     this.pinWatch = new PinWatch(() => readPin(config), pins);
   }
 
-  /** Does nothing when it was started already. */
+  /** Does nothing if it was already started. */
   start(): void {
     if (this.watch !== undefined) return;
     this.watch = setInterval(() => this.checkSilence(), WATCH_EVERY_MS);
@@ -68,7 +70,7 @@ export class KeyProcessSupervisor {
     return this.state === 'up';
   }
 
-  /** True when no further start will be tried, as far as is known now. */
+  /** True if no further start will be attempted, as far as is currently known. */
   get final(): boolean {
     return this.state === 'halted' || this.state === 'stopped';
   }
@@ -95,7 +97,7 @@ export class KeyProcessSupervisor {
     this.startedAt = this.lastMessageAt = performance.now();
     let pin: string;
     try {
-      // Read for each start, so that it need not be stored.
+      // Read for each start, so that it is not kept in memory.
       pin = readPin(this.config);
     } catch (error) {
       const fault = error instanceof ConfigError ? error.faults[0] : undefined;
@@ -126,8 +128,8 @@ export class KeyProcessSupervisor {
   }
 
   /**
-   * env(1) sets the size of libuv's pool, which counts only from the very start of a process: a thread for each session,
-   * since a call blocks one, and no more, since idle threads cost wake-ups. It also withholds this service's own settings, some of which are secrets that the HSM library has no business with.
+   * env(1) sets the size of libuv's pool, which can only be set at process start: one thread for each session, because a call blocks a thread, and no
+   * more, because idle threads cause wake-ups. It also removes this service's own settings, including secrets that the HSM library must not see.
    */
   private forkChild(): ChildProcess {
     const withheld = Object.keys(SETTINGS).flatMap((name) => ['-u', name]);
@@ -174,7 +176,7 @@ export class KeyProcessSupervisor {
     }
   }
 
-  /** Messages that the process sent before it died are still read: the exit is taken note of when the channel has ended. */
+  /** Messages that the process sent before it died are still read: the exit is handled when the channel has ended. */
   private exited(child: ChildProcess, how: string): void {
     const lose = (): void => this.lose('fatal', `it ended with ${how}`, child);
     if (!child.connected) lose();
@@ -191,12 +193,12 @@ export class KeyProcessSupervisor {
     const limit = this.state === 'up' ? this.config.pkcs11DeadlineMs + SILENCE_SLACK_MS : START_LIMIT_MS;
     const silent = (): boolean => this.child !== undefined && performance.now() - this.lastMessageAt > limit;
     if (!silent()) return;
-    // If this process was the one that stalled, the messages are waiting: one iteration of the event loop reads them.
+    // If this process was the one that stalled, the messages are waiting to be read in the next iteration of the event loop.
     const { child } = this;
     setImmediate(() => silent() && this.lose('stuck', `it did not respond for ${limit} ms`, child));
   }
 
-  /** Ends the key process, if it has not ended by itself, and arranges for the next. */
+  /** Kills the key process unless it has exited, and schedules the next one. */
   private lose(why: LastMessage['why'], detail: string, child = this.child, last?: LastMessage): void {
     if (child !== this.child || this.final) return;
     const wasUp = this.up;
@@ -207,7 +209,7 @@ export class KeyProcessSupervisor {
     this.detail = detail;
     if (why === 'login') this.halt(this.refusable ?? '', detail);
     else this.respawnAfter(this.backoff(wasUp ? MAX_BACKOFF_MS.wasUp : MAX_BACKOFF_MS.neverUp), news);
-    // Last, since the receiver of a result may send the next order immediately.
+    // Done last, because the receiver of a result may send the next order immediately.
     if (last) this.listener.results(bufferOf(last.results));
     if (last?.reply) this.listener.onReply(last.reply);
     this.listener.lost(why, wasUp);
@@ -235,7 +237,10 @@ export class KeyProcessSupervisor {
     }, delayMs);
   }
 
-  /** The first failure costs no time; later ones double the wait, with jitter so that several services spread out. */
+  /**
+   * Returns the delay before the next start. The first failure causes no delay; later ones double it, with jitter so that several services do not
+   * retry at the same time.
+   */
   private backoff(longestMs: number): number {
     if (this.failures < 2) return 0;
     return jittered(backOff(this.failures - 1, BACKOFF_MS, longestMs));

@@ -24,18 +24,18 @@ import { TokenRowMark } from '../pkcs11/token-row-mark.js';
 import { TokenSealer } from '../pkcs11/token-sealer.js';
 import { type SigningParts, TokenSigner } from '../pkcs11/token-signer.js';
 
-/** A token that made no signature for this long is probed with the canary key. */
+/** A token that has not signed for this long is probed with the canary key. */
 const QUIET_MS = 1500;
 const CANARY_CHECK_MS = 1000;
 const SLOWEST_TICK_MS = 1000;
 const FASTEST_TICK_MS = 25;
-/** Results per message, and how long the first of them may wait for the others. */
+/** Maximum number of results per message, and how long the first of them may wait for the others. */
 const FULL_MESSAGE = 16;
 const LINGER_MS = 2;
-/** How long the last message may take to leave before the process ends without it. */
+/** Time limit for sending the last message before the process exits without it. */
 const FAREWELL_MS = 500;
 
-/** The parts that run once the token is open. */
+/** Components that exist once the token is open. */
 interface Running {
   readonly pool: SessionPool;
   readonly signer: TokenSigner;
@@ -44,17 +44,17 @@ interface Running {
   readonly changes: TokenChanges;
 }
 
-/** The process that holds the HSM library. Its parent sends orders, learns of every end, and replaces it. */
+/** KeyProcess loads the HSM library. Its parent sends orders, receives every result, and replaces the process. */
 class KeyProcess {
   private running?: Running;
   private results: OrderResult[] = [];
   private lastGood = 0;
   private ended = false;
-  /** Orders that are being worked on. */
+  /** Number of orders in progress. */
   private underWay = 0;
-  /** Why every further order is returned to the parent as not started. */
+  /** Set once this process cannot see a key. Every later order is then returned to the parent with this fault, as not started. */
   private unseen?: KeyProcessFault;
-  /** The parent sends no further orders. */
+  /** True if the parent sends no further orders. */
   private leaving = false;
   private isProbing = false;
   private lingering?: NodeJS.Timeout;
@@ -80,7 +80,7 @@ class KeyProcess {
       this.end(isFatal(error) ? 'fatal' : 'login', `C_Login: ${faultOf(error).message}`);
       return;
     }
-    // One session is the directory's, one is left for generation, where the token sets a limit at all.
+    // One session is for the directory and one for key generation, if the token limits sessions at all.
     const size = Math.max(1, Math.min(sessions, (token.identity.maxSessions ?? Infinity) - 2));
     const pool = new SessionPool(token, size);
     const parts = { token, pool, directory: new KeyDirectory(token, session), limitMs: deadlineMs };
@@ -142,12 +142,12 @@ class KeyProcess {
     return this.running;
   }
 
-  /** Orders that others have begun are not lost because this process cannot see one key. */
+  /** Exits only when orders in progress are done, so that they are not lost because this process cannot see one key. */
   private leaveWhenDone(): void {
     if (this.leaving && this.underWay === 0) this.end('fatal', this.unseen?.message ?? 'it was told to stop');
   }
 
-  /** A removed token looks like one without the key, or one that decrypts nothing; a probe with the canary key distinguishes them. */
+  /** A removed token looks like one without the key, or one that cannot decrypt. A probe with the canary key distinguishes them. */
   private async settle(error: unknown): Promise<ReturnType<typeof faultOf>> {
     const fault = faultOf(error);
     if (fault.outcome === 'unseen') this.unseen ??= fault;
@@ -161,7 +161,7 @@ class KeyProcess {
     }
   }
 
-  /** Not during a change: in SoftHSM the change could fail because of it. */
+  /** Not called during a change, which could fail in SoftHSM because of the probe. */
   private async probe({ canary, changes }: Running): Promise<void> {
     if (this.isProbing || this.unseen || performance.now() - this.lastGood < QUIET_MS) return;
     this.isProbing = true;
@@ -181,8 +181,8 @@ class KeyProcess {
   }
 
   /**
-   * Results leave together, since a message costs as much as the work of a signature. While orders wait for a session
-   * a result that lingers keeps no caller idle; when none wait, it leaves in this iteration of the event loop.
+   * Results are sent together, because a message costs as much as the processing of a signature. While orders wait for a session, delaying a result
+   * keeps no caller idle; when none wait, it is sent in this iteration of the event loop.
    */
   private report(result: OrderResult): void {
     const count = this.results.push(result);
@@ -197,7 +197,7 @@ class KeyProcess {
     this.results = [];
   }
 
-  /** Ends without C_Finalize, which crashes while calls are running, and without exit handlers for the same reason. */
+  /** Exits without C_Finalize, which crashes while calls are running, and without exit handlers for the same reason. */
   end(why: LastMessage['why'], detail: string, reply?: ReplyMessage): void {
     if (this.ended) return;
     this.ended = true;
@@ -248,6 +248,6 @@ const keyProcess = new KeyProcess();
 process.on('message', (message: ToKeyProcess) => {
   keyProcess.receive(message).catch((error: unknown) => keyProcess.end('fatal', faultOf(error).message));
 });
-// Signals of a terminal or a service manager reach the whole group; the parent decides when this process may go.
+// Signals of a terminal or service manager reach the whole group. The parent decides when this process exits.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', die);

@@ -8,7 +8,7 @@ import {
 } from '../key-vault.js';
 import { type CallOutcome, OUTCOMES } from '../pkcs11/key-process-fault.js';
 
-/** A sign order under the number that its result will carry. */
+/** A sign order with the number that its result will have. */
 export interface NumberedOrder {
   readonly id: number;
   readonly order: SignOrder;
@@ -17,7 +17,7 @@ export interface NumberedOrder {
 export interface OrderResult {
   readonly id: number;
   readonly outcome: CallOutcome;
-  /** The signature when `outcome` is done, else one line of UTF-8 for the operator. */
+  /** The signature if `outcome` is done, otherwise one line of UTF-8 for the operator. */
   readonly bytes: Buffer;
 }
 
@@ -26,9 +26,9 @@ const ORDER_HEADER = 12;
 const RESULT_HEADER = 7;
 
 /**
- * Orders as one block of bytes, for one message between processes. Each order: number (4 bytes, little-endian), indexes
- * of scheme, algorithm, key type and purpose (1 each), length of CKA_ID (1), length of the owner (1), length of the public key (2),
- * digest, CKA_ID, owner, public key. Half the cost of letting V8 serialize objects, measured at 16 orders per message.
+ * Encodes orders as one block of bytes, for one message between processes. Each order: number (4 bytes, little-endian), indexes of scheme, algorithm,
+ * key type and purpose (1 each), length of CKA_ID (1), length of the owner (1), length of the public key (2), digest, CKA_ID, owner, public key. This
+ * costs half as much as V8's object serialization, measured at 16 orders per message.
  */
 export function encodeOrders(orders: readonly NumberedOrder[]): Buffer {
   let size = 0;
@@ -57,7 +57,7 @@ export function encodeOrders(orders: readonly NumberedOrder[]): Buffer {
   return block;
 }
 
-/** The orders of a block; their buffers are views into it. Throws RangeError on what `encodeOrders` does not write. */
+/** Decodes the orders of a block. Their buffers are views into it. Throws RangeError for a block that `encodeOrders` did not write. */
 export function decodeOrders(block: Buffer): NumberedOrder[] {
   const orders: NumberedOrder[] = [];
   for (let at = 0; at < block.length;) {
@@ -79,7 +79,7 @@ export function decodeOrders(block: Buffer): NumberedOrder[] {
   return orders;
 }
 
-/** Results as one block. Each: number (4 bytes, little-endian), index of the outcome (1), length (2), bytes. */
+/** Encodes results as one block. Each: number (4 bytes, little-endian), index of the outcome (1), length (2), bytes. */
 export function encodeResults(results: readonly OrderResult[]): Buffer {
   let size = 0;
   for (const { bytes } of results) size += RESULT_HEADER + bytes.length;
@@ -95,7 +95,7 @@ export function encodeResults(results: readonly OrderResult[]): Buffer {
   return block;
 }
 
-/** The results of a block, their bytes copied out of it. Throws RangeError on what `encodeResults` does not write. */
+/** Decodes the results of a block. Their bytes are copied. Throws RangeError for a block that `encodeResults` did not write. */
 export function decodeResults(block: Buffer): OrderResult[] {
   const results: OrderResult[] = [];
   for (let at = 0; at < block.length;) {

@@ -3,31 +3,33 @@ import type { RefusedPins } from './refused-pins.repository.js';
 
 const LOOK_EVERY_MS = 2000;
 
-/** After a refused PIN: finds out when a further attempt is justified, by another PIN in the file or by an operator's word. */
+/**
+ * PinWatch detects, after a rejected PIN, when a further attempt is allowed: when the file contains a different PIN, or an operator requests a retry.
+ */
 export class PinWatch {
   private readonly salt = randomBytes(32);
   private timer?: NodeJS.Timeout;
-  /** Of the last PIN that the token took: the next key process need not ask the database about it. */
+  /** Fingerprint of the last PIN that the token accepted, so that the next key process need not query the database about it. */
   private taken?: Buffer;
 
-  /** Without `pins` this process knows only its own attempts. `readPin` throws while the file cannot be read. */
+  /** Without `pins`, only the attempts of this process are known. `readPin` throws while the file cannot be read. */
   constructor(
     private readonly readPin: () => string,
     private readonly pins: RefusedPins | undefined,
   ) {}
 
-  /** Whether some process was refused this PIN. */
+  /** Reports whether the token rejected this PIN in any process. */
   async isRefused(pin: string): Promise<boolean> {
     if (this.taken?.equals(this.digestOf(pin)) === true) return false;
     return (await this.pins?.isRefused(pin)) === true;
   }
 
-  /** The token took this PIN. */
+  /** Records that the token accepted this PIN. */
   accepted(pin: string): void {
     this.taken = this.digestOf(pin);
   }
 
-  /** Watches until the file contains another PIN, or the database no longer lists this one; then calls `again` once. */
+  /** Watches until the file contains a different PIN, or the database no longer lists this one; then calls `again` once. */
   async begin(pin: string, again: () => void): Promise<void> {
     const refused = this.digestOf(pin);
     this.stop();

@@ -11,10 +11,10 @@ import {
 } from '../key-vault.js';
 import { isCurve } from '../signatures/ecdsa.js';
 
-/** An order that was `unseen` is given to the next process, and is `unavailable` if there is none in time. */
+/** An `unseen` order is passed to the next process, and is `unavailable` if there is none in time. */
 type Failure = Exclude<CallOutcome, 'done' | 'unseen'> | 'deadline' | 'busy';
 
-/** Seconds after which the HSM is likely to be back: a replaced key process needs well under one. */
+/** Seconds after which the HSM is likely to be available again: replacing a key process takes well under one second. */
 const RETRY_AFTER = 1;
 
 const MAX_ID_BYTES = 255;
@@ -40,14 +40,14 @@ const FAILURES: Record<Failure, { readonly kind: ProblemKind; readonly text: (de
   refused: { kind: 'conflict', text: (detail) => `The HSM refuses this operation: ${detail}.` },
 };
 
-/** A failure at the HSM as the Problem that callers see. `detail` is for the operator and goes into the cause. */
+/** Converts a failure of the HSM into the Problem that callers see. `detail` is for the operator and becomes the cause. */
 export function vaultProblem(failure: Failure, detail: string): Problem {
   const { kind, text } = FAILURES[failure];
   const retryAfter = kind === 'conflict' ? undefined : RETRY_AFTER;
   return new Problem(kind, `hsm.${failure}`, text(detail), { cause: new Error(detail), retryAfter });
 }
 
-/** Refuses a sign order whose parts do not fit each other. Problem `hsm.refused`. */
+/** Rejects a sign order whose parts do not match each other. Throws Problem `hsm.refused`. */
 export function assertSignable({ key, scheme, algorithm, digest, message }: SignOrder): void {
   const length = DIGEST_BYTES[algorithm];
   if (digest.length !== length) {
@@ -62,13 +62,13 @@ export function assertSignable({ key, scheme, algorithm, digest, message }: Sign
   if (key.publicKey.length > 0xffff) throw vaultProblem('refused', 'the stored public key is too long');
 }
 
-/** Refuses values that are empty or too long to be encrypted. Problem `hsm.refused`. */
+/** Rejects values that are empty or too long to be encrypted. Throws Problem `hsm.refused`. */
 export function assertSealable({ plain: { length } }: SealOrder): void {
   if (length === 0 || length > MAX_SEALED_BYTES)
     throw vaultProblem('refused', `1 to ${MAX_SEALED_BYTES} bytes can be sealed, not ${length}`);
 }
 
-/** Refuses a key whose CKA_ID or owner cannot be sent: both travel with their length in one byte, see order-codec. */
+/** Rejects a key whose CKA_ID or owner cannot be encoded: their lengths are sent in one byte each; see order-codec. */
 export function assertKeyNamed({ ckaId, identity: { owner } }: Pick<VaultKey, 'ckaId' | 'identity'>): void {
   if (ckaId.length === 0 || ckaId.length > MAX_ID_BYTES)
     throw vaultProblem('refused', `the CKA_ID must have 1 to ${MAX_ID_BYTES} bytes`);

@@ -2,7 +2,7 @@ import type { KeyType } from '../key-vault.js';
 import { integer, sequence } from '../../formats/asn1/der-writer.js';
 import { elementsOfSequence, unsignedOf } from '../../formats/asn1/der-reader.js';
 
-/** Bytes of one coordinate and of the group order, per curve (SEC 2). */
+/** Length in bytes of one coordinate and of the group order, per curve (SEC 2). */
 export const CURVE_BYTES = { 'ec-p256': 32, 'ec-p384': 48, 'ec-p521': 66 } as const;
 export type CurveType = keyof typeof CURVE_BYTES;
 
@@ -18,7 +18,7 @@ export function leftmostBits(digest: Buffer, curve: CurveType): Buffer {
   return digest.length > CURVE_BYTES[curve] ? digest.subarray(0, CURVE_BYTES[curve]) : digest;
 }
 
-/** r‖s of fixed length (IEEE P1363, PKCS#11 section 2.3.1) to SEQUENCE { r INTEGER, s INTEGER } (RFC 3279 section 2.2.3). */
+/** Converts r‖s of fixed length (IEEE P1363, PKCS #11 section 2.3.1) to SEQUENCE { r INTEGER, s INTEGER } (RFC 3279 section 2.2.3). */
 export function rawToDer(raw: Buffer): Buffer {
   if (raw.length === 0 || raw.length % 2 !== 0) throw new RangeError('r‖s must have an even length');
   const half = raw.length / 2;
@@ -26,8 +26,8 @@ export function rawToDer(raw: Buffer): Buffer {
 }
 
 /**
- * Converts SEQUENCE { r INTEGER, s INTEGER } to r‖s. Throws RangeError if it is not DER or does not fit the curve: a length with more octets than necessary
- * is BER, and would be a second signature that nobody made.
+ * Converts SEQUENCE { r INTEGER, s INTEGER } to r‖s. Throws RangeError if it is not DER or does not fit the curve. A length with more octets than
+ * necessary is BER, and would be a second encoding of the signature that nobody made.
  */
 export function derToRaw(der: Buffer, curve: CurveType): Buffer {
   const size = CURVE_BYTES[curve];

@@ -5,22 +5,22 @@ import { verifyPss } from './rsa-encodings.js';
 
 const KEYS_KEPT = 1000;
 
-/** Public RSA keys, read once each. Checks signatures outside the token: that finds a token that computes wrongly too. */
+/** RsaCheck verifies RSA signatures outside the token, which also detects a token that computes incorrectly. Each public key is parsed only once. */
 export class RsaCheck {
   private readonly keys = new Map<string, KeyObject>();
 
-  /** Returns the bits of the modulus of a SubjectPublicKeyInfo. Throws RangeError if it is not an RSA key. */
+  /** Returns the bit length of the modulus in a SubjectPublicKeyInfo. Throws RangeError if the key is not an RSA key. */
   modulusBits(publicKey: Buffer): number {
     return this.key(publicKey).asymmetricKeyDetails?.modulusLength ?? 0;
   }
 
-  /** RSASSA-PKCS1-v1_5 (RFC 8017 section 8.2.2): the public operation must give exactly the DigestInfo that was signed. */
+  /** Verifies RSASSA-PKCS1-v1_5 (RFC 8017 section 8.2.2): the public operation must return exactly the DigestInfo that was signed. */
   pkcs1(publicKey: Buffer, algorithm: DigestAlgorithm, digest: Buffer, signature: Buffer): boolean {
     const recovered = this.publicOperation(publicKey, signature, constants.RSA_PKCS1_PADDING);
     return recovered?.equals(digestInfo(algorithm, digest)) ?? false;
   }
 
-  /** RSASSA-PSS (RFC 8017 section 8.1.2) with MGF1 over the same digest and a salt of its length. */
+  /** Verifies RSASSA-PSS (RFC 8017 section 8.1.2) with MGF1 over the same digest and a salt of its length. */
   pss(publicKey: Buffer, algorithm: DigestAlgorithm, digest: Buffer, signature: Buffer): boolean {
     const encoded = this.publicOperation(publicKey, signature, constants.RSA_NO_PADDING);
     return encoded !== undefined && verifyPss(algorithm, digest, encoded, this.modulusBits(publicKey));
@@ -53,7 +53,7 @@ function readRsaKey(publicKey: Buffer): KeyObject {
     const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
     if (key.asymmetricKeyType === 'rsa') return key;
   } catch {
-    // The error below names it, as it does a key of another kind.
+    // The error below covers this case, as it does other types of key.
   }
   throw new RangeError('the stored public key is not an RSA key');
 }

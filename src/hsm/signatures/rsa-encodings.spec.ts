@@ -15,7 +15,7 @@ import { encodePss, verifyPss } from './rsa-encodings.js';
 
 const ALGORITHMS = Object.keys(DIGEST_BYTES) as DigestAlgorithm[];
 const MESSAGE = Buffer.from('what is signed');
-/** 2041 bits leave a byte of the modulus to which the encoding does not reach (RFC 8017 section 9.1.1). */
+/** With 2041 bits, the encoding is one byte shorter than the modulus (RFC 8017 section 9.1.1). */
 const KEYS = [2048, 2045, 2041].map((bits) => ({ bits, ...generateKeyPairSync('rsa', { modulusLength: bits }) }));
 const [KEY] = KEYS;
 

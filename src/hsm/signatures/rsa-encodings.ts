@@ -4,8 +4,8 @@ import { DIGEST_BYTES, type DigestAlgorithm } from '../key-vault.js';
 const TRAILER = 0xbc;
 
 /**
- * EMSA-PSS-ENCODE (RFC 8017 section 9.1.1) with MGF1 over the same digest. `salt` has the digest's length here.
- * The result has as many bytes as the modulus, so that it can go through the raw RSA operation.
+ * Implements EMSA-PSS-ENCODE (RFC 8017 section 9.1.1) with MGF1 over the same digest. `salt` has the length of the digest. The result is as long as
+ * the modulus, so that it can be used in the raw RSA operation.
  */
 export function encodePss(algorithm: DigestAlgorithm, digest: Buffer, salt: Buffer, modulusBits: number): Buffer {
   const emBits = modulusBits - 1;
@@ -27,8 +27,8 @@ export function encodePss(algorithm: DigestAlgorithm, digest: Buffer, salt: Buff
 }
 
 /**
- * EMSA-PSS-VERIFY (RFC 8017 section 9.1.2) with MGF1 over the same digest and a salt of the digest's length. `encoded` is the result of the public operation
- * without padding: as long as the modulus.
+ * Implements EMSA-PSS-VERIFY (RFC 8017 section 9.1.2) with MGF1 over the same digest and a salt of the digest's length. `encoded` is the result of
+ * the public operation without padding, and as long as the modulus.
  */
 export function verifyPss(algorithm: DigestAlgorithm, digest: Buffer, encoded: Buffer, modulusBits: number): boolean {
   const emBits = modulusBits - 1;
@@ -47,12 +47,12 @@ export function verifyPss(algorithm: DigestAlgorithm, digest: Buffer, encoded: B
   return hashOfPadded(algorithm, digest, block.subarray(separator + 1)).equals(hash);
 }
 
-/** The bits of EM's first byte that lie within emBits. */
+/** Returns a mask for the bits of the first byte of EM that are within emBits. */
 function topByteMask(emBits: number): number {
   return 0xff >> (8 * Math.ceil(emBits / 8) - emBits);
 }
 
-/** Hash of M' = eight zero bytes, digest, salt. */
+/** Returns the hash of M': eight zero bytes, digest, salt. */
 function hashOfPadded(algorithm: DigestAlgorithm, digest: Buffer, salt: Buffer): Buffer {
   return createHash(algorithm).update(Buffer.alloc(8)).update(digest).update(salt).digest();
 }

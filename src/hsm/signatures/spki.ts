@@ -2,7 +2,7 @@ import { bitString, integer, nullValue, octetString, oid, sequence } from '../..
 import { bitStringOf, elementsOfSequence, octetsOf } from '../../formats/asn1/der-reader.js';
 import { CURVE_BYTES, type CurveType } from './ecdsa.js';
 
-/** First octet of a point that is encoded with both coordinates (SEC 1 section 2.3.3). */
+/** First octet of a point encoded with both coordinates (SEC 1 section 2.3.3). */
 const UNCOMPRESSED = 0x04;
 
 /** rsaEncryption (RFC 8017) and id-ecPublicKey (RFC 5480). */
@@ -16,18 +16,18 @@ export const CURVE_PARAMS: Record<CurveType, Buffer> = {
   'ec-p521': oid('1.3.132.0.35'),
 };
 
-/** SubjectPublicKeyInfo of CKA_MODULUS and CKA_PUBLIC_EXPONENT (unsigned big-endian). */
+/** Returns the SubjectPublicKeyInfo of CKA_MODULUS and CKA_PUBLIC_EXPONENT (unsigned, big-endian). */
 export function rsaPublicKeyInfo(modulus: Buffer, publicExponent: Buffer): Buffer {
   const key = sequence(integer(modulus), integer(publicExponent));
   return sequence(sequence(RSA_ENCRYPTION, nullValue), bitString(key));
 }
 
-/** SubjectPublicKeyInfo of CKA_EC_POINT, which is the point in an OCTET STRING; some tokens leave the wrapper out. */
+/** Returns the SubjectPublicKeyInfo of CKA_EC_POINT, which is the point in an OCTET STRING. Some tokens omit the wrapper. */
 export function ecPublicKeyInfo(curve: CurveType, ecPoint: Buffer): Buffer {
   return sequence(sequence(EC_PUBLIC_KEY, CURVE_PARAMS[curve]), bitString(bareEcPoint(curve, ecPoint)));
 }
 
-/** CKA_EC_POINT for a stored SubjectPublicKeyInfo: the point in its OCTET STRING. Throws RangeError on another key. */
+/** Returns the CKA_EC_POINT of a stored SubjectPublicKeyInfo: the point in an OCTET STRING. Throws RangeError for any other key. */
 export function ecPointOf(curve: CurveType, publicKeyInfo: Buffer): Buffer {
   const [algorithm, key] = elementsOfSequence(publicKeyInfo);
   const expected = Buffer.concat([EC_PUBLIC_KEY, CURVE_PARAMS[curve]]);

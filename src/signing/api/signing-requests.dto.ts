@@ -18,15 +18,15 @@ import type { ShownRequest } from '../requests/signing-requests.reader.js';
 import type { SigningOrder } from '../requests/sign-request-validator.js';
 import { SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
 
-/** How signatures are made, of one digest or of many. */
+/** SignatureOptionsBody is the common part of requests to sign one digest or many. */
 export abstract class SignatureOptionsBody {
-  /** Digest algorithm; SHA-256 and sha2-256 are understood too. */
+  /** Digest algorithm. Other common spellings, such as SHA-256 and sha2-256, are also accepted. */
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
-  /** Name or id of the signing key; the configured key when absent. @example default */
+  /** Name or ID of the signing key. Defaults to the configured key. @example default */
   @Optional(Text(1, 64)) key?: string;
-  /** Signature scheme; PKCS #1 v1.5 for RSA keys and DER for EC keys when absent. */
+  /** Signature scheme. Defaults to PKCS #1 v1.5 for RSA keys and DER for EC keys. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
-  /** Purpose of the signature, which must be one of the key. Absent: code or documents, with a key for either. */
+  /** Purpose of the signature, which the key must support. Defaults to code or documents, with a key for either. */
   @Optional(OneOf(SIGNATURE_PURPOSES)) purpose?: SignaturePurpose;
   /** true: add an RFC 3161 timestamp over the signature, inside the container if the format supports it, and separately. */
   @Optional(Flag()) timestamp?: boolean = false;
@@ -55,9 +55,9 @@ export class SignDigestBody extends SignatureOptionsBody {
   @Optional(JsonObject(8192, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
   /** Container of the signature; raw is the bare signature. */
   @Optional(OneOf(DIGEST_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
-  /** For the format authenticode: base64 of the output of `osslsigncode extract-data`, which contains the digest. For openpgp: base64 of the hashed part of the signature. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
+  /** `authenticode`: base64 of the output of `osslsigncode extract-data`, which contains the digest. `openpgp`: base64 of the hashed part of the signature. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
   @Optional(Text(1, 48_000)) content?: string;
-  /** Your own name for the request, echoed in every answer. @example build-4711 */
+  /** Your own name for the request, included in every response. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
 
   toOrder(idempotencyKey: string | undefined): SigningOrder {
@@ -80,7 +80,7 @@ export class SigningRequestsQuery extends PageQuery {
 }
 
 export class WaitQuery {
-  /** Seconds to wait for a final status before answering. */
+  /** Seconds to wait for a final status before responding. */
   @Optional(QueryInt(0, 30)) wait?: number;
 }
 
@@ -104,27 +104,27 @@ export class SigningRequestView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId: string;
   status: SigningStatus;
-  /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle, dsse, attestation: JSON; openpgp: the packet); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
+  /** Base64 of the signature, or of the file that contains it (cms, authenticode: DER; jws: compact; sigstore-bundle, dsse, attestation: JSON; openpgp: the packet). Present if the status is SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
-  /** Base64 of the TimeStampToken, DER; present if a timestamp was requested, and absent in lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
+  /** Base64 of the TimeStampToken (DER). Present if a timestamp was requested; omitted from lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   timestamp?: string;
   @ApiProperty({ enum: Object.keys(DIGEST_BYTES) }) algorithm: string;
   scheme: SignatureScheme;
   format: SignatureFormat;
   key: KeyUsedView;
-  /** Base64 of DER certificates, that of the key first; absent in lists and for keys without a certificate. @example ["MIIBszCCAVmgAwIBAgIUQ0Zr"] */
+  /** Certificates (DER, base64), starting with the key's certificate. Omitted from lists and for keys without a certificate. @example ["MIIBszCCAVmgAwIBAgIUQ0Zr"] */
   certificateChain?: string[];
   /** Base64 of the hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   digest: string;
   @ApiProperty({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
   metadata: Record<string, unknown>;
-  /** Only for workloads: the claims that the issuer of the caller's token proved. */
+  /** Verified claims of the caller's token. Present only for workloads. */
   verified?: VerifiedIdentityView;
   /** @example build-4711 */
   reference?: string;
-  /** Present if a policy requires approval: the approval for which the request is waiting, or by which it was released. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the approval that the request is waiting for, or that released it. Present if a policy requires approval. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
-  /** Present when FAILED. */
+  /** Present if the status is FAILED. */
   failure?: SigningFailureView;
   createdAt: Date;
   finishedAt?: Date;

@@ -25,13 +25,13 @@ export class BuildAttestationSubjectBody {
 export class BuildAttestationBody {
   /** The files that were built. */
   @ListOf(BuildAttestationSubjectBody, { min: 1, max: 50 }) subjects: BuildAttestationSubjectBody[];
-  /** Name or id of the signing key; the configured key when absent. @example provenance */
+  /** Name or ID of the signing key. Defaults to the configured key. @example provenance */
   @Optional(Text(1, 64)) key?: string;
   /** true: add an RFC 3161 timestamp over the signature. */
   @Optional(Flag()) timestamp?: boolean = false;
   /** true: respond with 202 immediately and sign in the background. */
   @Optional(Flag()) async?: boolean = false;
-  /** Your own name for the request, echoed in every answer. @example build-4711 */
+  /** Your own name for the request, included in every response. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
 
   toOrder(idempotencyKey: string | undefined): AttestationOrder {
@@ -42,13 +42,13 @@ export class BuildAttestationBody {
 }
 
 export class DsseSignatureView {
-  /** Base64. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
+  /** Signature, base64. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   sig: string;
-  /** Only on attestations that were created before version 0.2. @example release */
+  /** Present only in attestations created before version 0.2. @example release */
   keyid?: string;
 }
 
-/** DSSE v1. */
+/** A DSSE v1 envelope. */
 export class DsseEnvelopeView implements DsseEnvelope {
   /** @example application/vnd.in-toto+json */
   payloadType: string;
@@ -59,7 +59,7 @@ export class DsseEnvelopeView implements DsseEnvelope {
 
 export class BuildAttestationView {
   request: SigningRequestView;
-  /** in-toto statement v1 with a SLSA v1 provenance; absent until the statement is signed. */
+  /** in-toto statement v1 with SLSA v1 provenance. Absent until the statement is signed. */
   @ApiPropertyOptional({
     type: 'object',
     additionalProperties: true,

@@ -18,14 +18,16 @@ export interface AttestationOrder {
   readonly idempotencyKey: string | undefined;
 }
 
-/** A request for an attestation, with what came of it. */
+/** ShownAttestation is a request for an attestation together with its result. */
 export interface ShownAttestation {
   readonly request: ShownRequest;
-  /** Absent until it is signed. */
+  /** Absent until the attestation is signed. */
   readonly made: { readonly statement: object; readonly envelope: DsseEnvelope; readonly bundle: object } | undefined;
 }
 
-/** Attests how files were built: from what the issuer of the caller's token proved, not from statements of the caller. */
+/**
+ * BuildAttestationsService attests how files were built. Attestations contain verified claims of the caller's token, not statements of the caller.
+ */
 @Injectable()
 export class BuildAttestationsService {
   constructor(
@@ -33,7 +35,7 @@ export class BuildAttestationsService {
     private readonly requests: SigningRequestsReader,
   ) {}
 
-  /** Problems as of `SigningService.submit`, and `attestation.no-identity`. */
+  /** Throws the Problems of `SigningService.submit`, and Problem `attestation.no-identity`. */
   async attest(caller: Caller, { subjects, ...order }: AttestationOrder): Promise<ShownAttestation> {
     if (caller.identity === undefined) {
       const detail = 'A provenance attests what an issuer proved. Call with the token of a workload.';
@@ -49,7 +51,7 @@ export class BuildAttestationsService {
     return shown(await this.signing.submit(caller, whole));
   }
 
-  /** Waits up to `seconds` for the request to become final. Problem `attestation.none` for a request of another kind. */
+  /** Waits up to `seconds` for the request to become final. Throws Problem `attestation.none` if the request is not for an attestation. */
   async find(caller: Caller, id: string, seconds = 0): Promise<ShownAttestation> {
     const request = await this.requests.find(caller, id, seconds);
     if (request.format === 'attestation') return shown(request);

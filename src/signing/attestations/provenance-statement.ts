@@ -1,7 +1,7 @@
 import { IN_TOTO_STATEMENT } from '../../formats/dsse/dsse.js';
 import { type Claims, claimValues, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
-/** A file that was built: its name, and its digest by algorithm, hexadecimal. */
+/** StatementSubject is a built file: its name, and its digests by algorithm, hexadecimal. */
 export interface StatementSubject {
   readonly name: string;
   readonly digest: Readonly<Record<string, string>>;
@@ -20,8 +20,8 @@ interface BuildFacts {
 }
 
 /**
- * An in-toto statement v1 with a SLSA v1 provenance: these files came out of the run of which the issuer proved these claims. Nothing in it
- * comes from the caller but the names and digests of the files.
+ * provenanceStatement returns an in-toto statement v1 with SLSA v1 provenance: the run with these verified claims produced these files. Only the
+ * names and digests of the files come from the caller.
  */
 export function provenanceStatement(subject: readonly StatementSubject[], identity: VerifiedIdentity): object {
   const facts = factsOf(identity.claims);
@@ -62,7 +62,7 @@ function factsOf(claims: Claims): BuildFacts {
   };
 }
 
-/** GitHub Actions and issuers of the same claims (Gitea, Forgejo): slsa-framework's build type for workflows, v1. */
+/** GitHub Actions, and issuers with the same claims (Gitea, Forgejo): the workflow build type v1 of the slsa-framework. */
 function githubFacts(claims: Claims): BuildFacts {
   const of = (claim: string) => textOf(claims, claim) ?? '';
   const server = serverOf(of('iss'));
@@ -101,7 +101,7 @@ function gitlabFacts(claims: Claims, server: string): BuildFacts {
   };
 }
 
-/** Splits `org/app/.github/workflows/release.yml@refs/heads/main` before the ref. The ref may itself contain an `@`, since branch names may. */
+/** Splits `org/app/.github/workflows/release.yml@refs/heads/main` before the ref. The ref itself may contain an `@`, because branch names may. */
 function workflowOf(workflow: string, ref: string): [file: string, ref: string] {
   const at = workflow.endsWith(`@${ref}`) ? workflow.length - ref.length - 1 : workflow.indexOf('@');
   return at === -1 ? [workflow, ''] : [workflow.slice(0, at), workflow.slice(at + 1)];
@@ -109,7 +109,9 @@ function workflowOf(workflow: string, ref: string): [file: string, ref: string] 
 
 const GITHUB_ISSUER = 'https://token.actions.githubusercontent.com';
 
-/** The address of the server with the repositories: github.com has its issuer under another name, others issue under their own. */
+/**
+ * Returns the URL of the server that hosts the repositories. The issuer of github.com has a different host name; other issuers use the server's own.
+ */
 function serverOf(issuer: string): string {
   if (issuer === GITHUB_ISSUER || issuer.startsWith(`${GITHUB_ISSUER}/`)) return 'https://github.com';
   return URL.canParse(issuer) ? new URL(issuer).origin : issuer;

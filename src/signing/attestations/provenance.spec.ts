@@ -14,7 +14,7 @@ const identity = (claims: Record<string, unknown>) => ({
   tokenSha256: 'TOKEN',
   keyThumbprint: 'KEY',
 });
-/** Read back from its JSON, as verifiers do. */
+/** Parses the statement from JSON, as verifiers do. */
 const predicateOf = (claims: Record<string, unknown>) =>
   JSON.parse(JSON.stringify(provenanceStatement(SUBJECT, identity(claims)))).predicate;
 

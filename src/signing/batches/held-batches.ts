@@ -13,7 +13,7 @@ const MAX_ATTEMPTS = 3;
 /** A single request gets a separate approval. */
 const MIN_JOINT = 2;
 
-/** Records the requests of one call that wait for one approval, which releases them all. */
+/** HeldBatches records requests from one call that share an approval. The approval releases all of them. */
 @Injectable()
 export class HeldBatches {
   constructor(
@@ -23,8 +23,8 @@ export class HeldBatches {
   ) {}
 
   /**
-   * Records all requests that need approval, together with the approval, or none of them. The policies of all of them are combined. Returns their IDs, or
-   * those of earlier requests with the same Idempotency-Keys, by the IDs in `asked`.
+   * Records all requests that need approval, together with the approval, or none of them. The policies of all requests are combined. Returns a map
+   * from the IDs in `asked` to the recorded IDs. An ID differs if an earlier request used the same Idempotency-Key.
    */
   async holdForApproval(batchId: string, asked: readonly NewSigningRequest[]): Promise<ReadonlyMap<string, string>> {
     for (let attempt = 1; ; attempt += 1) {

@@ -6,16 +6,16 @@ import { SignRequestValidator, type SigningOrder } from '../requests/sign-reques
 import type { NewSigningRequest } from '../requests/signing-attempt.js';
 import { isAboutTheKey, SigningService } from '../requests/signing.service.js';
 
-/** The request of each order, or why it is refused. */
+/** Maps each order to its request, or to the Problem if the order is refused. */
 type Requests = Map<SigningOrder, NewSigningRequest | Problem>;
 
 interface Validated {
   readonly requests: Requests;
-  /** Ids of the requests that wait for approval now. */
+  /** IDs of the requests that are now waiting for approval. */
   readonly held: ReadonlyMap<string, string>;
 }
 
-/** Submits the items of a batch: those that need approval share one approval, each of the others is a separate request. */
+/** SignBatchValidator submits the items of a batch. Items that need approval share one approval; every other item is a separate request. */
 @Injectable()
 export class SignBatchValidator {
   constructor(
@@ -24,14 +24,14 @@ export class SignBatchValidator {
     private readonly signing: SigningService,
   ) {}
 
-  /** One result per item; a rejection with a Problem is why it was not accepted. */
+  /** Returns one result per item. Rejected results contain the Problem. */
   async submit(
     caller: Caller,
     batchId: string,
     orders: readonly SigningOrder[],
   ): Promise<PromiseSettledResult<unknown>[]> {
     const validated = await this.validated(caller, batchId, orders).catch(asProblem);
-    // The items of an approval are recorded together or not at all, and in the latter case the rest of the batch does not continue.
+    // Items that share an approval are recorded together or not at all. If they are not recorded, the rest of the batch does not continue.
     if (validated instanceof Problem) return orders.map(() => ({ status: 'rejected', reason: validated }));
     const { requests, held } = validated;
     return Promise.allSettled(
@@ -44,7 +44,7 @@ export class SignBatchValidator {
     );
   }
 
-  /** As with single requests, a key is read again before its cached state leads to a refusal. */
+  /** As for single requests, a key is reloaded before its cached state causes a refusal. */
   private async validated(caller: Caller, batchId: string, orders: readonly SigningOrder[]): Promise<Validated> {
     try {
       return await this.validateOnce(caller, batchId, orders);
@@ -61,7 +61,7 @@ export class SignBatchValidator {
     return { requests, held: await this.batches.holdForApproval(batchId, valid) };
   }
 
-  /** Validates the orders. Those that are refused because of their key are validated once more, with the key as the database has it now. */
+  /** Validates the orders. Orders that are refused because of their key are validated again after the key is reloaded from the database. */
   private async requestsOf(caller: Caller, orders: readonly SigningOrder[]): Promise<Requests> {
     const requests = await this.validateAll(caller, orders);
     const stale = orders.filter((order) => isAboutTheKey(requests.get(order)));
@@ -70,7 +70,7 @@ export class SignBatchValidator {
     return requests;
   }
 
-  /** An absent key is looked up once, not for each of its orders. */
+  /** Looks a missing key up once, not for each of its orders. */
   private async validateAll(caller: Caller, orders: readonly SigningOrder[]): Promise<Requests> {
     const found: Requests = new Map();
     const validate = async (order: SigningOrder) =>
@@ -85,7 +85,7 @@ export class SignBatchValidator {
         else if (order !== first) await validate(order);
       }),
     );
-    // In the order of the call, which is that of the items of an approval.
+    // Items of an approval keep the order of the call.
     const place = new Map(orders.map((order, i) => [order, i]));
     return new Map([...found].toSorted(([a], [b]) => (place.get(a) ?? 0) - (place.get(b) ?? 0)));
   }

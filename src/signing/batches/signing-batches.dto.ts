@@ -14,17 +14,17 @@ const BATCH_FORMATS = DIGEST_FORMATS.filter((one) => !['authenticode', 'openpgp'
 export class BatchItemBody {
   /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Text(0, 128) digest: string;
-  /** Your own name for the item, echoed in its result. @example build-4711/app.exe */
+  /** Your own name for the item, included in its result. @example build-4711/app.exe */
   @Optional(Text(1, 200)) reference?: string;
   /** Free-form descriptive data, up to 1 KB; `filename` names the artifact. */
   @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
-  /** Digest algorithm of this item; that of the batch when absent. */
+  /** Digest algorithm of this item. Defaults to that of the batch. */
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES) })) algorithm?: string;
-  /** Scheme of this item; that of the batch when absent. */
+  /** Signature scheme of this item. Defaults to that of the batch. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
-  /** Format of this item; that of the batch when absent. */
+  /** Format of this item. Defaults to that of the batch. */
   @Optional(OneOf(BATCH_FORMATS)) format?: SignatureFormat;
-  /** Whether this item gets a timestamp; the setting of the batch by default. */
+  /** Whether this item gets a timestamp. Defaults to the setting of the batch. */
   @Optional(Flag()) timestamp?: boolean;
 }
 
@@ -53,16 +53,16 @@ export class SignBatchBody extends SignatureOptionsBody {
 }
 
 export class SignDualBody {
-  /** Base64 of the binary hash value, which both keys sign. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64 of the binary hash value that both keys sign. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Text(0, 128) digest: string;
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
-  /** Name or id of an RSA or EC key; the configured key when absent. @example default */
+  /** Name or ID of an RSA or EC key. Defaults to the configured key. @example default */
   @Optional(Text(1, 64)) key?: string;
-  /** Name or id of an ML-DSA key. @example release-pq */
+  /** Name or ID of an ML-DSA key. @example release-pq */
   @Text(1, 64) postQuantumKey: string;
   /** Free-form descriptive data, up to 1 KB; `filename` names the artifact. */
   @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
-  /** Your own name for it. @example build-4711 */
+  /** Your own name for the request. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
   /** true: respond with 202 immediately and sign in the background. */
   @Optional(Flag()) async?: boolean = false;
@@ -89,13 +89,13 @@ export class BatchItemView {
   reference?: string;
   scheme?: SignatureScheme;
   key?: KeyUsedView;
-  /** Base64; present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
+  /** Signature, base64. Present if the status is SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   signature?: string;
-  /** Base64 of the TimeStampToken, DER; present if a timestamp was requested. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
+  /** Base64 of the TimeStampToken (DER). Present if a timestamp was requested. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   timestamp?: string;
-  /** Present if a policy requires approval. All items of the batch that need approval share it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the approval, which is shared by all items of the batch that need approval. Present if a policy requires approval. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
-  /** Present when FAILED or REFUSED. */
+  /** Present if the status is FAILED or REFUSED. */
   failure?: SigningFailureView;
 
   static of({ signature, timestampToken, reference, approvalId, ...item }: BatchItem): BatchItemView {
@@ -112,11 +112,11 @@ export class BatchItemView {
 export class SigningBatchView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   batchId: string;
-  /** DONE: every item has its final result. */
+  /** DONE: every item has a final result. */
   @ApiProperty({ enum: ['PENDING', 'DONE'] }) status: 'PENDING' | 'DONE';
   /** @example 1000 */
   size: number;
-  /** In the order of the call. */
+  /** Results in the order of the request. */
   @ApiProperty({ type: [BatchItemView] }) items: BatchItemView[];
   createdAt: Date;
 

@@ -28,9 +28,9 @@ export interface BatchItem {
 
 export interface ShownBatch {
   readonly batch: SigningBatch;
-  /** Returns the items in the order of the call; those that are still being recorded are missing. */
+  /** Items in the order of the call. Items that have not been recorded yet are missing. */
   readonly items: readonly BatchItem[];
-  /** Every item has its final result. */
+  /** True if every item has a final result. */
   readonly done: boolean;
 }
 
@@ -58,7 +58,7 @@ const FINAL = SIGNING_STATUSES.filter(isFinalSigningStatus)
 /** Finds batches that the caller may see. */
 @Injectable()
 export class SigningBatchesReader implements BeforeApplicationShutdown {
-  /** Callers who wait are woken once, when the last item is final: each reads all items of the batch. */
+  /** Waiting callers are notified once, when the last item is final, because each of them reads all items of the batch. */
   private readonly rows: RowWatch;
 
   constructor(private readonly db: DataSource) {
@@ -77,7 +77,7 @@ export class SigningBatchesReader implements BeforeApplicationShutdown {
     this.rows.stop();
   }
 
-  /** The batch as soon as every item is final, after `seconds` at the latest. */
+  /** Returns the batch as soon as every item is final, or after `seconds`. */
   find(caller: Caller, id: string, seconds = 0): Promise<ShownBatch> {
     return this.rows.until(id, seconds, async () => {
       const row = await this.read(caller, id);

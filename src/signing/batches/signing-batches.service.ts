@@ -14,18 +14,18 @@ import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { confirmRead } from '../../platform/database/statements.js';
 
 export interface BatchOrder {
-  /** The orders of the call, without idempotency key and place. */
+  /** Orders of the call, without idempotency key and index. */
   readonly orders: readonly SigningOrder[];
   readonly background: boolean;
   readonly idempotencyKey?: string;
 }
 
-/** How long a caller waits whose Idempotency-Key belongs to a batch in progress. */
+/** Maximum wait for a batch in progress if a call repeats its Idempotency-Key. */
 const REPEAT_WAIT_S = 10;
-/** Refused items that the entry in the audit log quotes. */
+/** Maximum number of refused items quoted in the audit entry. */
 const MAX_QUOTED = 20;
 
-/** Many digests in one call. Their requests use the same grouped commits as those of many callers. */
+/** SigningBatchesService signs many digests in one call. Their requests share grouped commits with the requests of other callers. */
 @Injectable()
 export class SigningBatchesService {
   constructor(
@@ -36,7 +36,7 @@ export class SigningBatchesService {
     private readonly reader: SigningBatchesReader,
   ) {}
 
-  /** A repeated call continues where the first one was interrupted: accepted items are not accepted again. */
+  /** A repeated call continues where the first call was interrupted. Accepted items are not accepted again. */
   async submit(caller: Caller, order: BatchOrder): Promise<ShownBatch> {
     const batch = await this.reserve(caller, order);
     if (batch.refused !== null) {
@@ -86,7 +86,9 @@ export class SigningBatchesService {
   }
 }
 
-/** Items without a request, with the reason. An error that is not a refusal, or a temporary one (429), leaves the batch open, to be continued. */
+/**
+ * Returns the items without a request, with the reason. If an error is temporary (429) or not a refusal, the batch remains open and can be continued.
+ */
 function refusedOf(results: readonly PromiseSettledResult<unknown>[], accepted: ReadonlySet<number>): RefusedItem[] {
   return results.flatMap((result, index) => {
     if (result.status === 'fulfilled' || accepted.has(index)) return [];
@@ -96,7 +98,7 @@ function refusedOf(results: readonly PromiseSettledResult<unknown>[], accepted: 
   });
 }
 
-/** Two signatures over one digest, by keys of both families: a batch of two requests that belong together. */
+/** DualSignaturesService signs one digest with two keys of different families, as a batch of two requests. */
 @Injectable()
 export class DualSignaturesService {
   constructor(
@@ -104,7 +106,10 @@ export class DualSignaturesService {
     private readonly keys: SigningKeyReader,
   ) {}
 
-  /** @param order the request for the RSA or EC key, then that for the ML-DSA key. Problem `dual.keys` when they are not that. */
+  /**
+   * @param order the request for the RSA or EC key, followed by the request for the ML-DSA key
+   * @throws Problem `dual.keys` for any other combination of keys
+   */
   async submit(caller: Caller, order: BatchOrder): Promise<ShownBatch> {
     const [first, second] = await Promise.all(order.orders.map(({ key }) => this.keys.known(key)));
     if (first === undefined || isMlDsa(first.type)) throw wrongKey('/key', 'must be an RSA or EC key');

@@ -10,7 +10,7 @@ import type { KeyPurpose } from '../keys/signing-key.entity.js';
 export const MAX_CHAIN_CERTIFICATES = 8;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** The certificates in a PEM text, in any order. Problem `certificate.unreadable`. */
+/** Returns the certificates in a PEM text, in any order. Throws Problem `certificate.unreadable`. */
 export function readCertificateChain(pem: string): X509Certificate[] {
   const blocks = pem.match(PEM) ?? [];
   if (blocks.length === 0)
@@ -27,9 +27,10 @@ export function readCertificateChain(pem: string): X509Certificate[] {
 }
 
 /**
- * Orders the certificates into the path from `leaf` upwards (RFC 5280 section 6.1, without trust anchors, which are the
- * verifier's): every signature verifies, every issuer is an authority, in its dates, whose path length allows the certificates below it.
- * Problems `certificate.incomplete`, `.stray`, `.path`, `.expired`, `.not-yet-valid`.
+ * Orders the certificates into a path that starts at `leaf` (RFC 5280 section 6.1, without trust anchors, which verifiers choose). Every signature
+ * must verify. Every issuer must be a currently valid certificate authority whose path length allows the certificates below it.
+ *
+ * @throws Problem `certificate.incomplete`, `.stray`, `.path`, `.expired`, `.not-yet-valid`
  */
 export function pathFrom(leaf: X509Certificate, others: readonly X509Certificate[], now: Date): X509Certificate[] {
   const path = [leaf];
@@ -54,7 +55,7 @@ export function pathFrom(leaf: X509Certificate, others: readonly X509Certificate
   return path;
 }
 
-/** Returns the one certificate that issued none of the others. */
+/** Returns the only certificate that issued none of the others. */
 export function leafCertificateOf(certificates: readonly X509Certificate[]): X509Certificate {
   const leaves = certificates.filter(
     (candidate) => !certificates.some((other) => other !== candidate && isIssuedBy(other, candidate)),
@@ -68,12 +69,12 @@ export function leafCertificateOf(certificates: readonly X509Certificate[]): X50
   return leaf;
 }
 
-/** Reports whether the key of a certificate signed it. It need not be an authority: a key may vouch only for itself. */
+/** Reports whether a certificate is signed with its own key. The certificate need not be an authority: a key may vouch only for itself. */
 export function isSelfSigned(certificate: X509Certificate): boolean {
   return certificate.subject === certificate.issuer && certificate.verify(certificate.publicKey);
 }
 
-/** A distinguished name on one line; an empty one is undefined in Node. */
+/** Returns a distinguished name on one line. Node returns undefined for an empty name. */
 export function subjectNameOf(name: string | undefined): string {
   return (name ?? '').split('\n').reverse().join(', ');
 }
@@ -113,7 +114,11 @@ export function refusedCertificate(code: string, detail: string, cause?: unknown
 
 const DOCUMENTS = ['email-protection', 'document-signing', 'any'];
 
-/** Refuses a certificate that does not allow the use its key is for: verifiers would refuse the signatures. Problem `certificate.purpose`. */
+/**
+ * Rejects a certificate that does not allow the purpose of its key, because verifiers would reject the signatures.
+ *
+ * @throws Problem `certificate.purpose`
+ */
 export function assertFits(purpose: KeyPurpose, facts: CertificateFacts): void {
   const fault = FAULTS[purpose](facts);
   if (fault !== undefined) throw refusedCertificate('certificate.purpose', fault);
@@ -121,7 +126,7 @@ export function assertFits(purpose: KeyPurpose, facts: CertificateFacts): void {
 
 type Check = (facts: CertificateFacts) => string | undefined;
 
-/** A certificate whose key may make digital signatures and, if it restricts the usage, one of `usages`. */
+/** Requires digitalSignature and, if the certificate restricts its extended usage, one of `usages`. */
 function signatures(usages?: readonly string[]): Check {
   return ({ keyUsage, purposes }) => {
     if (keyUsage?.signs === false) return 'its key usage does not include digitalSignature';
@@ -139,7 +144,7 @@ const FAULTS: Record<KeyPurpose, Check> = {
   openpgp: signatures(),
   'ssh-login': signatures(),
   'ssh-signatures': signatures(),
-  /** RFC 3161 section 2.3: one purpose, critical; verifiers refuse a key that may do anything but sign. */
+  /** RFC 3161 section 2.3: exactly one purpose, critical. Verifiers reject a key that may also be used for anything else. */
   timestamping({ keyUsage, purposes, purposesCritical, isAuthority }) {
     if (purposes.length !== 1 || purposes[0] !== 'time-stamping' || !purposesCritical)
       return 'its extended key usage must be only timeStamping, and critical';
@@ -155,8 +160,8 @@ const FAULTS: Record<KeyPurpose, Check> = {
 };
 
 /**
- * assertNotExpired rejects a certificate that expired after the request was accepted. An approval may have taken days, and the signature states a
- * signing time before the expiry.
+ * assertNotExpired rejects a certificate that expired after the request was accepted. Approval can take days, and the signature would state a signing
+ * time before the expiry.
  *
  * @throws Problem `certificate.expired`
  */

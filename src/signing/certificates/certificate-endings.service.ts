@@ -4,26 +4,29 @@ import { type AlertEvent, recordAlertEvents } from '../../platform/events/alert-
 import { Background } from '../../platform/work/background.js';
 
 const CHECK_EVERY_MS = 600_000;
-/** Alert rules look no further ahead. */
+/** Maximum lead time of alert rules. */
 const MAX_DAYS_LEFT = 365;
 
 interface Ending {
   readonly id: string;
   readonly subject: string;
   readonly notAfter: Date;
-  /** Name of the signing key; null for a certificate that is not ours. */
+  /** Name of the signing key; null for an external certificate. */
   readonly key: string | null;
-  /** A newer certificate took its place, or its key signs no more. */
+  /** True if a newer certificate has replaced it, or if its key no longer signs. */
   readonly over: boolean;
   readonly daysLeft: number;
 }
 
-/** Records an alert event for each onboarded certificate that ends. Recording it again changes nothing while the certificate is the same. */
+/**
+ * CertificateEndings records an alert event for each onboarded certificate that is about to expire. Recording the same certificate again has no
+ * effect.
+ */
 @Injectable()
 export class CertificateEndings {
   constructor(private readonly db: DataSource) {}
 
-  /** Also runs when a process starts, for certificates that came close to expiry while no worker was running. */
+  /** Also runs when a process starts, for certificates that approached their expiry while no worker was running. */
   @Background({ name: 'signing-certificates', scope: 'process', every: CHECK_EVERY_MS, first: 0 })
   async recordEvents(): Promise<void> {
     await this.db.transaction(async (tx) => {

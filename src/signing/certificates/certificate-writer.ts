@@ -14,7 +14,7 @@ import type { KeyPurpose } from '../keys/signing-key.entity.js';
 import { bitString, integer, sequence, tagged, time } from '../../formats/asn1/der-writer.js';
 import { EXTENDED_KEY_USAGES } from '../../platform/certificates/certificate-facts.js';
 
-/** The supported parts of a distinguished name, in the order in which they are written. */
+/** Supported attributes of a distinguished name, in the order in which they are written. */
 export const NAME_PARTS = {
   country: '2.5.4.6',
   state: '2.5.4.8',
@@ -48,13 +48,13 @@ export interface SelfIssuedCertificate extends RequestedCertificate {
   readonly notAfter: Date;
 }
 
-/** The value of version 3. */
+/** Value of version 3. */
 const VERSION_3 = 2;
 const SERIAL_NUMBER_BYTES = 16;
 
 /**
- * TBSCertificate (RFC 5280 section 4.1.2) whose issuer is its subject, DER. Its serial number is a hash of everything else, so that the same
- * contents always give the same bytes.
+ * TBSCertificate (RFC 5280 section 4.1.2) whose issuer is its subject, DER. The serial number is a hash of the other fields, so equal contents
+ * produce equal bytes.
  */
 export function selfIssuedCertificate(contents: SelfIssuedCertificate): Buffer {
   const { subject, publicKey, purpose, algorithm, notBefore, notAfter } = contents;
@@ -91,7 +91,7 @@ function nameOf(subject: DistinguishedName): Buffer {
   return Buffer.from(new Name(given).toArrayBuffer());
 }
 
-/** The extensions that a verifier needs, critical where the standards require it (RFC 5280 section 4.2.1, RFC 3161 section 2.3). */
+/** Returns the extensions that verifiers need, critical where required (RFC 5280 section 4.2.1, RFC 3161 section 2.3). */
 function extensionsFor(purpose: KeyPurpose, publicKey: Buffer): Extension[] {
   const identifier = createHash('sha256').update(publicKey).digest().subarray(0, 20);
   const ski = new SubjectKeyIdentifierExtension(identifier.toString('hex'));
@@ -105,7 +105,7 @@ function extensionsFor(purpose: KeyPurpose, publicKey: Buffer): Extension[] {
   return [new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true), ...extended, ski];
 }
 
-/** The extended key usage that the certificate of a key is to have. OpenPGP and SSH know none. */
+/** Extended key usage for the certificate of a key. None is defined for OpenPGP and SSH. */
 const USAGES: Partial<Record<KeyPurpose, keyof typeof EXTENDED_KEY_USAGES>> = {
   signing: 'code-signing',
   'code-signing': 'code-signing',

@@ -1,6 +1,8 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** An onboarded certificate with its chain: of one of our keys, or a foreign one whose dates are watched. Rows never change. */
+/**
+ * An onboarded certificate with its chain. It belongs to a signing key, or is an external certificate whose expiry is monitored. Rows never change.
+ */
 @Entity('certificate')
 @Check('certificate_key', `(key_id IS NULL) = (key_version IS NULL)`)
 @Index('certificate_of_key', ['keyId', 'keyVersion', 'id'])
@@ -9,7 +11,7 @@ export class Certificate {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** The signing key and the version whose public key it certifies; null for a certificate that is not ours. */
+  /** The signing key and the version whose public key it certifies; null for an external certificate. */
   @Column('uuid', { nullable: true })
   keyId: string | null;
 
@@ -37,11 +39,11 @@ export class Certificate {
   @Column('timestamptz')
   notAfter: Date;
 
-  /** Purposes of its extended key usage; empty without the extension, which allows every use. */
+  /** Purposes of its extended key usage. Empty if the extension is absent, which allows every use. */
   @Column('text', { array: true })
   purposes: string[];
 
-  /** DER, the certificate itself first, then issuer after issuer. */
+  /** DER: the certificate itself, followed by its issuers in order. */
   @Column('bytea', { array: true })
   chain: Buffer[];
 

@@ -14,8 +14,8 @@ export class ChainBody {
 }
 
 /**
- * Names in certificates and requests. A request is signed without approval, so it must not be a script as well: no control characters, quotes,
- * angle brackets, or other characters that shells and interpreters read.
+ * Names in certificates and requests. A request is signed without approval, so it must not also be a valid script: control characters, quotes, angle
+ * brackets and other characters with a meaning for shells and interpreters are rejected.
  */
 const IsNameInCertificate = () =>
   Matches(/^[\p{L}\p{M}\p{N} '()+,./:=?@&_*!#-]+$/u, {
@@ -33,25 +33,25 @@ export class DistinguishedNameBody {
   @Optional(Text(1, 128)) @IsNameInCertificate() locality?: string;
   /** @example Zurich */
   @Optional(Text(1, 128)) @IsNameInCertificate() state?: string;
-  /** Two letters, ISO 3166. @example GB */
+  /** Two-letter country code (ISO 3166). @example GB */
   @IsOptional() @Matches(/^[A-Z]{2}$/, { message: 'must be two capital letters' }) @MaxLength(2) country?: string;
 }
 
 export class CertificationRequestBody {
   @Nested(DistinguishedNameBody) subject: DistinguishedNameBody;
-  /** Version of the key that signs the request; the newest by default. @example 1 */
+  /** Key version that signs the request. Defaults to the newest. @example 1 */
   @Optional(Int(1, 100_000)) version?: number;
 }
 
 export class CertificationRequestView {
-  /** PKCS #10, PEM. @example "-----BEGIN CERTIFICATE REQUEST-----" */
+  /** PKCS #10 request, PEM. @example "-----BEGIN CERTIFICATE REQUEST-----" */
   csr: string;
 }
 
 export class CertificateView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** RFC 4514. @example "CN=Release signing, O=Example Ltd" */
+  /** Distinguished name (RFC 4514). @example "CN=Release signing, O=Example Ltd" */
   subject: string;
   /** @example "CN=Release CA" */
   issuer: string;
@@ -65,11 +65,11 @@ export class CertificateView {
   daysLeft: number;
   /** @example ["code-signing"] */
   purposes: string[];
-  /** The signing key; absent if the certificate belongs to another key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the signing key. Absent if the certificate belongs to another key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   keyId?: string;
   /** @example 1 */
   keyVersion?: number;
-  /** PEM, the certificate first. @example ["MIIBszCCAVmgAwIBAgIUQ0Zr"] */
+  /** Certificates (PEM), starting with this certificate. @example ["MIIBszCCAVmgAwIBAgIUQ0Zr"] */
   chain: string[];
   createdAt: Date;
 
@@ -87,16 +87,16 @@ export class CertificatePage extends PageOf(CertificateView) {}
 
 export class SelfSignedCertificateBody {
   @Nested(DistinguishedNameBody) subject: DistinguishedNameBody;
-  /** Expiry of the certificate; by default that of the key, or none (RFC 5280 section 4.1.2.5). @example 2036-01-01T00:00:00Z */
+  /** Expiry of the certificate. Defaults to the key's expiry, or to none (RFC 5280 section 4.1.2.5). @example 2036-01-01T00:00:00Z */
   @Optional(Moment()) notAfter?: Date;
 }
 
 export class SelfSignedCertificateView {
   /** Status of the signing request. The certificate exists once the status is SIGNED. */
   status: SigningStatus;
-  /** The signing request, see /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the signing request; see /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId: string;
-  /** The approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the approval that the request is waiting for, or that released it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   certificate?: CertificateView;
 

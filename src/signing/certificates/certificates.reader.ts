@@ -10,8 +10,8 @@ import { notSealed } from '../../platform/sealing/sealed-rows.js';
 import { Certificate } from './certificate.entity.js';
 
 /**
- * Finds certificates. Their rows never change, so a row that was read once stays true. The certificate of a signing key must be in the audit log: a row that
- * was inserted in the database would put its certificate into signatures.
+ * CertificatesReader finds certificates. Rows never change, so they can be cached. The certificate of a signing key must also be in the audit log:
+ * otherwise, a row inserted directly into the database would put its certificate into signatures.
  */
 @Injectable()
 export class CertificatesReader {
@@ -29,7 +29,7 @@ export class CertificatesReader {
     throw missing('certificate');
   }
 
-  /** @throws Problem `row.not-sealed` if the certificate is for a signing key and the log does not have its import */
+  /** @throws Problem `row.not-sealed` if the certificate is for a signing key and its import is not in the audit log */
   private async read(id: string): Promise<Certificate | null> {
     const certificate = await this.db.manager.findOneBy(Certificate, { id });
     if (certificate?.keyId == null) return certificate;
@@ -46,7 +46,7 @@ export class CertificatesReader {
     return certificate;
   }
 
-  /** The chain to put into an answer, the certificate itself first; undefined without a certificate. */
+  /** Returns the chain for a response, starting with the certificate itself; undefined if there is no certificate. */
   async chain(id: string | null): Promise<Buffer[] | undefined> {
     return id === null ? undefined : (await this.get(id)).chain;
   }

@@ -22,7 +22,10 @@ import {
 import { certificateFactsOf } from '../../platform/certificates/certificate-facts.js';
 import { confirmRead } from '../../platform/database/statements.js';
 
-/** Imports certificates: those of the service's own keys, checked so completely that no verifier has a reason to refuse them, and those of other keys. */
+/**
+ * CertificatesService imports certificates of signing keys and of external keys. Certificates of signing keys are validated completely, so that no
+ * verifier rejects their signatures.
+ */
 @Injectable()
 export class CertificatesService {
   constructor(
@@ -34,10 +37,10 @@ export class CertificatesService {
   ) {}
 
   /**
-   * Imports the certificate of a key with its issuers, PEM in any order. The version is found by the public key; a version that waits for its certificate
-   * signs from now on.
+   * Imports the certificate of a key with its issuers, PEM in any order. The version is found by its public key. A version that is waiting for its
+   * certificate becomes active.
    *
-   * Problems `certificate.other-key`, `certificate.purpose`, those of the path, `certificate.known`.
+   * @throws Problem `certificate.other-key`, `certificate.purpose`, `certificate.known`, and the Problems of `pathFrom`
    */
   async importForKey(caller: Caller, keyId: string, pem: string, use?: IdempotentUse): Promise<Certificate> {
     const certificates = readCertificateChain(pem);
@@ -49,7 +52,7 @@ export class CertificatesService {
     return stored;
   }
 
-  /** Like `importForKey`; returns a certificate that is already known unchanged. */
+  /** Like `importForKey`, but returns an already known certificate without changes. */
   async importOnce(caller: Caller, keyId: string, pem: string): Promise<Certificate> {
     const fingerprint = fingerprintOf(leafCertificateOf(readCertificateChain(pem)));
     const known = await this.db.manager.findOneBy(Certificate, { fingerprint });
@@ -58,7 +61,7 @@ export class CertificatesService {
     return known;
   }
 
-  /** Onboards a certificate that is not of our keys, so that its dates are watched. */
+  /** Onboards an external certificate, to monitor its expiry. */
   async onboard(caller: Caller, pem: string, use?: IdempotentUse): Promise<Certificate> {
     const certificates = readCertificateChain(pem);
     const leaf = leafCertificateOf(certificates);
@@ -121,7 +124,7 @@ function rowOf(path: X509Certificate[], caller: Caller, key: ActiveKey | undefin
   return {
     keyId: key?.keyId ?? null,
     keyVersion: key?.version ?? null,
-    // A certificate with an empty subject is for its alternative name (RFC 5280 section 4.1.2.6).
+    // A certificate with an empty subject is identified by its alternative name (RFC 5280 section 4.1.2.6).
     subject: subjectNameOf(leaf.subject) || (leaf.subjectAltName ?? ''),
     issuer: subjectNameOf(leaf.issuer),
     serialNumber: leaf.serialNumber.toLowerCase(),

@@ -86,7 +86,7 @@ export class CertificatesController {
 
   /**
    * Onboard a certificate
-   * @remarks Adds a certificate of another key, to monitor its expiry.
+   * @remarks Adds a certificate of an external key, to monitor its expiry.
    */
   @Post('certificates')
   @Needs('signing-keys:write')

@@ -10,12 +10,12 @@ import { writePem } from '../../formats/encoding/base64.js';
 
 export interface CertificationRequestOrder {
   readonly subject: DistinguishedName;
-  /** The newest when absent. */
+  /** Defaults to the newest version. */
   readonly version?: number;
   readonly use?: IdempotentUse;
 }
 
-/** Creates PKCS #10 requests that are signed in the HSM. */
+/** CertificationRequestsService creates PKCS #10 requests that are signed in the HSM. */
 @Injectable()
 export class CertificationRequestsService {
   constructor(
@@ -24,8 +24,8 @@ export class CertificationRequestsService {
   ) {}
 
   /**
-   * Creates a certification request (RFC 2986) for one version of a key, PEM. It is signed by a separate signing request, so that this use of the key is
-   * recorded like any other. A call that is repeated with its Idempotency-Key returns the first result.
+   * Creates a certification request (RFC 2986) for one version of a key, PEM. It is signed through a separate signing request, so that this use of
+   * the key is recorded like any other. Repeating a call with its Idempotency-Key returns the first result.
    */
   async create(caller: Caller, keyId: string, { subject, version, use }: CertificationRequestOrder): Promise<string> {
     const key = await this.keys.version(keyId, version);
@@ -46,7 +46,7 @@ export class CertificationRequestsService {
   }
 }
 
-/** The same bytes for the same version and subject, always. */
+/** Returns the same bytes for the same version and subject. */
 function infoOf({ publicKey, purpose }: ActiveKey, subject: DistinguishedName): Buffer {
   return certificationRequestInfo({ subject, publicKey, purpose });
 }

@@ -21,14 +21,14 @@ export interface SelfSignedOrder {
   readonly notAfter?: Date;
 }
 
-/** A certificate that a key signs for itself, with the request for its signature. */
+/** SelfSignedCertificate is a certificate signed by its own key, with the request for its signature. */
 export interface SelfSignedCertificate {
   readonly request: Pick<SigningRequest, 'id' | 'status' | 'approvalId'>;
   /** Undefined until the request is signed. */
   readonly certificate?: Certificate;
 }
 
-/** What the key signs, and how. */
+/** The structure to be signed, and how to sign it. */
 interface Composed {
   readonly toBeSigned: Buffer;
   /** AlgorithmIdentifier, DER. */
@@ -40,7 +40,7 @@ interface Composed {
 /** "No well-defined expiration date" (RFC 5280 section 4.1.2.5). */
 const NO_END = new Date('9999-12-31T23:59:59Z');
 
-/** Purposes of the keys that make such a certificate, with the purpose that their request names; undefined names none. */
+/** Key purposes for which a self-signed certificate can be issued, with the purpose to state in the signing request (undefined: none). */
 const REQUEST_PURPOSES: Partial<Record<KeyPurpose, { readonly purpose: SignaturePurpose | undefined }>> = {
   signing: { purpose: undefined },
   'code-signing': { purpose: 'code-signing' },
@@ -50,8 +50,8 @@ const REQUEST_PURPOSES: Partial<Record<KeyPurpose, { readonly purpose: Signature
 };
 
 /**
- * Certificates that a key signs for itself, for programs that find no key without a certificate (Java's PKCS #11). The signature is a signing
- * request like any other: under the policies of the key, and counted.
+ * SelfSignedCertificatesService issues self-signed certificates for programs that ignore keys without a certificate (Java's PKCS #11 provider). The
+ * signature is a regular signing request: it is subject to the policies of the key, and counted.
  */
 @Injectable()
 export class SelfSignedCertificatesService {
@@ -64,8 +64,10 @@ export class SelfSignedCertificatesService {
   ) {}
 
   /**
-   * Creates the certificate of the version that signs now, or requests its approval. The same order yields the same certificate: the call is repeated after
-   * approval, and then stores the certificate. Problem `certificate.self-signed`.
+   * Creates the certificate for the active version, or requests its approval. Equal orders produce the same certificate, so the caller repeats the
+   * call after approval, which stores the certificate.
+   *
+   * @throws Problem `certificate.self-signed`
    */
   async make(caller: Caller, keyId: string, order: SelfSignedOrder): Promise<SelfSignedCertificate> {
     const { version } = await this.keys.get(keyId);

@@ -8,21 +8,21 @@ import { needsApproval } from '../requests/approval-gate.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SigningService } from '../requests/signing.service.js';
 
-/** A signing key that is about to sign a JSON document in itself (JSON Signature Format 0.82). */
+/** JsonSigner signs a JSON document with an enveloped signature (JSON Signature Format 0.82). */
 export interface JsonSigner {
-  /** The members of the signature other than its value, which are signed as well. */
+  /** Members of the signature other than its value. They are also signed. */
   readonly facts: Omit<JsonSignature, 'value'>;
   readonly hash: string;
   /**
-   * @param digest of the canonical form (RFC 8785) of the document with `facts` as its signature.
-   * @throws Problem as for every signature; `signing-key.version` (conflict) if the key was rotated in the meantime.
+   * @param digest of the canonical form (RFC 8785) of the document with `facts` as its signature
+   * @throws Problem as for every signature; `signing-key.version` (conflict) if the key was rotated in the meantime
    */
   sign(digest: Buffer): Promise<JsonSignature>;
-  /** The document with its signature. */
+  /** Returns the document with its signature. */
   signed(document: object): Promise<object>;
 }
 
-/** Signatures inside documents that other modules write. Each is a signing request like any other. */
+/** JsonSignaturesService signs JSON documents that other modules write. Each signature is a regular signing request. */
 @Injectable()
 export class JsonSignaturesService {
   constructor(
@@ -31,13 +31,13 @@ export class JsonSignaturesService {
   ) {}
 
   /**
-   * Reports before the document is written whether the key would sign it.
+   * Validates that the key would sign the document, before the document is written.
    *
-   * @throws Problem as for every signature; `approval.needed` (forbidden) if approval is required: the caller gets the document and its signature together,
-   * or neither.
+   * @throws Problem as for every signature; `approval.needed` (forbidden) if approval is required, because the caller gets the document and its
+   * signature together or not at all.
    */
   async signer(caller: Caller, keyName: string, metadata: { filename: string }): Promise<JsonSigner> {
-    // A remembered key may be seconds old, and its public half goes into the document.
+    // A cached key may be seconds old, and its public key becomes part of the document.
     this.keys.forgetNamed(keyName);
     const key = await this.keys.active(keyName);
     const { facts, how, scheme } = signerOf(key);

@@ -8,9 +8,9 @@ import { shownRequest } from '../requests/shown-request.js';
 import { SigningEnvelope, type SigningRequest } from '../model/signing-request.entity.js';
 
 export interface Approved {
-  /** The document of an approval for this request alone. */
+  /** The approval document for this request alone. */
   readonly shown: Record<string, unknown>;
-  /** The position of a batch's request in the manifest, and the inclusion path to the root, base64. */
+  /** For a request in a batch: index in the manifest, and the inclusion path to the root, base64. */
   readonly place?: number;
   readonly path?: string[];
 }
@@ -23,7 +23,7 @@ export class ApprovedRequests {
     private readonly approvals: ApprovalsService,
   ) {}
 
-  /** IDs of the audit entries about the sign-ins of all voters, as the entries of their votes name them. */
+  /** Returns the IDs of the audit entries about the voters' sign-ins, as referenced by the entries of their votes. */
   async signInsOf(approvalId: string): Promise<string[]> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT DISTINCT ${uuidOf(`(e.detail ->> 'signIn')`)} AS id FROM audit_entry e
@@ -33,7 +33,7 @@ export class ApprovedRequests {
     return rows.flatMap(({ id }) => id ?? []);
   }
 
-  /** Undefined if no approval was required. */
+  /** Returns undefined if no approval was required. */
   async of(request: SigningRequest): Promise<Approved | undefined> {
     const { id, approvalId, enveloped } = request;
     if (approvalId === null) return undefined;

@@ -13,7 +13,7 @@ export class EvidenceController {
 
   /**
    * Get signing evidence
-   * @remarks Returns one file that proves a signature and can be verified offline: the request, the key, the approval and the proofs of the log.
+   * @remarks Returns one file that proves a signature and can be verified offline: the request, the key, the approval and the log proofs.
    */
   @Get(':id/evidence')
   @Needs('sign:read')

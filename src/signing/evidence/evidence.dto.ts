@@ -25,9 +25,9 @@ export class EvidenceKeyView {
 }
 
 export class EvidenceLeafView {
-  /** Number of the leaf. @example 17 */
+  /** Index of the leaf in the log. @example 17 */
   index: number;
-  /** `entry`: an audit entry. `record`: the record of the signature for Sigstore's verifiers. */
+  /** `entry`: an audit entry. `record`: the record of the signature for Sigstore verifiers. */
   kind: 'entry' | 'record' | 'missing' | 'foreign';
   /** The bytes of the leaf, base64. @example eyJhY3Rpb24iOiJzaWduaW5nLnNpZ25lZCJ9 */
   data: string;
@@ -45,31 +45,31 @@ export class EvidenceLogView {
   origin: string;
   /** Public key of the log (SubjectPublicKeyInfo, DER, base64). Compare it with your copy. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
   publicKey: string;
-  /** Signed note over the tree of all these proofs (C2SP tlog-checkpoint). @example "localhost:9090/log\n4711\n…" */
+  /** Signed note over the tree that contains all these leaves (C2SP tlog-checkpoint). @example "localhost:9090/log\n4711\n…" */
   checkpoint: string;
   /** Log entries about this request, oldest first. */
   leaves: EvidenceLeafView[];
-  /** Log entries about the sign-ins of the voters, which `signIn` of their votes names. Only for requests that needed approval. */
+  /** Log entries about the voters' sign-ins, which are referenced by `signIn` of their votes. Present only if approval was required. */
   signIns?: EvidenceLeafView[];
 }
 
 export class EvidenceApprovalView {
-  /** The approved document of this request. The log entry `approval.requested` contains the hash of its canonical JSON or, for a batch, the root over all documents. */
+  /** The document that was approved for this request. The log entry `approval.requested` contains the hash of its canonical JSON or, for a batch, the root over all documents. */
   @ApiProperty({ type: 'object', additionalProperties: true, example: { action: 'sign', algorithm: 'sha256' } })
   shown: Record<string, unknown>;
   /** For a batch: index in the manifest, from 0. @example 17 */
   place?: number;
-  /** Of a batch: hashes to the root of the manifest, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
+  /** For a batch: hashes to the root of the manifest, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
   path?: string[];
 }
 
 export class EvidenceWorkloadView {
   identity: VerifiedIdentityView;
-  /** The token as signed by the issuer; absent until the token has expired. @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
+  /** Token as signed by the issuer. Omitted until the token has expired. @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
   token?: string;
-  /** When the token will be here, if it is not yet. */
+  /** Time from which `token` is included. Absent once it is. */
   tokenFrom?: Date;
-  /** The issuer's key as it was published when it verified the token (JWK). */
+  /** The issuer's key that verified the token, as published at that time (JWK). */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
@@ -90,11 +90,11 @@ export class EvidenceView {
   request: SigningRequestView;
   key: EvidenceKeyView;
   log: EvidenceLogView;
-  /** Only of requests that a policy held. */
+  /** Present only if a policy required approval. */
   approval?: EvidenceApprovalView;
-  /** Only for requests of workloads: the claims that the issuer proved. */
+  /** Verified claims of the workload's token. Present only for workload requests. */
   workload?: EvidenceWorkloadView;
-  /** Sigstore bundle v0.3 with the proof of its record; only of requests in that format. */
+  /** Sigstore bundle v0.3 with the inclusion proof of its record. Present only for requests in that format. */
   @ApiPropertyOptional({
     type: 'object',
     additionalProperties: true,

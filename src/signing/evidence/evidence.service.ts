@@ -14,22 +14,22 @@ export interface Evidence {
   readonly request: ShownRequest;
   readonly key: ActiveKey;
   readonly proofs: TargetProofs;
-  /** Entries about the sign-ins of those who voted, in the same tree. Votes of earlier versions name none. */
+  /** Entries about the voters' sign-ins, in the same tree. Votes by earlier versions do not reference any. */
   readonly signIns: readonly ProvenLeaf[];
   readonly logKey: MadeLogKey;
-  /** The approved document; only of requests that needed approval. */
+  /** The approved document; present only if approval was required. */
   readonly approved: Approved | undefined;
-  /** Only of requests of workloads. */
+  /** Present only for workload requests. */
   readonly workload: WorkloadProof | undefined;
-  /** The Sigstore bundle with its log entry; only of requests in that format. */
+  /** The Sigstore bundle with its log entry; present only for requests in that format. */
   readonly bundle: object | undefined;
 }
 
-/** The log numbers entries once a second; a caller right after signing waits this long for it. */
+/** Entries are numbered once a second. A call right after signing waits up to this long for its entry. */
 const MAX_WAIT_MS = 5000;
 const STEP_MS = 200;
 
-/** Collects everything that proves a signature to a verifier who has only this file and the log's public key. */
+/** EvidenceService collects everything that a verifier needs who has only this file and the log's public key. */
 @Injectable()
 export class EvidenceService {
   constructor(
@@ -40,7 +40,7 @@ export class EvidenceService {
     private readonly workloads: WorkloadProofReader,
   ) {}
 
-  /** Problems `evidence.not-signed`, `log.not-yet`. */
+  /** Throws Problem `evidence.not-signed` or `log.not-yet`. */
   async of(caller: Caller, id: string): Promise<Evidence> {
     const request = await this.requests.find(caller, id);
     if (request.status !== 'SIGNED')
@@ -72,7 +72,7 @@ export class EvidenceService {
   }
 }
 
-/** Entries about the request and its approval, and those about sign-ins. */
+/** Separates entries about the request and its approval from entries about sign-ins. */
 function splitBy(proofs: TargetProofs, signIns: ReadonlySet<string>): [TargetProofs, ProvenLeaf[]] {
   const isSignIn = ({ entryId }: ProvenLeaf) => signIns.has(entryId);
   const leaves = proofs.leaves.filter((leaf) => !isSignIn(leaf));
@@ -87,15 +87,15 @@ function bundleOf(request: ShownRequest, { size, note, leaves }: TargetProofs, l
 
 interface ProvenTree {
   readonly size: number;
-  /** Signed note over the tree. */
+  /** Signed note over the tree (checkpoint). */
   readonly note: string;
-  /** The key of the log: SubjectPublicKeyInfo, DER. */
+  /** Public key of the log: SubjectPublicKeyInfo, DER. */
   readonly logKey: Buffer;
 }
 
 /**
- * The bundle (Sigstore v0.3, JSON) with the proof that its record is in our log: a TransparencyLogEntry of sigstore_rekor.proto. The log
- * promises no time, so the integrated time is 0; a bundle's time is that of its timestamp.
+ * Returns the bundle (Sigstore v0.3, JSON) with the proof that the log contains its record: a TransparencyLogEntry of sigstore_rekor.proto. The log
+ * guarantees no time, so the integrated time is 0; the time of a bundle is that of its timestamp.
  */
 function withLogEntry(bundle: Buffer, { index, data, hash, path }: ProvenLeaf, tree: ProvenTree): object {
   const parsed = JSON.parse(bundle.toString()) as { verificationMaterial: object };
@@ -116,13 +116,13 @@ function withLogEntry(bundle: Buffer, { index, data, hash, path }: ProvenLeaf, t
   return { ...parsed, verificationMaterial: { ...parsed.verificationMaterial, tlogEntries: [entry] } };
 }
 
-/** The kind of a record, such as `hashedrekord` 0.0.1. */
+/** Returns the kind and version of a record, such as `hashedrekord` 0.0.1. */
 function kindOf(record: string | Buffer): { kind: string; version: string } {
   const { kind, apiVersion: version } = JSON.parse(record.toString()) as { kind: string; apiVersion: string };
   return { kind, version };
 }
 
-/** Third line of a checkpoint, base64. */
+/** Returns the third line of a checkpoint, base64. */
 function rootIn(note: string): string {
   return note.split('\n')[2] ?? '';
 }

@@ -4,21 +4,21 @@ import { SEALED_WORKLOAD_TOKEN, type VerifiedIdentity } from '../../access/ident
 import type { PublicJwk } from '../../formats/jose/json-web-key.js';
 import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
 
-/** A verified identity with what proves it to a stranger. */
+/** WorkloadProof is a verified identity with the data by which third parties can verify it. */
 export interface WorkloadProof {
   readonly identity: VerifiedIdentity;
-  /** The token as signed by the issuer; absent while another service may accept it. */
+  /** Token as signed by the issuer; absent while another service might still accept it. */
   readonly token?: string;
-  /** When the token may be shown, if it may not be shown yet. */
+  /** Time from which the token may be disclosed; absent if it already may be. */
   readonly tokenFrom?: Date;
-  /** The key of the issuer that verified the token, as published at that time. */
+  /** The issuer's key that verified the token, as published at that time. */
   readonly key: PublicJwk;
 }
 
-/** Services accept tokens for some minutes after their end, since clocks differ. */
+/** Services accept tokens for a few minutes after their expiry, because clocks differ. */
 const ACCEPTED_LATE_SECONDS = 600;
 
-/** Reads the proof of the identity of the workload that requested a signature. */
+/** WorkloadProofReader reads the proof of identity of the workload that requested a signature. */
 @Injectable()
 export class WorkloadProofReader {
   constructor(
@@ -27,8 +27,9 @@ export class WorkloadProofReader {
   ) {}
 
   /**
-   * A token that is valid, or was until recently, is not shown: another service with the same audience might accept it. Problems are those of the KeyVault,
-   * and `secret.not-openable`.
+   * Omits a token that is still valid or expired only recently, because another service with the same audience might accept it.
+   *
+   * @throws Problem of the KeyVault, and `secret.not-openable`
    */
   async of(identity: VerifiedIdentity | null): Promise<WorkloadProof | undefined> {
     if (identity === null) return undefined;

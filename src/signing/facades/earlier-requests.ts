@@ -6,13 +6,13 @@ import { digestAlgorithm, digestBytes, schemeFor, type SigningOrder } from '../r
 import { type ShownRequest, SigningRequestsReader } from '../requests/signing-requests.reader.js';
 import { isAboutTheKey } from '../requests/signing.service.js';
 
-/** A signature over a hash value, bare. */
+/** A request for a raw signature over a hash value. */
 export type FacadeOrder = Pick<SigningOrder, 'digest' | 'algorithm' | 'scheme' | 'metadata'> & { readonly key: string };
 
-/** How long a repeated call waits for the signature of an approved request. */
+/** Maximum wait of a repeated call for the signature of an approved request. */
 const RELEASED_WAIT_S = 10;
 
-/** EarlierRequests finds the result of the same earlier call: clients of facades repeat a call until it is approved. */
+/** EarlierRequests finds the result of an identical earlier call, because clients of facades repeat a call until it is approved. */
 @Injectable()
 export class EarlierRequests {
   constructor(
@@ -39,7 +39,7 @@ export class EarlierRequests {
     return request.status === 'FAILED' ? undefined : request;
   }
 
-  /** Undefined where `submit` has to decide: the remembered state of a key may be seconds old. */
+  /** Returns undefined if `submit` has to decide, because the cached state of a key may be seconds old. */
   private async activeKey(name: string): Promise<ActiveKey | undefined> {
     try {
       return await this.keys.active(name);

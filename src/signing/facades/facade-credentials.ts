@@ -14,13 +14,15 @@ const SIGN_SERVER = '/rest/v1/workers/';
 const FORM = 'application/x-www-form-urlencoded';
 /** Matches every Content-Type that a Vault client sends. */
 const VAULT_BODY = 'application/vnd.sealwright.vault';
-/** A name and its value. No JSON begins so, with a byte order mark or without. */
+/** A name and its value. JSON never starts like this, with or without a byte order mark. */
 const LOOKS_LIKE_FORM = /^[\w.~%+*-]+=/;
 
 /**
- * The HTTP part of clients of other services. Credentials: `X-Vault-Token`, and HTTP Basic for SignServer (RFC 7617); both carry an API key or an access
- * token, and the user name is ignored. Bodies: Vault reads JSON regardless of the Content-Type, including curl's form type, and a form only if the body
- * begins like one. Refusals: in the formats that these clients read.
+ * FacadeCredentials adapts HTTP for clients of other services.
+ *
+ * Credentials are sent in `X-Vault-Token`, or in HTTP Basic (RFC 7617) for SignServer. Both contain an API key or an access token; the user name is
+ * ignored. For Vault, a body is parsed as JSON regardless of the Content-Type, including curl's form type, and as a form only if it starts like one.
+ * Errors use the formats of these clients.
  */
 @Injectable()
 export class FacadeCredentials implements OnModuleInit {
@@ -33,7 +35,7 @@ export class FacadeCredentials implements OnModuleInit {
     for (const prefix of VAULT) useErrorShape(prefix, vaultErrors);
     useErrorShape('/v1/', otherMountErrors);
     useErrorShape(SIGN_SERVER, signServerErrors);
-    // A worker has no HTTP.
+    // Workers do not serve HTTP.
     const server = this.host.httpAdapter?.getInstance<FastifyInstance>();
     if (server === undefined) return;
     const forms = new WeakSet<FastifyRequest>();
@@ -62,7 +64,7 @@ function isVault({ routeOptions }: FastifyRequest): boolean {
   return VAULT.some((prefix) => routeOptions.url?.startsWith(prefix));
 }
 
-/** A form as Vault reads it: the values of a repeated name are joined by commas. */
+/** Parses a form as Vault does: the values of a repeated name are joined with commas. */
 function formOf(bytes: Buffer): object {
   const form = new URLSearchParams(bytes.toString('utf8'));
   const names = [...new Set(form.keys())];

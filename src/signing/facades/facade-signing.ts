@@ -10,20 +10,20 @@ import { EarlierRequests, type FacadeOrder } from './earlier-requests.js';
 
 export type SignedRequest = ShownRequest & { readonly signature: Buffer };
 
-/** A signature of a batch, and the version of the key that made it. */
+/** A signature of a batch, and the key version that made it. */
 export interface BatchSignature {
   readonly signature: Buffer;
   readonly keyVersion: number;
 }
 
-/** Options that a client of a facade cannot state: it gets a bare signature immediately or not at all. */
+/** Options that clients of a facade cannot specify: they get a raw signature immediately, or an error. */
 const BARE = { format: 'raw', timestamp: false, reference: null, background: false } as const;
-/** Parallel look-ups of one call: more would delay the calls of others. */
+/** Maximum number of parallel lookups per call. A higher number would delay other callers. */
 const AT_ONCE = 8;
 
 /**
- * Signs for clients that know neither requests nor waiting. If approval is required, the call is refused with the address of the approval, and the same call
- * by the same caller gets the signature after it is approved.
+ * FacadeSigning signs for clients that support neither requests nor polling. If approval is required, the call fails with the URL of the approval.
+ * After the approval, the same call by the same caller returns the signature.
  */
 @Injectable()
 export class FacadeSigning {
@@ -34,7 +34,7 @@ export class FacadeSigning {
     private readonly config: Config,
   ) {}
 
-  /** Problem `approval.needed` (forbidden) while the approval is pending, and those of `SigningService.submit`. */
+  /** Throws Problem `approval.needed` (forbidden) while the approval is pending, and the Problems of `SigningService.submit`. */
   async sign(caller: Caller, order: FacadeOrder): Promise<SignedRequest> {
     const request =
       (await this.earlier.find(caller, order)) ?? (await this.signing.submit(caller, { ...order, ...BARE }));
@@ -44,8 +44,9 @@ export class FacadeSigning {
   }
 
   /**
-   * Signs many digests as one batch: those that need approval share one approval. Returns a signature for each order, or the Problem that prevents it.
-   * Problem for what refuses the whole call, such as `approval.too-many-open`.
+   * Signs many digests as one batch. Digests that need approval share one approval. Returns a signature or a Problem for each order.
+   *
+   * @throws Problem if the whole call is refused, for example `approval.too-many-open`
    */
   async signAll(caller: Caller, orders: readonly FacadeOrder[]): Promise<(BatchSignature | Problem)[]> {
     const outcomes: (BatchSignature | Problem | undefined)[] = [];

@@ -6,11 +6,11 @@ import { digestAlgorithm } from '../requests/sign-request-validator.js';
 import { WeakValues } from './weak-values.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** The body of a SignServer client, read as SignServer reads it. */
+/** ProcessOrder is the body of a SignServer request, parsed as SignServer does. */
 export interface ProcessOrder {
   readonly digest: Buffer;
   readonly algorithm: DigestAlgorithm;
-  /** Reports whether it is the hash of no bytes, with which clients request the certificate. */
+  /** True for the hash of empty data, which clients send to get the certificate. */
   readonly isOfNothing: boolean;
   readonly fileName: string | undefined;
 }
@@ -18,7 +18,7 @@ export interface ProcessOrder {
 const MAX_DATA = 44_000;
 const MAX_FILE_NAME = 1024;
 
-/** Problem `request.invalid` that names the invalid field. */
+/** Throws Problem `request.invalid` that names the invalid field. */
 export function processOrder(given: unknown): ProcessOrder {
   const body = WeakValues.of(given);
   const metaData = body.object('metaData');
@@ -45,7 +45,7 @@ function dataOf(body: WeakValues): Buffer {
   return bytes;
 }
 
-/** Without `encoding` the data is used unchanged: base64 of a hash value then has another length than the hash. */
+/** Without `encoding`, the data is used unchanged. A base64 hash value then does not have the length of the hash. */
 function hashValueOf(bytes: Buffer, body: WeakValues, algorithm: DigestAlgorithm): Buffer {
   const wanted = DIGEST_BYTES[algorithm];
   if (bytes.length === wanted) return bytes;

@@ -14,7 +14,7 @@ export class SignServerController {
 
   /**
    * Sign as SignServer
-   * @remarks Signs a hash value with the SignServer REST interface.
+   * @remarks Signs a hash value through the SignServer REST API.
    */
   @Post(':name/process')
   @HttpCode(200)

@@ -2,21 +2,21 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
 
 export class WorkerParam {
-  /** Name of a signing key, in place of a worker. @example release-2027 */
+  /** Name of a signing key, which replaces the worker. @example release-2027 */
   @Matches(/^\w[\w.-]{0,199}$/) name: string;
 }
 
-/** Read as texts; names that are not here are ignored. */
+/** Values are parsed as strings. Unknown names are ignored. */
 export class ProcessMetaData {
-  /** `true`: the data is a hash value. Else the data, of at most 32 KB, is hashed here. @example 'true' */
+  /** If `true`, the data is a hash value. Otherwise the service hashes the data (at most 32 KB). @example 'true' */
   USING_CLIENTSUPPLIED_HASH?: string;
-  /** SHA-256 when absent. @example SHA-256 */
+  /** Hash algorithm. Defaults to SHA-256. @example SHA-256 */
   CLIENTSIDE_HASHDIGESTALGORITHM?: string;
-  /** Shown to approvers. @example app.exe */
+  /** File name, shown to approvers. @example app.exe */
   FILENAME?: string;
 }
 
-/** Names are SignServer's. Unknown ones are ignored. */
+/** Field names are SignServer's. Unknown fields are ignored. */
 export class ProcessBody {
   /** The hash value, or the data to be hashed, in the given encoding. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   data: string;
@@ -28,11 +28,11 @@ export class ProcessBody {
 }
 
 export class ProcessView {
-  /** Base64 of the signature; empty if the hash was that of empty data, with which clients request the certificate. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
+  /** Signature, base64. Empty if the hash was that of empty data, which clients send to get the certificate. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   data: string;
-  /** Id of the signing request; empty when nothing was signed. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the signing request; empty if nothing was signed. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   archiveId: string;
-  /** Base64 of the certificate of the key, DER. @example MIIBszCCAVmgAwIBAgIUQ0Zr */
+  /** The key's certificate, DER in base64. @example MIIBszCCAVmgAwIBAgIUQ0Zr */
   signerCertificate: string;
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string' }, example: {} })
   metaData: Record<string, string>;

@@ -9,13 +9,13 @@ import type { ProcessOrder } from './sign-server-order.js';
 
 export interface Processed {
   readonly signature: Buffer;
-  /** '' when nothing was signed. */
+  /** Empty if nothing was signed. */
   readonly requestId: string;
   /** DER. */
   readonly certificate: Buffer;
 }
 
-/** The REST interface of SignServer: a worker is a signing key, and a call a signing request like any other. */
+/** SignServerService implements SignServer's REST interface: a worker is a signing key, and each call is a regular signing request. */
 @Injectable()
 export class SignServerService {
   constructor(
@@ -26,8 +26,8 @@ export class SignServerService {
   ) {}
 
   /**
-   * Nothing is signed for the hash of empty data. A key without a certificate is refused before anything is signed: every response of SignServer has a
-   * certificate, and its clients read it without checking.
+   * Nothing is signed for the hash of empty data. If the key has no certificate, the request is rejected before anything is signed, because every
+   * SignServer response contains a certificate and its clients do not check for a missing one.
    *
    * @throws Problem `certificate.none`, `certificate.expired`, `approval.needed` if approval is required, and those of signing.
    */

@@ -2,13 +2,13 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { WeakValues } from './weak-values.js';
 
 const MAX_ITEMS = 1000;
-/** Items of one call: more would delay the calls of others. */
+/** Maximum number of items processed in parallel. A higher number would delay other callers. */
 const AT_ONCE = 8;
 
 interface BatchLimits {
   readonly max?: number;
   readonly atOnce?: number;
-  /** Whether the caller still waits for the results. Otherwise the remaining items are skipped. */
+  /** Whether the caller is still waiting. If not, the remaining items are skipped. */
   readonly isOpen?: () => boolean;
 }
 
@@ -16,8 +16,10 @@ interface BatchLimits {
 export type BatchResult<Result> = (Result | { readonly error: string }) & { readonly reference: string };
 
 /**
- * Does one thing with every item of `batch_input`. As in Vault the call succeeds whatever becomes of the items: each has its result or its
- * error, in their order. An error that is not about an item ends the call. Problem `request.invalid` for a list that is empty or too long.
+ * Processes every item of `batch_input`. As in Vault, the call succeeds even if items fail: results and errors are returned in the order of the
+ * items. An error that does not concern a single item aborts the call.
+ *
+ * @throws Problem `request.invalid` for a list that is empty or too long
  */
 export async function eachOf<Result extends object>(
   items: readonly WeakValues[],
@@ -51,7 +53,7 @@ async function outcomeOf<Result>(
   }
 }
 
-/** Returns the value, or the error of one item. Throws an error that is not about the item. */
+/** Returns the value, or the error of one item. Rethrows errors that do not concern a single item. */
 export function valueOrError<Result>(value: () => Result): Result | { error: string } {
   try {
     return value();

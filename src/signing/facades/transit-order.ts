@@ -16,20 +16,20 @@ import { truncate } from '../../platform/text/truncate.js';
 const MAX_INPUT = 44_000;
 const SIGNATURE = /^vault:v(\d{1,9}):([A-Za-z0-9+/_=-]+)$/;
 
-/** The options of one call to the transit engine, apart from the items. */
+/** TransitOptions are the options of one call to the transit engine, without its items. */
 export interface TransitOptions {
   readonly algorithm: DigestAlgorithm;
   readonly prehashed: boolean;
-  /** `signature_algorithm` as given, '' if absent. It is ignored for keys other than RSA. */
+  /** `signature_algorithm` as sent; empty if absent. Ignored for keys other than RSA. */
   readonly padding: string;
   readonly marshaling: 'asn1' | 'jws';
-  /** Bytes of the salt of PSS; undefined for whatever is usual. */
+  /** Length of the PSS salt in bytes; undefined for the default. */
   readonly saltLength: number | undefined;
-  /** 0 is the newest. */
+  /** 0 is the newest version. */
   readonly version: number;
 }
 
-/** @param hash the hash algorithm in the address; the body may name it as well, but no other */
+/** @param hash the hash algorithm in the path; the body may repeat it, but not name a different one */
 export function transitOptions(body: WeakValues, hash?: string): TransitOptions {
   const algorithm = hashAlgorithmOf([hash, body.text('hash_algorithm'), body.text('algorithm')]);
   const marshaling = body.text('marshaling_algorithm') ?? '';
@@ -46,7 +46,7 @@ export function transitOptions(body: WeakValues, hash?: string): TransitOptions 
 }
 
 /**
- * Returns the hash value of an item, hashing the input if it is not hashed yet. An input may be empty, as a file may be, but not missing: Vault treats a
+ * Returns the hash value of an item, hashing the input unless it is prehashed. The input may be empty, like a file, but not missing: Vault treats a
  * missing input as empty, and signs it.
  */
 export function transitDigest(item: WeakValues, { algorithm, prehashed }: TransitOptions): Buffer {
@@ -73,7 +73,7 @@ export interface TransitSignature {
   readonly bytes: Buffer;
 }
 
-/** `vault:vN:` and base64, or base64url without padding for jws. */
+/** Parses `vault:vN:` and base64, or base64url without padding for jws. */
 export function transitSignature(item: WeakValues, { marshaling }: TransitOptions): TransitSignature {
   const text = item.text('signature');
   if (text === undefined) throw refusal('signature', missingSignature(item));
@@ -86,7 +86,7 @@ export function transitSignature(item: WeakValues, { marshaling }: TransitOption
   return { version: Number(version), bytes };
 }
 
-/** PSS is Vault's default for RSA keys, so it is the default here; clients that need PKCS #1 v1.5 state it. */
+/** Defaults to PSS for RSA keys, as Vault does. Clients that need PKCS #1 v1.5 specify it. */
 export function transitScheme(type: KeyType, { padding, marshaling }: TransitOptions): SignatureScheme {
   if (isMlDsa(type)) return 'ml-dsa';
   if (!isRsa(type)) return marshaling === 'jws' ? 'ecdsa-raw' : 'ecdsa-der';
@@ -95,7 +95,7 @@ export function transitScheme(type: KeyType, { padding, marshaling }: TransitOpt
   throw refusal('signature_algorithm', `unsupported rsa signature algorithm "${truncate(padding, 40)}"`);
 }
 
-/** Salts have the length of the hash (RFC 8017 section 9.1): with `auto` the signer chooses, and a verifier detects the length. */
+/** Salts have the length of the hash (RFC 8017 section 9.1). With `auto`, the signer chooses the length and a verifier detects it. */
 export function assertSaltLength({ saltLength, algorithm }: TransitOptions, scheme: SignatureScheme): void {
   if (scheme !== 'rsa-pss' || saltLength === undefined || saltLength === DIGEST_BYTES[algorithm]) return;
   throw refusal(
@@ -104,7 +104,7 @@ export function assertSaltLength({ saltLength, algorithm }: TransitOptions, sche
   );
 }
 
-/** `auto` and `hash`, or Go's numbers for them (0, -1), or bytes. */
+/** `auto`, `hash`, Go's numeric values for them (0, -1), or a length in bytes. */
 function saltLengthOf(body: WeakValues, algorithm: DigestAlgorithm): number | undefined {
   const given = (body.text('salt_length') ?? '').toLowerCase();
   if (given === '' || given === 'auto' || given === '0') return undefined;
@@ -113,7 +113,10 @@ function saltLengthOf(body: WeakValues, algorithm: DigestAlgorithm): number | un
   throw refusal('salt_length', `salt length neither 'auto', 'hash', nor an int: ${truncate(given, 40)}`);
 }
 
-/** Clients name the hash in three members. Vault takes the first of them; here names that differ are refused, since one would have no effect. */
+/**
+ * Clients can name the hash in three members. Vault uses the first one; this service rejects members that differ, because one of them would have no
+ * effect.
+ */
 function hashAlgorithmOf(given: readonly (string | undefined)[]): DigestAlgorithm {
   const [first = 'sha2-256', ...others] = given.filter((name): name is string => name !== undefined && name !== '');
   const algorithm = algorithmOf(first);
@@ -134,7 +137,7 @@ function algorithmOf(name: string): DigestAlgorithm {
   }
 }
 
-/** Checks the context, which is for derived keys: they are not supported, but the value must be well formed. */
+/** Validates the context. It is only for derived keys, which are not supported, but the value must be well formed. */
 function assertContext(item: WeakValues): void {
   if (fromBase64(item.text('context') ?? '') === undefined) throw refusal('context', 'failed to base64-decode context');
 }

@@ -26,12 +26,12 @@ import { type TransitSigned, TransitService } from './transit.service.js';
 import { RefusesAsVault, vaultAnswer } from './vault-system.dto.js';
 import { WeakValues } from './weak-values.js';
 
-/** Enough for a batch of a thousand hash values. */
+/** Sufficient for a batch of a thousand hash values. */
 const BATCH = { bytes: 512 * 1024, values: 10_000 };
 const SIGN_BATCH = { ...BATCH, scope: 'sign:digest' };
 const VERIFY_BATCH = { ...BATCH, scope: 'sign:read' };
 
-/** The routes of Vault's transit engine that its clients call for signatures. Both PUT and POST mean "write" there. */
+/** TransitController serves the routes of Vault's transit engine that clients use for signatures. In Vault, both PUT and POST mean "write". */
 @ApiTags('Facades')
 @RefusesAsVault()
 @Controller('v1/transit')
@@ -40,7 +40,7 @@ export class TransitController {
 
   /**
    * List Transit keys
-   * @remarks Returns the names of the signing keys in the format of Vault.
+   * @remarks Returns the names of the signing keys in Vault's format.
    */
   @Get('keys')
   @Needs('signing-keys:read')
@@ -50,7 +50,7 @@ export class TransitController {
 
   /**
    * Read a Transit key
-   * @remarks Returns the public keys of a signing key in the format of Vault.
+   * @remarks Returns the public keys of a signing key in Vault's format.
    */
   @Get('keys/:name')
   @Needs('signing-keys:read')
@@ -97,7 +97,7 @@ export class TransitController {
 
   /**
    * Export a Transit public key
-   * @remarks Returns the public keys of a signing key in the export format of Vault.
+   * @remarks Returns the public keys of a signing key in Vault's export format.
    */
   @Get('export/:type/:name')
   @Needs('signing-keys:read')
@@ -110,7 +110,7 @@ export class TransitController {
 
   /**
    * Export a Transit key version
-   * @remarks Returns one version of the public keys of a signing key in the export format of Vault.
+   * @remarks Returns one version of the public keys of a signing key in Vault's export format.
    */
   @Get('export/:type/:name/:version')
   @Needs('signing-keys:read')
@@ -123,7 +123,7 @@ export class TransitController {
 
   /**
    * Sign with Transit
-   * @remarks Signs with the interface of Vault Transit.
+   * @remarks Signs through the Vault Transit API.
    */
   @Post('sign/:name')
   @HttpCode(200)
@@ -140,7 +140,7 @@ export class TransitController {
 
   /**
    * Sign with Transit (PUT)
-   * @remarks Signs with the interface of Vault Transit.
+   * @remarks Signs through the Vault Transit API.
    */
   @Put('sign/:name')
   @Needs('sign:digest')
@@ -155,8 +155,8 @@ export class TransitController {
   }
 
   /**
-   * Sign with a Transit hash
-   * @remarks Signs with the interface of Vault Transit. The path contains the hash algorithm.
+   * Sign with a hash algorithm
+   * @remarks Signs through the Vault Transit API. The path contains the hash algorithm.
    */
   @Post('sign/:name/:hash')
   @HttpCode(200)
@@ -172,8 +172,8 @@ export class TransitController {
   }
 
   /**
-   * Sign with a Transit hash (PUT)
-   * @remarks Signs with the interface of Vault Transit. The path contains the hash algorithm.
+   * Sign with a hash algorithm (PUT)
+   * @remarks Signs through the Vault Transit API. The path contains the hash algorithm.
    */
   @Put('sign/:name/:hash')
   @Needs('sign:digest')
@@ -189,7 +189,7 @@ export class TransitController {
 
   /**
    * Verify with Transit
-   * @remarks Verifies with the interface of Vault Transit.
+   * @remarks Verifies through the Vault Transit API.
    */
   @Post('verify/:name')
   @HttpCode(200)
@@ -206,7 +206,7 @@ export class TransitController {
 
   /**
    * Verify with Transit (PUT)
-   * @remarks Verifies with the interface of Vault Transit.
+   * @remarks Verifies through the Vault Transit API.
    */
   @Put('verify/:name')
   @Needs('sign:read')
@@ -221,8 +221,8 @@ export class TransitController {
   }
 
   /**
-   * Verify with a Transit hash
-   * @remarks Verifies with the interface of Vault Transit. The path contains the hash algorithm.
+   * Verify with a hash algorithm
+   * @remarks Verifies through the Vault Transit API. The path contains the hash algorithm.
    */
   @Post('verify/:name/:hash')
   @HttpCode(200)
@@ -238,8 +238,8 @@ export class TransitController {
   }
 
   /**
-   * Verify a Transit hash (PUT)
-   * @remarks Verifies with the interface of Vault Transit. The path contains the hash algorithm.
+   * Verify with a hash algorithm (PUT)
+   * @remarks Verifies through the Vault Transit API. The path contains the hash algorithm.
    */
   @Put('verify/:name/:hash')
   @Needs('sign:read')
@@ -302,7 +302,7 @@ export class TransitController {
   }
 }
 
-/** Vault's names of the fields. */
+/** Renames the fields as in Vault. */
 const signData = ({ version, ...rest }: TransitSigned): TransitSignData => ({ ...rest, key_version: version });
 
 function notExportable(): Problem {

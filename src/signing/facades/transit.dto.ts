@@ -22,45 +22,45 @@ export class TransitNewKeyBody {
 }
 
 export class TransitSignItem {
-  /** Base64 of the hash value with `prehashed`, else of at most 32 KB that are hashed here. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64 of the hash value if `prehashed` is set; otherwise of at most 32 KB of data that the service hashes. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   input?: string;
-  /** Base64; for derived keys, which are not supported. @example '' */
+  /** Base64. Only for derived keys, which are not supported. @example '' */
   context?: string;
-  /** Of an item of a batch: echoed. @example build-4711 */
+  /** Your own name for the item, included in its result. @example build-4711 */
   reference?: string;
 }
 
-/** Names are Vault’s. Types are taken weakly, as Vault takes them: `"true"` for true, `"1"` for 1. Unknown fields are ignored. */
+/** Field names are Vault’s. Types are coerced as in Vault: `"true"` for true, `"1"` for 1. Unknown fields are ignored. */
 class TransitFields extends TransitSignItem {
   /** @example true */
   prehashed?: boolean;
   /** @example sha2-256 */
   hash_algorithm?: string;
-  /** An older name of `hash_algorithm`. @example sha2-256 */
+  /** An older name for `hash_algorithm`. @example sha2-256 */
   algorithm?: string;
-  /** The padding of RSA keys; pss when absent, as in Vault. */
+  /** Padding of RSA signatures. Defaults to pss, as in Vault. */
   @ApiPropertyOptional({ enum: ['pss', 'pkcs1v15'], example: 'pkcs1v15' }) signature_algorithm?: string;
   @ApiPropertyOptional({ enum: ['asn1', 'jws'], example: 'asn1' }) marshaling_algorithm?: string;
-  /** Of PSS: auto, hash, or the length of the hash in bytes. @example auto */
+  /** Length of the PSS salt: auto, hash, or the length of the hash in bytes. @example auto */
   salt_length?: string;
-  /** The version that is to sign, which only the newest does; 0 is whichever that is. @example 0 */
+  /** Key version to sign with. Only the newest version signs; 0 selects it. @example 0 */
   key_version?: number;
 }
 
 export class TransitSignBody extends TransitFields {
-  /** Instead of `input`: up to 1,000 items, each with its own result. */
+  /** Replaces `input` with up to 1,000 items, each with its own result. */
   batch_input?: TransitSignItem[];
 }
 
 export class TransitVerifyItem extends TransitSignItem {
-  /** As sign answered it. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
+  /** Signature as returned by sign. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   signature?: string;
 }
 
 export class TransitVerifyBody extends TransitFields {
-  /** As sign answered it. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
+  /** Signature as returned by sign. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   signature?: string;
-  /** Instead of `input` and `signature`: up to 100 items, each with its own result. */
+  /** Replaces `input` and `signature` with up to 100 items, each with its own result. */
   batch_input?: TransitVerifyItem[];
 }
 
@@ -69,14 +69,14 @@ export class TransitSignResult {
   signature?: string;
   /** @example 1 */
   key_version?: number;
-  /** Why this item was not signed. @example 'unable to decode input as base64' */
+  /** Reason why this item was not signed. @example 'unable to decode input as base64' */
   error?: string;
   /** @example build-4711 */
   reference?: string;
 }
 
 export class TransitSignData extends TransitSignResult {
-  /** For `batch_input`, in its order. */
+  /** Results for `batch_input`, in the same order. */
   batch_results?: TransitSignResult[];
 }
 
@@ -86,14 +86,14 @@ export class TransitSignView extends VaultAnswer {
 
 export class TransitVerifyResult {
   valid?: boolean;
-  /** Reason for which this item was not verified. @example 'invalid base64 signature value' */
+  /** Reason why this item was not verified. @example 'invalid base64 signature value' */
   error?: string;
   /** @example build-4711 */
   reference?: string;
 }
 
 export class TransitVerifyData extends TransitVerifyResult {
-  /** For `batch_input`, in its order. */
+  /** Results for `batch_input`, in the same order. */
   batch_results?: TransitVerifyResult[];
 }
 
@@ -121,7 +121,7 @@ export class TransitKeyData {
   min_available_version: number;
   /** @example 1 */
   min_decryption_version: number;
-  /** The only version that signs. @example 1 */
+  /** The only version that can sign. @example 1 */
   min_encryption_version: number;
   supports_signing: boolean;
   supports_encryption: boolean;
@@ -134,7 +134,7 @@ export class TransitKeyData {
   imported_key: boolean;
   /** @example 0 */
   auto_rotate_period: number;
-  /** By number: the public key, PEM. */
+  /** Public keys (PEM) by version. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
@@ -168,7 +168,7 @@ export class TransitKeyData {
     };
   }
 
-  /** Vault names the curve of a version as FIPS 186 does. */
+  /** Returns the curve name of FIPS 186, which Vault uses in key versions. */
   private static curveOf(type: string): string {
     return type.startsWith('ecdsa-p') ? type.replace('ecdsa-p', 'P-') : type;
   }
@@ -179,12 +179,12 @@ export class TransitKeyView extends VaultAnswer {
 }
 
 export class TransitExportParam extends TransitKeyParam {
-  /** Only `public-key` leaves. @example public-key */
+  /** Only `public-key` is supported. @example public-key */
   @Text(1, 40) type: string;
 }
 
 export class TransitExportVersionParam extends TransitExportParam {
-  /** A number, or `latest`. @example latest */
+  /** Version number, or `latest`. @example latest */
   @Matches(/^(?:latest|[1-9]\d{0,8})$/, { message: 'must be the number of a version, or latest' }) version: string;
 }
 
@@ -193,7 +193,7 @@ export class TransitExportData {
   name: string;
   /** @example ecdsa-p256 */
   type: string;
-  /** By number: the public key, PEM. */
+  /** Public keys (PEM) by version. */
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'string' },

@@ -32,27 +32,27 @@ export interface TransitKey {
 }
 
 export interface TransitSigned {
-  /** `vault:vN:` and the signature. */
+  /** `vault:vN:` followed by the signature. */
   readonly signature: string;
   readonly version: number;
 }
 
-/** Names of Vault for types of key; ML-DSA goes by its own. */
+/** Vault's names of key types. A type that is not listed has the same name in Vault. */
 const TYPE: Partial<Record<KeyType, string>> = {
   'ec-p256': 'ecdsa-p256',
   'ec-p384': 'ecdsa-p384',
   'ec-p521': 'ecdsa-p521',
 };
-/** The name of a key that is created here. */
+/** Permitted names of new keys. */
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const MAX_LISTED = 200;
-/** Items of one call to verify. An ECDSA signature takes some 10 to 40 ms. */
+/** Maximum number of items in a verify call. An ECDSA verification takes about 10 to 40 ms. */
 const MAX_VERIFIED = 100;
 
-/** Purposes of the keys that are shown: a client of Vault does not say what its digests are of. */
+/** Purposes of the listed keys. Vault clients do not state what their digests are for. */
 const SERVED = keyPurposesFor(undefined);
 
-/** The transit engine of HashiCorp Vault. Every signature is a signing request like any other. */
+/** TransitService implements HashiCorp Vault's transit engine. Every signature is a regular signing request. */
 @Injectable()
 export class TransitService {
   private readonly verifying = new CpuShare();
@@ -64,7 +64,7 @@ export class TransitService {
     private readonly made: SigningKeysService,
   ) {}
 
-  /** Names of all keys for signing, sorted. */
+  /** Returns the names of all signing keys, sorted. */
   async names(): Promise<string[]> {
     const names: string[] = [];
     for (let cursor: string | undefined; ;) {
@@ -87,8 +87,10 @@ export class TransitService {
   }
 
   /**
-   * An existing key is not changed, as in Vault. Problem `request.invalid` for a type that does not sign, and for properties that no key here has: the
-   * created key would differ from the requested one.
+   * Creates a key. As in Vault, an existing key is not changed.
+   *
+   * @throws Problem `request.invalid` if the type cannot sign or a property is not supported, because the created key would differ from the requested
+   * one
    */
   async create(caller: Caller, name: string, order: WeakValues): Promise<TransitKey> {
     const wanted = typeWanted(order);
@@ -108,12 +110,12 @@ export class TransitService {
     return this.key(name);
   }
 
-  /** Problem `approval.needed` (forbidden) if approval is required: the client cannot wait. */
+  /** Throws Problem `approval.needed` (forbidden) if approval is required, because the client cannot wait. */
   async sign(caller: Caller, name: string, item: WeakValues, options: TransitOptions): Promise<TransitSigned> {
     return shownAs(await this.signing.sign(caller, await this.orderOf(name, item, options)), options);
   }
 
-  /** Signs all items of a call as one batch, which shares one approval if approval is required. Each item has its signature or its error. */
+  /** Signs all items of a call as one batch, which shares one approval if approval is required. Returns a signature or an error for each item. */
   async signAll(
     caller: Caller,
     name: string,
@@ -139,16 +141,16 @@ export class TransitService {
     return { digest, algorithm: options.algorithm, key: name, scheme, metadata: {} };
   }
 
-  /** Whether the signature is one of this key. What cannot be a signature at all is refused, as by Vault. */
+  /** Reports whether this key made the signature. As in Vault, a malformed signature is an error. */
   async verify(name: string, item: WeakValues, options: TransitOptions): Promise<boolean> {
     const claim = claimOf(item, options);
     return this.holds(await this.signerOf(name), claim, options);
   }
 
   /**
-   * Verifies all items of a call, reading the key once. ECDSA is computed in the event loop, so all batches together get at most half of its time.
+   * Verifies all items of a call, reading the key once. ECDSA runs in the event loop, so all batches together get at most half of its time.
    *
-   * @param isOpen whether the caller still waits
+   * @param isOpen whether the caller is still waiting
    */
   async verifyAll(
     name: string,
@@ -193,7 +195,7 @@ function claimOf(item: WeakValues, options: TransitOptions): TransitClaim {
   return { signature, digest: transitDigest(item, options) };
 }
 
-/** Throws the Problem that replaces a signature, and `signing-key.version` if the key was rotated in the meantime. */
+/** Throws the Problem of an item, and Problem `signing-key.version` if the key was rotated in the meantime. */
 function shownAs(outcome: BatchSignature | Problem | undefined, options: TransitOptions): TransitSigned {
   if (outcome === undefined || outcome instanceof Problem) throw outcome ?? new Error('every order has an outcome');
   const { signature, keyVersion: version } = outcome;
@@ -202,7 +204,7 @@ function shownAs(outcome: BatchSignature | Problem | undefined, options: Transit
   return { signature: `vault:v${version}:${signature.toString(encoding)}`, version };
 }
 
-/** A client that names no padding to verify, as cosign's does not, may have named either to sign. */
+/** A client that omits the padding when it verifies, as cosign does, may have signed with either padding. */
 function paddingsOf({ type }: KnownKey, options: TransitOptions): TransitOptions[] {
   if (options.padding !== '' || !isRsa(type)) return [options];
   return ['pkcs1v15', 'pss'].map((padding) => ({ ...options, padding }));
@@ -213,13 +215,13 @@ function assertCurrent({ version }: TransitOptions, current: number): void {
   throw new Problem('conflict', 'signing-key.version', `only version ${current} of the key signs, not ${version}`);
 }
 
-/** Vault names the parameter set of ML-DSA apart from the type. */
+/** Vault specifies the parameter set of ML-DSA separately from the type. */
 function typeWanted(order: WeakValues): string {
   const type = order.text('type') ?? '';
   return type === 'ml-dsa' ? `ml-dsa-${order.text('parameter_set') ?? ''}` : type;
 }
 
-/** Properties of keys in Vault that no key here has. */
+/** Properties of Vault keys that this service does not support. */
 const NOT_OFFERED = ['exportable', 'allow_plaintext_backup', 'derived', 'convergent_encryption'];
 
 function assertOffered(order: WeakValues): void {

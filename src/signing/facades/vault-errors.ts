@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { ErrorShape, ForeignAnswer, Refusal } from '../../platform/http/server/problem.filter.js';
 
-/** Operations of the transit engine that a service which signs has nothing for. */
+/** Transit operations that a signing service does not support. */
 const NO_SIGNATURES =
   /^\/v1\/transit\/(?:backup|byok-export|cache-config|config|datakey|decrypt|encrypt|hash|hmac|random|restore|rewrap|wrapping_key)(?:\/|\?|$)/;
-/** Operations of the transit engine on a key that this service has elsewhere. */
+/** Transit operations on keys for which this service has its own endpoints. */
 const KEY_CARE =
   /^\/v1\/transit\/keys\/[^/?]+\/(?:config|csr|import|import_version|rotate|set-certificate|soft-delete|soft-delete-restore|trim)(?:\?|$)/;
 const PERMISSION_DENIED = 'permission denied';
@@ -18,8 +18,8 @@ const OTHER_MOUNT =
   'signing keys are found at transit/, and at the names in SVC_TRANSIT_MOUNTS (TRANSIT_SECRET_ENGINE_PATH of cosign)';
 
 /**
- * Returns refusals as Vault does: `{"errors": [text, …]}` without other members, since its Go client treats a 404 with any other member as a response. A
- * missing or unknown token is 403; a missing key is 404 with an empty list when it is read, and 400 when it is used; other state errors are 400.
+ * Returns errors as Vault does: `{"errors": [text, …]}` without other members, because its Go client treats a 404 with other members as a response. A
+ * missing or unknown token is 403. A missing key is 404 with an empty list when it is read, and 400 when it is used. Other state errors are 400.
  */
 export const vaultErrors: ErrorShape = (refusal, request) => {
   const { status, problem } = refusal;
@@ -38,7 +38,9 @@ function ofRouter(code: string, { url }: FastifyRequest): ForeignAnswer {
   return answer(404, noHandler(url));
 }
 
-/** A mount that does not exist, requested by a client of Vault: recognized by its headers, since this service has other addresses there. */
+/**
+ * Handles Vault requests to a mount that does not exist. Vault clients are recognized by their headers, because this service has other paths there.
+ */
 export const otherMountErrors: ErrorShape = ({ status }, { url, headers, is404 }) =>
   status === 404 && is404 && ('x-vault-token' in headers || 'x-vault-request' in headers)
     ? answer(404, noHandler(url), OTHER_MOUNT)
@@ -58,7 +60,9 @@ function answer(status: number, ...errors: string[]): ForeignAnswer {
   return { status, body: { errors } };
 }
 
-/** SignServer's REST interface returns `{"error": text}`, which jsign shows. SignClient shows only the text of a header. Both use HTTP Basic. */
+/**
+ * SignServer's REST interface returns `{"error": text}`, which jsign shows. SignClient shows only the text of a header. Both clients use HTTP Basic.
+ */
 export const signServerErrors: ErrorShape = ({ status, problem }: Refusal) => {
   const error = problem.code === 'auth.missing' ? SEND_BASIC : problem.message;
   const headers = { 'x-signserver-error-message': error.replaceAll(NOT_IN_A_HEADER, '?') };

@@ -20,7 +20,7 @@ import {
 import { VaultSystemService } from './vault-system.service.js';
 import { WeakValues } from './weak-values.js';
 
-/** What clients of Vault call before, and beside, the transit engine. */
+/** VaultSystemController serves what Vault clients call in addition to the transit engine. */
 @ApiTags('Facades')
 @RefusesAsVault()
 @Controller('v1')
@@ -29,7 +29,7 @@ export class VaultSystemController {
 
   /**
    * Get health as Vault
-   * @remarks Reports whether the HSM responds in the format of Vault: sealed or unsealed.
+   * @remarks Reports in Vault's format whether the HSM responds: unsealed if it does, otherwise sealed.
    */
   @Get('sys/health')
   @Public()
@@ -41,7 +41,7 @@ export class VaultSystemController {
 
   /**
    * Get initialization as Vault
-   * @remarks Reports that the service is initialized, in the format of Vault.
+   * @remarks Reports in Vault's format that the service is initialized.
    */
   @Get('sys/init')
   @Public()
@@ -61,7 +61,7 @@ export class VaultSystemController {
 
   /**
    * Get the leader as Vault
-   * @remarks Reports this process as the leader: every process answers.
+   * @remarks Reports this process as the leader, because every process serves requests.
    */
   @Get('sys/leader')
   @Public()
@@ -71,7 +71,7 @@ export class VaultSystemController {
 
   /**
    * List mounts as Vault
-   * @remarks Returns the mounts in the format of Vault. All of them are Transit engines.
+   * @remarks Returns the mounts in Vault's format. All of them are Transit engines.
    */
   @Get('sys/mounts')
   @SignedIn()
@@ -81,7 +81,7 @@ export class VaultSystemController {
 
   /**
    * Get a mount as Vault
-   * @remarks Returns the mount at a path in the format of Vault.
+   * @remarks Returns the mount at a path in Vault's format.
    */
   @Get('sys/internal/ui/mounts/:mount')
   @SignedIn()
@@ -91,7 +91,7 @@ export class VaultSystemController {
 
   /**
    * Get capabilities as Vault
-   * @remarks Returns the capabilities of the caller at the given paths in the format of Vault.
+   * @remarks Returns the capabilities of the caller at the given paths in Vault's format.
    */
   @Post('sys/capabilities-self')
   @HttpCode(200)
@@ -103,7 +103,7 @@ export class VaultSystemController {
 
   /**
    * Get capabilities as Vault (PUT)
-   * @remarks Returns the capabilities of the caller at the given paths in the format of Vault.
+   * @remarks Returns the capabilities of the caller at the given paths in Vault's format.
    */
   @Put('sys/capabilities-self')
   @SignedIn()
@@ -114,7 +114,7 @@ export class VaultSystemController {
 
   /**
    * Look up the Vault token
-   * @remarks Returns the caller in the format of a Vault token.
+   * @remarks Returns the caller as a Vault token.
    */
   @Get('auth/token/lookup-self')
   @SignedIn()
@@ -124,7 +124,7 @@ export class VaultSystemController {
 
   /**
    * Look up the Vault token (POST)
-   * @remarks Returns the caller in the format of a Vault token.
+   * @remarks Returns the caller as a Vault token.
    */
   @Post('auth/token/lookup-self')
   @HttpCode(200)

@@ -2,9 +2,9 @@ import { ApiProperty, ApiResponse } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
 import { applyDecorators } from '@nestjs/common';
 
-/** Vault's envelope around every answer. Nothing is leased, wrapped or warned of here. */
+/** Vault's envelope around every response. Leases, wrapping and warnings are not used. */
 export abstract class VaultAnswer {
-  /** X-Request-Id of the call. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
+  /** X-Request-Id of the request. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
   request_id: string;
   /** @example '' */
   lease_id: string;
@@ -23,19 +23,19 @@ export class VaultErrors {
   errors: string[];
 }
 
-/** The answer with its envelope. */
+/** Wraps data in Vault's response envelope. */
 export function vaultAnswer<Data>(requestId: string, data: Data, mount = 'transit'): VaultAnswer & { data: Data } {
   const none = { wrap_info: null, warnings: null, auth: null };
   return { request_id: requestId, lease_id: '', renewable: false, lease_duration: 0, data, ...none, mount_type: mount };
 }
 
-/** Refusals of the operation are in Vault's shape. */
+/** Returns errors of the operation in Vault's format. */
 export const RefusesAsVault = (): MethodDecorator & ClassDecorator =>
   applyDecorators(ApiResponse({ status: '4XX', description: 'Refused, in Vault’s shape', type: VaultErrors }));
 
 export class VaultHealthView {
   initialized: boolean;
-  /** Whether the HSM does not answer. */
+  /** True if the HSM does not respond. */
   sealed: boolean;
   standby: boolean;
   performance_standby: boolean;
@@ -45,7 +45,7 @@ export class VaultHealthView {
   replication_dr_mode: string;
   /** @example 1798761600 */
   server_time_utc: number;
-  /** Of the API that is spoken. @example 1.15.0+sealwright */
+  /** Version of the Vault API that is implemented. @example 1.15.0+sealwright */
   version: string;
   /** @example sealwright */
   cluster_name: string;
@@ -90,15 +90,15 @@ export class VaultLeaderView {
 }
 
 export class VaultTokenData {
-  /** The token of the call; empty in a session of the console. @example sw_HoU6HPRMthOHQ7 */
+  /** Token of the request; empty in a browser session. @example sw_HoU6HPRMthOHQ7 */
   id: string;
-  /** Id of the API key, the client or the person. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the API key, client or user. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   accessor: string;
   /** @example build */
   display_name: string;
-  /** Id of the person behind it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the user on whose behalf the caller acts. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   entity_id: string;
-  /** Its permissions. @example ["sign:digest"] */
+  /** Permissions of the caller. @example ["sign:digest"] */
   policies: string[];
   /** @example auth/token/create */
   path: string;
@@ -128,7 +128,7 @@ export class VaultPathsBody {
 }
 
 export class VaultCapabilitiesView extends VaultAnswer {
-  /** By path: create, read, update, list or deny. */
+  /** Capabilities by path: create, read, update, list or deny. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
@@ -157,7 +157,7 @@ export class VaultMountView extends VaultAnswer {
 }
 
 export class VaultMountsView extends VaultAnswer {
-  /** By path. */
+  /** Mounts by path. */
   @ApiProperty({ type: 'object', additionalProperties: true, example: { 'transit/': { type: 'transit' } } })
   data: Record<string, VaultMountData>;
 }

@@ -29,7 +29,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** Answers requests of Vault clients other than those to the transit engine: health, identity and rights. */
+/** VaultSystemService handles requests of Vault clients other than those to the transit engine: health, identity and permissions. */
 @Injectable()
 export class VaultSystemService {
   constructor(
@@ -58,7 +58,7 @@ export class VaultSystemService {
     return { type: 'pkcs11', initialized: true, sealed: this.isSealed(), ...shares, ...build, ...place };
   }
 
-  /** @param shown the token of the call, since `vault login` stores the one in the response; '' in a browser session */
+  /** @param shown the token of the request, because `vault login` stores the token in the response; empty in a browser session */
   token({ id, name, ownerId, scopes }: Caller, shown: string): VaultTokenData {
     return {
       id: shown,
@@ -79,14 +79,17 @@ export class VaultSystemService {
     };
   }
 
-  /** Returns the capabilities by path, and those of the first path under `capabilities`, as Vault does. Problem `request.invalid` without paths. */
+  /**
+   * Returns the capabilities by path and, as Vault does, those of the first path under `capabilities`. Throws Problem `request.invalid` if there are
+   * no paths.
+   */
   capabilities({ scopes }: Caller, paths: readonly string[]): Record<string, string[]> {
     if (paths.length === 0 || paths.length > MAX_PATHS) throw refusal(`paths must have 1 to ${MAX_PATHS} items`);
     const found = paths.map((path) => [path, this.capabilitiesAt(scopes, path)] as const);
     return { ...Object.fromEntries(found), capabilities: found[0]?.[1] ?? ['deny'] };
   }
 
-  /** Problem `signing-key.missing` if there is no such mount. */
+  /** Throws Problem `signing-key.missing` if the mount does not exist. */
   mount(name: string): VaultMountData {
     if (name === 'transit' || this.config.transitMounts.includes(name)) return mounted(name);
     throw new Problem('missing', 'route.missing', 'This address does not exist.');

@@ -5,8 +5,8 @@ const FALSE = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False']);
 const WHOLE = /^[+-]?(?:\d{1,15}|0[xX][\da-fA-F]{1,12})$/;
 
 /**
- * The fields of a body as Vault reads them, which is weakly: its command line sends every value as a text, other clients send numbers and
- * booleans, and each counts as the other. A value that is null or absent is undefined; unknown fields are ignored.
+ * WeakValues reads the fields of a body with Vault's weak typing: its command line sends every value as a string, other clients send numbers and
+ * booleans, and all of them are accepted. A value that is null or absent is undefined. Unknown fields are ignored.
  */
 export class WeakValues {
   private constructor(
@@ -46,12 +46,12 @@ export class WeakValues {
     throw this.wrong(name, 'a whole number');
   }
 
-  /** The values of an object; none when it is absent. */
+  /** Returns the values of an object; no values if it is absent. */
   object(name: string): WeakValues {
     return WeakValues.of(this.values[name], `${this.at}/${name}`);
   }
 
-  /** Returns its items as separate values; undefined if there is none. */
+  /** Returns the items of a list; undefined if it is absent. */
   list(name: string): WeakValues[] | undefined {
     const value = this.values[name] ?? undefined;
     if (value === undefined) return undefined;
@@ -59,7 +59,7 @@ export class WeakValues {
     return value.map((item, i) => WeakValues.of(item, `${this.at}/${name}/${i}`));
   }
 
-  /** A list of texts, or one text with commas between them. */
+  /** Returns the items of a list of strings, or of one comma-separated string. */
   texts(name: string): string[] | undefined {
     const value = this.values[name] ?? undefined;
     if (!Array.isArray(value))
@@ -70,7 +70,7 @@ export class WeakValues {
     throw this.wrong(name, 'a list of strings');
   }
 
-  /** A refusal that names this field. */
+  /** Returns a Problem that names this field. */
   wrong(name: string, wanted: string): Problem {
     return notOfType(`${this.at}/${name}`, wanted);
   }

@@ -14,7 +14,7 @@ export const RFC3161_TIMESTAMP = '1.3.6.1.4.1.311.3.3.1';
 
 const SIGNED_DATA = oid('1.2.840.113549.1.7.2');
 
-/** Authenticode: a PKCS #7 SignedData that `osslsigncode attach-signature` puts into the .exe or .msi. */
+/** Authenticode: a PKCS #7 SignedData that `osslsigncode attach-signature` adds to the .exe or .msi. */
 export const authenticode: SignatureFormatWriter = {
   needsCertificate: true,
   schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-der']),
@@ -54,8 +54,8 @@ export interface ExtractedData extends FileHash {
 }
 
 /**
- * Reads the output of `osslsigncode extract-data`: a PKCS #7 SignedData without signers whose content is SpcIndirectDataContent, or only that content.
- * RangeError on anything else.
+ * Parses the output of `osslsigncode extract-data`: a PKCS #7 SignedData without signers whose content is SpcIndirectDataContent, or only that
+ * content. Throws RangeError for anything else.
  */
 export function readExtractedData(bytes: Buffer): ExtractedData {
   const outer = only(bytes);

@@ -5,8 +5,8 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { dsseBundle } from './sigstore-bundle.format.js';
 
 /**
- * One signature of a DSSE envelope, as JSON (secure-systems-lab/dsse, envelope.md): what in-toto and SLSA attestations are signed by. The
- * digest is that of the pre-authentication encoding, which the client composed of the payload and its type.
+ * A single signature of a DSSE envelope, as JSON (secure-systems-lab/dsse, envelope.md), as used by in-toto and SLSA attestations. The digest is that
+ * of the pre-authentication encoding, which the client composes from the payload and its type.
  */
 export const dsse: SignatureFormatWriter = {
   needsCertificate: false,
@@ -16,8 +16,8 @@ export const dsse: SignatureFormatWriter = {
 };
 
 /**
- * An in-toto statement in a DSSE envelope, in a Sigstore bundle v0.3. The service composes the statement, so no caller can choose this format:
- * a key that is constrained to it signs nothing that a caller made up.
+ * An in-toto statement in a DSSE envelope, in a Sigstore bundle v0.3. The service composes the statement, so callers cannot choose this format: a key
+ * that is restricted to it signs no caller-defined content.
  */
 export const attestation: SignatureFormatWriter = {
   needsCertificate: false,
@@ -36,7 +36,7 @@ function statementOf({ content }: FormatOrder): Buffer {
   return content;
 }
 
-/** The record of the signature in the shape of Rekor's `dsse` 0.0.1, as canonical JSON. */
+/** Returns the record of the signature in the format of Rekor's `dsse` 0.0.1, as canonical JSON. */
 function dsseRecord(order: FormatOrder, signature: Buffer): string {
   const key = createPublicKey({ key: order.publicKey, format: 'der', type: 'spki' });
   const verifier = Buffer.from(key.export({ format: 'pem', type: 'spki' }).toString()).toString('base64');

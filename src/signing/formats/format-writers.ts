@@ -21,7 +21,7 @@ export const FORMAT_WRITERS: Record<WrappedFormat, SignatureFormatWriter> = {
   attestation,
 };
 
-/** Returns the requested scheme, or the default of the format. Problem `scheme.wrong-format`. */
+/** Returns the requested scheme, or the default of the format. Throws Problem `scheme.wrong-format`. */
 export function schemeOfFormat(
   format: WrappedFormat,
   type: KeyType,
@@ -37,7 +37,7 @@ export function schemeOfFormat(
   );
 }
 
-/** The digest when the format can name it. Problem `algorithm.wrong-format`. */
+/** Returns the digest algorithm if the format supports it. Otherwise throws Problem `algorithm.wrong-format`. */
 export function digestOfFormat(format: WrappedFormat, type: KeyType, algorithm: DigestAlgorithm): FormatDigest {
   const fitting = digestsFor(format, type);
   if (isFormatDigest(algorithm) && fitting.includes(algorithm)) return algorithm;

@@ -29,7 +29,7 @@ export interface FileHash {
 
 /**
  * fileHashIn returns the file hash in SpcIndirectDataContent. Callers send this structure and the key signs it, so it must contain nothing beyond its
- * defined fields: bytes that a caller chose could be a script or another document.
+ * defined fields: bytes chosen by a caller could be a script or another document.
  *
  * @throws RangeError that describes the fault
  */

@@ -4,7 +4,7 @@ import type { FormatDigest } from './algorithm-identifiers.js';
 import { type FormatOrder, isRsa, type SignatureFormatWriter } from './signature-format.js';
 
 const BITS: Record<FormatDigest, string> = { sha256: '256', sha384: '384', sha512: '512' };
-/** RFC 7518 section 3.4: each curve with one digest. */
+/** RFC 7518 section 3.4: one digest for each curve. */
 const OF_CURVE: Partial<Record<KeyType, FormatDigest>> = {
   'ec-p256': 'sha256',
   'ec-p384': 'sha384',
@@ -12,8 +12,8 @@ const OF_CURVE: Partial<Record<KeyType, FormatDigest>> = {
 };
 
 /**
- * Detached JWS in compact form (RFC 7515 appendix F) with an unencoded payload (RFC 7797). The payload is the binary hash
- * value of the file, since a service that is sent only a digest cannot sign anything longer.
+ * Detached JWS in compact form (RFC 7515 appendix F) with an unencoded payload (RFC 7797). The payload is the binary hash value of the file, because
+ * a service that receives only a digest cannot sign anything longer.
  */
 export const jws: SignatureFormatWriter = {
   needsCertificate: false,
@@ -28,7 +28,7 @@ export const jws: SignatureFormatWriter = {
   },
 };
 
-/** The digest that a JWS by this type of key must use; undefined when any will do. */
+/** Returns the digest that a JWS must use with this type of key; undefined if any digest is allowed. */
 export function digestOfCurve(type: KeyType): FormatDigest | undefined {
   return OF_CURVE[type];
 }

@@ -18,10 +18,10 @@ import { Problem } from '../../platform/errors/problem.js';
 import { FORMAT_DIGESTS, type FormatDigest } from './algorithm-identifiers.js';
 import { type FormatOrder, isRsa, type SignatureFormatWriter } from './signature-format.js';
 
-/** Callers may have documents signed. The service composes statements of a key about itself. */
+/** Callers can request signatures of documents. Only the service composes statements of a key about itself. */
 export const OPENPGP_DOCUMENTS: readonly number[] = [PGP_SIGNATURE.binary, PGP_SIGNATURE.text];
 const STATEMENTS: readonly number[] = [PGP_SIGNATURE.certification, PGP_SIGNATURE.keyRevocation];
-/** What the signature of a document may state. */
+/** Subpackets permitted in the signature of a document. */
 const STATED: readonly number[] = [
   PGP_SUBPACKET.created,
   PGP_SUBPACKET.signatureExpiry,
@@ -35,8 +35,8 @@ const MAX_CLOCK_SKEW_S = 300;
 const MAX_HASHED_BYTES = 4096;
 
 /**
- * An OpenPGP signature of version 4 (RFC 9580 section 5.2.3): the packet, binary. `content` is the hashed part, which the client composed
- * and hashed behind the document; the digest is of both.
+ * An OpenPGP signature of version 4 (RFC 9580 section 5.2.3): the packet, binary. `content` is the hashed part, which the client composes. The digest
+ * covers the document followed by the hashed part.
  */
 export const openpgp: SignatureFormatWriter = {
   needsCertificate: false,
@@ -53,13 +53,13 @@ export const openpgp: SignatureFormatWriter = {
     signaturePacket(content, { digest, signature }),
 };
 
-/** Digests at least as long as the order of the curve (RFC 9580 section 5.2.3.2). */
+/** Returns the digests at least as long as the curve order (RFC 9580 section 5.2.3.2). */
 export function digestsForOpenPgp(type: KeyType): readonly FormatDigest[] {
   if (type === 'ec-p384') return ['sha384', 'sha512'];
   return type === 'ec-p521' ? ['sha512'] : FORMAT_DIGESTS;
 }
 
-/** The hashed part, when it is one of a signature by this very key and this digest. */
+/** Returns the hashed part if it is for a signature by this key with this digest. */
 function hashedPartOf({ content, algorithm, madeAt, publicKey }: FormatOrder): HashedPart {
   const part = read(content);
   if (part.hash !== algorithm) throw refused('openpgp.hash', `names another hash than ${algorithm}`);
@@ -69,7 +69,7 @@ function hashedPartOf({ content, algorithm, madeAt, publicKey }: FormatOrder): H
   return part;
 }
 
-/** What a hashed part states, for the people who approve it. Times are RFC 3339. */
+/** The statements of a hashed part, as shown to approvers. Times are RFC 3339. */
 export interface OpenPgpStatements {
   readonly type: string;
   readonly createdAt: string | null;
@@ -80,7 +80,7 @@ export interface OpenPgpStatements {
   readonly policyUris: readonly string[];
 }
 
-/** Returns what a hashed part states. */
+/** Returns the statements of a hashed part. */
 export function statementsIn(content: Buffer): OpenPgpStatements {
   const { type, subpackets } = readHashedPart(content);
   const valuesOf = (wanted: number) => subpackets.filter((one) => one.type === wanted).map(({ value }) => value);
@@ -105,7 +105,7 @@ const TYPE_NAMES = new Map<number, string>([
   [PGP_SIGNATURE.keyRevocation, 'revocation of the key'],
 ]);
 
-/** Reports whether the service composed this hashed part: callers may only have documents signed. */
+/** Reports whether the service composed this hashed part. Callers can only request signatures of documents. */
 export function isOwnStatement(content: Buffer): boolean {
   return STATEMENTS.includes(readHashedPart(content).type);
 }
@@ -120,13 +120,13 @@ function notationIn(value: Buffer): string {
   return `${textIn(value.subarray(8, end))}=${textIn(value.subarray(end))}`;
 }
 
-/** UTF-8; hexadecimal if it is not, or if it contains control characters. */
+/** Decodes UTF-8. Returns hexadecimal if the bytes are invalid or contain control characters. */
 function textIn(bytes: Buffer): string {
   const text = bytes.toString();
   return Buffer.from(text).equals(bytes) && !/\p{Cc}/u.test(text) ? text : `0x${bytes.toString('hex')}`;
 }
 
-/** Reports whether a hashed part names this key by its fingerprint and its algorithm. */
+/** Reports whether a hashed part identifies this key by its fingerprint and algorithm. */
 export function namesKey(part: HashedPart, key: PgpPublicKey): boolean {
   const isIssuer = issuerFingerprintOf(part)?.equals(openPgpFingerprintOf(keyBody(key))) === true;
   return isIssuer && part.algorithm === pgpAlgorithmOf(key.publicKey);

@@ -1,7 +1,7 @@
 import type { KeyType, SignatureScheme } from '../../hsm/key-vault.js';
 import type { FormatDigest } from './algorithm-identifiers.js';
 
-/** The containers of a signature. */
+/** Formats of a signature. */
 export const SIGNATURE_FORMATS = [
   'raw',
   'cms',
@@ -17,51 +17,51 @@ export type SignatureFormat = (typeof SIGNATURE_FORMATS)[number];
 /** The formats that a caller can request with a digest. The service composes the statement of an attestation. */
 export const DIGEST_FORMATS = SIGNATURE_FORMATS.filter((one) => one !== 'attestation');
 
-/** All that a format knows of a signature before there is one. */
+/** FormatOrder is the input of a format, before the signature exists. */
 export interface FormatOrder {
-  /** Hash value of what the signature is for. */
+  /** Hash value of the data to be signed. */
   readonly digest: Buffer;
   readonly algorithm: FormatDigest;
   readonly scheme: SignatureScheme;
   readonly keyType: KeyType;
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
-  /** Key id and version, for formats that name a key by more than its certificate. */
+  /** Key ID and version, for formats that identify a key by more than its certificate. */
   readonly keyName: string;
-  /** DER, the certificate of the key first; empty when it has none. */
+  /** DER, starting with the key's certificate; empty if the key has none. */
   readonly chain: readonly Buffer[];
-  /** When this version of the key was made: part of what OpenPGP takes the fingerprint of. */
+  /** Creation time of this key version, which an OpenPGP fingerprint covers. */
   readonly madeAt: Date;
   /** `authenticode`: SpcIndirectDataContent, DER. `openpgp`: the hashed part of the signature. */
   readonly content?: Buffer;
-  /** The service composed a statement of the key about itself; no caller did. */
+  /** True if the service composed a statement of the key about itself. Callers cannot request one. */
   readonly isStatement?: boolean;
 }
 
-/** The result of the HSM, and of the timestamp authority if one was called. */
+/** The signature from the HSM, and the token of the timestamp authority if one was called. */
 export interface MadeSignature {
   readonly signature: Buffer;
   /** TimeStampToken (RFC 3161) over the hash of the signature, DER. */
   readonly timestampToken?: Buffer;
-  /** The record of the signature as a separate leaf in the transparency log, for verifiers that do not know this service. */
+  /** Record of the signature as a separate leaf in the transparency log, for verifiers that do not support this service. */
   readonly record?: string;
 }
 
 /**
- * A format as two pure steps around the HSM. The first returns the bytes that are signed instead of the received digest: their hash is the second digest,
- * which the HSM gets. The second puts the signature into its container.
+ * SignatureFormatWriter is a format in two pure steps around the HSM. The first step returns the bytes to be signed instead of the received digest;
+ * their hash is sent to the HSM. The second step puts the signature into its container.
  */
 export interface SignatureFormatWriter {
-  /** Schemes that the format can name, the usual one first. */
+  /** Schemes that the format supports, the default first. */
   schemes(type: KeyType): readonly SignatureScheme[];
   readonly needsCertificate: boolean;
-  /** The bytes to be signed; undefined when the HSM signs the digest itself. `at` is the time that the signature claims. */
+  /** Returns the bytes to be signed; undefined if the HSM signs the digest itself. `at` is the claimed signing time. */
   toBeSigned(order: FormatOrder, at: Date): Buffer | undefined;
-  /** Refuses at the last moment what does not belong to the version of the key that is about to sign. Throws a Problem. */
+  /** Rejects, immediately before signing, an order that does not match the key version. Throws a Problem. */
   beforeSigning?(order: FormatOrder): void;
-  /** The file that the client writes. */
+  /** Returns the file that the client writes. */
   assemble(order: FormatOrder, toBeSigned: Buffer | undefined, made: MadeSignature): Buffer;
-  /** The record that verifiers of the format look for in a transparency log. */
+  /** Returns the record that verifiers of the format look up in a transparency log. */
   record?(order: FormatOrder, signature: Buffer): string;
 }
 
@@ -69,7 +69,7 @@ export function isRsa(type: KeyType): boolean {
   return type.startsWith('rsa');
 }
 
-/** The name of a key in formats without certificate. */
+/** Returns the name of a key in formats without certificates. */
 export function keyNameOf(keyId: string, version: number): string {
   return `${keyId}.${version}`;
 }

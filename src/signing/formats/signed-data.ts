@@ -7,7 +7,7 @@ const SIGNED_DATA = '1.2.840.113549.1.7.2';
 const CONTENT_TYPE = '1.2.840.113549.1.9.3';
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
 const SIGNING_TIME = '1.2.840.113549.1.9.5';
-/** id-aa-timeStampToken (RFC 3161 appendix A): the attribute that makes a CAdES-T of a CAdES-BES. */
+/** id-aa-timeStampToken (RFC 3161 appendix A): the attribute that turns CAdES-BES into CAdES-T. */
 export const TIMESTAMP_TOKEN = '1.2.840.113549.1.9.16.2.14';
 
 /** Attribute (RFC 5652 section 5.3) with one value. */
@@ -17,7 +17,7 @@ export const contentType = (type: string): Buffer => attribute(CONTENT_TYPE, oid
 export const messageDigest = (digest: Buffer): Buffer => attribute(MESSAGE_DIGEST, octetString(digest));
 export const signingTime = (at: Date): Buffer => attribute(SIGNING_TIME, time(at));
 
-/** Issuer and serial number of a certificate, byte for byte. */
+/** Returns issuer and serial number of a certificate, byte for byte. */
 export function issuerAndSerialNumber(certificate: Buffer): { issuer: Buffer; serialNumber: Buffer } {
   const [outer] = derElements(certificate);
   const [toBeSigned] = derElements(outer?.contents ?? Buffer.alloc(0));
@@ -27,11 +27,11 @@ export function issuerAndSerialNumber(certificate: Buffer): { issuer: Buffer; se
   return { issuer: issuer.raw, serialNumber: serialNumber.raw };
 }
 
-/** SignedAttributes as they are hashed: SET OF, ordered as DER requires (RFC 5652 section 5.4). */
+/** Encodes SignedAttributes as hashed: SET OF, in DER order (RFC 5652 section 5.4). */
 export const signedAttributes = (...attributes: Buffer[]): Buffer => setOf(...attributes);
 
 export interface SignedDataParts {
-  /** 1, or 3 when the content is not plain data (RFC 5652 section 5.1). */
+  /** 1, or 3 if the content is not plain data (RFC 5652 section 5.1). */
   readonly version: 1 | 3;
   readonly algorithm: FormatDigest;
   readonly scheme: SignatureScheme;
@@ -41,17 +41,17 @@ export interface SignedDataParts {
   readonly content: Buffer;
   /** The certificates in the container, leaf first. */
   readonly certificates: readonly Buffer[];
-  /** The certificate that the signer is named by. */
+  /** Certificate that identifies the signer. */
   readonly signer: Buffer;
   /** The signed attributes as `signedAttributes` encodes them. */
   readonly attributes: Buffer;
   readonly signature: Buffer;
   readonly unsignedAttributes?: readonly Buffer[];
-  /** Authenticode's verifiers are used to NULL parameters in the digest's identifier. */
+  /** Authenticode verifiers expect NULL parameters in the digest identifier. */
   readonly nullParameters?: boolean;
 }
 
-/** ContentInfo with SignedData of one signer (RFC 5652 section 5), DER. */
+/** Returns ContentInfo with SignedData of one signer (RFC 5652 section 5), DER. */
 export function signedData(parts: SignedDataParts): Buffer {
   const { algorithm, certificates, unsignedAttributes: unsigned = [] } = parts;
   const digestIdentifier = sequence(oid(DIGEST_OID[algorithm]), ...(parts.nullParameters === true ? [nullValue] : []));

@@ -10,7 +10,7 @@ import { octetString, oid, sequence, tagged } from '../../formats/asn1/der-write
 import { DIGEST_OID, FORMAT_DIGESTS } from './algorithm-identifiers.js';
 import { attribute, issuerAndSerialNumber } from './signed-data.js';
 
-/** Signed attributes that name the certificate of the signer by its hash (RFC 5035 sections 3 and 5). */
+/** Signed attributes that identify the signer's certificate by its hash (RFC 5035 sections 3 and 5). */
 export const SIGNING_CERTIFICATE = {
   v1: '1.2.840.113549.1.9.16.2.12',
   v2: '1.2.840.113549.1.9.16.2.47',
@@ -28,7 +28,7 @@ export interface CertificateId {
 const SEQUENCE = 0x30;
 const OCTET_STRING = 0x04;
 
-/** signingCertificate returns the attribute signing-certificate-v2 for a certificate. SHA-256, the default, is left out. */
+/** signingCertificate returns the attribute signing-certificate-v2 for a certificate. SHA-256 is the default and therefore omitted. */
 export function signingCertificate(certificate: Buffer): Buffer {
   const { issuer, serialNumber } = issuerAndSerialNumber(certificate);
   const hash = octetString(createHash('sha256').update(certificate).digest());
@@ -37,9 +37,9 @@ export function signingCertificate(certificate: Buffer): Buffer {
 }
 
 /**
- * Reads a value of the attribute signing-certificate or signing-certificate-v2: the certificate of the signer first, then those that limit its path.
+ * Parses a value of the attribute signing-certificate or signing-certificate-v2: the signer's certificate first, then those that restrict its path.
  *
- * @throws RangeError when the value cannot be read, names no certificate, or uses an unsupported hash
+ * @throws RangeError if the value is malformed, contains no certificate, or uses an unsupported hash
  */
 export function readSigningCertificate(version: SigningCertificateVersion, value: Buffer): CertificateId[] {
   const [certificates] = elementsOfSequence(value);
@@ -48,7 +48,7 @@ export function readSigningCertificate(version: SigningCertificateVersion, value
   return ids;
 }
 
-/** identifies reports whether the id names this certificate, DER: its hash and, where they are given, issuer and serial number must match. */
+/** identifies reports whether the ID is that of this certificate (DER): the hash and, if present, issuer and serial number must match. */
 export function identifies({ algorithm, hash, issuerSerial }: CertificateId, certificate: Buffer): boolean {
   if (!createHash(algorithm).update(certificate).digest().equals(hash)) return false;
   if (issuerSerial === undefined) return true;

@@ -7,7 +7,7 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 
 const HASH_NAME: Record<FormatDigest, string> = { sha256: 'SHA2_256', sha384: 'SHA2_384', sha512: 'SHA2_512' };
 
-/** Sigstore bundle v0.3 with a message signature. The key is named by a hint, the SHA-256 of its SubjectPublicKeyInfo. */
+/** Sigstore bundle v0.3 with a message signature. A hint identifies the key: the SHA-256 of its SubjectPublicKeyInfo. */
 export const sigstoreBundle: SignatureFormatWriter = {
   needsCertificate: false,
   schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-der']),
@@ -22,7 +22,7 @@ export const sigstoreBundle: SignatureFormatWriter = {
   },
 };
 
-/** The same around a DSSE envelope. */
+/** Returns a Sigstore bundle v0.3 with a DSSE envelope. */
 export function dsseBundle({ publicKey }: FormatOrder, dsseEnvelope: DsseEnvelope, timestampToken?: Buffer): Buffer {
   return bundleBytes(publicKey, { dsseEnvelope }, timestampToken);
 }
@@ -42,7 +42,7 @@ function bundleBytes(publicKey: Buffer, content: object, timestampToken: Buffer 
   return Buffer.from(JSON.stringify(bundle));
 }
 
-/** TimeStampResp around a token: status granted (RFC 3161 section 2.4.2). Bundles carry the whole response. */
+/** Wraps a token in a TimeStampResp with status granted (RFC 3161 section 2.4.2), because bundles contain the whole response. */
 function granted(token: Buffer): Buffer {
   return sequence(sequence(integer(0)), token);
 }
@@ -50,8 +50,8 @@ function granted(token: Buffer): Buffer {
 const HASHEDREKORD = { kind: 'hashedrekord', version: '0.0.1' };
 
 /**
- * The record of a signature in the shape of Rekor's `hashedrekord` 0.0.1, as canonical JSON: what Sigstore's verifiers
- * look for in a transparency log. `signature` is what the HSM made.
+ * Returns the record of a signature in the format of Rekor's `hashedrekord` 0.0.1, as canonical JSON. Sigstore verifiers look it up in a transparency
+ * log. `signature` is the signature from the HSM.
  */
 function hashedrekord({ algorithm, digest, publicKey }: FormatOrder, signature: Buffer): string {
   const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });

@@ -31,7 +31,7 @@ export class SigningHoursBody implements SigningHours {
     },
   })
   until: string;
-  /** A name of the IANA time zone database. @example Europe/Berlin */
+  /** Time zone (IANA name). @example Europe/Berlin */
   @Text(1, 64)
   @ValidateBy({
     name: 'timeZone',
@@ -43,7 +43,7 @@ export class SigningHoursBody implements SigningHours {
   timeZone: string;
 }
 
-/** What the key may be used for; what is absent is not constrained. */
+/** Limits on the use of the key. An absent field is not limited. */
 export class KeyConstraintsBody implements KeyConstraints {
   @Optional(ListOf(OneOf(ALGORITHMS), { min: 1, unique: true, example: ['sha256', 'sha384'] }))
   algorithms?: DigestAlgorithm[];
@@ -52,14 +52,14 @@ export class KeyConstraintsBody implements KeyConstraints {
   formats?: SignatureFormat[];
   /** `metadata.filename` must match one of these patterns; `*` matches any characters, `?` matches one. @example ["app-*.tar.gz"] */
   @Optional(ListOf(Text(1, 200), { min: 1, max: 50 })) fileNames?: string[];
-  /** IDs of API keys, OAuth clients, workload trusts or users. The ID of a user allows everything that acts in the user's name. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  /** IDs of API keys, OAuth clients, workload trusts or users. A user ID includes everything that acts on behalf of the user. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   @Optional(ListOf(Text(1, 64), { min: 1, max: 200 })) callers?: string[];
-  /** Only workloads of which an issuer proved all of these, for example the repository, the tag and the workflow. */
+  /** Only workloads whose verified claims match all of these conditions, for example on the repository, the tag and the workflow. */
   @Optional(ListOf(ClaimConditionBody, { min: 1, max: 20 })) verified?: ClaimConditionBody[];
   @Optional(Nested(SigningHoursBody)) hours?: SigningHoursBody;
   @Optional(OneOf(TIMESTAMP_RULES, { example: 'required' })) timestamp?: (typeof TIMESTAMP_RULES)[number];
-  /** Requests that are accepted in a day (UTC). @example 500 */
+  /** Maximum number of requests per day (UTC). @example 500 */
   @Optional(Int(1, MAX_USES)) perDay?: number;
-  /** Requests that are accepted ever. @example 100000 */
+  /** Maximum number of requests over the lifetime of the key. @example 100000 */
   @Optional(Int(1, MAX_USES)) lifetime?: number;
 }

@@ -55,7 +55,7 @@ describe('withinHours', () => {
     ['2027-07-14T06:00:00Z', true],
     ['2027-07-14T15:59:59Z', true],
     ['2027-07-14T16:00:00Z', false],
-    ['2027-01-13T06:59:59Z', false], // in winter one hour later
+    ['2027-01-13T06:59:59Z', false], // In winter, one hour later.
     ['2027-01-13T07:00:00Z', true],
     ['2027-07-17T10:00:00Z', false], // Saturday
   ])('%s: %s', (time, within) => {
@@ -64,7 +64,7 @@ describe('withinHours', () => {
 
   it('uses the day of the time zone, and 24:00 as its end', () => {
     const sunday: SigningHours = { days: ['sun'], from: '00:00', until: '24:00', timeZone: 'Pacific/Auckland' };
-    expect(withinHours(sunday, new Date('2027-07-17T12:00:00Z'))).toBe(true); // there it is Sunday 00:00
+    expect(withinHours(sunday, new Date('2027-07-17T12:00:00Z'))).toBe(true); // Sunday 00:00 in this time zone.
     expect(withinHours(sunday, new Date('2027-07-17T11:59:00Z'))).toBe(false);
     expect(withinHours(sunday, new Date('2027-07-18T11:59:00Z'))).toBe(true);
   });

@@ -7,12 +7,14 @@ import type { SignatureFormat } from '../formats/signature-format.js';
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 
-/** When a key may be used: on these days, from `from` until `until` (HH:MM; 24:00 is the end of the day) on the clocks of `timeZone`. */
+/**
+ * SigningHours is when a key may be used: on these days, from `from` until `until` (HH:MM; 24:00 is the end of the day), in local time of `timeZone`.
+ */
 export interface SigningHours {
   readonly days: readonly Weekday[];
   readonly from: string;
   readonly until: string;
-  /** A name of the IANA time zone database. */
+  /** IANA name of the time zone. */
   readonly timeZone: string;
 }
 
@@ -36,36 +38,36 @@ export function withinHours({ days, from, until, timeZone }: SigningHours, now: 
 
 export const TIMESTAMP_RULES = ['optional', 'required'] as const;
 
-/** The limits on the use of a key. An absent field does not limit it. */
+/** KeyConstraints limits the use of a key. An absent field is not limited. */
 export interface KeyConstraints {
   readonly algorithms?: readonly DigestAlgorithm[];
   readonly schemes?: readonly SignatureScheme[];
   readonly formats?: readonly SignatureFormat[];
-  /** `metadata.filename` must be there and fit one of these, see fitsPattern. */
+  /** `metadata.filename` must be present and match one of these patterns; see fitsPattern. */
   readonly fileNames?: readonly string[];
-  /** IDs of API keys and OAuth clients, or of users, which include everything that acts in their name. */
+  /** IDs of API keys and OAuth clients, or of users, which include everything that acts on their behalf. */
   readonly callers?: readonly string[];
-  /** Only workloads of which an issuer proved all of these. */
+  /** Only workloads whose verified claims match all of these conditions. */
   readonly verified?: readonly ClaimCondition[];
   readonly hours?: SigningHours;
   readonly timestamp?: (typeof TIMESTAMP_RULES)[number];
-  /** Requests that are accepted in a day of UTC. */
+  /** Maximum number of accepted requests per UTC day. */
   readonly perDay?: number;
-  /** Requests that are accepted ever. */
+  /** Maximum number of requests over the lifetime of the key. */
   readonly lifetime?: number;
 }
 
-/** A use of a key to be checked. */
+/** A use of a key, to be checked against its constraints. */
 export interface KeyUse {
   readonly algorithm: DigestAlgorithm;
   readonly scheme: SignatureScheme;
   readonly format: SignatureFormat;
   readonly metadata: Record<string, unknown>;
   readonly timestamp: boolean;
-  /** The caller, and the person behind it. */
+  /** The caller, and the user on whose behalf it acts. */
   readonly requestedBy: string;
   readonly ownerId: string;
-  /** Claims that an issuer proved about the caller; null for callers that are not workloads. */
+  /** Verified claims of the caller; null for callers that are not workloads. */
   readonly identity: VerifiedIdentity | null;
 }
 
@@ -74,7 +76,7 @@ interface Constrained {
   readonly constraints: KeyConstraints;
 }
 
-/** Refuses a use that the constraints of the key do not allow; numbers of uses are counted elsewhere, see key-usage. */
+/** Rejects a use that the constraints of the key do not allow. Limits that count uses are enforced in key-usage. */
 export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void {
   const { algorithms, schemes, formats, callers, fileNames, hours, timestamp } = key.constraints;
   if (excludes(algorithms, use.algorithm))
@@ -107,7 +109,7 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
     );
 }
 
-/** Statements of the caller about itself are ignored here. */
+/** Only verified claims are considered, not the caller's own statements. */
 function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse): void {
   if (constraints.verified === undefined) return;
   if (identity === null)
@@ -119,8 +121,8 @@ function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse
 }
 
 /**
- * Returns the names of the files to be signed. An attestation of several files has one name for each file. Any other request, including a statement
- * from the caller, has its name in the metadata.
+ * Returns the names of the files to be signed. An attestation has one name for each of its files. Any other request, including a statement from the
+ * caller, has its name in the metadata.
  */
 function namesOf({ format, metadata }: KeyUse): unknown[] {
   const subjects = format === 'attestation' ? subjectNames(metadata) : undefined;
@@ -144,8 +146,8 @@ export function forbidden(code: string, pointer: string, detail: string): Proble
 }
 
 /**
- * Reports whether a name matches a pattern in which `*` matches any characters including `/`, and `?` matches one; other characters match themselves. Takes
- * at most as many steps as the product of both lengths, whatever the pattern.
+ * Reports whether a name matches a pattern in which `*` matches any characters including `/`, and `?` matches one; other characters match themselves.
+ * For any pattern, the number of steps is at most the product of both lengths.
  */
 export function fitsPattern(name: string, pattern: string): boolean {
   let at = 0;
@@ -160,7 +162,7 @@ export function fitsPattern(name: string, pattern: string): boolean {
       at += 1;
       place += 1;
     } else if (star >= 0) {
-      // The last star takes one more character.
+      // The last star matches one more character.
       place = star + 1;
       at = ++resume;
     } else return false;

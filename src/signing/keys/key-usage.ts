@@ -3,7 +3,7 @@ import { columns } from '../../platform/database/statements.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { KeyConstraints } from './key-constraints.js';
 
-/** A request that is about to be accepted for a key. */
+/** A request about to be accepted for a key. */
 export interface CountedUse {
   readonly keyId: string;
   readonly keyName: string;
@@ -21,9 +21,9 @@ interface Demand {
 const TODAY = `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')`;
 
 /**
- * Counts uses in the transaction that accepts them: one compare-and-set per key and period, in the same order everywhere, so that neither two requests nor
- * two processes can both use what is left. Throws for the whole group if it exceeds the limit of one of its keys; GroupCommit then writes smaller groups, down to
- * single requests. A use remains counted if its request fails later.
+ * Counts uses in the transaction that accepts them: one compare-and-set per key and period, always in the same order, so that concurrent requests or
+ * processes cannot both take the last remaining use. Throws for the whole group if it exceeds the limit of one of its keys; GroupCommit then writes
+ * smaller groups, down to single requests. A use remains counted if its request fails later.
  */
 export async function countUses(tx: EntityManager, uses: readonly CountedUse[]): Promise<void> {
   const demands = demandsOf(uses);
@@ -45,7 +45,7 @@ export async function countUses(tx: EntityManager, uses: readonly CountedUse[]):
   if (refused !== undefined) throw spent(refused);
 }
 
-/** Sets the counters of a key to its uses so far: limits count from the creation of the key, whenever they are set. */
+/** Initializes the counters of a key with its uses so far. Limits count from the creation of the key, whenever they are set. */
 export async function startCounting(
   tx: EntityManager,
   keyId: string,
@@ -79,13 +79,13 @@ function demandsOf(uses: readonly CountedUse[]): Demand[] {
   return [...demands.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, demand]) => demand);
 }
 
-/** Time for which a refusal is remembered. */
+/** Time for which an exceeded limit is remembered. */
 const REMEMBERED_MS = 10_000;
 const MAX_REMEMBERED = 1000;
 
 /**
- * SpentKeys remembers which keys have reached a limit, so that more requests for them are refused without a transaction, which would fail for all requests of
- * its group. A refusal applies to one revision of a key: a raised limit takes effect at once.
+ * SpentKeys remembers keys that have reached a limit. Further requests for them are rejected without a transaction, which would fail for all requests
+ * of its group. An entry applies to one revision of a key: a raised limit takes effect immediately.
  */
 export class SpentKeys {
   private readonly refusals = new Map<string, { readonly problem: Problem; readonly until: number }>();
@@ -96,7 +96,7 @@ export class SpentKeys {
     if (refusal !== undefined && performance.now() < refusal.until) throw refusal.problem;
   }
 
-  /** Remembers the error of a single request if it means that the key has reached a limit. */
+  /** Remembers the error of a single request if the key has reached a limit. */
   note(keyId: string, revision: number, error: unknown): void {
     if (!(error instanceof Problem && LIMIT_CODES.includes(error.code))) return;
     if (this.refusals.size >= MAX_REMEMBERED) this.refusals.clear();

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
 
-/** Enters the signing keys, every version that was not destroyed, and their certificates into what this service has itself. */
+/**
+ * SigningCryptoAssets reports the signing keys (every version that has not been destroyed) and their certificates as crypto assets of this service.
+ */
 @Injectable()
 export class SigningCryptoAssets {
   constructor(

@@ -16,13 +16,13 @@ import { changeKey } from './change-key.js';
 import { type KeyPurpose, SigningKey, SigningKeyDestruction } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
 
-/** The rows of a claimed destruction and its key, as the statement that claimed it read them. */
+/** The rows of a claimed destruction and its key, as read by the claiming statement. */
 interface ClaimedDestruction extends ClaimedRow {
   readonly plan: JsonRow;
   readonly key: JsonRow;
 }
 
-/** One attempt at one key. */
+/** A claim for one attempt to destroy a key. */
 interface Claim extends ClaimedRow {
   readonly name: string;
   readonly purpose: KeyPurpose;
@@ -42,7 +42,7 @@ export const DUE_DESTRUCTION = {
   order: 't.destroy_at',
 };
 const LOST = 'another process has claimed the key';
-/** Maximum clock skew between a process, which dates destructions, and the database. */
+/** Maximum clock skew between the database and the process that sets the time of a destruction. */
 const MAX_CLOCK_MS = 5 * 60_000;
 const MAX_PAUSE_SECONDS = 3600;
 const QUEUE = {
@@ -59,8 +59,9 @@ const QUEUE = {
 const CLAIM = dueRows({ ...DUE_DESTRUCTION, columns: 't.key_id, to_jsonb(k) AS key', limit: 1, locks: 't, k' });
 
 /**
- * Destroys private keys after their waiting period. The intent (DESTROYING) is committed before the HSM is called, and the end of each version after it. If a
- * killed process has destroyed a version in the token without recording it, the version is found missing.
+ * Destroys private keys after their waiting period. The intent (DESTROYING) is committed before the HSM is called, and the destruction of each
+ * version after it. If a process was killed after it destroyed a version in the token but before it recorded this, the next attempt finds the version
+ * missing.
  */
 @Injectable()
 export class SigningKeyDestroyer {
@@ -77,7 +78,7 @@ export class SigningKeyDestroyer {
     this.queue = new WorkQueue(db, { ...QUEUE, leaseSeconds: leaseMs(config) / 1000 });
   }
 
-  /** Carries out due destructions, one key after the other. While the HSM is unavailable nothing is started. */
+  /** Runs due destructions one after the other. None is started while the HSM is unavailable. */
   async destroyDue(stopping: () => boolean): Promise<void> {
     while (this.vault.health().up && !stopping()) {
       const claim = await this.claim();
@@ -103,14 +104,15 @@ export class SigningKeyDestroyer {
     });
   }
 
-  /** Skips a key whose rows were changed in the database. It keeps its private keys, the claim does not count, and the destruction of others continues. */
+  /** Skips a key whose rows fail their seal check. The key keeps its private keys, the claim is not counted, and other destructions continue. */
   private async pass(tx: EntityManager, row: ClaimedRow): Promise<undefined> {
     await this.queue.postpone(row, MAX_PAUSE_SECONDS, 'attempt = attempt - 1, worker = NULL', [], tx);
   }
 
   /**
-   * Reports whether the requester of a destruction may still schedule it: a destroyed private key cannot be restored. A destruction that has begun is
-   * always completed. If the requester has lost the right, the key remains pending until the destruction is called off or scheduled again.
+   * Reports whether the requester of a destruction still has the permission to schedule it, because a destroyed private key cannot be restored. A
+   * destruction that has begun is always completed. If the requester has lost the permission, the key remains pending until the destruction is
+   * cancelled or scheduled again.
    */
   private async isStillOrdered(tx: EntityManager, { id, name }: Claim): Promise<boolean> {
     const [order]: { kind: string; id: string; actor: string; behind: string[] | null; begun: boolean }[] =
@@ -131,8 +133,8 @@ export class SigningKeyDestroyer {
   }
 
   /**
-   * Returns all versions of a key. Versions that were never created are included: their creation may have been abandoned after the token generated the
-   * key pair. Versions marked as destroyed are included: their rows carry no seal, and checking the token is cheap.
+   * Returns all versions of a key. Versions that were never created are included: their creation may have been abandoned after the token generated
+   * the key pair. Versions marked as destroyed are also included, because their rows have no seal and checking the token is cheap.
    */
   private living({ id }: Claim): Promise<LivingVersion[]> {
     return this.db.query(
@@ -170,7 +172,7 @@ export class SigningKeyDestroyer {
     });
   }
 
-  /** It stays DESTROYING, and signs nothing; it is tried again, ever more seldom, until it is done. */
+  /** The key stays DESTROYING and signs nothing. The destruction is retried with increasing delays until it succeeds. */
   private async postpone(claim: Claim, error: unknown): Promise<void> {
     const code = error instanceof Problem ? error.code : 'signing.internal';
     await this.db.transaction(async (tx) => {
@@ -193,8 +195,8 @@ export class SigningKeyDestroyer {
 }
 
 /**
- * Returns the key of a due destruction if the service wrote both rows and the audit log records the destruction as scheduled and not cancelled; undefined
- * otherwise. The seals alone are not sufficient: earlier rows could have been restored together with their seals.
+ * Returns the key of a due destruction if the service wrote both rows and the audit log records the destruction as scheduled and not cancelled;
+ * undefined otherwise. Seals alone are not sufficient, because older rows could have been restored together with their seals.
  */
 function vouchedClaim(
   tx: EntityManager,

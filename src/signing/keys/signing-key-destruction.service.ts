@@ -11,7 +11,7 @@ import { SigningKeyDestruction, statesBefore } from './signing-key.entity.js';
 
 const DAY_MS = 86_400_000;
 
-/** Schedules the destruction of keys, and cancels it. SigningKeyDestroyer carries out those that are due. */
+/** SigningKeyDestructionService schedules and cancels the destruction of keys. SigningKeyDestroyer carries out due destructions. */
 @Injectable()
 export class SigningKeyDestructionService {
   constructor(
@@ -21,7 +21,7 @@ export class SigningKeyDestructionService {
     private readonly clock: Clock,
   ) {}
 
-  /** From the commit on the key signs nothing; after the given number of days its private keys are destroyed. Problem `signing-key.inactive`. */
+  /** Disables the key as of the commit. Its private keys are destroyed after the given number of days. Throws Problem `signing-key.inactive`. */
   async schedule(caller: Caller, id: string, days: number): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);
     await this.db.transaction(async (tx) => {
@@ -49,7 +49,10 @@ export class SigningKeyDestructionService {
     return this.reader.get(id);
   }
 
-  /** The key is disabled then, whatever it was before: to sign again it has to be enabled. Problem `signing-key.not-pending`. */
+  /**
+   * Cancels the destruction. The key is then disabled regardless of its previous state and must be enabled to sign again. Throws Problem
+   * `signing-key.not-pending`.
+   */
   async callOff(caller: Caller, id: string): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);
     await this.db.transaction(async (tx) => {

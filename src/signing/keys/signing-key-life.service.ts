@@ -14,16 +14,16 @@ import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.read
 import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
 
-/** A version whose creation takes this long belongs to a process that died. */
+/** Creation of a version is considered abandoned after this time, because its process has died. */
 const ABANDONED_AFTER_MS = 5 * 60_000;
 
 export interface KeyRotationOrder {
-  /** When the new version becomes active; `with-certificate`: with the import of its certificate. */
+  /** When the new version becomes active. `with-certificate`: when its certificate is imported. */
   readonly activate?: 'now' | 'with-certificate';
   readonly use?: IdempotentUse;
 }
 
-/** The life of a key after its creation: disabled and enabled, and rotated to a new pair under the same name. */
+/** SigningKeyLifeService disables, enables and rotates keys. A rotation generates a new key pair under the same name. */
 @Injectable()
 export class SigningKeyLifeService {
   private readonly record: EntryRecorder;
@@ -38,7 +38,10 @@ export class SigningKeyLifeService {
     this.record = audit.recorderFor('signing-key');
   }
 
-  /** From the commit on no request is accepted for the key; queued requests fail when they are claimed, requests that wait for approval within seconds. */
+  /**
+   * From the commit on, no request is accepted for the key. Queued requests fail when they are claimed; requests that are waiting for approval fail
+   * within seconds.
+   */
   disable(caller: Caller, id: string): Promise<SigningKeyWithVersion> {
     return this.move(caller, id, { from: 'ACTIVE', to: 'DISABLED', action: 'signing-key.disabled' });
   }
@@ -49,8 +52,8 @@ export class SigningKeyLifeService {
 
   /**
    * Generates another key pair under the same name. The old pair stays in the token: requests that were accepted for it are signed with it, and its
-   * signatures verify with the public key and certificate that are stored with its version. A call that is repeated with its Idempotency-Key generates no
-   * second pair: the key determines the CKA_ID of the first.
+   * signatures verify with the public key and certificate that are stored with its version. Repeating a call with its Idempotency-Key generates no
+   * second pair, because the CKA_ID of the first is derived from it.
    */
   async rotate(caller: Caller, id: string, { activate, use }: KeyRotationOrder): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);
@@ -70,7 +73,7 @@ export class SigningKeyLifeService {
     return this.reader.get(id);
   }
 
-  /** One at a time: the row of the key is locked while a number is taken. Undefined when an earlier call has done it. */
+  /** Rotations are serialized by a lock on the key row. Returns undefined if an earlier call has reserved the version. */
   private async reserve(
     caller: Caller,
     id: string,
@@ -97,7 +100,7 @@ export class SigningKeyLifeService {
     });
   }
 
-  /** False if the pair of the Idempotency-Key exists; Problem if it does not exist yet, or never will. */
+  /** Returns false if the pair of the Idempotency-Key exists. Throws a Problem if it does not exist yet, or never will. */
   private async isFirst(tx: EntityManager, use: IdempotentUse): Promise<boolean> {
     const earlier = await this.idempotency.earlier(tx, use);
     if (earlier === undefined) return true;
@@ -138,7 +141,10 @@ export class SigningKeyLifeService {
     });
   }
 
-  /** Reports whether the log has the key as disabled. A row of an earlier disabling may have been restored in the database, to be replaced again later. */
+  /**
+   * Reports whether the key is disabled according to the audit log. A row from an earlier disabling could have been restored in the database, to be
+   * replaced again later.
+   */
   private isDisabled(tx: EntityManager, id: string): Promise<boolean> {
     return this.audit.isRecorded(tx, 'signing-key.disabled', id, 'signing-key.enabled');
   }
@@ -160,12 +166,12 @@ export class SigningKeyLifeService {
   }
 }
 
-/** The 16 bytes of a UUID. */
+/** Returns the 16 bytes of a UUID. */
 function ckaIdOf(id: string): Buffer {
   return Buffer.from(id.replaceAll('-', ''), 'hex');
 }
 
-/** Activates a version that is newer than the active one. Problem `signing-key.inactive` if the key is not active. */
+/** Activates a version that is newer than the active one. Throws Problem `signing-key.inactive` if the key is not active. */
 export async function activateVersion(tx: EntityManager, keyId: string, version: number): Promise<void> {
   const isOlder = (key: SigningKey) => key.state === 'ACTIVE' && key.version < version;
   if ((await changeKey(tx, keyId, isOlder, { version })) === undefined) throw inactive();

@@ -11,14 +11,14 @@ import { assertConstrainable, assertSpan } from './signing-keys.service.js';
 import type { SigningKey } from './signing-key.entity.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
 
-/** New terms of a key. An absent field stays; null removes a date. Constraints are replaced as a whole. */
+/** KeyTerms are new terms of a key. An absent field is not changed; null removes a date. Constraints are replaced as a whole. */
 export interface KeyTerms {
   readonly notBefore?: Date | null;
   readonly notAfter?: Date | null;
   readonly constraints?: KeyConstraints;
 }
 
-/** Changes when and for what a key may be used. From the commit on every request is judged by the new terms. */
+/** SigningKeyTermsService changes when and for what a key may be used. From the commit on, every request is evaluated against the new terms. */
 @Injectable()
 export class SigningKeyTermsService {
   constructor(
@@ -27,7 +27,10 @@ export class SigningKeyTermsService {
     private readonly reader: SigningKeyReader,
   ) {}
 
-  /** @param revision of the key as the caller read it; Problem `request.stale` when it has changed since. */
+  /**
+   * @param revision of the key as read by the caller
+   * @throws Problem `request.stale` if it has changed since
+   */
   async change(caller: Caller, id: string, revision: number, terms: KeyTerms): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);
     const { notBefore = key.notBefore, notAfter = key.notAfter, constraints = key.constraints } = terms;

@@ -11,28 +11,28 @@ export class SigningKeyVersion {
   @PrimaryColumn('int')
   version: number;
 
-  /** CKA_ID: finds the pair in the token. */
+  /** CKA_ID, by which the key pair is found in the token. */
   @Unique('signing_key_version_cka_id', ['ckaId'])
   @Column('bytea')
   ckaId: Buffer;
 
-  /** SubjectPublicKeyInfo, DER. Every signature is checked against it. Null until the token has made the pair. */
+  /** SubjectPublicKeyInfo, DER. Every signature is verified with it. Null until the token has generated the key pair. */
   @Column('bytea', { nullable: true })
   publicKey: Buffer | null;
 
-  /** The private key, sealed by a key of the token, for types that the token does not have; else null: the token holds it. */
+  /** The private key, encrypted with a key of the token, for types that the token does not support. Null if the token contains the private key. */
   @Column('bytea', { nullable: true })
   sealed: Buffer | null;
 
-  /** The attributes of the private key as the token reported them when it was made. */
+  /** Attributes of the private key that the token reported when the key was generated. */
   @Column('jsonb', { nullable: true })
   evidence: KeyEvidence | null;
 
-  /** When its creation was given up. */
+  /** Time at which its creation was abandoned. */
   @Column('timestamptz', { nullable: true })
   failedAt: Date | null;
 
-  /** When the private key was destroyed. Public key, evidence and certificates stay, so that its signatures still verify. */
+  /** Time at which the private key was destroyed. The public key, evidence and certificates are kept, so that signatures still verify. */
   @Column('timestamptz', { nullable: true })
   destroyedAt: Date | null;
 
@@ -40,7 +40,7 @@ export class SigningKeyVersion {
   createdAt: Date;
 }
 
-/** The identity that the label of the pair in the token must state. */
+/** Returns the identity that the label of the key pair in the token must contain. */
 export function identityOf(
   purpose: KeyPurpose,
   { keyId, name, version }: { readonly keyId: string; readonly name: string; readonly version: number },

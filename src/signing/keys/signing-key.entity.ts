@@ -25,32 +25,32 @@ const MOVES: Record<SigningKeyState, readonly SigningKeyState[]> = {
   FAILED: [],
 };
 
-/** The states from which a move to `next` may start. */
+/** Returns the states from which a transition to `next` is allowed. */
 export function statesBefore(next: SigningKeyState): SigningKeyState[] {
   return SIGNING_KEY_STATES.filter((state) => MOVES[state].includes(next));
 }
 
 /**
- * The purpose of a signing key, fixed when it is created and part of its label in the token. `signing` is for code and documents alike, as
- * keys were before they could say more. Keys for timestamping and certificates sign no digests of callers: a digest that a caller chooses,
- * signed with the key of a timestamp authority or of a certificate authority, would be a forged timestamp or certificate.
+ * The purpose of a signing key, fixed at creation and part of its label in the token. `signing` covers both code and documents, and is the purpose of
+ * all keys from before the other purposes existed. Keys for timestamping and certificates never sign digests of callers: a digest chosen by a caller
+ * and signed with the key of a timestamp authority or certificate authority would be a forged timestamp or certificate.
  */
 export const KEY_PURPOSES = ['signing', 'timestamping', 'certificates', ...SIGNATURE_PURPOSES] as const;
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
-/** The purposes of keys that sign digests of callers. */
+/** Purposes of keys that sign digests of callers. */
 export const CALLER_PURPOSES: readonly KeyPurpose[] = ['signing', ...SIGNATURE_PURPOSES];
 
-/** The purposes of keys that sign a digest without a stated purpose: such requests have always been about code and documents. */
+/** Purposes of keys that sign digests without a stated purpose: such requests have always been for code and documents. */
 const UNNAMED_PURPOSES: readonly KeyPurpose[] = ['signing', 'code-signing', 'documents'];
 
-/** The purposes of keys that may sign for this purpose; undefined when the caller named none. */
+/** Returns the purposes of keys that may sign for this purpose; undefined if the caller stated none. */
 export function keyPurposesFor(purpose: SignaturePurpose | undefined): readonly KeyPurpose[] {
   if (purpose === undefined) return UNNAMED_PURPOSES;
   return purpose === 'code-signing' || purpose === 'documents' ? [purpose, 'signing'] : [purpose];
 }
 
-/** A key as its users know it: a name. The key pairs in the token are its versions. */
+/** A key as its users see it: a name. The key pairs in the token are its versions. */
 @Entity('signing_key')
 @Index('signing_key_name', ['name'], { unique: true, where: `state <> 'FAILED'` })
 @Sealed<SigningKey>({ except: ['createdAt'], while: `t.state NOT IN ('FAILED', 'DESTROYED')`, generation: 2 })
@@ -74,7 +74,7 @@ export class SigningKey extends SealedEntity {
   @Column('int')
   version: number;
 
-  /** The key signs from then on. */
+  /** Start of the period in which the key signs. */
   @Column('timestamptz', { nullable: true })
   notBefore: Date | null;
 
@@ -85,7 +85,7 @@ export class SigningKey extends SealedEntity {
   @Column('jsonb', { default: {} })
   constraints: KeyConstraints;
 
-  /** Counts the changes that matter for signing: a request is recorded only for the revision that it was validated against. */
+  /** Counts the changes that affect signing. A request is recorded only for the revision against which it was validated. */
   @Column('int', { default: 1 })
   revision: number;
 
@@ -96,21 +96,21 @@ export class SigningKey extends SealedEntity {
   createdAt: Date;
 }
 
-/** The uses of a key in a period, for keys that have a quota or a cap. */
+/** The number of uses of a key in a period, for keys with a quota or a cap. */
 @Entity('signing_key_usage')
 export class SigningKeyUsage {
   @PrimaryColumn('uuid')
   keyId: string;
 
-  /** A day of UTC (2027-01-31), or `lifetime`. */
+  /** A UTC day (2027-01-31), or `lifetime`. */
   @PrimaryColumn('text')
   period: string;
 
-  /** Requests that were accepted. */
+  /** Number of accepted requests. */
   @Column('int')
   used: number;
 
-  /** The limit that held at the last use. */
+  /** The limit that was in effect at the last use. */
   @Column('int')
   most: number;
 }
@@ -127,19 +127,19 @@ export class SigningKeyDestruction extends SealedEntity {
   @PrimaryColumn('uuid')
   keyId: string;
 
-  /** Until then it can be called off. */
+  /** Time until which the destruction can be cancelled. */
   @Column('timestamptz')
   destroyAt: Date;
 
-  /** The process that carries it out. */
+  /** The process that claimed the destruction. */
   @Column('uuid', { nullable: true })
   worker: string | null;
 
-  /** No other worker claims it until then: a worker is carrying it out, or waits before a retry. */
+  /** No other worker claims the destruction before this time: a worker is running it, or waiting before a retry. */
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
 
-  /** A fence: what comes from an earlier attempt changes nothing. */
+  /** Fencing token: results of an earlier attempt have no effect. */
   @Column('int', { default: 0 })
   attempt: number;
 

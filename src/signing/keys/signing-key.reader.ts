@@ -32,7 +32,7 @@ export interface KnownKey {
   readonly type: KeyType;
 }
 
-/** A key with one of its versions: the active one, unless another was requested. */
+/** A key with one of its versions: the active version, unless another was requested. */
 export interface SigningKeyWithVersion {
   readonly keyId: string;
   readonly name: string;
@@ -45,39 +45,39 @@ export interface SigningKeyWithVersion {
   readonly revision: number;
   readonly version: number;
   readonly createdAt: Date;
-  /** When this version was requested: it never changes, and OpenPGP's fingerprint covers it. */
+  /** Time at which this version was requested. It never changes, and the OpenPGP fingerprint covers it. */
   readonly madeAt: Date;
-  /** When its private keys are due to be destroyed; null when they are not. */
+  /** Time at which the private keys are due to be destroyed; null if no destruction is scheduled. */
   readonly destroyAt: Date | null;
-  /** When all of them were destroyed. */
+  /** Time at which the last private key was destroyed. */
   readonly destroyedAt: Date | null;
   readonly publicKey: Buffer | null;
   readonly evidence: KeyEvidence | null;
-  /** Null when the token holds the private key. */
+  /** Null if the token contains the private key. */
   readonly sealed: Buffer | null;
-  /** The certificate that was imported last for this version. */
+  /** ID of the newest certificate that was imported for this version. */
   readonly certificateId: string | null;
-  /** End of that certificate. */
+  /** Expiry of that certificate. */
   readonly certificateExpiresAt: Date | null;
 }
 
 export type ActiveKey = SigningKeyWithVersion & { readonly ckaId: Buffer; readonly publicKey: Buffer };
 
-/** The key for an order to the vault: for this purpose, regardless of its row. */
+/** Returns the key for a vault order: for this purpose, regardless of its row. */
 export function vaultKeyOf(key: ActiveKey, purpose: KeyPurpose): VaultKey {
   const { ckaId, type, publicKey, sealed } = key;
   return { ckaId, identity: identityOf(purpose, key), type, publicKey, sealed };
 }
 
-/** A key for an order to the vault, with what formats know of its version. */
+/** A key for a vault order, with the creation time of its version, which formats need. */
 export type SigningVaultKey = VaultKey & Pick<ActiveKey, 'madeAt'>;
 
-/** A use that was accepted for this version of this key, at this revision of it. */
+/** A use that was accepted for one version of a key, at one revision of the key. */
 export interface AcceptedUse extends KeyUse {
   readonly keyId: string;
   readonly keyVersion: number;
   readonly keyRevision: number;
-  /** The signed structure was composed by the service: the constraints of the key are on the digests of callers. */
+  /** True if the service composed the signed structure. The constraints of the key apply only to digests of callers. */
   readonly composed: boolean;
 }
 
@@ -88,7 +88,7 @@ export interface KeyUsage {
 
 export interface KeyVersion {
   readonly version: number;
-  /** The version that signs today. */
+  /** The active version. */
   readonly current: number;
   readonly publicKey: Buffer | null;
   readonly failedAt: Date | null;
@@ -103,10 +103,12 @@ const SELECT = `SELECT to_jsonb(k) AS key, v.version, k.created_at AS "createdAt
   v.evidence, v.sealed, c.id AS "certificateId", c.not_after AS "certificateExpiresAt", d.destroy_at AS "destroyAt", d.finished_at AS "destroyedAt"
   FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id LEFT JOIN signing_key_destruction d ON d.key_id = k.id ${CERTIFICATE}`;
 
-/** Finds signing keys. What signing needs of them is remembered for seconds; the accepting statement checks the state and revision again. */
+/**
+ * SigningKeyReader finds signing keys. Data needed for signing is cached for seconds; the accepting statement checks the state and revision again.
+ */
 @Injectable()
 export class SigningKeyReader {
-  /** By the name and by the id, as callers give one or the other. */
+  /** Keyed by name and by ID, because callers use either. */
   private readonly byNameOrId = new TtlCache<ActiveKey>((wanted) => this.readActive(wanted));
   private readonly byVersion = new TtlCache<ActiveKey>((place) => this.readVersion(place));
 
@@ -118,7 +120,7 @@ export class SigningKeyReader {
     private readonly ledger: RightsLedger,
   ) {}
 
-  /** The active key with this name or id, of one of these purposes; without a name, the configured key. */
+  /** Returns the active key with this name or ID and one of these purposes. Without a name, returns the configured key. */
   async active(nameOrId: string | undefined, purposes = keyPurposesFor(undefined)): Promise<ActiveKey> {
     const wanted = nameOrId ?? this.config.defaultKey;
     const key = await this.byNameOrId.find(cacheKeyOf(wanted));
@@ -130,7 +132,7 @@ export class SigningKeyReader {
     return key;
   }
 
-  /** Returns a key by its name or ID, in any state; without one, the configured key. */
+  /** Returns a key by its name or ID, in any state. Without one, returns the configured key. */
   async known(nameOrId: string | undefined): Promise<KnownKey> {
     const wanted = nameOrId ?? this.config.defaultKey;
     const rows: { key: JsonRow }[] = await this.db.query(
@@ -145,7 +147,9 @@ export class SigningKeyReader {
     throw new Problem('refused', 'signing-key.unknown', `There is no signing key "${wanted}".`, { errors });
   }
 
-  /** A version of a key, whether it signs already or not; without a number, the newest that was made. Problem `signing-key.version`. */
+  /**
+   * Returns a version of a key, active or not. Without a number, returns the newest version that was generated. Throws Problem `signing-key.version`.
+   */
   async version(id: string, number?: number): Promise<ActiveKey> {
     const rows: VersionRow[] = await this.db.query(
       `${SELECT} WHERE k.id = $1 AND ($2::int IS NULL OR v.version = $2) AND v.public_key IS NOT NULL ORDER BY v.version DESC LIMIT 1`,
@@ -156,7 +160,7 @@ export class SigningKeyReader {
     throw new Problem('conflict', 'signing-key.version', `The key "${key.name}" has no such version.`);
   }
 
-  /** Returns the key for an order to the vault, in the version of an accepted use. Its state, dates and constraints are checked again. */
+  /** Returns the key for a vault order, in the version of an accepted use. State, dates and constraints are checked again. */
   async toSignWith(use: AcceptedUse): Promise<SigningVaultKey> {
     const place = `${use.keyId} ${use.keyVersion}`;
     const remembered = await this.byVersion.find(place);
@@ -167,14 +171,14 @@ export class SigningKeyReader {
     const now = this.clock.now();
     assertInDate(key, now);
     if (!use.composed) await this.assertPermitted(key, use, now);
-    // The token compares this purpose with its label: a key for timestamps does not sign digests of callers, regardless of the row.
+    // The token compares this purpose with its label: a timestamping key does not sign digests of callers, regardless of its row.
     const vaultKey = vaultKeyOf(key, use.composed || CALLER_PURPOSES.includes(key.purpose) ? key.purpose : 'signing');
     return { ...vaultKey, madeAt: key.madeAt };
   }
 
   /**
-   * Refuses a use that the constraints of the key do not allow. While several issuers are enabled, a constraint on claims must name the issuer: otherwise each
-   * of them could assert the claims.
+   * Rejects a use that the constraints of the key do not allow. While several issuers are enabled, a constraint on claims must name the issuer:
+   * otherwise, each of them could assert the claims.
    */
   async assertPermitted(key: Pick<ActiveKey, 'name' | 'constraints'>, use: KeyUse, now: Date): Promise<void> {
     assertPermitted(key, use, now);
@@ -184,7 +188,7 @@ export class SigningKeyReader {
     throw forbidden('key-policy.claim', '/key', detail);
   }
 
-  /** Returns why a key does not sign now and, unless it is changed, will not sign later. Undefined for a key that signs. */
+  /** Returns the reason why a key does not sign now and will not sign later unless it is changed. Undefined for a key that signs. */
   async whyStopped(id: string): Promise<Problem | undefined> {
     const [key]: (Stopped & { notAfter: Date })[] = await this.db.query(
       `SELECT k.name, k.state, k.not_after AS "notAfter", d.destroy_at AS "destroyAt"
@@ -195,7 +199,7 @@ export class SigningKeyReader {
     return key.state === 'ACTIVE' ? expired(key.name, key.notAfter) : stopped(key);
   }
 
-  /** The uses of a key, as far as its quota and cap count them. */
+  /** Returns the uses of a key that its quota and cap count. */
   async usage(keyId: string): Promise<KeyUsage> {
     const rows: { period: string; used: number }[] = await this.db.query(
       `SELECT CASE period WHEN 'lifetime' THEN period ELSE 'today' END AS period, used FROM signing_key_usage
@@ -205,14 +209,14 @@ export class SigningKeyReader {
     return Object.fromEntries(rows.map(({ period, used }) => [period, used]));
   }
 
-  /** This process reads the key again before its next use. */
+  /** Removes the key from the cache of this process. */
   forget({ keyId, name, version }: Pick<SigningKeyWithVersion, 'keyId' | 'name' | 'version'>): void {
     this.byNameOrId.forget(name);
     this.byNameOrId.forget(keyId);
     this.byVersion.forget(`${keyId} ${version}`);
   }
 
-  /** `active` reads the key with this name or ID again; without one, the configured key. */
+  /** Removes the key with this name or ID from the cache; without one, the configured key. */
   forgetNamed(nameOrId: string | undefined): void {
     this.byNameOrId.expire(cacheKeyOf(nameOrId ?? this.config.defaultKey));
   }
@@ -223,7 +227,7 @@ export class SigningKeyReader {
     throw missing('signing-key');
   }
 
-  /** Every version, newest first. */
+  /** Returns every version, newest first. */
   async versions(id: string): Promise<KeyVersion[]> {
     await this.get(id);
     return this.db.query(
@@ -245,7 +249,7 @@ export class SigningKeyReader {
     return this.cursors.page('signing-keys', keys, limit, ({ keyId }) => [keyId]);
   }
 
-  /** Checks the audit log: rows from before the destruction of a key could have been restored together with their seals. */
+  /** Checks the audit log, because rows from before the destruction of a key could have been restored together with their seals. */
   private async assertNotDestroyed({ keyId }: ActiveKey): Promise<void> {
     if ((await this.ledger.recent())?.destroyedKeys.has(keyId) === true) throw inactive();
   }
@@ -269,7 +273,7 @@ export class SigningKeyReader {
     return this.activeKey(rows[0], (key) => key.id === keyId && rows[0]?.version === Number(version));
   }
 
-  /** Returns the key of a row if its sealed values match the query: PostgreSQL alone does not decide which key signs. */
+  /** Returns the key of a row if its sealed values match the query, so that PostgreSQL alone does not decide which key signs. */
   private activeKey(row: VersionRow | undefined, isWanted: (key: SigningKey) => boolean): ActiveKey | null {
     if (row === undefined) return null;
     const key = this.vouched(row.key);
@@ -280,10 +284,10 @@ export class SigningKeyReader {
     return withColumns(row, this.vouched(row.key));
   }
 
-  /** Problem `row.not-sealed` */
+  /** @throws Problem `row.not-sealed` */
   private vouched(json: JsonRow): SigningKey {
     const key = decodedKey(this.db, json);
-    // A destroyed version, or one whose creation was given up, signs nothing and has no seal.
+    // A version that was destroyed, or whose creation was abandoned, signs nothing and has no seal.
     if (['FAILED', 'DESTROYED'].includes(key.state)) return key;
     if (sealsOf(this.db.manager).trusted(SigningKey, key) === null) throw notSealed('signing_key', key.id);
     return key;
@@ -317,7 +321,7 @@ function withColumns({ key: _row, ...version }: VersionRow, key: SigningKey): Si
   return { keyId, name, type, purpose, state, notBefore, notAfter, constraints, revision, ...version };
 }
 
-/** An ID has one spelling here, whichever a caller writes, so that a cached value is invalidated under the same key. */
+/** Returns the canonical spelling of an ID, whatever the caller wrote, so that a cached value is invalidated under the same key. */
 function cacheKeyOf(nameOrId: string): string {
   return isId(nameOrId) ? nameOrId.toLowerCase() : nameOrId;
 }
@@ -355,7 +359,7 @@ export function isStopped(alias: string): string {
   return `(${alias}.state <> 'ACTIVE' OR ${alias}.not_after <= now())`;
 }
 
-/** Facts about a key in the audit log, so that evidence cannot show another key. */
+/** Facts about a key in the audit log, so that evidence cannot present a different key. */
 export interface SigningKeyFacts {
   /** SHA-256 of the SubjectPublicKeyInfo, DER; base64. */
   readonly publicKeySha256: string;

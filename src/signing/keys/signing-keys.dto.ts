@@ -15,15 +15,15 @@ import type { KeyUsage, KeyVersion, SigningKeyWithVersion } from './signing-key.
 const EXAMPLE_KEY = `-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEMKBCTNIcKUSDii11ySs3526iDZ8A\niTo7Tu6KPAqv7D7gS2XpJFbZiItSs3m9+9Ue6GnvHw/GW2ZZaVtszggXIw==\n-----END PUBLIC KEY-----\n`;
 
 export class CreateSigningKeyBody {
-  /** Lower-case letters, digits, dots, dashes, underscores. @example release-2027 */
+  /** Lower-case letters, digits, dots, hyphens and underscores. @example release-2027 */
   @Matches(/^[a-z0-9][a-z0-9._-]{0,62}$/, {
     message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit',
   })
   name: string;
   @OneOf(KEY_TYPES, { example: 'ec-p256' }) type: KeyType;
-  /** Purpose of the key: `signing` keys sign code and documents; `timestamping` and `certificates` keys sign nothing that callers send. It cannot be changed. */
+  /** Purpose of the key, which cannot be changed. `signing` keys sign code and documents; `timestamping` and `certificates` keys never sign data from callers. */
   @Optional(OneOf(KEY_PURPOSES, { default: 'signing' })) purpose?: KeyPurpose = 'signing';
-  /** The key signs from then on. @example 2027-01-01T00:00:00Z */
+  /** Start of the period in which the key signs. @example 2027-01-01T00:00:00Z */
   @Optional(Moment()) notBefore?: Date;
   /** End of the period in which the key signs. @example 2029-01-01T00:00:00Z */
   @Optional(Moment()) notAfter?: Date;
@@ -31,9 +31,9 @@ export class CreateSigningKeyBody {
 }
 
 export class ChangeSigningKeyBody {
-  /** null removes the date. @example 2027-01-01T00:00:00Z */
+  /** Start of the period in which the key signs. null removes it. @example 2027-01-01T00:00:00Z */
   @Optional(Moment({ nullable: true })) @Nullable() notBefore?: Date | null;
-  /** null removes the date. @example 2029-01-01T00:00:00Z */
+  /** End of the period in which the key signs. null removes it. @example 2029-01-01T00:00:00Z */
   @Optional(Moment({ nullable: true })) @Nullable() notAfter?: Date | null;
   /** Replaces all constraints; {} removes them. */
   @Optional(Nested(KeyConstraintsBody)) constraints?: KeyConstraintsBody;
@@ -43,12 +43,12 @@ export const ACTIVATIONS = ['now', 'with-certificate'] as const;
 export type Activation = (typeof ACTIVATIONS)[number];
 
 export class RotateSigningKeyBody {
-  /** When the new version becomes active: `now`, or as soon as its certificate is imported, to avoid a gap. Default: `with-certificate` if the current version has a certificate. */
+  /** When the new version becomes active: `now`, or as soon as its certificate is imported, to avoid a gap. Defaults to `with-certificate` if the current version has a certificate, otherwise to `now`. */
   @Optional(OneOf(ACTIVATIONS)) activate?: Activation;
 }
 
 export class DestroySigningKeyBody {
-  /** Days for which it can still be called off. @example 30 */
+  /** Days during which the destruction can still be cancelled. @example 30 */
   @Optional(Int(7, 30)) days?: number = 30;
 }
 
@@ -70,7 +70,7 @@ export class KeyEvidenceView implements KeyEvidence {
 export class KeyUsageView implements KeyUsage {
   /** Requests accepted today (UTC). @example 42 */
   today?: number;
-  /** Requests accepted ever. @example 4711 */
+  /** Requests accepted over the lifetime of the key. @example 4711 */
   lifetime?: number;
 }
 
@@ -81,7 +81,7 @@ export class SigningKeyView {
   name: string;
   type: KeyType;
   purpose: KeyPurpose;
-  /** The version that signs. @example 1 */
+  /** The active version. @example 1 */
   version: number;
   state: SigningKeyState;
   notBefore?: Date;
@@ -91,17 +91,17 @@ export class SigningKeyView {
   usage?: KeyUsageView;
   /** SubjectPublicKeyInfo, PEM; absent until the key is generated. */
   @ApiProperty({ required: false, example: EXAMPLE_KEY }) publicKey?: string;
-  /** Location of the private key: in the HSM, or in the database, generated in software and encrypted by a key of the HSM. */
+  /** Location of the private key: in the HSM, or in the database, where it is encrypted with a key of the HSM after generation in software. */
   @ApiProperty({ enum: ['hsm', 'sealed-software'], example: 'hsm' }) protection: 'hsm' | 'sealed-software';
   /** Attributes of the private key that the token reported when the key was generated. */
   evidence?: KeyEvidenceView;
-  /** Certificate of this version, see /api/v1/certificates. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Certificate of this version; see /api/v1/certificates. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   certificateId?: string;
-  /** When that certificate expires. */
+  /** Time at which that certificate expires. */
   certificateExpiresAt?: Date;
   /** Time at which the private keys are destroyed. The destruction can be cancelled until then. @example 2027-02-01T00:00:00Z */
   destroyAt?: Date;
-  /** When the last of its private keys was destroyed. @example 2027-02-01T00:00:01Z */
+  /** Time at which the last private key was destroyed. @example 2027-02-01T00:00:01Z */
   destroyedAt?: Date;
   createdAt: Date;
   /** Revision of the settings that affect signing; also the ETag. @example 1 */
@@ -125,7 +125,7 @@ const VERSION_STATES = ['GENERATING', 'NEXT', 'CURRENT', 'PREVIOUS', 'DESTROYED'
 export class KeyVersionView {
   /** @example 2 */
   version: number;
-  /** NEXT is waiting for its certificate. PREVIOUS signs nothing new. Signatures of PREVIOUS and DESTROYED versions still verify. */
+  /** NEXT is waiting for its certificate. PREVIOUS signs no new requests. Signatures of PREVIOUS and DESTROYED versions still verify. */
   state: (typeof VERSION_STATES)[number];
   /** SubjectPublicKeyInfo, PEM. @example "-----BEGIN PUBLIC KEY-----" */
   publicKey?: string;

@@ -25,10 +25,10 @@ export interface NewSigningKey {
   readonly constraints?: KeyConstraints;
 }
 
-/** A key that is in GENERATING for this long belongs to a process that died. */
+/** A key that is in GENERATING for this long was abandoned, because its process has died. */
 const ABANDONED_AFTER = '5 minutes';
 
-/** Makes signing keys in the HSM. */
+/** SigningKeysService creates signing keys in the HSM. */
 @Injectable()
 export class SigningKeysService {
   constructor(
@@ -40,8 +40,8 @@ export class SigningKeysService {
   ) {}
 
   /**
-   * Generates a key pair in the HSM. The row is committed first, so that nothing is in the token that no row explains;
-   * the key counts only when the token's own account of it was stored.
+   * Generates a key pair in the HSM. The row is committed first, so that the token contains no key without a row. The key becomes usable only after
+   * the attributes that the token reports have been stored.
    */
   async create(caller: Caller, order: NewSigningKey, use?: IdempotentUse): Promise<SigningKeyWithVersion> {
     const id = use?.resource ?? newId();
@@ -64,7 +64,7 @@ export class SigningKeysService {
     return this.reader.get(id);
   }
 
-  /** Ends keys and versions whose creating process died; the names of the keys become free again. */
+  /** Fails keys and versions whose creating process died. The names of these keys become available again. */
   async failAbandoned(): Promise<void> {
     await this.db.query(
       `UPDATE signing_key_version SET failed_at = now()
@@ -147,7 +147,7 @@ export function assertSpan(notBefore: Date | null, notAfter: Date | null): void 
   throw new Problem('malformed', 'signing-key.dates', '/notAfter: must be later than notBefore.', { errors });
 }
 
-/** What keys for timestamps and certificates sign comes from the service itself, which keeps to no constraints but its own. */
+/** Timestamping and certificate keys sign only data from the service, which enforces no other constraints on them. */
 export function assertConstrainable(purpose: KeyPurpose, constraints: KeyConstraints): void {
   if (CALLER_PURPOSES.includes(purpose) || Object.keys(constraints).length === 0) return;
   const detail = `are not for keys of the purpose ${purpose}`;
@@ -155,7 +155,7 @@ export function assertConstrainable(purpose: KeyPurpose, constraints: KeyConstra
   throw new Problem('malformed', 'key-policy.purpose', `/constraints: ${detail}.`, { errors });
 }
 
-/** ML-DSA is for what verifiers of code and documents know; certificates, timestamps, OpenPGP, SSH and TLS have no place for it yet. */
+/** ML-DSA is supported by verifiers of code and documents. Certificates, timestamps, OpenPGP, SSH and TLS do not support it yet. */
 function assertSuits(type: KeyType, purpose: KeyPurpose): void {
   if (!isMlDsa(type) || keyPurposesFor(undefined).includes(purpose)) return;
   const errors = [{ pointer: '/type', detail: `does not suit keys of the purpose ${purpose}` }];

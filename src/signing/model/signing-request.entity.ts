@@ -3,14 +3,14 @@ import type { VerifiedIdentity } from '../../access/identity/verified-identity.j
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 
-/** The life of a signing request. */
+/** Statuses of a signing request. */
 export const SIGNING_STATUSES = ['QUEUED', 'PROCESSING', 'SIGNED', 'FAILED', 'PENDING_APPROVAL'] as const;
 export type SigningStatus = (typeof SIGNING_STATUSES)[number];
 
 /**
  * Every legal transition. SIGNED and FAILED are final.
- * A request that is signed while its caller waits starts in PROCESSING; one that needs approval, in PENDING_APPROVAL.
- * PROCESSING → QUEUED returns a request: its HSM call failed, or its process died.
+ * A request that is signed while its caller waits starts in PROCESSING; one that needs approval starts in PENDING_APPROVAL.
+ * PROCESSING → QUEUED releases a request: its HSM call failed, or its process died.
  * QUEUED → PENDING_APPROVAL requests approval again: the key was rotated after the approval.
  */
 const MOVES: Record<SigningStatus, readonly SigningStatus[]> = {
@@ -21,7 +21,7 @@ const MOVES: Record<SigningStatus, readonly SigningStatus[]> = {
   FAILED: [],
 };
 
-/** The statuses from which a move to `next` may start: the compare of every compare-and-set. */
+/** Returns the statuses from which a transition to `next` is allowed, for every compare-and-set. */
 export function signingStatusesBefore(next: SigningStatus): SigningStatus[] {
   return SIGNING_STATUSES.filter((status) => MOVES[status].includes(next));
 }
@@ -31,8 +31,8 @@ export function isFinalSigningStatus(status: SigningStatus): boolean {
 }
 
 /**
- * A request for a signature from any interface. Changed only by the compare-and-set statements of signing-request.repository.ts. A row in PROCESSING is the
- * intent: it was committed before the HSM was called.
+ * A request for a signature, from any interface. It is changed only by the compare-and-set statements of signing-request.repository.ts. A row in
+ * PROCESSING is the intent: it was committed before the HSM was called.
  */
 @Entity('signing_request')
 @Check('signing_request_signature', `(status = 'SIGNED') = (signature IS NOT NULL)`)
@@ -77,19 +77,19 @@ export class SigningRequest {
   @Column('int')
   keyVersion: number;
 
-  /** The certificate that the key had then: it goes into the answer, and into formats that carry one. */
+  /** The certificate that the key had at that time. It is part of the response and of formats that contain one. */
   @Column('uuid', { nullable: true })
   certificateId: string | null;
 
-  /** There is a row in signing_envelope. */
+  /** True if signing_envelope contains a row for the request. */
   @Column('boolean', { default: false })
   enveloped: boolean;
 
-  /** The signed structure was composed by the service, for example a certification request; no caller chose it. */
+  /** True if the service composed the signed structure, for example a certification request. No caller chose it. */
   @Column('boolean', { default: false })
   composed: boolean;
 
-  /** The call with many digests that it came with, and its place there. */
+  /** The batch to which the request belongs, and its index. */
   @Column('uuid', { nullable: true })
   batchId: string | null;
 
@@ -99,19 +99,19 @@ export class SigningRequest {
   @Column('jsonb', { default: {} })
   metadata: Record<string, unknown>;
 
-  /** The caller's own name for it. */
+  /** The caller's own name for the request. */
   @Column('text', { nullable: true })
   reference: string | null;
 
-  /** The person behind the request. */
+  /** The user on whose behalf the request was made. */
   @Column('text')
   ownerId: string;
 
-  /** The caller: a user, an API key, an OAuth client or the run of a workload. */
+  /** The caller: a user, an API key, an OAuth client or a workload run. */
   @Column('text')
   requestedBy: string;
 
-  /** Claims that an issuer proved about the requesting run; null for callers that are not workloads. */
+  /** Verified claims of the requesting workload run; null for other callers. */
   @Column('jsonb', { nullable: true })
   identity: VerifiedIdentity | null;
 
@@ -119,34 +119,34 @@ export class SigningRequest {
   @Column('text')
   correlation: string;
 
-  /** W3C Trace Context of the call, while it is traced: background work continues its trace. */
+  /** W3C Trace Context of the call if it is traced. Background work continues the trace. */
   @Column('text', { nullable: true })
   traceParent: string | null;
 
-  /** The approval that it waits for, or was released by. */
+  /** The approval that the request is waiting for, or that released it. */
   @Column('uuid', { nullable: true })
   approvalId: string | null;
 
-  /** When its approval released it. */
+  /** Time at which the approval released the request. */
   @Column('timestamptz', { nullable: true })
   releasedAt: Date | null;
 
-  /** Counts the moves to PROCESSING. With `worker` it is the fence against late outcomes. */
+  /** Counts the transitions to PROCESSING. Together with `worker`, it fences off late outcomes. */
   @Column('int', { default: 0 })
   attempt: number;
 
-  /** Attempts that failed; MAX_SIGNING_STRIKES limits these. */
+  /** Number of failed attempts, limited by MAX_SIGNING_STRIKES. */
   @Column('int', { default: 0 })
   strikes: number;
 
-  /** The process that works on it. */
+  /** The process that claimed the request. */
   @Column('uuid', { nullable: true })
   worker: string | null;
 
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
 
-  /** From then on the sweep claims it, with or without a job signal. */
+  /** Time from which the sweep claims the request, with or without a job signal. */
   @Column('timestamptz', { default: () => 'now()' })
   sweepAt: Date;
 
@@ -167,8 +167,8 @@ export class SigningRequest {
 }
 
 /**
- * The data of a signing request beyond a bare signature over its digest. It is written with the request, so that every attempt, by
- * whichever process, signs the same bytes. A request for a raw signature without timestamp has none.
+ * The data of a signing request beyond a raw signature over its digest. It is written together with the request, so that every attempt, in any
+ * process, signs the same bytes. A request for a raw signature without a timestamp has no envelope.
  */
 @Entity('signing_envelope')
 export class SigningEnvelope {
@@ -179,15 +179,15 @@ export class SigningEnvelope {
   @Column('bytea', { nullable: true })
   content: Buffer | null;
 
-  /** The bytes that are signed in place of the request's digest; null when it is signed itself. */
+  /** The bytes that are signed instead of the digest of the request; null if the digest itself is signed. */
   @Column('bytea', { nullable: true })
   toBeSigned: Buffer | null;
 
-  /** The hash of these bytes: the digest that the HSM gets. */
+  /** The hash of these bytes, which is sent to the HSM. */
   @Column('bytea', { nullable: true })
   signedDigest: Buffer | null;
 
-  /** A timestamp over the signature is part of the answer. */
+  /** True if the response includes a timestamp over the signature. */
   @Column('boolean')
   timestamped: boolean;
 
@@ -196,14 +196,14 @@ export class SigningEnvelope {
   timestampToken: Buffer | null;
 }
 
-/** An item that was not accepted: it has no request, so the reason is stored here. */
+/** An item that was not accepted. It has no request, so the reason is stored here. */
 export interface RefusedItem {
   readonly index: number;
   readonly code: string;
   readonly detail: string;
 }
 
-/** Many requests that came in one call. Each is a request like any other; this row only holds them together. */
+/** Requests that were submitted in one call. Each is a regular request; this row only groups them. */
 @Entity('signing_batch')
 export class SigningBatch {
   @PrimaryColumn('uuid')
@@ -212,7 +212,7 @@ export class SigningBatch {
   @Column('int')
   size: number;
 
-  /** Null until every item was accepted or refused. */
+  /** Null until every item has been accepted or refused. */
   @Column('jsonb', { nullable: true })
   refused: RefusedItem[] | null;
 

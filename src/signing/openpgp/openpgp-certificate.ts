@@ -4,24 +4,26 @@ import { openPgpFingerprintOf, keyBody } from '../../formats/openpgp/key-packet.
 import type { ActiveKey } from '../keys/signing-key.reader.js';
 import type { RequestedStatement } from './openpgp-statements.repository.js';
 
-/** A version of a key as OpenPGP shows it to the world. */
+/** OpenPgpCertificate is a key version in the form of an OpenPGP certificate. */
 export interface OpenPgpCertificate {
   readonly key: OpenPgpKey;
   /** Hexadecimal, in upper case. */
   readonly fingerprint: string;
-  /** The end of the key, by its newest signed certification; null when it does not expire. */
+  /** Expiry of the key according to its newest signed certification; null if it does not expire. */
   readonly expiresAt: Date | null;
   /** The newest statement about each user ID. */
   readonly users: readonly RequestedStatement[];
-  /** The newest; undefined if none was requested. */
+  /** The newest revocation; undefined if none was requested. */
   readonly revocation: RequestedStatement | undefined;
-  /** Undefined until a user ID is certified: no program accepts a key without one. */
+  /** Undefined until a user ID is certified, because no program accepts a key without one. */
   readonly armored: string | undefined;
 }
 
 export type OpenPgpKey = Pick<ActiveKey, 'keyId' | 'name' | 'type' | 'version' | 'publicKey' | 'madeAt'>;
 
-/** Builds the certificate of a key from its statements, oldest first. Unsigned statements are shown, but not included. */
+/**
+ * Builds the certificate of a key from its statements, oldest first. Unsigned statements are listed in the result but not part of the certificate.
+ */
 export function openPgpCertificate(key: OpenPgpKey, statements: readonly RequestedStatement[]): OpenPgpCertificate {
   const certifications = statements.filter(({ kind }) => kind === 'certification');
   const revocations = statements.filter(({ kind }) => kind === 'revocation');

@@ -12,23 +12,23 @@ const MAX_USER_IDS = 8;
 const REASONS = Object.keys(REVOCATION_REASONS) as RevocationReason[];
 
 export class CertifyUserIdsBody {
-  /** Owners of the key; by convention a name and an email address each. @example ["Example Ltd releases <releases@example.org>"] */
+  /** User IDs to certify, by convention `Name <email>`. @example ["Example Ltd releases <releases@example.org>"] */
   @ListOf(Text(3, 200), { min: 1, max: MAX_USER_IDS, unique: true })
   @Matches(/^[^\p{C}]+$/u, { each: true, message: 'must be one line of text without control characters' })
   userIds: string[];
-  /** Expiry of the key in every user ID of the request. Absent: the key does not expire. @example 2031-01-01T00:00:00Z */
+  /** Expiry of the key, stated with every user ID of the request. If omitted, the key does not expire. @example 2031-01-01T00:00:00Z */
   @Optional(Moment()) expiresAt?: Date;
 
   toOrder(): UserIdCertificationOrder {
     const { userIds, expiresAt } = this;
-    // OpenPGP counts in seconds.
+    // OpenPGP times have a resolution of one second.
     const whole = expiresAt === undefined ? null : new Date(Math.floor(expiresAt.getTime() / 1000) * 1000);
     return { userIds, expiresAt: whole };
   }
 }
 
 export class RevokeOpenPgpBody {
-  /** `compromised` invalidates all signatures of the key, including earlier ones; the other reasons invalidate later ones. */
+  /** `compromised` invalidates all signatures of the key, including earlier ones. The other reasons invalidate only later signatures. */
   @OneOf(REASONS) reason: RevocationReason;
   /** Public explanation. @example 'The key was replaced by that of 2031.' */
   @Optional(Text(0, 200)) text?: string;
@@ -39,13 +39,13 @@ export class RevokeOpenPgpBody {
 }
 
 export class OpenPgpStatementView {
-  /** Absent for a revocation. @example 'Example Ltd releases <releases@example.org>' */
+  /** User ID; absent for a revocation. @example 'Example Ltd releases <releases@example.org>' */
   userId?: string;
-  /** That of its signing request. */
+  /** Status of the signing request. */
   status: SigningStatus;
-  /** The signing request, see /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the signing request; see /api/v1/sign/requests. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId?: string;
-  /** The approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the approval that the request is waiting for, or that released it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
 
   static of(row: RequestedStatement): OpenPgpStatementView {
@@ -55,15 +55,15 @@ export class OpenPgpStatementView {
 }
 
 export class OpenPgpCertificateView {
-  /** Id of the signing key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the signing key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example release-2027 */
   name: string;
   /** @example ec-p256 */
   type: string;
-  /** The version of the key that this is the certificate of. @example 1 */
+  /** Key version of the certificate. @example 1 */
   version: number;
-  /** Fingerprint of the public key and its creation time. It does not change. @example 8F3C2A1D5E6B7098A1B2C3D4E5F60718293A4B5C */
+  /** Fingerprint, computed from the public key and its creation time. It does not change. @example 8F3C2A1D5E6B7098A1B2C3D4E5F60718293A4B5C */
   fingerprint: string;
   createdAt: Date;
   expiresAt?: Date;

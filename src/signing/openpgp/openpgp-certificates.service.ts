@@ -23,7 +23,7 @@ import { OpenPgpStatementsRepository, type RequestedStatement } from './openpgp-
 
 export interface UserIdCertificationOrder {
   readonly userIds: readonly string[];
-  /** The end of the key; null: it does not expire. */
+  /** Expiry of the key; null if it does not expire. */
   readonly expiresAt: Date | null;
 }
 
@@ -34,7 +34,10 @@ export interface RevocationOrder {
 
 type StatementColumns = Pick<OpenPgpStatement, 'kind' | 'userId' | 'expiresAt'>;
 
-/** OpenPGP certificates of signing keys. A statement of a key about itself is a signing request like any other, with approval if the key needs it. */
+/**
+ * OpenPgpCertificatesService issues OpenPGP certificates of signing keys. A statement of a key about itself is a regular signing request, and needs
+ * approval if the key requires it.
+ */
 @Injectable()
 export class OpenPgpCertificatesService {
   constructor(
@@ -45,8 +48,8 @@ export class OpenPgpCertificatesService {
   ) {}
 
   /**
-   * Has the active version of a key certify user IDs, with an expiry of the key. A statement that exists or is requested is not requested again: the call may
-   * be repeated. User IDs that are not named are not changed.
+   * Certifies user IDs and an expiry with the active version of a key. A statement that exists or has been requested is not requested again, so the
+   * call can be repeated. Other user IDs are not changed.
    */
   async certify(
     caller: Caller,
@@ -71,7 +74,7 @@ export class OpenPgpCertificatesService {
     return this.of(key);
   }
 
-  /** Has the active version of a key state its revocation, which cannot be undone. */
+  /** Signs a revocation with the active version of a key. It cannot be undone. */
   async revoke(caller: Caller, id: string, { reason, text }: RevocationOrder): Promise<OpenPgpCertificate> {
     const key = await this.keyFor(id);
     const known = await this.statements.of([key]);
@@ -82,7 +85,7 @@ export class OpenPgpCertificatesService {
     return this.of(key);
   }
 
-  /** Returns the certificate of the active version of a key. Problem `openpgp.none` if it has no statements. */
+  /** Returns the certificate of the active version of a key. Throws Problem `openpgp.none` if it has no statements. */
   async get(id: string): Promise<OpenPgpCertificate> {
     const { version } = await this.keys.get(id);
     const found = await this.of(await this.keys.version(id, version));
@@ -90,7 +93,7 @@ export class OpenPgpCertificatesService {
     throw new Problem('missing', 'openpgp.none', `The key "${found.key.name}" has no OpenPGP certificate.`);
   }
 
-  /** Returns those of a page of signing keys, newest key first; keys without one are omitted. */
+  /** Returns the certificates for a page of signing keys, newest key first. Keys without a certificate are omitted. */
   async list(query: PageQuery): Promise<Page<OpenPgpCertificate>> {
     const { items, nextCursor } = await this.keys.list(query);
     const made = items.filter((key): key is ActiveKey => key.publicKey !== null && !isMlDsa(key.type));
@@ -113,7 +116,7 @@ export class OpenPgpCertificatesService {
     throw new Problem('conflict', 'openpgp.key-type', detail);
   }
 
-  /** Requests the signature of a statement, unless it exists or is requested. The statement is stored first, so that a crash loses nothing. */
+  /** Requests the signature of a statement unless it exists or has been requested. The statement is stored first, so that a crash loses nothing. */
   private async ask(
     caller: Caller,
     key: ActiveKey,
@@ -148,7 +151,7 @@ export class OpenPgpCertificatesService {
   }
 }
 
-/** The newest statement about a user ID counts: an expiry that was changed and changed back needs a new statement. */
+/** Only the newest statement about a user ID counts: after an expiry was changed and changed back, a new statement is needed. */
 function saysTheSame(one: RequestedStatement, { kind, userId, expiresAt }: StatementColumns): boolean {
   return one.kind === kind && one.userId === userId && one.expiresAt?.getTime() === expiresAt?.getTime();
 }

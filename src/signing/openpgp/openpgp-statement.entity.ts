@@ -5,8 +5,8 @@ export const STATEMENT_KINDS = ['certification', 'revocation'] as const;
 export type StatementKind = (typeof STATEMENT_KINDS)[number];
 
 /**
- * A statement of a key version about itself in OpenPGP: that a user ID belongs to it, or that it is revoked. The row is the intent; the signature is that of
- * the signing request with the same key, digest and hashed part. Rows never change.
+ * A statement of a key version about itself in OpenPGP: a user ID belongs to the key, or the key is revoked. The row is the intent. The signature is
+ * in the signing request with the same key, digest and hashed part. Rows never change.
  */
 @Entity('openpgp_statement')
 @Check('openpgp_statement_user', `(kind = 'certification') = (user_id IS NOT NULL)`)
@@ -28,7 +28,7 @@ export class OpenPgpStatement {
   @Column('text', { nullable: true })
   userId: string | null;
 
-  /** The expiry of the key in the certification; null: it does not expire. */
+  /** Expiry of the key in the certification; null if it does not expire. */
   @Column('timestamptz', { nullable: true })
   expiresAt: Date | null;
 

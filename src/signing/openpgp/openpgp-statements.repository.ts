@@ -6,22 +6,22 @@ import type { SigningStatus } from '../model/signing-request.entity.js';
 import { OpenPgpStatement } from './openpgp-statement.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
 
-/** A statement with the newest request for its signature; `status` is null until there is one. */
+/** A statement with the newest request for its signature. `status` is null until there is a request. */
 export interface RequestedStatement extends OpenPgpStatement {
   readonly requestId: string | null;
   readonly approvalId: string | null;
   readonly status: SigningStatus | null;
-  /** The signature packet; there when the status is SIGNED. */
+  /** The signature packet; present if the status is SIGNED. */
   readonly signature: Buffer | null;
 }
 
-/** Statements of one version of a key. */
+/** Identifies one version of a key. */
 interface VersionName {
   readonly keyId: string;
   readonly version: number;
 }
 
-/** Reads and writes what keys say of themselves in OpenPGP. */
+/** OpenPgpStatementsRepository reads and writes the OpenPGP statements of keys. */
 @Injectable()
 export class OpenPgpStatementsRepository {
   constructor(
@@ -40,12 +40,12 @@ export class OpenPgpStatementsRepository {
     });
   }
 
-  /** To be called before an answer that confirms statements of earlier calls. */
+  /** Call this before a response that confirms statements of earlier calls. */
   confirm(): Promise<void> {
     return confirmRead(this.db);
   }
 
-  /** The statements of these versions, oldest first. */
+  /** Returns the statements of these versions, oldest first. */
   of(versions: readonly VersionName[]): Promise<RequestedStatement[]> {
     return this.db.query(
       `SELECT s.id, s.key_id AS "keyId", s.key_version AS "keyVersion", s.kind, s.user_id AS "userId", s.expires_at AS "expiresAt",

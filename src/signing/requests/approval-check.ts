@@ -6,11 +6,11 @@ import { ApprovalRenewal, type Held } from './approval-renewal.js';
 import { ApprovalCover } from './approval-cover.js';
 import { RefusedClaims } from './refused-claims.js';
 
-/** A claimed request that may have waited for approval. */
+/** A claimed request that may have been waiting for approval. */
 export interface MaybeHeld {
   readonly id: string;
   readonly approvalId: string | null;
-  /** By the tables of approvals, so that a request cannot be cut loose from its approval by changing its row. */
+  /** Read from the approval tables, so that changing the row of a request cannot detach it from its approval. */
   readonly hasApproval: boolean;
 }
 
@@ -20,8 +20,8 @@ const MISMATCH = {
 };
 
 /**
- * The last check before the HSM: whether a request was approved and has not changed since. It runs in the transaction that claims the request, over the same
- * bytes that the attempt will sign; a request that fails the check is not claimed.
+ * ApprovalCheck is the last check before the HSM: the request was approved and has not changed since. It runs in the transaction that claims the
+ * request, over the same bytes that the attempt will sign. A request that fails the check is not claimed.
  */
 @Injectable()
 export class ApprovalCheck {
@@ -32,8 +32,8 @@ export class ApprovalCheck {
   ) {}
 
   /**
-   * Returns the requests that may be signed. Requests that their approval does not cover are FAILED; those that need further votes are PENDING_APPROVAL
-   * again.
+   * Returns the requests that may be signed. Requests that are not covered by their approval are FAILED; requests that need further votes are
+   * PENDING_APPROVAL again.
    */
   async cleared<Row extends MaybeHeld>(tx: EntityManager, claimed: readonly Row[]): Promise<Row[]> {
     const held = claimed

@@ -8,7 +8,7 @@ import { shownRequest, useOfRequest } from './shown-request.js';
 import type { NewSigningRequest } from './signing-attempt.js';
 import { SigningRequestRepository } from './signing-request.repository.js';
 
-/** Decides whether a request needs approval, and records it: ready to be signed, or together with the approval. */
+/** ApprovalGate decides whether a request needs approval, and records it: ready to be signed, or together with the approval. */
 @Injectable()
 export class ApprovalGate {
   constructor(
@@ -17,10 +17,10 @@ export class ApprovalGate {
     private readonly approvals: ApprovalsService,
   ) {}
 
-  /** Returns the request under the current policies: PENDING_APPROVAL with a requirement, or unchanged. */
+  /** Evaluates the current policies. Returns the request as PENDING_APPROVAL with a requirement, or unchanged. */
   async askPolicies(request: NewSigningRequest): Promise<NewSigningRequest> {
     const { row } = request;
-    // A queued request is judged again when it is claimed.
+    // A queued request is evaluated again when it is claimed.
     const certainty = row.status === 'QUEUED' ? 'provisional' : 'confirmed';
     const judged = await traced('approval.policies', {}, () =>
       this.approvals.judge('signing-request', useOfRequest(row), certainty),
@@ -31,7 +31,7 @@ export class ApprovalGate {
   }
 
   /**
-   * Commits the request. Returns its ID, or that of the earlier request with the same Idempotency-Key.
+   * Commits the request. Returns its ID, or the ID of an earlier request with the same Idempotency-Key.
    *
    * @throws Problem `approval.policies-changed`, `signing-key.inactive`, and those of the key's limits
    */
@@ -48,19 +48,19 @@ export class ApprovalGate {
     });
   }
 
-  /** The next `askPolicies` reads the policies again. */
+  /** Makes the next `askPolicies` read the policies from the database. */
   forgetPolicies(): void {
     this.approvals.outdated();
   }
 }
 
-/** The request as it waits for this approval. */
+/** Returns the request as it waits for this approval. */
 export function waitingFor(approvalId: string, request: NewSigningRequest): NewSigningRequest {
   return { ...request, row: { ...request.row, status: 'PENDING_APPROVAL', approvalId, attempt: 0 } };
 }
 
 /**
- * The refusal for callers that cannot wait for approval.
+ * Returns the Problem for callers that cannot wait for approval.
  *
  * @param requestId the waiting request, if there is one
  */

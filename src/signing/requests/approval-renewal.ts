@@ -20,10 +20,10 @@ export const OUTDATED_APPROVAL = `SELECT DISTINCT r.approval_id AS id
   FROM signing_request r JOIN signing_key k ON k.id = r.key_id AND k.state = 'ACTIVE'
   WHERE r.status = 'PENDING_APPROVAL' AND r.key_version < k.version AND r.approval_id IS NOT NULL`;
 
-/** Claimed requests that need another approval. */
+/** Claimed requests for which approval was requested again. */
 export interface Renewed {
   readonly requests: readonly SigningRequest[];
-  /** Why approval cannot be requested again, for example because the version that signs now has no certificate. */
+  /** Reason why approval cannot be requested again, for example because the active version has no certificate. */
   readonly failure?: Problem;
 }
 
@@ -33,8 +33,8 @@ export interface Held {
 }
 
 /**
- * ApprovalRenewal requests approval again. An approval is for one version of a key, so after a rotation the request is bound to the new version and needs
- * another approval. If the current policies demand more votes than were given, the approval continues with further stages.
+ * ApprovalRenewal requests approval again. An approval is for one version of a key, so after a rotation the request is bound to the new version and
+ * needs another approval. If the current policies require more votes than were given, the approval continues with further stages.
  */
 @Injectable()
 export class ApprovalRenewal {
@@ -58,8 +58,8 @@ export class ApprovalRenewal {
   }
 
   /**
-   * Requests approval again for those of the claimed requests whose key was rotated after the approval, or for which the current policies demand more votes.
-   * Returns them. Requests of a batch that are already signed keep the approval that they were signed with, so the rest of a batch gets another one; a
+   * Requests approval again for claimed requests whose key was rotated after the approval, or for which the current policies require more votes.
+   * Returns these requests. Requests of a batch that have already been signed keep their approval, so the rest of the batch gets another one. A
    * single request keeps its votes.
    */
   async renewedOf(tx: EntityManager, old: KnownApproval, claimed: readonly Held[]): Promise<Renewed> {
@@ -85,8 +85,8 @@ export class ApprovalRenewal {
   }
 
   /**
-   * Renews a whole approval, unless a request was changed since: the claim of a changed request fails later. Locks are taken in the same order as by a
-   * vote: first the approval, then the requests that wait for it.
+   * Renews a whole approval. Does nothing if a request has been changed since, in which case its claim fails later. Locks are taken in the same order
+   * as by a vote: first the approval, then the requests that are waiting for it.
    */
   private async renewPending(tx: EntityManager, id: string): Promise<void> {
     const old = await this.approvals.holdPending(tx, id);
@@ -127,9 +127,9 @@ export class ApprovalRenewal {
     await this.approvals.renew(tx, old.id, { id: approvalId, uses: bound.map(useOfHeld), ...shown }, isRest);
   }
 
-  /** Binds a request to the version that signs now. */
+  /** Binds a request to the active version. */
   private async rebind(tx: EntityManager, { request, envelope }: Held, approvalId: string): Promise<Held> {
-    // What the signature is for was checked when the request was accepted, and the purpose of a key never changes.
+    // The purpose of the signature was checked when the request was accepted, and the purpose of a key never changes.
     this.keys.forgetNamed(request.keyId);
     const key = await this.keys.active(request.keyId, CALLER_PURPOSES);
     const { version: keyVersion, certificateId } = key;
@@ -150,7 +150,7 @@ export class ApprovalRenewal {
     return held;
   }
 
-  /** Moves a request to PENDING_APPROVAL: from the claim that found it, or from the old approval. */
+  /** Moves a request to PENDING_APPROVAL, from its claim or from the old approval. */
   private async write(
     tx: EntityManager,
     { id, status, correlation }: SigningRequest,
@@ -173,7 +173,7 @@ function useOfHeld({ request }: Held): KeyUseToApprove {
   return useOfRequest(request);
 }
 
-/** The versions that sign now. Keys that are not active are missing: the attempt refuses those. */
+/** Returns the active versions. Keys that are not active are omitted; the attempt rejects them. */
 async function versionsOf(tx: EntityManager, held: readonly Held[]): Promise<ReadonlyMap<string, number>> {
   const rows: { id: string; version: number }[] = await tx.query(
     `SELECT id, version FROM signing_key WHERE id = ANY($1::uuid[]) AND state = 'ACTIVE'`,

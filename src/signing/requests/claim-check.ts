@@ -10,12 +10,12 @@ import { metadataSha256 } from './signing-request.repository.js';
 import { RefusedClaims } from './refused-claims.js';
 import { useOfRequest } from './shown-request.js';
 
-/** A claimed request with the database's facts about it, read by the statement that claimed it. */
+/** A claimed request with related facts from the database, read by the claiming statement. */
 export type ClaimedRow = Claimed & MaybeHeld & { readonly enveloped: boolean };
 
-/** Entries that end a request. */
+/** Actions of entries that end a request. */
 const ENDS = ['signing.signed', 'signing.failed'];
-/** Entries that say which request was accepted, and whether it ended. */
+/** Actions of entries that state which request was accepted, and whether it ended. */
 const ABOUT_REQUEST = ['signing.accepted', 'signing.approval-renewed', ...ENDS];
 const NOT_LOGGED = {
   code: 'signing.not-logged',
@@ -27,8 +27,8 @@ const NEEDED = {
 };
 
 /**
- * A row of the queue is not enough to sign: anyone with write access to the database can insert one. Before it is signed, the audit log must
- * say that the service accepted this very request, and the policies must not demand an approval that it does not have.
+ * ClaimCheck verifies claimed requests, because anyone with write access to the database can insert a row into the queue. Before a request is signed,
+ * the audit log must confirm that the service accepted it, and the policies must not require an approval that it does not have.
  */
 @Injectable()
 export class ClaimCheck {
@@ -38,7 +38,7 @@ export class ClaimCheck {
     private readonly refused: RefusedClaims,
   ) {}
 
-  /** Returns the requests that may be signed, in the transaction that claimed them; the others are FAILED then. */
+  /** Returns the requests that may be signed, in the transaction that claimed them. The others become FAILED. */
   async passed<One extends ClaimedRow>(tx: EntityManager, rows: readonly One[]): Promise<One[]> {
     if (rows.length === 0) return [];
     const ids = rows.map(({ id }) => id);
@@ -58,12 +58,12 @@ export class ClaimCheck {
     return passed.map((row) => ({ ...row, publicKeySha256: publicKeySha256In(about.get(row.id) ?? []) }));
   }
 
-  /** Returns the current revision of all policies by which claims are judged. */
+  /** Returns the current revision of all policies, against which claims are evaluated. */
   async policySet(tx: EntityManager): Promise<number> {
     return (await this.approvals.judgeNow(tx, 'signing-request', [])).revision;
   }
 
-  /** The requests for which the current policies require approval. */
+  /** Returns the requests for which the current policies require approval. */
   private async unapproved<One extends ClaimedRow>(tx: EntityManager, rows: readonly One[]): Promise<One[]> {
     if (rows.length === 0) return [];
     const { held } = await this.approvals.judgeNow(tx, 'signing-request', rows.map(useOfRequest));
@@ -71,24 +71,24 @@ export class ClaimCheck {
   }
 }
 
-/** Returns the SHA-256 of the public key for which a request was accepted, or to which it was rebound after a rotation. */
+/** Returns the SHA-256 of the public key for which a request was accepted, or to which it was bound after a rotation. */
 function publicKeySha256In(about: readonly EntryRow[]): string | undefined {
   const named = about.map(({ detail }) => detail['publicKeySha256']).filter((hash) => typeof hash === 'string');
   return named.at(-1);
 }
 
-/** Whether the entries of the log about the row agree with it. */
+/** Reports whether the log entries about the row match it. */
 function isLogged(row: ClaimedRow, about: readonly EntryRow[]): boolean {
   const [first, ...more] = about.filter(({ action }) => action === 'signing.accepted');
   if (first === undefined || more.length > 0 || first.actorId !== row.requestedBy) return false;
-  // A request is signed once: its row was put back into the queue.
+  // A request is signed only once. If it has already ended, its row was put back into the queue.
   if (about.some(({ action }) => ENDS.includes(action))) return false;
   if (row.enveloped !== (row.envelope !== undefined)) return false;
   const logged: Record<string, unknown> = { ...first.detail };
   for (const { action, detail } of about) {
     if (action !== 'signing.approval-renewed') continue;
     for (const name of ['approval', 'keyVersion']) if (name in detail) logged[name] = detail[name];
-    // Only a request that is bound to another version of its key has facts of the key, and other bytes to sign.
+    // Only a request that was bound to another version of its key has key facts and different bytes to sign.
     if ('publicKeySha256' in detail) logged['signedDigest'] = detail['signedDigest'];
   }
   const found = { ...detailOf(row), ...detailOfKey(row, logged), ...detailOfEnvelope(row, logged) };
@@ -109,8 +109,8 @@ function detailOf({
 }
 
 /**
- * Details that entries of earlier versions do not have. Which version wrote an entry follows from its own details, which the log vouches for: its
- * seal may have been removed.
+ * Returns details that entries of earlier versions do not have. Which version wrote an entry is determined from its logged details and not from its
+ * seal, which could have been removed.
  */
 function detailOfKey(
   { keyId, ownerId, metadata, composed, identity }: ClaimedRow,
@@ -122,7 +122,7 @@ function detailOfKey(
   return { keyId, owner: ownerId, ...said, composed: composed || undefined };
 }
 
-/** The digest that is signed in place of the request's own, and whether there is an envelope at all. */
+/** Returns the digest that is signed instead of the request's own, and whether there is an envelope at all. */
 function detailOfEnvelope(
   { enveloped, envelope }: ClaimedRow,
   logged: Readonly<Record<string, unknown>>,

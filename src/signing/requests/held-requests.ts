@@ -16,7 +16,7 @@ import { useOfRequest } from './shown-request.js';
 import { requestEntry, SWEEP_AFTER_MS, SIGNING_QUEUE } from '../model/signing-jobs.js';
 import { SigningRequest } from '../model/signing-request.entity.js';
 
-/** Releases or ends the requests that wait for an approval, a single one or those of a batch. */
+/** HeldRequests releases or ends the requests that are waiting for an approval: a single request, or those of a batch. */
 @Injectable()
 export class HeldRequests implements ApprovalSubject, OnModuleInit {
   constructor(
@@ -31,7 +31,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     this.subjects.register('signing-batch', this);
   }
 
-  /** Policies name the keys as requests do. */
+  /** Policies refer to keys as requests do. */
   async unknownKeys(tx: EntityManager, names: readonly string[]): Promise<readonly string[]> {
     const known: { name: string }[] = await tx.query(
       `SELECT name FROM signing_key WHERE name = ANY($1::text[]) AND state <> 'FAILED'`,
@@ -41,7 +41,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     return names.filter((name) => !found.has(name));
   }
 
-  /** Problem `signing-request.missing` for requests that the caller may not see. */
+  /** Throws Problem `signing-request.missing` for requests that the caller may not see. */
   async usesOf(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]> {
     const found = ids.length === 0 ? [] : await tx.findBy(SigningRequest, { id: In(ids) });
     const known = new Map(found.map((request) => [request.id, request]));
@@ -58,7 +58,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     return (await tx.findBy(SigningRequest, waiting)).map(useOfRequest);
   }
 
-  /** Puts the requests into the queue, with a job signal. ApprovalCheck compares each with its approval when it is claimed. */
+  /** Queues the requests, with a job signal. ApprovalCheck compares each request with its approval when it is claimed. */
   async released(tx: EntityManager, approval: SubjectApproval): Promise<void> {
     const { approvalId, correlation } = approval;
     const [moved]: [{ id: string }[], number] = await tx.query(
@@ -94,7 +94,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     );
   }
 
-  /** No hint for the requests of a batch: their callers poll. */
+  /** Notifies the waiting caller of a single request. Callers of a batch are not notified, because they poll. */
   decided(requestId: string): void {
     this.outbox.committed(SIGNING_QUEUE);
     this.events.emit('signing.moved', { requestId });

@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { requestEntry } from '../model/signing-jobs.js';
 
-/** A claimed request that is refused. */
+/** A claimed request to be refused. */
 export interface RefusedClaim {
   readonly id: string;
   readonly correlation: string;

@@ -6,13 +6,13 @@ import { shownRequest } from './shown-request.js';
 import type { Envelope } from './signing-attempt.js';
 import { nameInTitle } from '../../platform/text/truncate.js';
 
-/** A request that waits for the approval of its batch. */
+/** A request that is waiting for the approval of its batch. */
 export interface BatchedRequest {
   readonly request: SigningRequest;
   readonly envelope: Envelope | undefined;
 }
 
-/** A line of the manifest: the shown text, and the hash of the document of an approval for this request alone. */
+/** A line of the manifest: the text shown to approvers, and the hash of the document for an approval of this request alone. */
 export interface ManifestLine {
   /** Index in the request, from 0. */
   readonly index: number | null;
@@ -28,8 +28,8 @@ export interface ManifestLine {
 const MAX_NAMED = 3;
 
 /**
- * The document that approvers see for many requests together. The hash of the approval covers all of it; `manifest` is the root of the Merkle tree over the
- * hashes of its lines, with which evidence of one request proves its position without the others.
+ * Returns the document that approvers see for many requests together. The hash of the approval covers all of it. `manifest` is the root of the Merkle
+ * tree over the hashes of its lines, with which evidence of one request proves its position without the other requests.
  */
 export function shownBatch(batchId: string, batched: readonly BatchedRequest[]): ShownSubject {
   const lines = batched.map(manifestLine);
@@ -46,7 +46,7 @@ export function shownBatch(batchId: string, batched: readonly BatchedRequest[]):
       size: lines.length,
       manifest: root,
       requester: { person, caller },
-      // The requests of a batch come in one call, so from one caller.
+      // The requests of a batch come in one call, and therefore from one caller.
       verified: identity ?? undefined,
       items: lines,
       // Kept out of the lines, because processes of the previous version compare whole lines.
@@ -76,7 +76,7 @@ export function manifestLine({ request, envelope }: BatchedRequest): ManifestLin
   };
 }
 
-/** The lines of the document of a batch, by the id of their request, each as canonical JSON. */
+/** Returns the lines of a batch document by request ID, each as canonical JSON. */
 export function manifestLinesOf(shown: string): ReadonlyMap<string, string> {
   const { items } = JSON.parse(shown) as { items: ManifestLine[] };
   return new Map(items.map((line) => [line.requestId, canonicalJson(line)]));

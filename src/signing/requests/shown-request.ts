@@ -7,8 +7,8 @@ import type { SigningRequest } from '../model/signing-request.entity.js';
 import { nameInTitle } from '../../platform/text/truncate.js';
 
 /**
- * The document that approvers see for a request and that their approval covers: every column that determines which bytes the HSM gets, what is made of them,
- * and who gets it. It is composed again from the row before the request is signed, and must then be the same.
+ * Returns the document that approvers see for a request and that their approval covers: every column that determines which bytes are sent to the HSM,
+ * how the signature is used, and who gets it. Before the request is signed, the document is composed again from the row and must be the same.
  */
 export function shownRequest(request: SigningRequest, envelope: Envelope | undefined): ShownSubject {
   const { digest, algorithm, scheme, format, keyId, keyName, keyVersion, certificateId, metadata, reference } = request;
@@ -37,8 +37,8 @@ export function shownRequest(request: SigningRequest, envelope: Envelope | undef
 }
 
 /**
- * What an OpenPGP signature states, and that the service composed what is signed. No caller can have the latter shown: callers request signatures of OpenPGP
- * documents only, and their raw requests have no bytes to be signed.
+ * Returns the statements of an OpenPGP signature, and whether the service composed the signed structure. Callers cannot cause the latter to be shown:
+ * they can only request signatures of OpenPGP documents, and their raw requests contain no bytes to be signed.
  */
 function statedBy({ format }: SigningRequest, envelope: Envelope | undefined): Record<string, unknown> {
   const { content = null, toBeSigned = null } = envelope ?? {};
@@ -54,7 +54,7 @@ type UseColumns = Pick<
   'keyName' | 'algorithm' | 'scheme' | 'format' | 'metadata' | 'requestedBy' | 'ownerId' | 'identity'
 >;
 
-/** What policies judge of a request. */
+/** Returns the facts about a request that policies evaluate. */
 export function useOfRequest(request: UseColumns): KeyUseToApprove {
   const { keyName: key, algorithm, scheme, format, metadata, requestedBy, ownerId, identity } = request;
   return signingUse({ key, algorithm, scheme, format, metadata, identity, callers: [requestedBy, ownerId] });

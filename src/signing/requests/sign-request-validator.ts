@@ -25,29 +25,29 @@ import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import { type Envelope, type NewSigningRequest, newRow } from './signing-attempt.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
 
-/** A signature as a caller requests it. */
+/** A signature request from a caller. */
 export interface SigningOrder {
-  /** Base64 of the hash value; may be absent where `content` holds it. */
+  /** Base64 of the hash value; may be absent if `content` contains it. */
   readonly digest?: string;
   readonly algorithm: string;
   readonly key?: string;
   readonly scheme?: SignatureScheme;
-  /** What the signature is for; the key must be for it. */
+  /** Purpose of the signature, which the key must support. */
   readonly purpose?: SignaturePurpose;
   readonly format: SignatureFormat;
   /** Base64. `authenticode`: the output of `osslsigncode extract-data`; `openpgp`: the hashed part of the signature. */
   readonly content?: string;
-  /** The service composed a statement of the key about itself; no caller can. */
+  /** True if the service composed a statement of the key about itself. Callers cannot request one. */
   readonly isStatement?: boolean;
-  /** What the service composed and the key signs; `attestation` and `raw` only. */
+  /** The structure that the service composed and the key signs; `attestation` and `raw` only. */
   readonly statement?: Buffer;
-  /** Whether a timestamp over the signature is wanted. */
+  /** Whether to add a timestamp over the signature. */
   readonly timestamp: boolean;
   readonly metadata: Record<string, unknown>;
   readonly reference: string | null;
   readonly background: boolean;
   readonly idempotencyKey?: string;
-  /** The position of the request in a batch. */
+  /** Batch of the request, and its index in the batch. */
   readonly batch?: { readonly id: string; readonly index: number };
 }
 
@@ -57,7 +57,7 @@ interface Digest {
   readonly content: Buffer | null;
 }
 
-/** Turns the order of a caller into a request that can be recorded, or reports why it cannot. */
+/** SignRequestValidator converts an order of a caller into a request that can be recorded, or rejects it. */
 @Injectable()
 export class SignRequestValidator {
   constructor(
@@ -67,11 +67,11 @@ export class SignRequestValidator {
     private readonly timestamps: TimestampSources,
   ) {}
 
-  /** Reads an order and checks it against its key: what cannot be signed is refused before it is recorded. */
+  /** Parses an order and checks it against its key. An order that cannot be signed is rejected before it is recorded. */
   async validate(caller: Caller, order: SigningOrder): Promise<NewSigningRequest> {
     const { digest, algorithm, content } = digestOf(order);
     const key = await this.keys.active(order.key, keyPurposesFor(purposeOf(order)));
-    // Without an authority the request could never end well, so it is not accepted.
+    // Without a timestamp authority the request could never succeed, so it is not accepted.
     if (order.timestamp) await this.timestamps.assertAny();
     const wrapping =
       order.format === 'raw' ? undefined : await this.wrap(order.format, order, { digest, algorithm, content }, key);
@@ -106,20 +106,20 @@ export class SignRequestValidator {
     return { row, envelope, keyRevision, keyFacts: keyFactsOf(key), limits, caller, use: useOf(caller, order, row.id) };
   }
 
-  /** The next `validate` reads the key of this order again. */
+  /** Makes the next `validate` read the key of this order from the database. */
   forgetKeyOf(order: Pick<SigningOrder, 'key'>): void {
     this.keys.forgetNamed(order.key);
   }
 
-  /** The envelope of a request for another version of its key than the validated one. */
+  /** Returns the envelope of a request for a key version other than the validated one. */
   async rewrap({ format, ...request }: SigningRequest, envelope: Envelope, key: ActiveKey): Promise<Envelope> {
-    // The client composed the bytes that OpenPGP signs, for one version of the key: no other version may sign them.
+    // The client composed the bytes that OpenPGP signs for one version of the key, so no other version may sign them.
     if (format === 'raw' || format === 'openpgp') return envelope;
     const order = { scheme: request.scheme, timestamp: envelope.timestamped };
     return (await this.wrap(format, order, { ...request, content: envelope.content }, key)).envelope;
   }
 
-  /** Composes the bytes to be signed, once: every attempt signs the same. */
+  /** Composes the bytes to be signed. This is done only once, so that every attempt signs the same bytes. */
   private async wrap(
     format: WrappedFormat,
     order: Pick<SigningOrder, 'scheme' | 'timestamp' | 'isStatement'>,
@@ -154,14 +154,14 @@ export class SignRequestValidator {
   }
 }
 
-/** A workload uses only the keys that its trust names. */
+/** A workload can use only the keys that its trust lists. */
 function assertGiven({ keys }: Caller, name: string): void {
   if (keys === undefined || keys.includes(name) || keys.includes('*')) return;
   const detail = `the trust of this workload does not include the key "${name}"`;
   throw new Problem('forbidden', 'workload-trust.key', `/key: ${detail}.`, { errors: [{ pointer: '/key', detail }] });
 }
 
-/** The envelope of a raw signature with a timestamp, or of a statement that the service composed. */
+/** Returns the envelope of a raw signature with a timestamp, or of a statement that the service composed. */
 function bareEnvelope({ statement, timestamp: timestamped }: SigningOrder, digest: Buffer): Envelope | undefined {
   if (statement !== undefined) return { content: null, toBeSigned: statement, signedDigest: digest, timestamped };
   return timestamped ? { content: null, toBeSigned: null, signedDigest: null, timestamped } : undefined;
@@ -175,8 +175,8 @@ function useOf(caller: Caller, order: SigningOrder, resource: string): Idempoten
 }
 
 /**
- * Returns the purpose that an order requires. OpenPGP is the only one that the format determines: its keys sign nothing else, and no other key makes the
- * format, so that a bare digest never becomes an OpenPGP signature. Problem `openpgp.format`.
+ * Returns the purpose that an order requires. OpenPGP is the only purpose determined by the format: OpenPGP keys sign nothing else, and no other key
+ * produces the format, so that a bare digest never becomes an OpenPGP signature. Throws Problem `openpgp.format`.
  */
 function purposeOf({ format, purpose }: SigningOrder): SignaturePurpose | undefined {
   if (format === 'openpgp' && (purpose === undefined || purpose === 'openpgp')) return 'openpgp';
@@ -210,7 +210,7 @@ function statementDigest(statement: Buffer | undefined): Digest {
   return { algorithm: 'sha256', digest: createHash('sha256').update(statement).digest(), content: statement };
 }
 
-/** `authenticode` reads the digest from the data that was extracted from the file; an additional digest must be the same. */
+/** For `authenticode`, the digest is in the data extracted from the file. An additional digest must be equal to it. */
 function authenticodeDigest({ digest, content: encoded }: SigningOrder): Digest {
   if (encoded === undefined)
     throw malformedContent('content.missing', 'send the output of osslsigncode extract-data in base64');
@@ -266,7 +266,7 @@ function malformedContent(code: string, detail: string, cause?: unknown): Proble
   return invalid('/content', code, detail, cause);
 }
 
-/** Spellings that clients use for the same digest: `sha256`, `SHA-256`, `sha2-256`; `sha3-256`, `SHA3-256`. */
+/** Normalizes spellings that clients use for the same digest: `sha256`, `SHA-256`, `sha2-256`; `sha3-256`, `SHA3-256`. */
 export function digestAlgorithm(given: string): DigestAlgorithm {
   const plain = given.toLowerCase().replace(/^sha2?-(?=\d{3}$)/, 'sha');
   const known = (Object.keys(DIGEST_BYTES) as DigestAlgorithm[]).find((name) => name === plain);
@@ -276,7 +276,7 @@ export function digestAlgorithm(given: string): DigestAlgorithm {
 
 const HEX_ONLY = /^(?:[0-9a-f]+|[0-9A-F]+)$/;
 
-/** Decodes a digest and checks that it has the length that its algorithm gives. */
+/** Decodes a digest and checks that its length matches the algorithm. */
 export function digestBytes(base64: string, algorithm: DigestAlgorithm): Buffer {
   if (HEX_ONLY.test(base64) && base64.length >= 32) {
     throw invalid('/digest', 'digest.hex', 'looks like hexadecimal; send base64 of the binary hash value');
@@ -300,7 +300,7 @@ const SCHEMES_OF = {
   ml: ['ml-dsa'],
 } as const satisfies Record<string, readonly SignatureScheme[]>;
 
-/** Returns the requested scheme, or the one that most verifiers expect of that type of key: PKCS #1 v1.5 and DER. */
+/** Returns the requested scheme, or the default for the key type that most verifiers expect: PKCS #1 v1.5 and DER. */
 export function schemeFor(type: KeyType, asked: SignatureScheme | undefined): SignatureScheme {
   const fitting: readonly SignatureScheme[] = SCHEMES_OF[isMlDsa(type) ? 'ml' : type.startsWith('rsa') ? 'rsa' : 'ec'];
   const scheme = asked ?? fitting[0];

@@ -14,7 +14,7 @@ import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import type { Claimed, SigningOutcome } from './signing-attempt.js';
 import { assertNotExpired } from '../certificates/certificate-chain.js';
 
-/** Makes one attempt at a request whose intent is committed: the HSM signs, and the format's container goes around the signature. */
+/** Signer makes one attempt at a request whose intent has been committed: the HSM signs, and the format puts the signature into its container. */
 @Injectable()
 export class Signer {
   constructor(
@@ -25,7 +25,7 @@ export class Signer {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Never throws: an error is an outcome. The key's state, dates and constraints are checked again. */
+  /** Never throws: errors are outcomes. The state, dates and constraints of the key are checked again. */
   async sign(request: Claimed): Promise<SigningOutcome> {
     const started = performance.now();
     let type = 'none';
@@ -41,7 +41,7 @@ export class Signer {
     return outcome;
   }
 
-  /** The signature as the caller gets it. The HSM gets the digest in the row of the request, or in its envelope. */
+  /** Returns the signature for the caller. The HSM gets the digest in the row of the request, or in its envelope. */
   private async signature(request: Claimed, { madeAt, ...key }: SigningVaultKey): Promise<MadeSignature> {
     const { scheme, algorithm, envelope, format } = request;
     assertPublicKey(request, key.publicKey);
@@ -59,7 +59,7 @@ export class Signer {
     return format === 'raw' || order === undefined ? made : wrapped(format, order, envelope?.toBeSigned, made);
   }
 
-  /** A timestamp over the signature value, as CAdES-T, Authenticode and Sigstore bundles require. */
+  /** Gets a timestamp over the signature value, as CAdES-T, Authenticode and Sigstore bundles require. */
   private stamp({ id, algorithm: asked }: Claimed, signature: Buffer): Promise<Buffer> {
     const algorithm = isFormatDigest(asked) ? asked : 'sha256';
     const digest = createHash(algorithm).update(signature).digest();
@@ -87,8 +87,8 @@ export class Signer {
 }
 
 /**
- * assertPublicKey verifies that a request is signed with the public key for which it was accepted. Certificates and records contain that public key: if
- * the row of the key was changed while a certificate was composed, the certificate would certify the key of someone else.
+ * assertPublicKey verifies that a request is signed with the public key for which it was accepted. Certificates and records contain that public key:
+ * if the row of the key was modified while a certificate was composed, the certificate would be for another key.
  *
  * @throws Problem `signing.not-logged`
  */
@@ -101,7 +101,7 @@ function assertPublicKey({ publicKeySha256: logged }: Claimed, publicKey: Uint8A
 
 /**
  * assertSignedDigest verifies that the bytes of an envelope are those whose digest was logged when the request was accepted. ML-DSA signs the bytes
- * themselves, so without this a row of signing_envelope would be enough to have any bytes signed.
+ * themselves, so without this check a row of signing_envelope would suffice to have arbitrary bytes signed.
  *
  * @throws Problem `signing.not-logged`
  */
@@ -125,7 +125,7 @@ function wrapped(
   return { ...made, signature, record: writer.record?.(order, made.signature) };
 }
 
-/** An error that may be temporary releases the request, up to the cap on strikes; an unforeseen error counts as temporary. */
+/** An error that may be temporary releases the request, until the limit on strikes is reached. An unexpected error counts as temporary. */
 function outcomeOf(error: unknown, strikes: number): SigningOutcome {
   const problem =
     error instanceof Problem

@@ -13,13 +13,13 @@ export type Envelope = Omit<SigningEnvelope, 'requestId' | 'timestampToken'>;
 /** The columns of a request. */
 export type SigningRow = Pick<SigningRequest, keyof SigningRequest>;
 
-/** A request that was validated and is still to be recorded. */
+/** A validated request that has not been recorded yet. */
 export interface NewSigningRequest {
-  /** The row to be committed. Its times become those of the database at the commit. */
+  /** The row to be committed. Its times are replaced with those of the database at the commit. */
   readonly row: SigningRow;
-  /** Absent when the HSM signs the request's digest and the bare signature is the answer. */
+  /** Absent if the HSM signs the digest of the request and the response is the raw signature. */
   readonly envelope?: Envelope;
-  /** The revision of the key that the request was validated against. */
+  /** The revision of the key against which the request was validated. */
   readonly keyRevision: number;
   /** Facts about the key for the audit log. */
   readonly keyFacts: SigningKeyFacts;
@@ -27,13 +27,13 @@ export interface NewSigningRequest {
   readonly limits: Pick<KeyConstraints, 'perDay' | 'lifetime'>;
   /** Revision of the evaluated approval policies; absent if none were. */
   readonly policies?: number;
-  /** Who must approve the request first. */
+  /** The approval that the request requires, if any. */
   readonly requirement?: ApprovalRequirement;
   readonly caller: Caller;
   readonly use?: IdempotentUse;
 }
 
-/** The part of a claimed request that an attempt needs. `id` and `attempt` are the fence of its outcome. */
+/** The part of a claimed request that an attempt needs. `id` and `attempt` fence off late outcomes. */
 export type Claimed = Pick<
   SigningRequest,
   | 'id'
@@ -57,11 +57,11 @@ export type Claimed = Pick<
 > & {
   readonly keyRevision: number;
   readonly envelope?: Envelope;
-  /** SHA-256 of the public key according to the audit entries of the request, base64; absent in entries of earlier versions. */
+  /** SHA-256 of the public key according to the audit entries of the request, base64. Absent in entries written by earlier versions. */
   readonly publicKeySha256?: string | undefined;
 };
 
-/** How an attempt ended. RELEASED gives the request back for another attempt. */
+/** Outcome of an attempt. RELEASED returns the request to the queue for another attempt. */
 export type SigningOutcome =
   | ({ readonly kind: 'SIGNED' } & MadeSignature)
   | { readonly kind: 'FAILED'; readonly code: string; readonly detail: string }
@@ -85,7 +85,7 @@ type ValidatedColumns =
   | 'metadata'
   | 'reference';
 
-/** The row of a new request. A request that is signed while its caller waits starts with its first attempt. */
+/** Returns the row of a new request. A request that is signed while its caller waits starts with its first attempt. */
 export function newRow(caller: Caller, validated: Pick<SigningRequest, ValidatedColumns>): SigningRow {
   const now = new Date();
   return {

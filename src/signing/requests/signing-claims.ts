@@ -18,19 +18,19 @@ interface Reclaimed {
   readonly status: 'QUEUED' | 'FAILED';
 }
 
-/** Requests of one transaction that ends them, or gives them to others. */
+/** Maximum number of requests that one transaction ends or releases. */
 const BATCH_SIZE = 500;
 const CLAIMED = `t.strikes, t.correlation, t.trace_parent AS "traceParent", t.digest, t.algorithm, t.scheme, t.key_id AS "keyId", t.key_version AS "keyVersion", t.key_name AS "keyName",
   t.format, t.certificate_id AS "certificateId", t.composed, t.metadata, t.requested_by AS "requestedBy", t.owner_id AS "ownerId", t.identity, t.enveloped, t.approval_id AS "approvalId",
   ${hasApproval('signing-request', 't.id')} AS "hasApproval",
   (SELECT revision FROM signing_key k WHERE k.id = t.key_id) AS "keyRevision"`;
 
-/** Written out: with the status as a parameter, the index on requests that wait is of no use. */
+/** The statuses are literals, because with a parameter PostgreSQL cannot use the index on waiting requests. */
 const IS_CLAIMABLE = `status IN (${signingStatusesBefore('PROCESSING')
   .map((status) => `'${status}'`)
   .join(', ')})`;
 
-/** LEASE_IS_OVER selects requests whose process did not renew its lease. */
+/** LEASE_IS_OVER selects requests whose process has not renewed its lease. */
 export const LEASE_IS_OVER = {
   table: 'signing_request',
   where: `status = 'PROCESSING' AND lease_until < now()`,
@@ -53,7 +53,7 @@ const QUEUE = {
   begin: `status = 'PROCESSING', worker = '${WORKER_ID}'`,
 };
 
-/** How background work claims requests, and how it recovers those of dead processes. All times are the database's. */
+/** SigningClaims claims requests for background work, and recovers those of dead processes. All times come from the database clock. */
 @Injectable()
 export class SigningClaims {
   private readonly queue: WorkQueue<ClaimedRow>;
@@ -68,13 +68,13 @@ export class SigningClaims {
     this.queue = new WorkQueue(db, { ...QUEUE, leaseSeconds: leaseMs(config) / 1000 });
   }
 
-  /** Claims what still waits among these requests. Two workers that receive the same signal share them without waiting for each other. */
+  /** Claims those of these requests that are still waiting. Two workers with the same signal share the requests without waiting for each other. */
   claim(requestIds: readonly string[]): Promise<Claimed[]> {
     const which = { where: 'id = ANY($1::uuid[])', order: 'id', limit: 1000 };
     return this.db.transaction((tx) => this.take(tx, which, [requestIds]));
   }
 
-  /** Claims what waits although no signal was received, oldest first; with `everything`, also what a signal may still be sent for. */
+  /** Claims waiting requests whose signal is overdue, oldest first. With `everything`, also claims requests whose signal may still arrive. */
   async claimOverdue(max: number, everything: boolean): Promise<Claimed[]> {
     const where = everything ? '(sweep_at <= now() OR attempt = 0)' : 'sweep_at <= now()';
     const order = 'sweep_at';
@@ -84,8 +84,8 @@ export class SigningClaims {
   }
 
   /**
-   * Takes requests from processes whose lease has expired. Whether the HSM signed is unknown, and the entry states this; if the late process returns, its
-   * outcome is fenced off.
+   * Takes requests from processes whose lease has expired. Whether the HSM signed is unknown, and the audit entry states this. If such a process
+   * resumes, its outcome is fenced off.
    */
   async reclaim(): Promise<number> {
     const reclaimed = await whenDue(this.db, LEASE_IS_OVER, async (tx) => {
@@ -117,7 +117,7 @@ export class SigningClaims {
     return reclaimed ?? 0;
   }
 
-  /** Ends requests that could not be signed within SVC_SIGNING_MAX_AGE_HOURS: nobody waits for them any longer. */
+  /** Ends requests that could not be signed within SVC_SIGNING_MAX_AGE_HOURS, because their callers no longer wait. */
   async expire(): Promise<void> {
     await this.db.transaction(async (tx) => {
       const rows = await claimDue<Pick<Claimed, 'id' | 'correlation'>>(

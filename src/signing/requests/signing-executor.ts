@@ -6,7 +6,7 @@ import type { Claimed } from './signing-attempt.js';
 import { SigningClaims } from './signing-claims.js';
 import { SigningOutcomeRepository } from './signing-outcome.repository.js';
 
-/** Background signing: claims requests that wait and makes an attempt at each. */
+/** SigningExecutor signs in the background: it claims waiting requests and makes one attempt at each. */
 @Injectable()
 export class SigningExecutor {
   constructor(
@@ -16,14 +16,14 @@ export class SigningExecutor {
     private readonly vault: KeyVault,
   ) {}
 
-  /** Signs the requests of a job signal. A second signal is harmless: it finds nothing to claim. */
+  /** Signs the requests of a job signal. A duplicate signal is harmless, because there is nothing left to claim. */
   async process(requestIds: readonly string[]): Promise<void> {
-    // While the HSM is down requests keep waiting and no attempt is spent; the sweep finds them later.
+    // While the HSM is down, requests keep waiting and no attempt is counted. The sweep finds them later.
     if (!this.vault.health().up) return;
     await this.signAll(await this.claims.claim(requestIds));
   }
 
-  /** Signs requests for which no signal arrived, until none is left or `stopping` is true. Returns how many it signed. */
+  /** Signs requests for which no signal arrived, until none is left or `stopping` returns true. Returns the number of signed requests. */
   async sweep(everything: boolean, stopping: () => boolean): Promise<number> {
     let done = 0;
     const max = 100;
@@ -37,13 +37,13 @@ export class SigningExecutor {
   }
 
   private async signAll(claimed: readonly Claimed[]): Promise<void> {
-    // An outcome that cannot be written leaves its request to the lease; the others continue.
+    // A request whose outcome cannot be written is left to its lease; the others continue.
     const ended = await Promise.allSettled(claimed.map((request) => this.attempt(request)));
     const lost = ended.find((result) => result.status === 'rejected');
     if (lost !== undefined) throw lost.reason;
   }
 
-  /** One attempt, in the trace of the call that requested the signature. */
+  /** Makes one attempt, in the trace of the call that requested the signature. */
   private attempt(request: Claimed): Promise<unknown> {
     const facts = { 'sealwright.format': request.format, 'sealwright.attempt': request.attempt };
     return resumed(request.traceParent, 'signing.attempt', facts, async () =>

@@ -12,12 +12,12 @@ import { requestEntry } from '../model/signing-jobs.js';
 import { signingStatusesBefore } from '../model/signing-request.entity.js';
 import type { Claimed, SigningOutcome } from './signing-attempt.js';
 
-/** `id` and `attempt` are the fence that an outcome must pass. */
+/** `id` and `attempt` are the fence for an outcome. */
 interface Ended extends Pick<Claimed, 'id' | 'attempt' | 'correlation'> {
   readonly outcome: SigningOutcome;
 }
 
-/** Commits the outcomes of attempts, before any caller sees them. Outcomes that come at the same time share one transaction. */
+/** SigningOutcomeRepository commits the outcomes of attempts before any caller sees them. Concurrent outcomes share one transaction. */
 @Injectable()
 export class SigningOutcomeRepository implements OnApplicationShutdown {
   private readonly settlements: GroupCommit<Ended, Date | undefined>;
@@ -32,8 +32,8 @@ export class SigningOutcomeRepository implements OnApplicationShutdown {
   }
 
   /**
-   * Commits an outcome and returns its time. Undefined if the request no longer belongs to this attempt: another worker has it, and the outcome, including a
-   * signature, is discarded and recorded as such.
+   * Commits an outcome and returns its time. Returns undefined if the request no longer belongs to this attempt because another worker has claimed
+   * it. The outcome, including a signature, is then discarded, and recorded as discarded.
    */
   async settle(
     { id, attempt, correlation }: Claimed,
@@ -87,7 +87,7 @@ export class SigningOutcomeRepository implements OnApplicationShutdown {
     return items.map(({ id }) => moved.get(id));
   }
 
-  /** A timestamp commits with its signature. */
+  /** Stores timestamps in the same transaction as their signatures. */
   private async keepTimestamps(tx: EntityManager, items: Ended[]): Promise<void> {
     const rows = items.flatMap(({ id, outcome }) =>
       outcome.kind === 'SIGNED' && outcome.timestampToken !== undefined ? [{ id, token: outcome.timestampToken }] : [],

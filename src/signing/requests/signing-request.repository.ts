@@ -19,7 +19,7 @@ import { leaseMs, SIGNING_QUEUE, SWEEP_AFTER_MS } from '../model/signing-jobs.js
 import type { SigningRequest } from '../model/signing-request.entity.js';
 import type { NewSigningRequest } from './signing-attempt.js';
 
-/** Columns of signing_request that a new request fills, by their properties. */
+/** Columns of signing_request that a new request fills, by property. */
 const COLUMNS = {
   id: 'uuid',
   status: 'text',
@@ -55,8 +55,8 @@ const FROM_ITEM = Object.entries(COLUMNS)
   .join(', ');
 
 /**
- * Records requests: the intent that is committed before the HSM is called. Requests that arrive at the same time share one transaction, together with their
- * audit entries, their Idempotency-Keys and the uses that the limits of their keys count.
+ * SigningRequestRepository records requests: the intent that is committed before the HSM is called. Concurrent requests share one transaction,
+ * together with their audit entries, their Idempotency-Keys and the uses counted by the limits of their keys.
  */
 @Injectable()
 export class SigningRequestRepository implements OnApplicationShutdown {
@@ -75,7 +75,7 @@ export class SigningRequestRepository implements OnApplicationShutdown {
     });
   }
 
-  /** Commits a request. Returns its ID, or that of the earlier request with the same Idempotency-Key. */
+  /** Commits a request. Returns its ID, or the ID of an earlier request with the same Idempotency-Key. */
   async record(request: NewSigningRequest): Promise<string> {
     const id = await tracedCommit('signing_request', () => this.add(request));
     if (request.row.status === 'QUEUED') this.outbox.committed(SIGNING_QUEUE);
@@ -85,7 +85,7 @@ export class SigningRequestRepository implements OnApplicationShutdown {
   private async add(request: NewSigningRequest): Promise<string> {
     const { keyRevision, use } = request;
     const { keyId } = request.row;
-    // With an Idempotency-Key, an earlier request may stand for this one.
+    // With an Idempotency-Key, this may be a repetition of an earlier request.
     if (use === undefined) this.spentKeys.assertNotSpent(keyId, keyRevision);
     try {
       return await this.recordings.add(request);
@@ -99,7 +99,7 @@ export class SigningRequestRepository implements OnApplicationShutdown {
     await this.recordings.drained();
   }
 
-  /** Does the same in the caller's transaction; one id per request, in their order. */
+  /** Like `record`, inside the caller's transaction. Returns one ID per request, in order. */
   async recordIn(tx: EntityManager, items: readonly NewSigningRequest[]): Promise<string[]> {
     const uses = items.flatMap(({ use }) => (use === undefined ? [] : [use]));
     const resources = await this.idempotency.claim(tx, uses);
@@ -119,8 +119,8 @@ export class SigningRequestRepository implements OnApplicationShutdown {
   }
 
   /**
-   * The statement itself checks the key and the policies again: a key that was disabled or changed in the meantime accepts no new request, and a new policy
-   * is not missed.
+   * The INSERT statement checks the key and the policies again, so that a key that has been disabled or changed in the meantime accepts no new
+   * request, and a new policy is not missed.
    */
   private async insert(tx: EntityManager, items: readonly NewSigningRequest[]): Promise<void> {
     if (items.length === 0) return;
@@ -179,7 +179,7 @@ export class SigningRequestRepository implements OnApplicationShutdown {
   }
 }
 
-/** Why the statement did not insert all of these. */
+/** Returns the reason why the statement did not insert all of these requests. */
 async function refusalOf(tx: EntityManager, items: readonly NewSigningRequest[]): Promise<Problem> {
   const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
   return items.some(({ policies }) => policies !== undefined && policies !== row?.revision)

@@ -21,7 +21,7 @@ import { confirmRead } from '../../platform/database/statements.js';
 
 /** A request with the parts of its response that are stored in other tables. */
 export interface ShownRequest extends SigningRequest {
-  /** DER, the certificate of the key first. */
+  /** DER, starting with the key's certificate. */
   readonly chain?: Buffer[];
   readonly timestampToken?: Buffer | null;
 }
@@ -32,7 +32,7 @@ export interface RequestFilter {
   readonly digest?: string;
 }
 
-/** Watches signing requests on behalf of callers who wait. */
+/** RequestWatch watches signing requests for waiting callers. */
 @Injectable()
 export class RequestWatch implements OnModuleInit, BeforeApplicationShutdown {
   readonly rows: RowWatch;
@@ -59,12 +59,12 @@ export class RequestWatch implements OnModuleInit, BeforeApplicationShutdown {
   }
 }
 
-/** The marker that the query of the watch returns for this row. */
+/** Returns the marker that the query of the watch computes for this row. */
 function signingMarkOf({ status, approvalId }: Pick<SigningRequest, 'status' | 'approvalId'>): string {
   return approvalId === null ? status : `${status} ${approvalId}`;
 }
 
-/** Finds signing requests that the caller may see. */
+/** SigningRequestsReader finds signing requests that the caller may see. */
 @Injectable()
 export class SigningRequestsReader {
   constructor(
@@ -96,14 +96,14 @@ export class SigningRequestsReader {
   ): Promise<ShownRequest> {
     if (use !== undefined) await this.idempotency.assertSameBody(use);
     const request = await this.find(caller, id, seconds);
-    // The outcome may have been stored after the key was claimed.
+    // The outcome may have been stored after the Idempotency-Key was claimed.
     await confirmRead(this.db);
     return request;
   }
 
   /**
-   * Returns the request about this digest by this version of a key: a signed one by any caller, or else the caller's newest that has not failed. Requests of
-   * others that are pending do not count, because their requesters could withdraw them.
+   * Returns the request for this digest and key version: a signed one by any caller, or else the caller's newest that has not failed. Pending
+   * requests of other callers do not count, because their requesters could withdraw them.
    */
   async about(
     caller: Caller,
@@ -116,7 +116,7 @@ export class SigningRequestsReader {
     return (await newest({ ...same, status: 'SIGNED' })) ?? (await newest(own)) ?? undefined;
   }
 
-  /** The request as `answerEvents` needs it. */
+  /** Returns the request in the form that `answerEvents` needs. */
   async follow<View>(caller: Caller, id: string, viewOf: (request: ShownRequest) => View): Promise<Followed<View>> {
     const request = await this.find(caller, id);
     return { id, view: viewOf(request), mark: signingMarkOf(request), final: isFinalSigningStatus(request.status) };

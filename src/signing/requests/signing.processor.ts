@@ -8,7 +8,7 @@ import { type SigningSignal, SIGNING_QUEUE } from '../model/signing-jobs.js';
 
 const MAX_CONCURRENT_SIGNALS = 4;
 
-/** Signs the requests of each job signal. */
+/** SigningProcessor signs the requests of each job signal. */
 @Injectable()
 export class SigningProcessor extends QueueConsumer<SigningSignal> {
   private readonly running = new Set<Promise<void>>();
@@ -24,7 +24,7 @@ export class SigningProcessor extends QueueConsumer<SigningSignal> {
 
   protected override async answer({ requestIds }: SigningSignal): Promise<void> {
     if (this.stopping) return;
-    // The sweep finds requests of a failed signal again, so the job itself never needs a second run.
+    // The sweep finds the requests of a failed signal, so the job itself is never retried.
     const work = this.executor
       .process(requestIds)
       .catch((error: unknown) => this.logger.warn(`a signal was not handled: ${String(error)}`));

@@ -13,36 +13,36 @@ import { type NewSigningRequest, newRow, type SigningOutcome, type SigningRow } 
 import { SigningOutcomeRepository } from './signing-outcome.repository.js';
 import { type ShownRequest, SigningRequestsReader } from './signing-requests.reader.js';
 
-/** A structure that the service composed and that a key signs: a certification request, a certificate. */
+/** A structure that the service composes and a key signs, such as a certification request or a certificate. */
 export interface OwnOrder {
   readonly key: ActiveKey;
   readonly scheme: SignatureScheme;
   readonly algorithm: DigestAlgorithm;
-  /** The structure itself. ML-DSA signs it, all other schemes sign its digest. */
+  /** The structure itself. ML-DSA signs the structure, all other schemes sign its digest. */
   readonly toBeSigned: Buffer;
-  /** Describes it in the list of requests. */
+  /** Describes the structure in the list of requests. */
   readonly metadata: Record<string, unknown>;
   readonly use?: IdempotentUse;
 }
 
 export interface OwnSignature {
   readonly signature: Buffer;
-  /** The version that signed; that of the earlier order if this one repeats it. */
+  /** The version that signed. If this order repeats an earlier one, the version of the earlier order. */
   readonly keyVersion: number;
 }
 
 const PATH = '/api/v1/sign/requests';
 const ABOUT_THE_KEY = /^(?:signing-key|key-policy)\./;
 const MAX_ATTEMPTS = 3;
-/** How long a caller waits whose Idempotency-Key belongs to a request that is being signed. */
+/** Maximum wait for a request in progress if a call repeats its Idempotency-Key. */
 const REPEAT_WAIT_S = 10;
 
-/** Whether a refusal may come from what this process remembers of the key, which can be seconds old. */
+/** Reports whether a refusal may be due to the cached state of the key, which can be seconds old. */
 export function isAboutTheKey(error: unknown): boolean {
   return error instanceof Problem && ABOUT_THE_KEY.test(error.code);
 }
 
-/** Signs digests: the whole of POST /api/v1/sign/digest, and of every other way to a signature. */
+/** SigningService signs digests, for POST /api/v1/sign/digest and for every other interface. */
 @Injectable()
 export class SigningService {
   constructor(
@@ -56,7 +56,7 @@ export class SigningService {
   /**
    * Signs while the caller waits, or leaves the recorded request to the workers (`background`) or to its approvers.
    *
-   * @param known the order as validated earlier, if it was
+   * @param known the result of an earlier validation of the order, if any
    */
   async submit(caller: Caller, order: SigningOrder, known?: NewSigningRequest): Promise<ShownRequest> {
     const recorded = await this.readingAnew(order, async (isFirst) => {
@@ -67,7 +67,7 @@ export class SigningService {
     return this.finish(recorded.request, recorded.id);
   }
 
-  /** Signs a structure of the service with any key. It is recorded like every other request; no policy is evaluated. */
+  /** Signs a structure composed by the service with any key. It is recorded like every other request, but no policy is evaluated. */
   async signOwn(caller: Caller, order: OwnOrder): Promise<OwnSignature> {
     const request = ownRequest(caller, order);
     const { id, signature, keyVersion } = await this.finish(request, await this.gate.record(request));
@@ -76,9 +76,9 @@ export class SigningService {
   }
 
   /**
-   * Reports before there is a digest what `submit` would do, except for the limits that count requests; nothing is recorded.
+   * Checks, before there is a digest, whether `submit` would sign immediately, except for the limits that count requests. Nothing is recorded.
    *
-   * @throws Problem as `submit`, and `approval.needed` (forbidden) if approval is required.
+   * @throws Problem as `submit`, and `approval.needed` (forbidden) if approval is required
    */
   async assertSignsAtOnce(caller: Caller, order: Omit<SigningOrder, 'digest'>): Promise<void> {
     const digest = Buffer.alloc(DIGEST_BYTES[digestAlgorithm(order.algorithm)], 0xff).toString('base64');
@@ -86,7 +86,7 @@ export class SigningService {
     if (request.requirement !== undefined) throw needsApproval();
   }
 
-  /** Signs a recorded request and settles it, unless an earlier call, a worker or the approvers come first. */
+  /** Signs a recorded request and settles it, unless an earlier call, a worker or the approvers are responsible for it. */
   private async finish(request: NewSigningRequest, id: string): Promise<ShownRequest> {
     const { row, keyRevision, envelope, keyFacts } = request;
     if (id !== row.id) return this.repeated(request, id);
@@ -97,7 +97,7 @@ export class SigningService {
     return this.requests.shown(signedOrThrow(row, outcome, settledAt));
   }
 
-  /** A repeated call gets the request of the first call, and waits for it like the first caller. */
+  /** A repeated call gets the request of the first call, and waits for it as the first caller does. */
   private async repeated({ row, caller, use }: NewSigningRequest, id: string): Promise<ShownRequest> {
     const waits = row.status === 'PROCESSING';
     const request = await this.requests.findRepeated(caller, id, { use, seconds: waits ? REPEAT_WAIT_S : 0 });
@@ -105,7 +105,7 @@ export class SigningService {
     return request;
   }
 
-  /** This process caches keys and policies for seconds: before an old one leads to a refusal, it is read again. */
+  /** Keys and policies are cached for seconds, so they are reloaded before a cached value causes a refusal. */
   private async readingAnew<T>(order: SigningOrder, work: (isFirst: boolean) => Promise<T>): Promise<T> {
     let keyWasRead = false;
     for (let attempt = 1; ; attempt += 1) {
@@ -151,7 +151,7 @@ function ownRequest(caller: Caller, order: OwnOrder): NewSigningRequest {
 }
 
 function signedOrThrow(row: SigningRow, outcome: SigningOutcome, settledAt: Date | undefined): ShownRequest {
-  // Without a time the outcome came too late: the request belongs to another attempt.
+  // Without a time, the outcome came too late: the request belongs to another attempt.
   if (settledAt === undefined) throw late(row.id);
   switch (outcome.kind) {
     case 'SIGNED': {
@@ -165,7 +165,7 @@ function signedOrThrow(row: SigningRow, outcome: SigningOutcome, settledAt: Date
   }
 }
 
-/** @param code why nothing was signed; undefined for a signature that came too late */
+/** @param code reason why nothing was signed; undefined for a signature that came too late */
 function late(id: string, code?: string): Problem {
   const why = code === undefined ? 'The signature was made too late and was discarded.' : 'Nothing is signed yet.';
   const next = `The request is stored and retried: read ${PATH}/${id}, or repeat the call with the same Idempotency-Key.`;

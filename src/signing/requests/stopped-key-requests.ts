@@ -7,7 +7,7 @@ import { isStopped, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { Background } from '../../platform/work/background.js';
 import { HeldRequests } from './held-requests.js';
 
-/** Approvals handled in one run; the next run follows within a second. */
+/** Maximum number of approvals handled in one run. The next run follows within a second. */
 const BATCH_SIZE = 50;
 const WAITING = `SELECT DISTINCT r.approval_id AS "approvalId", r.key_id AS "keyId"
   FROM signing_request r JOIN signing_key k ON k.id = r.key_id AND ${isStopped('k')}
@@ -19,8 +19,8 @@ interface Affected {
 }
 
 /**
- * StoppedKeyRequests ends requests that wait for approval while their key has stopped: it was disabled, will be destroyed, or has expired. Nobody has to
- * approve what can no longer be signed.
+ * StoppedKeyRequests ends requests that are waiting for approval although their key no longer signs: it was disabled, will be destroyed, or has
+ * expired. Nobody has to approve a request that can no longer be signed.
  */
 @Injectable()
 export class StoppedKeyRequests {
@@ -41,7 +41,7 @@ export class StoppedKeyRequests {
     }
   }
 
-  /** A joint approval continues for the requests of its other keys. */
+  /** A shared approval continues for the requests of its other keys. */
   private async end({ approvalId, keyId }: Affected, why: Problem): Promise<void> {
     const [row]: { others: number }[] = await this.db.query(
       `SELECT count(*)::int AS others FROM signing_request WHERE approval_id = $1 AND status = 'PENDING_APPROVAL' AND key_id <> $2`,

@@ -6,12 +6,12 @@ import { TimestampRefusal } from './timestamp-query.js';
 
 const CHECK_EVERY_MS = 64_000;
 const RETRY_AFTER_MS = 5000;
-/** How long the last agreement with the time servers counts. */
+/** Time for which the last agreement with the time servers remains valid. */
 const BELIEVED_MS = 600_000;
 
 /**
- * Vouches for the time in timestamps. The clock of this process has to agree with that of the database, at every single token,
- * and, where time servers are named, with most of them; a step of the clock between two looks is noticed by the monotonic one.
+ * ClockGuard vouches for the time in timestamps. The clock of this process must agree with the database clock for every token, and with most of the
+ * configured time servers. A step of the clock between two checks is detected with the monotonic clock.
  */
 @Injectable()
 export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
@@ -39,14 +39,14 @@ export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
     clearTimeout(this.timer);
   }
 
-  /** The time, when it can be vouched for. Throws TimestampRefusal timeNotAvailable. */
+  /** Returns the current time if it is trusted. Otherwise throws TimestampRefusal timeNotAvailable. */
   now(): Date {
     const now = this.clock.now();
     if (this.servers.length > 0) this.assertBelieved(now);
     return now;
   }
 
-  /** `shown` is what the database's clock showed between `before` and now. Throws TimestampRefusal timeNotAvailable. */
+  /** `shown` is the time that the database clock showed between `before` and now. Throws TimestampRefusal timeNotAvailable. */
   assertAgrees(shown: Date, before: Date): void {
     const ahead = before.getTime() - shown.getTime();
     const behind = shown.getTime() - this.clock.now().getTime();
@@ -76,7 +76,7 @@ export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
     this.timer = setTimeout(() => void this.check(), fault === '' ? CHECK_EVERY_MS : RETRY_AFTER_MS).unref();
   }
 
-  /** More than half of all servers must answer, and their median must be near. Empty when all is well. */
+  /** More than half of all servers must respond, and their median must be close to the local clock. Returns an empty string if there is no fault. */
   private judge(offsets: number[]): string {
     if (offsets.length * 2 <= this.servers.length)
       return `${offsets.length} of ${this.servers.length} time servers answer`;

@@ -6,7 +6,7 @@ import { type HostAndPort, readHostAndPort } from '../../formats/addresses/host-
 
 /** Seconds between the epochs of NTP (1900) and Unix (1970). */
 const EPOCHS_APART = 2_208_988_800;
-/** Seconds of an era: the second begins in February 2036. */
+/** Seconds of an NTP era. The second era begins in February 2036. */
 const ERA = 2 ** 32;
 const VERSION_4_CLIENT = 0x23;
 const SERVER_MODE = 4;
@@ -14,8 +14,9 @@ const PACKET_BYTES = 48;
 const DEFAULT_PORT = 123;
 
 /**
- * Returns the milliseconds by which the clock of a time server is ahead of the local clock (SNTP, RFC 4330 section 5). The request carries a random number
- * instead of the local time, so that a response to another request is not accepted. Rejects on silence and on a server that is not synchronized.
+ * Returns the milliseconds by which the clock of a time server is ahead of the local clock (SNTP, RFC 4330 section 5). The request carries a random
+ * number instead of the local time, so that a response to another request is not accepted. Rejects if the server does not respond or is not
+ * synchronized.
  *
  * @param server host, or host:port; an IPv6 address with a port is in brackets
  */
@@ -29,7 +30,7 @@ export async function clockOffset(server: string, timeoutMs = 2000): Promise<num
   return ask(server, createSocket(family === 6 ? 'udp6' : 'udp4'), { host: address, port: place.port }, late);
 }
 
-/** Queries over a separate socket, which is closed afterwards. */
+/** Sends the query through a separate socket, which is closed afterwards. */
 async function ask(server: string, socket: Socket, { host, port }: HostAndPort, late: Promise<never>): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const request = Buffer.alloc(PACKET_BYTES);
@@ -58,8 +59,8 @@ async function ask(server: string, socket: Socket, { host, port }: HostAndPort, 
 }
 
 /**
- * Milliseconds since 1970 of an NTP timestamp: seconds and their fraction, 32 bits each. Without the highest bit it is of the second era
- * (RFC 4330 section 3).
+ * Converts an NTP timestamp to milliseconds since 1970: seconds and their fraction, 32 bits each. If the highest bit is 0, it belongs to the second
+ * era (RFC 4330 section 3).
  */
 function timeAt(packet: Buffer, offset: number): number {
   const raw = packet.readUInt32BE(offset);

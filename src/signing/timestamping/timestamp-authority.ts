@@ -12,7 +12,10 @@ import { type TimestampRequester, type TimestampIntent, TimestampRepository } fr
 import { type TimestampQuery, TimestampRefusal } from './timestamp-query.js';
 import { type Stamper, timestampAttributes, timestampInfo, timestampToken } from './timestamp-writer.js';
 
-/** Issues timestamp tokens (RFC 3161): each has its row before the HSM is called, and its outcome before it is returned. */
+/**
+ * TimestampAuthority issues timestamp tokens (RFC 3161). The row of a token is committed before the HSM is called, and its outcome before the token
+ * is returned.
+ */
 @Injectable()
 export class TimestampAuthority {
   constructor(
@@ -24,10 +27,10 @@ export class TimestampAuthority {
   ) {}
 
   /**
-   * A TimeStampToken, DER.
+   * Returns a TimeStampToken, DER.
    *
-   * @param requestId the signing request whose signature is stamped, if it is one
-   * @throws TimestampRefusal unacceptedPolicy, timeNotAvailable; Problem of the HSM, or that no authority is set up
+   * @param requestId the signing request whose signature is timestamped, if any
+   * @throws TimestampRefusal unacceptedPolicy, timeNotAvailable; Problem of the HSM, or if no authority is configured
    */
   async stamp(query: TimestampQuery, requester: TimestampRequester, requestId: string | null = null): Promise<Buffer> {
     const { tsaPolicy: policy, tsaAccuracySeconds: accuracySeconds } = this.config;
@@ -48,7 +51,7 @@ export class TimestampAuthority {
     return timestampToken(info, attributes, signature, { stamper, certificates: query.certificates });
   }
 
-  /** Between the two commits. */
+  /** Signs a token, between the two commits. */
   private async signed(
     intent: TimestampIntent,
     { key, stamper, at }: { key: ActiveKey; stamper: Stamper; at: Date },
@@ -73,7 +76,7 @@ export class TimestampAuthority {
   }
 }
 
-/** The time as a token holds it. */
+/** Truncates the time to whole seconds, as in a token. */
 function wholeSeconds(at: Date): Date {
   return new Date(Math.floor(at.getTime() / 1000) * 1000);
 }

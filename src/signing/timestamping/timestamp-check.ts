@@ -14,7 +14,7 @@ const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
 const TST_INFO = '1.2.840.113549.1.9.16.1.4';
 const RSA_PSS = '1.2.840.113549.1.1.10';
 const GRANTED = [PKIStatus.granted, PKIStatus.grantedWithMods];
-/** Milliseconds by which the clock of another authority may differ from ours. */
+/** Maximum difference in milliseconds between the clock of an external authority and the local clock. */
 const MAX_APART_MS = 60_000;
 const MAX_CERTIFICATES = 8;
 /** Every signed attribute is encoded and hashed once for each certificate of the token, before the signature is known to be valid. */
@@ -25,19 +25,19 @@ const MAX_SIGNER_FIELDS = 7;
 export interface Expected {
   readonly digest: Buffer;
   readonly algorithm: FormatDigest;
-  /** Unsigned big-endian. */
+  /** Unsigned, big-endian. */
   readonly nonce: Buffer;
-  /** Certificates that are trusted to name timestamp authorities. */
+  /** Certificates trusted to issue certificates of timestamp authorities. */
   readonly roots: readonly X509Certificate[];
   readonly now: Date;
 }
 
-/** The response of another authority is not the requested timestamp. */
+/** The response of an external authority is not the requested timestamp. */
 export class BadTimestamp extends Error {}
 
 /**
- * Takes the token out of a TimeStampResp and believes nothing of it: imprint, nonce, time, the signature over the signed attributes, the
- * purpose of the certificate and its path to a trusted one (RFC 3161 section 2.4.2). Throws BadTimestamp with the reason.
+ * Extracts the token from a TimeStampResp and verifies all of it: imprint, nonce, time, the signature over the signed attributes, the purpose of the
+ * certificate, and its path to a trusted certificate (RFC 3161 section 2.4.2). Throws BadTimestamp with the reason.
  */
 export function checkedToken(response: Buffer, expected: Expected): Buffer {
   return believed(() => tokenIn(response, expected));
@@ -56,8 +56,8 @@ function tokenIn(response: Buffer, expected: Expected): Buffer {
 }
 
 /**
- * Returns the time at which a token attests that a digest existed, with the same checks except those of a response to a query. Certificates must have been
- * valid then. Throws BadTimestamp with the reason.
+ * Returns the time at which a token attests that a digest existed. The checks are the same, except for those of a response to a query. Certificates
+ * must have been valid at that time. Throws BadTimestamp with the reason.
  */
 export function timeOfToken(token: Buffer, expected: Pick<Expected, 'digest' | 'algorithm' | 'roots'>): Date {
   return believed(() => {
@@ -69,7 +69,7 @@ export function timeOfToken(token: Buffer, expected: Pick<Expected, 'digest' | '
   });
 }
 
-/** Errors of values that cannot be parsed, reported where they are first used: certificates, keys, numbers. */
+/** Converts errors of values that cannot be parsed (certificates, keys, numbers), which are thrown where the values are first used. */
 function believed<Result>(check: () => Result): Result {
   try {
     return check();
@@ -79,7 +79,10 @@ function believed<Result>(check: () => Result): Result {
   }
 }
 
-/** Asserts that the token has no elements besides those of RFC 5652. The parser ignores others, in which a sender could add any bytes. */
+/**
+ * Asserts that the token has no elements other than those of RFC 5652. The parser ignores other elements, in which a sender could add arbitrary
+ * bytes.
+ */
 function assertNothingElse(token: Buffer): void {
   const [, explicit, ...rest] = elementsOfSequence(token);
   const [signed, ...beside] = elementsInside(explicit);
@@ -93,7 +96,7 @@ function assertNothingElse(token: Buffer): void {
 
 interface ReadToken {
   readonly info: TSTInfo;
-  /** Returns the certificate that verifies the signature; it must be restricted to timestamps. */
+  /** The certificate that verifies the signature. It must be restricted to timestamping. */
   readonly own: X509Certificate;
   readonly certificates: readonly X509Certificate[];
 }
@@ -147,14 +150,14 @@ function signs(certificate: X509Certificate, signer: SignerInfo, info: Buffer): 
     Buffer.from(signed.find(({ attrType }) => attrType === type)?.attrValues[0] ?? new ArrayBuffer(0));
   const digest = createHash(algorithm).update(info).digest();
   if (!value(MESSAGE_DIGEST).subarray(2).equals(digest) || !value(CONTENT_TYPE).equals(oid(TST_INFO))) return false;
-  // The signature covers their DER, whatever order they arrived in (RFC 5652 section 5.4).
+  // The signature covers the DER encoding of the attributes, whatever order they arrived in (RFC 5652 section 5.4).
   const attributes = setOf(...signed.map((one) => Buffer.from(AsnConvert.serialize(one))));
   return verify(algorithm, attributes, certificate.publicKey, Buffer.from(signer.signature.buffer));
 }
 
 /**
- * Asserts that the token names this certificate as that of its signer, in its signer identifier and in the signing-certificate attribute, which every token
- * must have (RFC 3161 section 2.4.1, RFC 5816): the certificates in the token are not signed.
+ * Asserts that the token identifies this certificate as the signer's, in its signer identifier and in the signing-certificate attribute, which every
+ * token must have (RFC 3161 section 2.4.1, RFC 5816). This is required because the certificates in the token are not signed.
  */
 function assertNamed({ raw }: X509Certificate, { sid, signedAttrs = [] }: SignerInfo): void {
   const { issuer, serialNumber } = issuerAndSerialNumber(raw);
@@ -177,7 +180,7 @@ function assertPurpose(certificate: X509Certificate): void {
     throw new BadTimestamp('its certificate is not restricted to timestamps');
 }
 
-/** A path of valid certificates, from the authority's to a trusted one. */
+/** Asserts a path of valid certificates from the authority's certificate to a trusted one. */
 function assertTrusted(
   own: X509Certificate,
   others: readonly X509Certificate[],

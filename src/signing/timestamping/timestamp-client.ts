@@ -12,10 +12,10 @@ import { messageImprint } from './timestamp-writer.js';
 const CERT_REQ = element(0x01, Buffer.from([0xff]));
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** Queries other timestamp authorities (RFC 3161 section 3.4), and verifies their responses before it uses them. */
+/** TimestampClient queries external timestamp authorities (RFC 3161 section 3.4), and verifies their responses. */
 @Injectable()
 export class TimestampClient {
-  /** The certificates to which external authorities must lead. */
+  /** Certificates to which the certificates of external authorities must chain. */
   readonly roots: readonly X509Certificate[];
 
   constructor(
@@ -25,7 +25,7 @@ export class TimestampClient {
     this.roots = rootsOf(config);
   }
 
-  /** A TimeStampToken over the digest. Throws BadTimestamp, or what fetch throws. */
+  /** Returns a TimeStampToken over the digest. Throws BadTimestamp, or the error of fetch. */
   async ask(url: string, digest: Buffer, algorithm: FormatDigest, withinMs: number): Promise<Buffer> {
     const nonce = Buffer.concat([Buffer.from([1]), randomBytes(15)]);
     const query = sequence(integer(1), messageImprint(algorithm, digest), integer(nonce), CERT_REQ);
@@ -42,13 +42,13 @@ export class TimestampClient {
   }
 }
 
-/** The part of an address that may be logged: no user, no password, no query. */
+/** Returns the part of a URL that may be logged: no user, password or query. */
 export function publicName(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
 }
 
-/** Reads no more than an answer can have. */
+/** Reads the body up to the maximum length of a response. */
 async function bodyOf(response: Response): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let size = 0;

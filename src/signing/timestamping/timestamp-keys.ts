@@ -10,10 +10,10 @@ import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js'
 import type { Stamper } from './timestamp-writer.js';
 import { HealthIndicators, type Indication } from '../../platform/health/health-indicators.js';
 
-/** Each curve with the digest of its strength (RFC 5753 section 7.1.4); RSA with SHA-256. */
+/** The digest that matches the strength of each curve (RFC 5753 section 7.1.4). RSA uses SHA-256. */
 const DIGEST_OF: Partial<Record<KeyType, FormatDigest>> = { 'ec-p384': 'sha384', 'ec-p521': 'sha512' };
 
-/** The key and the certificate that timestamps are signed with. */
+/** TimestampKeys provides the key and the certificate that sign timestamps. */
 @Injectable()
 export class TimestampKeys {
   constructor(
@@ -23,7 +23,7 @@ export class TimestampKeys {
     private readonly clock: Clock,
   ) {}
 
-  /** Problem `tsa.none` if none is set up, `certificate.expired`, or those of the key. */
+  /** Throws Problem `tsa.none` if no key is configured, `certificate.expired`, or the Problems of the key. */
   async current(): Promise<{ key: ActiveKey; stamper: Stamper }> {
     const key = await this.key();
     const certificate = key.certificateId === null ? undefined : await this.certificates.get(key.certificateId);
@@ -49,7 +49,7 @@ function notSetUp(detail: string): Problem {
   return new Problem('conflict', 'tsa.none', `The timestamp authority is not set up. ${detail}`);
 }
 
-/** Reports whether the service's own timestamp authority can issue. */
+/** Reports whether the service's own timestamp authority can issue timestamps. */
 @Injectable()
 export class TimestampingHealth {
   constructor(

@@ -14,7 +14,7 @@ export const FAILURE_BITS = {
 } as const;
 export type FailureInfo = keyof typeof FAILURE_BITS;
 
-/** A query that gets no token. The client gets the PKIStatus rejection, with HTTP 200. */
+/** A rejected query. The client gets the PKIStatus rejection, with HTTP 200. */
 export class TimestampRefusal extends Error {
   constructor(
     readonly failure: FailureInfo,
@@ -27,15 +27,15 @@ export class TimestampRefusal extends Error {
 
 /** A query for a timestamp (TimeStampReq, RFC 3161 section 2.4.1). */
 export interface TimestampQuery {
-  /** MessageImprint, DER, for the token to repeat: rebuilt from the query. */
+  /** MessageImprint for the token, DER, rebuilt from the query. */
   readonly imprint: Buffer;
   readonly digest: Buffer;
   readonly algorithm: FormatDigest;
-  /** Dotted. */
+  /** Object identifier in dotted form. */
   readonly policy?: Buffer;
-  /** INTEGER, DER: the number that came, written as DER has it, which clients that fill it with random bytes do not always do. */
+  /** INTEGER in DER: the nonce of the query, converted to DER, because clients that fill it with random bytes do not always send DER. */
   readonly nonce?: Buffer;
-  /** The certificate of the authority shall come along. */
+  /** Whether the response must include the certificate of the authority. */
   readonly certificates: boolean;
 }
 
@@ -52,8 +52,8 @@ const TAG = {
 };
 
 /**
- * Reads BER where the standard requires DER (X.690), since many clients write it, and returns only DER: the signed structure is built here. Throws
- * TimestampRefusal: badDataFormat, badRequest, badAlg, unacceptedExtension.
+ * Accepts BER where the standard requires DER (X.690), because many clients write it. Returns only DER, because the signed structure is built from
+ * it. Throws TimestampRefusal badDataFormat, badRequest, badAlg or unacceptedExtension.
  */
 export function readQuery(bytes: Buffer): TimestampQuery {
   const [version, imprint, ...optional] = fieldsOf(bytes);
@@ -76,7 +76,7 @@ export function readQuery(bytes: Buffer): TimestampQuery {
   };
 }
 
-/** The octets of an INTEGER as DER has them: no more than the number needs (X.690 section 8.3.2). */
+/** Returns the minimal octets of an INTEGER (X.690 section 8.3.2), as DER requires. */
 function leastOctets({ contents }: DerElement): Buffer {
   if (contents.length === 0) throw new TimestampRefusal('badDataFormat', 'An INTEGER has no octets.');
   let start = 0;
@@ -84,7 +84,7 @@ function leastOctets({ contents }: DerElement): Buffer {
   return contents.subarray(start);
 }
 
-/** An octet that only repeats the sign of the next one. */
+/** Reports whether an octet only repeats the sign of the next one. */
 function isIdle(octet = 0, next = 0): boolean {
   return octet === (next < 0x80 ? 0 : 0xff);
 }
@@ -96,7 +96,7 @@ function fieldsOf(bytes: Buffer): DerElement[] {
   return readElements(outer.contents);
 }
 
-/** The optional fields come in one order, each at most once. */
+/** The optional fields have a fixed order, and each occurs at most once. */
 function takeOptional(fields: DerElement[]) {
   const rest = [...fields];
   const take = (tag: number) => (rest[0]?.tag === tag ? rest.shift() : undefined);
@@ -125,7 +125,7 @@ function readImprint(imprint: DerElement): Pick<TimestampQuery, 'digest' | 'algo
   return { algorithm, digest: hash.contents, imprint: sequence(name, octetString(hash.contents)) };
 }
 
-/** Hash functions have none, which some write as NULL and some leave out (RFC 5754 section 2); the token repeats which it was. */
+/** Hash functions have no parameters, which is encoded as NULL or omitted (RFC 5754 section 2). The token uses the encoding of the query. */
 function assertNoParameters(parameters: readonly DerElement[]): void {
   const [first, ...more] = parameters;
   if (more.length > 0) throw new TimestampRefusal('badDataFormat', 'The hash algorithm has more than one parameter.');

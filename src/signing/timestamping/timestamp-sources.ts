@@ -18,7 +18,7 @@ interface Standing {
   restsUntil: number;
 }
 
-/** Gets timestamps from the authorities in SVC_TSA_AUTHORITIES, in that order; `own` is that of this service. */
+/** TimestampSources gets timestamps from the authorities in SVC_TSA_AUTHORITIES, in that order. `own` is the authority of this service. */
 @Injectable()
 export class TimestampSources {
   private readonly logger = new Logger(TimestampSources.name);
@@ -31,15 +31,16 @@ export class TimestampSources {
     private readonly keys: TimestampKeys,
   ) {}
 
-  /** Refuses what no authority could ever stamp. Problem `tsa.none`. */
+  /** Throws Problem `tsa.none` if no authority could ever issue a timestamp. */
   async assertAny(): Promise<void> {
     if (this.config.tsaAuthorities.every((one) => one === 'own')) await this.keys.current();
   }
 
   /**
-   * The token of the first authority that gives a good one; the log names why the others did not. Problem `timestamp.unavailable`.
+   * Returns the token of the first authority that issues a valid one. Failures of the others are logged.
    *
-   * @param requestId the signing request whose signature is stamped
+   * @param requestId the signing request whose signature is timestamped
+   * @throws Problem `timestamp.unavailable`
    */
   async stamp(
     digest: Buffer,

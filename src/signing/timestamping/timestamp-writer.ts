@@ -22,7 +22,7 @@ const GRANTED = 0;
 const REJECTION = 2;
 
 export interface TimestampStatement extends Pick<TimestampQuery, 'imprint' | 'nonce'> {
-  /** Dotted object identifier. */
+  /** Object identifier in dotted form. */
   readonly policy: string;
   /** Up to 20 bytes, positive. */
   readonly serialNumber: Buffer;
@@ -33,11 +33,11 @@ export interface TimestampStatement extends Pick<TimestampQuery, 'imprint' | 'no
 export interface Stamper {
   readonly scheme: SignatureScheme;
   readonly algorithm: FormatDigest;
-  /** DER, the certificate of the authority first. */
+  /** DER, starting with the authority's certificate. */
   readonly chain: readonly Buffer[];
 }
 
-/** TSTInfo (RFC 3161 section 2.4.2). The time is cut to whole seconds, which every verifier reads; the accuracy covers that. */
+/** TSTInfo (RFC 3161 section 2.4.2). The time is truncated to whole seconds, which every verifier supports. The accuracy covers the difference. */
 export function timestampInfo(statement: TimestampStatement): Buffer {
   return sequence(
     integer(1),
@@ -50,7 +50,7 @@ export function timestampInfo(statement: TimestampStatement): Buffer {
   );
 }
 
-/** Signed attributes of a token: what the HSM signs the hash of. signingCertificateV2 is mandatory (RFC 5816). */
+/** Returns the signed attributes of a token, whose hash the HSM signs. signingCertificateV2 is mandatory (RFC 5816). */
 export function timestampAttributes(info: Buffer, { algorithm, chain: [own = Buffer.alloc(0)] }: Stamper): Buffer {
   const digest = createHash(algorithm).update(info).digest();
   return signedAttributes(contentType(TST_INFO), messageDigest(digest), certificateAttribute(own));
@@ -76,7 +76,7 @@ export function timestampToken(
   });
 }
 
-/** MessageImprint of a hash value of the service. */
+/** Returns the MessageImprint of a hash value computed by the service. */
 export function messageImprint(algorithm: FormatDigest, digest: Buffer): Buffer {
   return sequence(sequence(oid(DIGEST_OID[algorithm]), nullValue), octetString(digest));
 }
@@ -98,7 +98,7 @@ export function rejected({ failure, message }: TimestampRefusal): Buffer {
 
 const attributes = new WeakMap<Buffer, Buffer>();
 
-/** The same for every token by one certificate. */
+/** Returns the attribute, which is the same for every token with one certificate. */
 function certificateAttribute(certificate: Buffer): Buffer {
   const known = attributes.get(certificate);
   if (known !== undefined) return known;

@@ -5,8 +5,8 @@ export const TIMESTAMP_STATUSES = ['PENDING', 'ISSUED', 'FAILED', 'LOST'] as con
 export type TimestampStatus = (typeof TIMESTAMP_STATUSES)[number];
 
 /**
- * A timestamp token. The row is the intent: it commits as PENDING before the HSM is called. LOST is one whose process never reported the result. The ID, a
- * UUIDv7, is the token's serial number: unique among all processes, and traceable to this row.
+ * A timestamp token. The row is the intent: it is committed as PENDING before the HSM is called. LOST means that the process never reported the
+ * result. The ID, a UUIDv7, is the serial number of the token: unique across all processes, and traceable to this row.
  */
 @Entity('timestamp')
 @Check('timestamp_signature', `(status = 'ISSUED') = (signature IS NOT NULL)`)
@@ -18,7 +18,7 @@ export class Timestamp {
   @Column('text')
   status: TimestampStatus;
 
-  /** The hash value that was stamped. */
+  /** The hash value that was timestamped. */
   @Column('bytea')
   digest: Buffer;
 
@@ -35,7 +35,7 @@ export class Timestamp {
   @Column('int')
   keyVersion: number;
 
-  /** Hash of the signed attributes: the digest that the HSM gets. */
+  /** Hash of the signed attributes, which is sent to the HSM. */
   @Column('bytea')
   signedDigest: Buffer;
 
@@ -45,7 +45,7 @@ export class Timestamp {
   @Column('text', { nullable: true })
   failureCode: string | null;
 
-  /** The signing request whose signature was stamped; null for a query from outside. */
+  /** The signing request whose signature was timestamped; null for an external query. */
   @Column('uuid', { nullable: true })
   requestId: string | null;
 

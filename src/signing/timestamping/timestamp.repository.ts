@@ -8,7 +8,7 @@ import { claimDue } from '../../platform/jobs/claim.js';
 import type { Timestamp } from './timestamp.entity.js';
 import type { TimestampRefusal } from './timestamp-query.js';
 
-/** The requester of a timestamp, and the call. */
+/** The requester of a timestamp, and the correlation ID of the call. */
 export interface TimestampRequester {
   readonly actor: Actor;
   readonly ownerId: string;
@@ -27,11 +27,14 @@ interface Outcome {
   readonly failureCode: string | null;
 }
 
-/** A process that did not say within so long what became of a token is not coming back. */
+/** A process that has not reported the outcome of a token after this time is considered dead. */
 const LOST_AFTER = '1 minute';
 const BACKGROUND: Actor = { kind: 'system', id: 'schedule', name: 'schedule' };
 
-/** The two writes around every token, each grouped with others: the intent before the HSM is called, the outcome before the client gets the token. */
+/**
+ * TimestampRepository makes the two writes around every token: the intent before the HSM is called, and the outcome before the client gets the token.
+ * Concurrent writes are grouped.
+ */
 @Injectable()
 export class TimestampRepository implements OnApplicationShutdown {
   private readonly intents: GroupCommit<TimestampIntent, Date>;
@@ -50,17 +53,17 @@ export class TimestampRepository implements OnApplicationShutdown {
     });
   }
 
-  /** Commits the intent. Returns the time of the database's clock while it was written. */
+  /** Commits the intent. Returns the time of the database clock during the write. */
   intend(intent: TimestampIntent): Promise<Date> {
     return this.intents.add(intent);
   }
 
-  /** Commits the outcome. False if the token was given up in the meantime: then it must not be returned. */
+  /** Commits the outcome. Returns false if the token has been given up in the meantime; it must then not be returned. */
   settle(intent: TimestampIntent, outcome: Pick<Outcome, 'signature' | 'failureCode'>): Promise<boolean> {
     return this.outcomes.add({ intent, ...outcome });
   }
 
-  /** Writes down that a query got no token. */
+  /** Records a rejected query. */
   async refuse(
     { actor, correlation, source }: TimestampRequester,
     { failure, message }: TimestampRefusal,
@@ -78,7 +81,7 @@ export class TimestampRepository implements OnApplicationShutdown {
     });
   }
 
-  /** Gives up what no process came back for. */
+  /** Marks tokens as lost whose process never reported an outcome. */
   async giveUp(): Promise<void> {
     await this.db.transaction(async (tx) => {
       const rows = await claimDue<Pick<Timestamp, 'id'>>(tx, {

@@ -13,22 +13,22 @@ import { networkOf } from '../../platform/http/origin.js';
 
 export const TIMESTAMP_QUERY = 'application/timestamp-query';
 export const TIMESTAMP_REPLY = 'application/timestamp-reply';
-/** A query of a few hundred bytes is already unusual. */
+/** Queries rarely exceed a few hundred bytes. */
 export const MAX_QUERY_BYTES = 16 * 1024;
 
 const PATH = '/tsa';
 const PATH_WITH_KEY = '/tsa/:key';
-/** Content types that clients send with a query instead of the right one; the last is curl's default for `--data-binary`. */
+/** Content types that clients send with a query instead of the correct one. The last is curl's default for `--data-binary`. */
 const UNSPECIFIC = new Set(['', 'application/octet-stream', 'application/x-www-form-urlencoded']);
 
-/** The credential in an address: an API key. */
+/** Reports whether a path segment is a credential, which is an API key. */
 function isKeyInPath(text: string): boolean {
   return text.startsWith('sw_');
 }
 
 /**
- * The HTTP part of timestamp clients. The credential is the password of HTTP Basic (RFC 7617), with any user name; or it is in the path; or there is none,
- * for the addresses in SVC_TSA_ALLOW.
+ * TimestampingHttp adapts HTTP for timestamp clients. The credential is the password of HTTP Basic (RFC 7617), with any user name, or part of the
+ * path. Clients at the addresses in SVC_TSA_ALLOW need no credential.
  */
 @Injectable()
 export class TimestampingHttp implements OnModuleInit {
@@ -43,7 +43,7 @@ export class TimestampingHttp implements OnModuleInit {
   }
 
   onModuleInit(): void {
-    // A worker has no HTTP.
+    // Workers do not serve HTTP.
     const server = this.host.httpAdapter?.getInstance<FastifyInstance>();
     if (server === undefined) return;
     const { tsaAllow } = this.config;
@@ -74,7 +74,7 @@ export class TimestampingHttp implements OnModuleInit {
   }
 }
 
-/** Limits callers without a credential, and those whose credential is in the address, where logs and proxies see it. */
+/** TimestampAdmission limits callers without a credential, and callers whose credential is in the URL, where logs and proxies see it. */
 @Injectable()
 export class TimestampAdmission {
   constructor(
@@ -82,12 +82,12 @@ export class TimestampAdmission {
     private readonly rates: RateLimits,
   ) {}
 
-  /** Problem 429 `rate-limit.exceeded` for an address that calls too often. */
+  /** Throws Problem 429 `rate-limit.exceeded` for an address with too many calls. */
   admit(caller: Caller, reply: FastifyReply): void {
     if (caller.kind === 'anonymous') this.take(`tsa:${networkOf(caller.origin.address)}`, reply);
   }
 
-  /** Problem 403 `timestamp.wide-key` for a key with further permissions: such a key must not be in an address. */
+  /** Throws Problem 403 `timestamp.wide-key` for a key with further permissions, because such a key must not be in a URL. */
   admitByPath(caller: Caller, key: string, reply: FastifyReply): void {
     if (!isKeyInPath(key)) return;
     const [only, ...more] = caller.scopes;

@@ -8,7 +8,7 @@ import { type TimestampRequester, TimestampRepository } from './timestamp.reposi
 import { readQuery, TimestampRefusal } from './timestamp-query.js';
 import { granted, rejected } from './timestamp-writer.js';
 
-/** Answers timestamp clients: a TimeStampReq in, a TimeStampResp out; refusals are responses of the protocol as well. */
+/** TsaResponder answers timestamp clients: it returns a TimeStampResp for a TimeStampReq. Rejections are also protocol responses. */
 @Injectable()
 export class TsaResponder {
   private readonly logger = new Logger(TsaResponder.name);
@@ -19,7 +19,7 @@ export class TsaResponder {
     private readonly repository: TimestampRepository,
   ) {}
 
-  /** TimeStampResp for a TimeStampReq, both DER. */
+  /** Returns the TimeStampResp for a TimeStampReq, both DER. */
   async answer(caller: Caller, bytes: Buffer): Promise<Buffer> {
     const { requestId: correlation, address: source } = caller.origin;
     const requester: TimestampRequester = { actor: caller, ownerId: caller.ownerId, correlation, source };
@@ -32,7 +32,7 @@ export class TsaResponder {
     }
   }
 
-  /** PEM: the certificate of the authority, then those above it. */
+  /** Returns the authority's certificate followed by its issuers, PEM. */
   async chain(): Promise<string> {
     const { stamper } = await this.keys.current();
     return stamper.chain.map((der) => writePem('CERTIFICATE', der)).join('');

@@ -48,14 +48,17 @@ export function certificateCheckOf(
   return findingOf(leaf === undefined && certificateIds.length === 0 ? named : [chain], at);
 }
 
-/** The signer's certificate comes first in the ids; the others restrict the path (RFC 5035 section 5). */
+/** The signer's certificate is first in the IDs. The others restrict the path (RFC 5035 section 5). */
 function isNamedBy([own, ...path]: NonNullable<SignatureClaim['certificateIds']>[number], chain: Chain): boolean {
   const [leaf, ...above] = chain;
   if (own === undefined || leaf === undefined || !identifies(own, leaf.raw)) return false;
   return path.every((id) => above.some(({ raw }) => identifies(id, raw)));
 }
 
-/** The finding for the first chain with a valid path, else for the newest. A message that names no certificate fits all chains of its key. */
+/**
+ * Returns the finding for the first chain with a valid path, or else for the newest. A message that identifies no certificate matches all chains of
+ * its key.
+ */
 function findingOf(chains: readonly Chain[], at: Date): CertificateFinding {
   const findings = chains.map((chain) => pathFinding(chain, at));
   const found = findings.find(({ ok }) => ok) ?? findings[0];

@@ -12,45 +12,48 @@ import { OPENPGP_DOCUMENTS } from '../formats/openpgp.format.js';
 import type { CertificateId } from '../formats/signing-certificate.js';
 import { JsonRefused, readJsonObject } from '../../platform/json/strict-json.js';
 
-/** The bytes are not a signature of the expected format; the message is for the caller. */
+/** The bytes are not a signature of the expected format. The message is shown to the caller. */
 export class BadSignature extends Error {}
 
 /** A file and its signature as a caller sent them for verification. */
 export interface FileToVerify {
   readonly digest: Buffer;
   readonly algorithm: DigestAlgorithm;
-  /** Counts for the format raw; the others say it themselves. */
+  /** Used only for the format raw; the other formats contain their scheme. */
   readonly scheme: SignatureScheme;
-  /** The answer of the service: the bare signature, or the file that holds it. */
+  /** The raw signature, or the file that contains it, as returned by the service. */
   readonly signature: Buffer;
-  /** ML-DSA only, and what the service composed: the bytes that were signed in place of the digest. */
+  /** ML-DSA structures composed by the service only: the bytes that were signed instead of the digest. */
   readonly message?: Buffer;
   /** OpenPGP only, if a request is known: the hashed part that the key signed. */
   readonly hashedPart?: Buffer;
 }
 
-/** The content of a signature format: a signature over a digest, still to be verified. */
+/** The parsed content of a signature format: a signature over a digest, not verified yet. */
 export interface SignatureClaim {
   readonly scheme: SignatureScheme;
   readonly algorithm: DigestAlgorithm;
-  /** The digest that the key signed: that of the file, or of bytes that contain it. */
+  /** The digest that the key signed: the digest of the file, or of bytes that contain it. */
   readonly signedDigest: Buffer;
-  /** These bytes themselves, which ML-DSA signs in place of their hash. */
+  /** The bytes of that digest, which ML-DSA signs instead of their hash. */
   readonly message?: Buffer;
   /** The bare signature value. */
   readonly signature: Buffer;
-  /** Certificates in the message, that of the signer first. The sender chose them, so they are compared with those on record and never trusted. */
+  /**
+   * Certificates in the message, starting with the signer's. They are chosen by the sender, so they are compared with those on record and never
+   * trusted.
+   */
   readonly certificates: readonly X509Certificate[];
   /**
-   * The identifiers by which the signature names its certificate, one list for each attribute or header: the signer's certificate first, then those of its
-   * path.
+   * The identifiers by which the signature refers to its certificates, one list for each attribute or header: the signer's certificate first, then
+   * those of its path.
    */
   readonly certificateIds?: readonly (readonly CertificateId[])[];
   /** TimeStampToken, DER. */
   readonly timestampToken?: Buffer;
-  /** Names of the key in a Sigstore bundle and a DSSE signature. Nobody signed them, so a name counts only against the key. */
+  /** Names of the key in a Sigstore bundle or DSSE signature. They are not signed, so a name can only be evidence against the key. */
   readonly keyHints?: readonly KeyHint[];
-  /** OpenPGP only: the hashed part, which must name the key that made the signature. */
+  /** OpenPGP only: the hashed part, which must identify the key that made the signature. */
   readonly hashedPart?: HashedPart;
 }
 
@@ -59,10 +62,10 @@ interface KeyHint {
   readonly text: string;
 }
 
-/** Key IDs that earlier versions of the service wrote into DSSE signatures: key and version, or a SHA-256 in base64. Other tools compute other IDs. */
+/** Key IDs that earlier versions of the service wrote into DSSE signatures: key and version, or a SHA-256 in base64. Other tools use other IDs. */
 const OWN_KEY_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.\d+|[A-Za-z0-9+/]{43}=)$/;
 
-/** Returns a hint of the signature that names another key than this one. */
+/** Returns a hint of the signature that identifies a key other than this one. */
 export function otherKeyIn(
   { keyHints = [] }: SignatureClaim,
   keyName: string,
@@ -75,7 +78,7 @@ export function otherKeyIn(
   return keyHints.find(isOther)?.text;
 }
 
-/** Takes a signature apart. Throws BadSignature, or RangeError on what cannot be read. */
+/** Parses a signature. Throws BadSignature, or RangeError for malformed input. */
 export type SignatureReader = (file: FileToVerify) => SignatureClaim;
 
 export const readRaw: SignatureReader = ({ digest, algorithm, scheme, message, signature }) => ({
@@ -89,7 +92,7 @@ export const readRaw: SignatureReader = ({ digest, algorithm, scheme, message, s
 
 const SCHEME_OF = { RS: 'rsa-pkcs1v15', PS: 'rsa-pss', ES: 'ecdsa-raw' } as const;
 
-/** Detached JWS with an unencoded payload (RFC 7797), which is the digest. */
+/** Parses a detached JWS with an unencoded payload (RFC 7797), which is the digest. */
 export const readJws: SignatureReader = ({ digest, algorithm, signature }) => {
   const [encoded = '', payload, value = '', ...more] = signature.toString('latin1').split('.');
   const header = json(jwsPart(encoded).toString());
@@ -111,7 +114,7 @@ export const readJws: SignatureReader = ({ digest, algorithm, signature }) => {
   };
 };
 
-/** Header parameters by which a JWS brings or locates its own key (RFC 7515 sections 4.1.2, 4.1.3 and 4.1.5). */
+/** Header parameters by which a JWS contains or locates its own key (RFC 7515 sections 4.1.2, 4.1.3 and 4.1.5). */
 const SENDERS_KEY = ['jku', 'jwk', 'x5u'] as const;
 
 /** RFC 7515 sections 4.1.7 and 4.1.8. */
@@ -121,7 +124,7 @@ function thumbprint(algorithm: 'sha1' | 'sha256', value: unknown): CertificateId
   return [[{ algorithm, hash: jwsPart(value) }]];
 }
 
-/** Certificates as base64 of their DER (RFC 7515 section 4.1.6). */
+/** Decodes certificates from base64 of their DER (RFC 7515 section 4.1.6). */
 function certificatesIn(list: unknown): X509Certificate[] {
   if (!Array.isArray(list) || list.length > MAX_CHAIN_CERTIFICATES)
     throw new BadSignature(`it must list at most ${MAX_CHAIN_CERTIFICATES} certificates`);
@@ -130,7 +133,7 @@ function certificatesIn(list: unknown): X509Certificate[] {
 
 const HASH_NAME = new Map(FORMAT_DIGESTS.map((name) => [name, `SHA2_${name.slice(-3)}`]));
 
-/** Sigstore bundle v0.3 with a message signature. Verifiers do not compare its digest with the file; this does. */
+/** Parses a Sigstore bundle v0.3 with a message signature. Its digest is compared with that of the file, which other verifiers do not do. */
 export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme, signature: bundle }) => {
   const content = bundleOf(bundle, 'messageSignature');
   const { messageDigest, signature } = record(content['messageSignature']);
@@ -148,7 +151,7 @@ export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme,
   };
 };
 
-/** One signature of a DSSE envelope. The digest is of the pre-authentication encoding. */
+/** Parses a single signature of a DSSE envelope. The digest is that of the pre-authentication encoding. */
 export const readDsse: SignatureReader = ({ digest, algorithm, scheme, signature }) => {
   const { sig, keyid } = json(signature.toString());
   return {
@@ -162,8 +165,9 @@ export const readDsse: SignatureReader = ({ digest, algorithm, scheme, signature
 };
 
 /**
- * An OpenPGP signature packet. The digest covers the document and the hashed part of the packet: only a holder of the document can compute it. The hashed part
- * is therefore compared with that of the request. Without a request, it must be that of a document and, as for signing, name the key.
+ * Parses an OpenPGP signature packet. The digest covers the document and the hashed part of the packet, so only a holder of the document can compute
+ * it. The hashed part is therefore compared with that of the request. Without a request, it must be that of a document and, as for signing, identify
+ * the key.
  */
 export const readOpenPgp: SignatureReader = ({ digest, algorithm, signature: packet, hashedPart: requested }) => {
   const { hashedPart: bytesOfPart, left, numbers } = readSignaturePacket(packet);
@@ -182,13 +186,13 @@ export const readOpenPgp: SignatureReader = ({ digest, algorithm, signature: pac
 
 const MODULUS_BYTES = [256, 384, 512];
 
-/** Padded to the length of the modulus, whose leading zeros OpenPGP omits. */
+/** Pads the value to the length of the modulus, because OpenPGP omits leading zeros. */
 function rsaSignature(number: Buffer): Buffer {
   const length = MODULUS_BYTES.find((size) => size >= number.length) ?? number.length;
   return Buffer.concat([Buffer.alloc(length - number.length), number]);
 }
 
-/** Sigstore bundle v0.3 with a DSSE envelope, whose payload has the digest. */
+/** Parses a Sigstore bundle v0.3 with a DSSE envelope, whose payload must have the digest. */
 export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, signature: bundle }) => {
   const content = bundleOf(bundle, 'dsseEnvelope');
   const { payloadType, payload: encoded, signatures } = record(content['dsseEnvelope']);
@@ -211,7 +215,7 @@ export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, si
 
 const BUNDLE_CONTENTS = ['messageSignature', 'dsseEnvelope'] as const;
 
-/** A Sigstore bundle v0.3 with exactly this content: of two contents, verifiers could choose different ones. */
+/** Parses a Sigstore bundle v0.3. Rejects a bundle with any other or additional content, because verifiers could disagree on which one counts. */
 function bundleOf(bytesOfBundle: Buffer, content: (typeof BUNDLE_CONTENTS)[number]): Record<string, unknown> {
   const bundle = json(bytesOfBundle.toString());
   if (bundle['mediaType'] !== SIGSTORE_BUNDLE) throw new BadSignature(`its mediaType is not "${SIGSTORE_BUNDLE}"`);
@@ -220,7 +224,7 @@ function bundleOf(bytesOfBundle: Buffer, content: (typeof BUNDLE_CONTENTS)[numbe
   return bundle;
 }
 
-/** VerificationMaterial of a Sigstore bundle: one certificate, or a chain as in bundles of earlier versions. */
+/** Returns the certificates in VerificationMaterial of a Sigstore bundle: one certificate, or a chain as in bundles of earlier versions. */
 function certificatesOfBundle(content: Record<string, unknown>): X509Certificate[] {
   const { certificate, x509CertificateChain: chain } = record(content['verificationMaterial']);
   const chained = chain === undefined ? [] : record(chain)['certificates'];
@@ -236,7 +240,7 @@ function hintsOfBundle(content: Record<string, unknown>): KeyHint[] {
   return publicKey === undefined ? [] : hint('sigstore', record(publicKey)['hint']);
 }
 
-/** An empty hint is none, as in Protobuf. */
+/** An empty hint is absent, as in Protobuf. */
 function hint(kind: KeyHint['kind'], text: unknown): KeyHint[] {
   if (text === undefined || text === null || text === '') return [];
   if (typeof text !== 'string') throw new BadSignature('its key hint is not text');
@@ -253,7 +257,7 @@ function tokenOfBundle(content: Record<string, unknown>): Buffer | undefined {
 
 const GRANTED = [integer(0), integer(1)];
 
-/** TimeStampResp: status, then the token (RFC 3161 section 2.4.2). */
+/** Returns the token in a TimeStampResp: status, then the token (RFC 3161 section 2.4.2). */
 function tokenIn(response: Buffer): Buffer {
   const [status, token, ...more] = elementsOfSequence(response);
   const [value] = elementsInside(status);
@@ -281,7 +285,7 @@ function bytes(value: unknown): Buffer {
   return decoded(fromBase64(value));
 }
 
-/** RFC 7515 section 2: base64url without padding. */
+/** Decodes a part of a JWS (RFC 7515 section 2): base64url without padding. */
 function jwsPart(text: string): Buffer {
   return decoded(fromBase64Url(text));
 }

@@ -24,9 +24,9 @@ const SET = 0x31;
 const CONTEXT_0 = 0xa0;
 const CONTEXT_1 = 0xa1;
 
-/** SignedData of one signer (RFC 5652 section 5), taken apart and not yet believed. */
+/** A parsed SignedData of one signer (RFC 5652 section 5), not verified yet. */
 interface TakenApart extends SignatureClaim {
-  /** EncapsulatedContentInfo: the content, when it is in there. */
+  /** EncapsulatedContentInfo: the content, if it is included. */
   readonly content: DerElement | undefined;
   /** eContentType, DER. */
   readonly contentType: Buffer;
@@ -34,7 +34,7 @@ interface TakenApart extends SignatureClaim {
   readonly messageDigest: Buffer;
 }
 
-/** Detached CMS: the messageDigest attribute is the file's digest. */
+/** Parses detached CMS: the messageDigest attribute is the file's digest. */
 export const readCms: SignatureReader = ({ digest, algorithm, signature }) => {
   const { content, contentType, messageDigest, ...claim } = takeApart(signature, TIMESTAMP_TOKEN);
   if (!contentType.equals(DATA))
@@ -45,7 +45,7 @@ export const readCms: SignatureReader = ({ digest, algorithm, signature }) => {
   return claim;
 };
 
-/** Authenticode: the content holds the file's hash, and its own hash is the messageDigest. */
+/** Parses Authenticode: the content contains the file's hash, and the messageDigest is the hash of the content. */
 export const readAuthenticode: SignatureReader = ({ digest, algorithm, signature }) => {
   const { content, contentType: _type, messageDigest, ...claim } = takeApart(signature, RFC3161_TIMESTAMP);
   if (content === undefined) throw new BadSignature('it has no SpcIndirectDataContent');
@@ -58,8 +58,8 @@ export const readAuthenticode: SignatureReader = ({ digest, algorithm, signature
 };
 
 /**
- * Most of a CMS is not signed. An element that this service does not write is therefore refused: its sender could add any bytes, and other verifiers might
- * read them.
+ * Parses SignedData. Most of a CMS is not signed, so elements that this service does not write are rejected: a sender could use them to add arbitrary
+ * bytes, and other verifiers might read them.
  */
 function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
   const [type, explicit, ...rest] = derElements(only(file).contents);
@@ -78,7 +78,7 @@ function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
   return { ...read, content, contentType: context.contentType.raw };
 }
 
-/** The fields of SignedData (RFC 5652 section 5.1), without revocation lists. */
+/** Returns the fields of SignedData (RFC 5652 section 5.1), without revocation lists. */
 function fieldsOf(explicit: DerElement) {
   const fields = derElements(tagged(only(explicit.contents), DER.sequence).contents);
   const [version, digests, encapsulated, ...rest] = fields;
@@ -134,7 +134,7 @@ function readSigner(
   };
 }
 
-/** The signing-certificate attributes of both versions. */
+/** Returns the certificate IDs in the signing-certificate attributes of both versions. */
 function certificateIdsIn(attributes: DerElement): CertificateId[][] {
   return (['v1', 'v2'] as const).flatMap((version) => {
     const type = SIGNING_CERTIFICATE[version];
@@ -143,13 +143,13 @@ function certificateIdsIn(attributes: DerElement): CertificateId[][] {
   });
 }
 
-/** The signer's certificate first. */
+/** Returns the certificates, the signer's first. */
 function inOrder(certificates: DerElement[], issuerAndSerial: DerElement): X509Certificate[] {
   const names = (one: DerElement): boolean => {
     const { issuer, serialNumber } = issuerAndSerialNumber(one.raw);
     return sequence(issuer, serialNumber).equals(issuerAndSerial.raw);
   };
-  // The sender of a file determines how many paths are tried.
+  // The sender of a file determines how many paths are tried, so the number is limited.
   if (certificates.length > MAX_CHAIN_CERTIFICATES)
     throw new BadSignature(`it has more than ${MAX_CHAIN_CERTIFICATES} certificates`);
   const own = certificates.find(names);
@@ -171,7 +171,10 @@ function schemeNamed({ raw }: DerElement, algorithm: FormatDigest): SignatureSch
   return scheme;
 }
 
-/** Returns the value of an attribute, or undefined if it is absent. An attribute that occurs twice or has several values makes the signature unreadable. */
+/**
+ * Returns the value of an attribute, or undefined if it is absent. An attribute that occurs twice or has several values makes the signature
+ * malformed.
+ */
 function attributeOf(attributes: DerElement, type: string): DerElement | undefined {
   const all = derElements(attributes.contents).map(({ contents }) => derElements(contents));
   const [found, ...others] = all.filter(([name]) => name?.raw.equals(oid(type)));

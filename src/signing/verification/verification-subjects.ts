@@ -14,14 +14,14 @@ import { TimestampClient } from '../timestamping/timestamp-client.js';
 import type { FileToVerify } from './signature-readers.js';
 
 export interface VerificationOrder {
-  /** Takes digest, algorithm, scheme, format and key from this request, and its signature unless another is sent. */
+  /** Request that provides digest, algorithm, scheme, format and key, and also the signature unless another one is sent. */
   readonly requestId?: string;
   /** Base64 of the hash value. */
   readonly digest?: string;
-  /** SHA-256 if absent. */
+  /** Defaults to SHA-256. */
   readonly algorithm?: string;
   readonly scheme?: SignatureScheme;
-  /** `raw` if absent. */
+  /** Defaults to `raw`. */
   readonly format?: SignatureFormat;
   readonly key?: string;
   readonly version?: number;
@@ -33,13 +33,13 @@ export interface VersionToVerify {
   readonly version: number;
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
-  /** Creation time of the version, which an OpenPGP fingerprint covers. */
+  /** Creation time of the version, which the OpenPGP fingerprint covers. */
   readonly madeAt: Date;
-  /** The chains of its onboarded certificates, the newest first; in each, the certificate of the key first. */
+  /** Chains of its onboarded certificates, newest first. Each starts with the key's certificate. */
   readonly chains: readonly (readonly X509Certificate[])[];
 }
 
-/** A key that may have made the signature, and how. */
+/** A key that may have made the signature, with its scheme and format. */
 export interface CandidateSigner {
   readonly key: KnownKey;
   readonly scheme: SignatureScheme;
@@ -57,7 +57,7 @@ export interface Subject {
   readonly file: Omit<FileToVerify, 'scheme'>;
   readonly format: SignatureFormat;
   readonly signers: readonly [CandidateSigner, ...CandidateSigner[]];
-  /** The key that the caller named, directly or through a request; the configured key if the service has to find the key. */
+  /** The key that the caller specified, directly or through a request; the configured key if the service has to find the key. */
   readonly wanted: KnownKey;
   readonly isNamed: boolean;
   readonly timestampToken?: Buffer;
@@ -70,12 +70,12 @@ interface OnboardedChain {
   readonly chain: Buffer[];
 }
 
-/** Onboarded certificates of one version of a key that are compared with a message. */
+/** Maximum number of onboarded certificates per key version that are compared with a message. */
 const MAX_CERTIFICATES = 100;
-/** More keys than sign one file. */
+/** Maximum number of signing keys considered for one digest. */
 const MAX_SIGNERS = 100;
 
-/** Finds the keys and certificates with which a signature is verified. */
+/** VerificationSubjects finds the keys and certificates with which a signature is verified. */
 @Injectable()
 export class VerificationSubjects {
   constructor(
@@ -91,7 +91,7 @@ export class VerificationSubjects {
       : this.ofRequest(order, await this.requests.find(caller, order.requestId));
   }
 
-  /** Roots of timestamps: current and earlier ones of the service's own authority, and trusted external ones. */
+  /** Returns the roots for timestamps: current and earlier ones of the service's own authority, and trusted external ones. */
   async timestampRoots(): Promise<X509Certificate[]> {
     const rows: { root: Buffer }[] = await this.db.query(
       `SELECT DISTINCT chain[cardinality(chain)] AS root FROM certificate WHERE key_id IS NOT NULL AND 'time-stamping' = ANY(purposes)`,
@@ -128,8 +128,8 @@ export class VerificationSubjects {
   }
 
   /**
-   * Returns the keys that signed this digest, however many requests there were, so that the caller does not have to know the key. A key for a purpose other than code or documents must
-   * be named: its signature over a digest proves nothing about a file.
+   * Returns the keys that signed this digest, regardless of the number of requests, so that the caller does not have to know the key. A key for a
+   * purpose other than code or documents must be specified, because its signature over a digest proves nothing about a file.
    */
   private async signersOf(digest: Buffer, { scheme, version, format }: VerificationOrder): Promise<CandidateSigner[]> {
     const rows: (KnownKey & { scheme: SignatureScheme })[] = await this.db.query(
@@ -164,7 +164,7 @@ export class VerificationSubjects {
     };
   }
 
-  /** A caller who names the key, version or format expects the signature to be of that key, version or format. */
+  /** If the caller specifies the key, version or format, the signature must match it. */
   private async assertConsistent(order: VerificationOrder, request: ShownRequest): Promise<void> {
     const { digest, algorithm, keyId } = request;
     const isOtherKey = order.key !== undefined && (await this.keys.known(order.key)).id !== keyId;
@@ -179,7 +179,9 @@ export class VerificationSubjects {
     if (first !== undefined) throw missing(`/${first}`, 'is not that of the request; omit it to verify the request');
   }
 
-  /** What the key signed besides the digest: the message of ML-DSA in a request that the service composed, and the hashed part of OpenPGP. */
+  /**
+   * Returns what the key signed in addition to the digest: the ML-DSA message of a request that the service composed, and the hashed part of OpenPGP.
+   */
   private async envelopeOf(request: ShownRequest): Promise<Pick<FileToVerify, 'message' | 'hashedPart'>> {
     const { id, composed, scheme, format } = request;
     const [isMessage, isOpenPgp] = [composed && scheme === 'ml-dsa', format === 'openpgp'];
@@ -213,7 +215,7 @@ export class VerificationSubjects {
     }));
   }
 
-  /** The newest certificates of each version: a signature may be older than the present one. */
+  /** Returns the newest certificates of each version. A signature may be older than the current certificate. */
   private async chainsOf(keyIds: readonly string[]): Promise<OnboardedChain[]> {
     return this.db.query(
       `SELECT c.key_id AS "keyId", c.key_version AS version, c.chain FROM signing_key_version v

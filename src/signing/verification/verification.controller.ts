@@ -15,7 +15,7 @@ export class VerificationController {
 
   /**
    * Verify a signature
-   * @remarks Verifies a signature of a key of this service, with its certificate and timestamp. An invalid signature is a result, not an error.
+   * @remarks Verifies a signature by a key of this service, including its certificate and timestamp. An invalid signature is a result, not an error.
    */
   @Post()
   @HttpCode(200)

@@ -12,7 +12,7 @@ import type { CheckName, Verification } from './verification.service.js';
 const MAX_BASE64 = 64_000;
 
 export class VerifyBody {
-  /** A signing request of yours: provides digest, algorithm, scheme, format and key, and the signature unless you send one. A value that differs from the request is refused. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of one of your signing requests. It provides digest, algorithm, scheme, format and key, and also the signature unless you send one. A value that differs from the request is rejected. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) requestId?: string;
   /** Base64 of the hash value of the file. For `openpgp`, hash the document, the hashed part of the signature and its trailer (RFC 9580 section 5.2.4). @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @ValidateIf(({ requestId, digest }: VerifyBody) => requestId === undefined || digest !== undefined)
@@ -20,14 +20,14 @@ export class VerifyBody {
   @MaxLength(128)
   digest?: string;
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string;
-  /** Base64 of the signature, or of the file that holds it, as signing answered it. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
+  /** Base64 of the signature, or of the file that contains it, as returned by the signing endpoints. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   @IsOptional() @IsBase64Text() @Length(4, MAX_BASE64) signature?: string;
-  /** Name or ID of the signing key. Absent: the keys that signed this digest, or the configured key. @example default */
+  /** Name or ID of the signing key. Defaults to the keys that signed this digest, or else the configured key. @example default */
   @Optional(Text(1, 64)) key?: string;
-  /** Version of the key; any when absent. @example 1 */
+  /** Version of the key. Defaults to any version. @example 1 */
   @Optional(Int(1, 100_000)) version?: number;
   @Optional(OneOf(SIGNATURE_FORMATS, { default: 'raw' })) format?: SignatureFormat;
-  /** For the format raw; the default of the key if absent. */
+  /** Signature scheme, for the format raw. Defaults to that of the key. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
   /** Base64 of a TimeStampToken (DER) over the signature, if the file does not contain it. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   @IsOptional() @IsBase64Text() @Length(4, MAX_BASE64) timestamp?: string;
@@ -66,13 +66,13 @@ export class VerifyingKeyView {
 }
 
 export class VerificationView {
-  /** Every check holds. @example true */
+  /** True if every check passed. @example true */
   valid: boolean;
   @ApiProperty({ type: [CheckView] }) checks: CheckView[];
   key: VerifyingKeyView;
   /** Time of the timestamp, if it is valid. @example 2027-01-31T12:00:00Z */
   signedBefore?: Date;
-  /** Subject of the certificate of the key. @example 'CN=Release signing, O=Example Ltd' */
+  /** Subject of the key's certificate. @example 'CN=Release signing, O=Example Ltd' */
   subject?: string;
 
   static of({ valid, checks, key, signedBefore, certificate }: Verification): VerificationView {

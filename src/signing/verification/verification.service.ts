@@ -37,23 +37,23 @@ export type CheckName = 'signature' | 'certificate' | 'timestamp';
 export interface VerificationCheck {
   readonly check: CheckName;
   readonly ok: boolean;
-  /** The reason, or the finding. */
+  /** Result of the check, or the reason for its failure. */
   readonly detail: string;
 }
 
 export interface Verification {
-  /** Every check is. */
+  /** True if every check passed. */
   readonly valid: boolean;
   readonly checks: readonly VerificationCheck[];
-  /** The key that made the signature; if no key did, the key that the caller named or the configured key. */
+  /** The key that made the signature. If no key did, the key that the caller specified, or the configured key. */
   readonly key: { readonly id: string; readonly name: string; readonly version?: number };
-  /** The time in a timestamp that verified. */
+  /** The time in a verified timestamp. */
   readonly signedBefore?: Date;
-  /** The onboarded certificate that the signature was checked against; absent when the certificate check failed to find one. */
+  /** The onboarded certificate against which the signature was checked; absent if the certificate check found none. */
   readonly certificate?: X509Certificate;
 }
 
-/** The key and the version that made a signature. */
+/** The key and version that made a signature. */
 interface MadeBy {
   readonly key: CandidateSigner['key'];
   readonly version: VersionToVerify;
@@ -71,7 +71,7 @@ const READERS: Record<SignatureFormat, SignatureReader> = {
   openpgp: readOpenPgp,
 };
 
-/** Reports whether a signature is one of this service, from public data only: the HSM is not called. */
+/** VerificationService verifies signatures of this service with public data only. The HSM is not called. */
 @Injectable()
 export class VerificationService {
   private readonly verifier = new PublicVerifier();
@@ -156,14 +156,14 @@ function takeApart(format: SignatureFormat, file: FileToVerify): SignatureClaim 
     return READERS[format](file);
   } catch (error) {
     if (error instanceof BadSignature) return error;
-    // Whatever cannot be read: DER, certificates, JSON.
+    // Malformed input, such as DER, certificates or JSON.
     return new BadSignature(error instanceof Error ? `it cannot be read: ${error.message}` : 'it cannot be read');
   }
 }
 
 /**
- * refused returns a failed verification. It names only the key that the caller named, or the configured key: which keys signed a digest is disclosed
- * only to callers who may see the requests.
+ * refused returns a failed verification. It contains only the key that the caller specified, or the configured key: which keys signed a digest is
+ * disclosed only to callers who may see the requests.
  */
 function refused({ wanted }: Subject, detail: string): Verification {
   const key = { id: wanted.id, name: wanted.name };

@@ -42,8 +42,8 @@ const POLL_S = 30;
 const MAX_EARLIER = 20;
 
 /**
- * signNoted has orders of one purpose signed, in batches of up to 1,000 per key, each with one approval if the key requires it. Waits for decisions and
- * adds the results to `answered`. For a day, the same orders make the same batch, so an interrupted run can be continued.
+ * signNoted requests signatures for orders of one purpose, in batches of up to 1,000 per key, each with one approval if the key requires it. Waits
+ * for decisions and adds the results to `answered`. For a day, the same orders make the same batch, so an interrupted run can be continued.
  *
  * @throws ClientError (pending) if the approval was not decided in time
  */

@@ -15,7 +15,7 @@ export interface DetachedSettings {
   readonly progress?: HashProgress | undefined;
 }
 
-/** DetachedFile is a file to be signed with a detached signature. It holds the file's digest at one moment and the output paths. */
+/** DetachedFile is a file to be signed with a detached signature. It contains the file's digest at one moment and the output paths. */
 export class DetachedFile {
   private constructor(
     readonly facts: Omit<JointOrder, 'key'>,

@@ -47,7 +47,7 @@ export class NotedOrders {
   }
 }
 
-/** AnsweredOrders holds the results of the recorded orders, for their callers and for a second run in which the tools make the same requests. */
+/** AnsweredOrders contains the results of the recorded orders, for their callers and for a second run in which the tools make the same requests. */
 export class AnsweredOrders {
   private readonly results = new Map<string, JointResult>();
 
@@ -69,7 +69,7 @@ export class AnsweredOrders {
     return this.results.get(nameOfOrder(order)) ?? UNKNOWN;
   }
 
-  /** @param note prints to the terminal why a tool gets no signature */
+  /** @param note prints to the terminal why a tool does not get a signature */
   answer(order: SignatureOrder, note: (line: string) => void): Promise<SignatureResult> {
     const result = this.of(order);
     if (result.kind !== 'signed') note(`sealwright: not signed, ${result.kind}: ${result.detail}`);

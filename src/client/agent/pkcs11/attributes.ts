@@ -1,6 +1,6 @@
 import { CKA } from '../../../formats/pkcs11/cryptoki.js';
 
-/** Encoding of an attribute value in a message. `nested` are templates, which no object here has. */
+/** Encoding of an attribute value in a message. `nested` attributes are templates, which no object has. */
 type AttributeKind = 'boolean' | 'ulong' | 'mechanisms' | 'nested' | 'bytes';
 
 /** CK_BBOOL attributes of PKCS #11 2.40, and those that clients of version 3 request. */

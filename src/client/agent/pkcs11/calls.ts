@@ -48,7 +48,7 @@ function act<Args>(
   });
 }
 
-/** Defines a call that would modify the token and is always refused. */
+/** Defines a call that would modify the token and is always rejected. */
 function refused(request: string): Call {
   return {
     request,

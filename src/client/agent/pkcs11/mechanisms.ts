@@ -20,7 +20,7 @@ const ALGORITHMS = Object.keys(DIGEST_LENGTHS) as DigestName[];
 interface Mechanism {
   readonly family: 'rsa' | 'ec';
   readonly scheme: Scheme;
-  /** Hash that is computed here. Undefined if the program passes a digest. */
+  /** Hash that the agent computes. Undefined if the program passes a digest. */
   readonly hash?: DigestName;
 }
 
@@ -165,9 +165,9 @@ function pssHashOf(parameters: Buffer): DigestName | undefined {
 }
 
 /**
- * Returns the digest in a DigestInfo passed for CKM_RSA_PKCS. Undefined unless the data is exactly one DER DigestInfo of a known hash. The 36 bytes of MD5
- * and SHA-1 that TLS 1.0 signed, for example, could be anything. Other encodings of the same digest are refused, because the service signs this
- * encoding and the program expects its own.
+ * Returns the digest in a DigestInfo passed for CKM_RSA_PKCS. Undefined unless the data is exactly one DER DigestInfo of a known hash. The 36 bytes
+ * of MD5 and SHA-1 that TLS 1.0 signed, for example, could be anything. Other encodings of the same digest are rejected, because the service signs
+ * this encoding and the program expects its own.
  */
 function digestOfDigestInfo(data: Buffer): NamedDigest | undefined {
   for (const algorithm of ALGORITHMS) {
@@ -177,7 +177,7 @@ function digestOfDigestInfo(data: Buffer): NamedDigest | undefined {
   return undefined;
 }
 
-/** Identifies the hash of a bare digest by its length, since CKM_ECDSA does not name the hash. */
+/** Identifies the hash of a raw digest by its length, because CKM_ECDSA does not name the hash. */
 function digestByLength(data: Buffer): NamedDigest | undefined {
   const algorithm = ALGORITHMS.find((one) => DIGEST_LENGTHS[one] === data.length);
   return algorithm === undefined ? undefined : { algorithm, digest: data };

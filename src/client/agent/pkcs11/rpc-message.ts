@@ -30,7 +30,7 @@ export interface Room {
 
 export interface RpcAttribute {
   readonly type: number;
-  /** Value in the encoding of attributes.ts. Undefined if it cannot be compared with any attribute here. */
+  /** Value in the encoding of attributes.ts. Undefined if no attribute can be compared with it. */
   readonly value: Buffer | undefined;
 }
 

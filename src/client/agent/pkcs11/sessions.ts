@@ -2,7 +2,7 @@ import { CKF, CKR, CKS } from '../../../formats/pkcs11/cryptoki.js';
 import type { SigningOperation } from './mechanisms.js';
 import { CryptokiFault } from './rpc-message.js';
 
-/** Maximum open sessions of one program. Tools open only a few. */
+/** Maximum number of open sessions per program. Tools open only a few. */
 const MAX_SESSIONS = 128;
 
 /** CryptokiSession is a session of a program, with at most one search and one signing operation at a time. */
@@ -51,7 +51,7 @@ export class CryptokiSession {
   }
 }
 
-/** CryptokiSessions holds the sessions of one program and its login state. */
+/** CryptokiSessions manages the sessions of one program and its login state. */
 export class CryptokiSessions {
   private readonly open = new Map<number, CryptokiSession>();
   private last = 0;

@@ -49,7 +49,7 @@ export class TokenObjects {
   }
 
   /**
-   * Returns the key behind the handle of a private key.
+   * Returns the key of a private key object.
    *
    * @throws CryptokiFault (CKR_KEY_HANDLE_INVALID) if the handle is not of a private key
    */

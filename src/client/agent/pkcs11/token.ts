@@ -86,7 +86,7 @@ export class Token {
 
   openSession(slot: number, flags: number): number {
     this.assertSlot(slot);
-    // Programs request read-write sessions out of habit. The session is opened, and every write is refused.
+    // Programs request read-write sessions out of habit. The session is opened, and every write is rejected.
     return this.sessions.add(flags);
   }
 

@@ -5,7 +5,7 @@ import { ClientError, EXIT, usageError } from '../../api/exit-codes.js';
 import { expiryOf, expiryWarning } from './key-certificates.js';
 import { keySigns, type Protocol, type AgentPurpose, purposesOf, serves } from './purposes.js';
 
-/** AgentKey is a key of the service, in its current version, as a local protocol offers it. */
+/** AgentKey is a key of the service, in its current version, as offered by a local protocol. */
 export interface AgentKey {
   readonly id: string;
   readonly name: string;
@@ -28,7 +28,7 @@ interface Wanted {
   note?(line: string): void;
 }
 
-/** Programs read every object of a token, and each key takes a call for its certificate. */
+/** Maximum number of offered keys. Programs read every object of a token, and each key requires a call for its certificate. */
 const MAX_KEYS = 50;
 const LOCAL_TYPES = /^(?:rsa|ec)-/;
 

@@ -28,10 +28,9 @@ export interface SignatureOrder {
 }
 
 /**
- * SignatureResult is the result of an order. `pending`: no decision in the time that the caller waits; the request stays open. `rejected`, `expired` and
- * `withdrawn`:
- * the end of its approval. `refused`: the service declined, for example because of a key constraint or a missing permission. `unavailable`:
- * the service or its HSM could not be reached; the request may still be signed later.
+ * SignatureResult is the result of an order. `pending`: no decision in the time that the caller waits; the request remains open. `rejected`,
+ * `expired` and `withdrawn`: the end of its approval. `refused`: the service declined, for example because of a key constraint or a missing
+ * permission. `unavailable`: the service or its HSM could not be reached; the request may still be signed later.
  */
 export type SignatureResult =
   | { readonly kind: 'signed'; readonly signature: Buffer; readonly requestId?: string }
@@ -41,7 +40,7 @@ export type SignatureResult =
       readonly requestId?: string;
     };
 
-/** Patience is how long a caller waits for a decision. Without it, the caller waits as long as it takes. */
+/** Patience is how long a caller waits for a decision. Without it, the caller waits until there is one. */
 export interface Patience {
   readonly seconds: number;
   /** Whether the caller can repeat the order later. If not, the request is withdrawn when the time is up. */
@@ -64,7 +63,7 @@ const REFUSED = 422;
 /** How long the service may be unavailable while an approval is pending, for example during an update. */
 const MAX_AWAY_MS = 15 * 60_000;
 const AWAY_PAUSE_MS = 5000;
-/** How long a request is retried. A restarting service is back within seconds. The calls themselves use some of this time. */
+/** How long a request is retried. A restarting service is available again within seconds. The calls themselves use some of this time. */
 const MAX_RESTART_MS = 10_000;
 /** Maximum number of earlier requests for the same digest to skip because they ended without a signature. */
 const MAX_EARLIER = 20;
@@ -236,7 +235,7 @@ export class RemoteSigner {
     this.settings.note(`sealwright: waiting for ${whom} (request ${request.requestId}); Ctrl-C withdraws it`);
   }
 
-  /** Describes the approvals still required, if the credential may read them. */
+  /** Describes the approvals that are still required, if the credential may read them. */
   private async askedPeople({ approvalId }: Request, signal: AbortSignal): Promise<string> {
     try {
       const approval: ShownApproval = await this.api.call('GET', `/api/v1/approvals/${approvalId}`, { signal });

@@ -19,7 +19,7 @@ export class PrivateSocket {
   private constructor(
     readonly path: string,
     private readonly server: Server,
-    /** Removed with its contents on close. Undefined for a directory that stays. */
+    /** Removed with its contents on close. Undefined for a directory that is kept. */
     private readonly directory: string | undefined,
   ) {}
 
@@ -39,7 +39,7 @@ export class PrivateSocket {
   /**
    * Creates a socket at a fixed path, and replaces the socket of a dead process.
    *
-   * @throws ClientError if others can access the directory, or another process listens on the path
+   * @throws ClientError if other users can access the directory, or another process listens on the path
    */
   static async at(given: string, serve: (socket: Socket) => void): Promise<PrivateSocket> {
     const path = absolute(given);

@@ -54,7 +54,7 @@ export class AgentFrames {
     return { type: body.readUInt8(0), contents: Buffer.from(body.subarray(1)) };
   }
 
-  /** Joins chunks until the first one holds this many bytes. Small chunks are copied once, when their message is complete. */
+  /** Joins chunks until the first one contains this many bytes. Small chunks are copied once, when their message is complete. */
   private head(bytes: number): Buffer {
     const [first = Buffer.alloc(0)] = this.pieces;
     if (first.length >= bytes) return first;

@@ -23,7 +23,7 @@ const KEYS = {
   ec: agentKey('ec', 'ec-p256', 'ssh-login', ec.publicKey),
 };
 
-/** A service with these two keys that answers and records each order. */
+/** A service with these two keys that responds to each request and records it. */
 class OutsideService {
   readonly orders: SignatureOrder[] = [];
   signature = Buffer.alloc(64, 1);

@@ -18,7 +18,7 @@ interface SshKeySource {
 /** Maximum queued messages per connection. OpenSSH's clients send one at a time. */
 const MAX_WAITING = 16;
 
-/** Serves one connection with the agent protocol (draft-miller-ssh-agent): identities and signatures. All other requests are refused. */
+/** Serves one connection with the agent protocol (draft-miller-ssh-agent): identities and signatures. All other requests are rejected. */
 export function serveSshClient(socket: Socket, source: SshKeySource): void {
   const frames = new AgentFrames();
   const gone = new AbortController();

@@ -33,9 +33,9 @@ export interface JointlySigned {
 const MAX_WAITING_TOOLS = 32;
 
 /**
- * signTogether signs many files with one approval per 1,000 of them. A tool that requests the same digest each time runs twice: first to record the request,
- * then, when everything is signed, to write the file. A tool that signs the time runs once and waits with its digest for the others. No file changes before
- * all are signed.
+ * signTogether signs many files with one approval per 1,000 of them. A tool that requests the same digest each time runs twice: first to record the
+ * request, then, when everything is signed, to write the file. A tool that includes the time in the signed data runs once and waits with its digest
+ * for the others. No file changes before all are signed.
  *
  * @throws ClientError if a tool fails or not all files were signed; (pending) if the approval was not decided in time
  */
@@ -110,7 +110,7 @@ function inOrder({ embedded }: JointWork, signed: readonly SignedFile[]): Signed
   return embedded.flatMap(({ signing }) => signed.filter(({ file }) => file === signing.out));
 }
 
-/** Running tools that wait for a signature of a digest that a second run would not request again. */
+/** Running tools that are waiting for a signature of a digest that a second run would not request again. */
 class WaitingTools {
   private readonly orders: JointOrder[] = [];
   private readonly runs: Promise<SignedFile>[] = [];

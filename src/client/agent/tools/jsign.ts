@@ -56,8 +56,8 @@ const BYTE_ORDER_MARKS = ['efbbbf', 'fffe', 'feff'];
 const UTF8_MARK = 'efbbbf';
 
 /**
- * Throws for a script whose signature would be invalid on Windows. Without a byte order mark, Windows reads the script in the machine's code page, but jsign
- * hashes it as UTF-8. With Unix line ends, PowerShell considers it modified (PowerShell #3361 and #3466).
+ * Throws for a script whose signature would be invalid on Windows. Without a byte order mark, Windows reads the script in the machine's code page,
+ * but jsign hashes it as UTF-8. With Unix line endings, PowerShell considers it modified (PowerShell #3361 and #3466).
  */
 export function assertWindowsReads(name: string, script: Buffer): void {
   const start = script.subarray(0, 3).toString('hex');

@@ -25,7 +25,7 @@ export interface FileSigning {
   readonly algorithm?: DigestName | undefined;
   readonly timestamps?: TimestampPlace | undefined;
   readonly reference?: string | undefined;
-  /** Seconds to wait for a decision. Undefined waits as long as it takes. */
+  /** Seconds to wait for a decision. Undefined waits until there is one. */
   readonly waitSeconds?: number | undefined;
 }
 
@@ -48,8 +48,8 @@ interface ToolRun {
 }
 
 /**
- * signFile signs a file with the tool for its kind and checks the result with the verifier. The tool works on a copy. The file is replaced only by a signed
- * and checked result, and only if its content has not changed.
+ * signFile signs a file with the tool for its kind and checks the result with the verifier. The tool works on a copy. The file is replaced only by a
+ * signed and checked result, and only if its content has not changed.
  *
  * @param sign signs instead of the service
  * @throws ClientError if the tool is missing or fails, its verifier does not accept the result, or the file changed

@@ -14,9 +14,9 @@ const ANSWER = 'application/timestamp-reply';
 const MAX_QUERY_BYTES = 64 * 1024;
 
 /**
- * TimestampRelay forwards RFC 3161 queries of tools to the service's timestamp authority with the credential of this program. The tools
- * need neither a credential nor trust in the service's TLS certificate. The relay listens on the loopback address at an unguessable path. Arguments of tools
- * show the path to other users, so it answers only connections of this user.
+ * TimestampRelay forwards RFC 3161 queries of tools to the service's timestamp authority with the credential of this program. The tools need neither
+ * a credential nor trust in the service's TLS certificate. The relay listens on the loopback address at an unguessable path. Other users can see the
+ * path in the arguments of tools, so the relay accepts only connections of this user.
  */
 export class TimestampRelay {
   private constructor(

@@ -45,7 +45,7 @@ export async function tlsFindings(endpoint: Endpoint): Promise<SensorFinding[]> 
   return [...exchanges.map((algorithm) => usedHere(algorithm, place)), ...certificates, ...protocols];
 }
 
-/** Repeats the handshake without the suites already chosen until the server refuses. Throws if the server cannot be reached. */
+/** Repeats the handshake without the suites already chosen until the server rejects it. Throws if the server cannot be reached. */
 async function suitesOf(endpoint: Endpoint, version: SecureVersion): Promise<Handshake[]> {
   const found: Handshake[] = [];
   while (found.length < MAX_SUITES) {
@@ -58,7 +58,7 @@ async function suitesOf(endpoint: Endpoint, version: SecureVersion): Promise<Han
   return found;
 }
 
-/** Returns undefined if the server refuses the handshake. Throws if the server cannot be reached. */
+/** Returns undefined if the server rejects the handshake. Throws if the server cannot be reached. */
 function handshake(
   endpoint: Endpoint,
   version: SecureVersion,

@@ -22,7 +22,7 @@ export interface Component {
   readonly properties?: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** SensorFinding is an item found at one place. It includes the algorithms it uses, so that each batch is self-contained. */
+/** SensorFinding is an item found at one location. It includes the algorithms it uses, so that each batch is self-contained. */
 export interface SensorFinding {
   readonly place: FindingPlace;
   /** Certificate as PEM or base64 DER. */
@@ -54,7 +54,7 @@ export function algorithmComponent(algorithm: Algorithm): Component {
   };
 }
 
-/** Returns the finding of an algorithm at this place. */
+/** Returns the finding of an algorithm at this location. */
 export function usedHere(algorithm: Algorithm, place: FindingPlace): SensorFinding {
   return { place, component: algorithmComponent(algorithm) };
 }
