@@ -62,8 +62,8 @@ export class ScheduleStarter {
   }
 
   /**
-   * Starts a run. If the users in whose name the schedule runs have lost the required scope, pauses the schedule until a user who has the scope
-   * resumes it.
+   * Starts a run. If the users in whose name the schedule runs have lost the required scope, the run fails. Unless it was started manually, the
+   * schedule is then paused until a user who has the scope resumes it.
    */
   private async start(tx: EntityManager, run: DueRun): Promise<void> {
     const target = this.targets.get(run.target);
