@@ -64,7 +64,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     return usesOfRow(authority, certificate, certificate.request);
   }
 
-  /** Returns a Problem if the login rule was changed, disabled or removed. The rule is evaluated as recorded in the log. */
+  /** Returns a Problem if the certificate no longer matches its logged request, or if its login rule was changed, disabled or removed. */
   async lostGround(tx: EntityManager, { subjectId: id }: SubjectApproval): Promise<Problem | undefined> {
     const certificate = await tx.findOneByOrFail(SshCertificate, { id });
     const authority = await findTrusted(tx, SshAuthority, { id: certificate.authorityId });
