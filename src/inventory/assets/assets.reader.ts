@@ -11,9 +11,9 @@ import { LAST_SEEN } from './query/query-condition.js';
 import type { JudgedAsset } from './asset.entity.js';
 import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf, whereClause } from './asset-filter.js';
 
-/** Maximum count. Counting everything exactly would make lists slow. */
+/** Maximum count. Exact counts would make lists slow. */
 const MAX_COUNTED = 10_000;
-/** Above this number of verdicts, the estimates of the planner are good enough. */
+/** Above this number of verdicts, the planner's estimates are accurate enough. */
 const MAX_VERDICTS = 500;
 const ORDERS: Readonly<Record<Exclude<AssetSort, '-level'>, AssetOrder>> = {
   id: { by: ['a.id'], key: 'a.id' },
