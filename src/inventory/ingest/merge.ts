@@ -27,7 +27,7 @@ const QUERY_CANCELED = '57014';
 const COUNTED = 'id, kind, verdict_id, quantum, family, bits, level, state, owner, deadline, not_after';
 const COUNTED_NOW =
   'a.id, a.kind, a.verdict_id, v.quantum, v.family, v.bits, v.level, a.state, a.owner, v.deadline, a.not_after FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id';
-/** Merged holds the numbers of assets and the assets that replaced others. */
+/** Merged contains the asset counts and the assets that replaced others. */
 export interface Merged {
   readonly updated: number;
   /** Number of assets that were updated or changed state. */
@@ -46,13 +46,13 @@ export interface PlaceScope {
 }
 
 export interface MergeOrder extends Describer {
-  /** false if the source reports for the first time. */
+  /** False if the source reports for the first time. */
   readonly isKnown: boolean;
   /** Whether places that the source reported before and does not report now are missing. */
   readonly whole: boolean;
   /** Places that can become missing. */
   readonly scope: PlaceScope;
-  /** Edition of the rules that judged. */
+  /** Edition of the rules by which the assets were classified. */
   readonly edition: string;
   /** Time limit of each statement of the merge, in milliseconds. */
   readonly limitMs: number;
@@ -73,8 +73,8 @@ export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged
 }
 
 /**
- * Limits the time of each statement of a merge, because other merges wait at most 60 seconds for the merge lock. The limit for row locks is shorter: a row
- * locked by another transaction is not the fault of the document, so that error allows a retry.
+ * Sets a timeout for each statement of a merge, because other merges wait at most 60 seconds for the merge lock. The limit for row locks is shorter:
+ * a row lock held by another transaction is not caused by the document, so that error allows a retry.
  */
 async function limitMerge(tx: EntityManager, limitMs: number): Promise<void> {
   await tx.query(
@@ -135,8 +135,8 @@ async function mergePlaces(
 }
 
 /**
- * A document with less information (such as no algorithm name) does not overwrite what is known. Neither does a document that describes an asset of another
- * owner.
+ * Updates the assets. A document with less information (such as no algorithm name) does not overwrite known facts. Neither does a document that
+ * describes another owner's asset.
  */
 async function updateAssets(tx: EntityManager, describer: Describer): Promise<number> {
   await tx.query(
@@ -223,8 +223,8 @@ async function mergeRelationships(tx: EntityManager, sourceId: string, whole: bo
 }
 
 /**
- * The state follows from the occurrences: one that is not missing makes the asset active. It is looked for first, because an asset can have many occurrences in
- * other sources.
+ * Derives the state from the occurrences: one that is not missing makes the asset active. Such an occurrence is searched for first, because an asset
+ * can have many occurrences in other sources.
  */
 async function updateStates(tx: EntityManager): Promise<void> {
   await tx.query(
@@ -241,8 +241,9 @@ async function updateStates(tx: EntityManager): Promise<void> {
 }
 
 /**
- * Copies owner, labels and the time of the first sighting to each new asset that replaces a former one. For a reporter without `inventory:write`, this happens
- * only if no source of another owner has reported the former asset: people assigned its owner and labels to an asset that other reporters share.
+ * Copies owner, labels and the time of the first sighting to each new asset that replaces a former one. For a reporter without `inventory:write`,
+ * this happens only if no source of another owner has reported the former asset: users assigned its owner and labels to an asset that other reporters
+ * share.
  */
 async function inherit(
   tx: EntityManager,
@@ -278,7 +279,7 @@ async function countChanged(tx: EntityManager): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** ReadAgain is the new reading of a stored asset. */
+/** ReadAgain is a stored asset as reread. */
 export interface ReadAgain {
   readonly id: string;
   /** Verdict at the time of reading. */
@@ -288,7 +289,7 @@ export interface ReadAgain {
   readonly content: string;
 }
 
-/** mergeReadings updates the verdicts of assets, except those that a document has changed since. Returns the number of updated assets. */
+/** mergeReadings updates the verdicts of assets, except those that a document has since changed. Returns the number of updated assets. */
 export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgain[]): Promise<number> {
   const ids = uuidArray(assets.map(({ id }) => id));
   await tx.query(

@@ -6,11 +6,11 @@ interface Reported {
   readonly sourceId: string;
   /** Number of assets in the document. */
   readonly received: number;
-  /** Number of places and edges in the document. */
+  /** Number of locations and edges in the document. */
   readonly rows: number;
 }
 
-/** Places and edges per asset of the limit. The places of earlier documents of a source stay in the database. */
+/** Maximum number of locations and edges per asset in the limit. Locations from earlier documents of a source remain in the database. */
 const ROWS_PER_ASSET = 5;
 
 /**
