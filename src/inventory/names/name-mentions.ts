@@ -34,7 +34,7 @@ export interface Mentions {
   readonly isSignedWith: boolean;
 }
 
-/** Shorter words are ignored, such as the l in ML-DSA-L and single letters of versions. */
+/** Minimum length of an unrecognized word. Shorter words are ignored, such as the l in ML-DSA-L and single letters in versions. */
 const MIN_UNREAD_LENGTH = 3;
 /** Numbers that can be the size of a family, by the kind of its sizes. */
 const SIZES: Readonly<Record<FamilySizes, (value: number) => boolean>> = {

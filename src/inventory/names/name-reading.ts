@@ -8,7 +8,7 @@ import { suiteAmong } from './suite-among.js';
 import { suiteMentions } from './suite-mentions.js';
 import { ownMember } from '../../formats/encoding/own-member.js';
 
-/** NameReading is what the name of an algorithm states. */
+/** NameReading contains the facts stated by the name of an algorithm. */
 export interface NameReading {
   readonly mentions: readonly Mention[];
   /** Words that no vocabulary contains, in lower case. */
@@ -53,7 +53,7 @@ const PLAIN_WORDS = new Set(
   ),
 );
 
-/** readName reads the name of an algorithm: as a whole by the vocabularies, otherwise by its words. */
+/** readName interprets the name of an algorithm: as a whole if a vocabulary contains it, otherwise word by word. */
 export function readName(name: string): NameReading {
   const text = name.normalize('NFKC').trim();
   const oid = OID.exec(text)?.[1];

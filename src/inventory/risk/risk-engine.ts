@@ -15,7 +15,7 @@ import { TaughtNames } from '../names/taught-names.js';
 
 const NOTHING: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
 
-/** RiskEngine judges facts by rules. It is pure: the same facts and rules give the same verdict, regardless of time. */
+/** RiskEngine classifies facts by rules. It is pure: the same facts and rules always yield the same verdict. */
 export class RiskEngine {
   private readonly rules: RuleIndex;
   private readonly names: TaughtNames;
