@@ -4,7 +4,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 export const MISSED_RULES = ['once', 'skip'] as const;
 export type MissedRule = (typeof MISSED_RULES)[number];
 
-/** When runs are started: by a cron expression in a time zone, or at an interval. */
+/** A schedule, which starts runs by a cron expression in a time zone, or at an interval. */
 @Entity('schedule')
 @Index('schedule_due', ['nextDueAt'], { where: 'enabled' })
 export class Schedule {

@@ -77,7 +77,8 @@ export class ScheduleView {
   enabled: boolean;
   /**
    * Reason why the service paused the schedule: its last author can no longer start this work. Any user who can start the work can resume the
-   * schedule. @example 'Paused: …'
+   * schedule.
+   * @example 'Paused: …'
    */
   pausedBecause: string | null;
   /** The next five due times; empty while the schedule is paused. */

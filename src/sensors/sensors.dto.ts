@@ -18,7 +18,7 @@ export class RegisterSensorBody {
   /** Unique. @example 'data centre east' */
   @Name(1, 80) name: string;
   @OneOf(SENSOR_KINDS, { example: 'host' }) kind: SensorKind;
-  /** What the sensor scans. The sensor receives it with its heartbeat. */
+  /** Scan configuration. The sensor receives it in the response to its heartbeat. */
   @ApiPropertyOptional(CONFIGURATION)
   @IsOptional()
   @IsObject()

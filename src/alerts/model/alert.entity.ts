@@ -14,7 +14,7 @@ export const ALERT_MOVES = {
 
 export type AlertMove = keyof typeof ALERT_MOVES;
 
-/** An alert: one row per rule and key, however many events match. */
+/** An alert: one row per rule and key, regardless of how many events match. */
 @Entity('alert')
 @Unique('alert_of_rule', ['ruleId', 'key'])
 @Index('alert_status', ['status', 'id'])

@@ -20,8 +20,8 @@ export class CreateWebhookBody {
   /** Purpose of the endpoint; unique. @example 'incident desk' */
   @Name(1, 100) name: string;
   /**
-   * URL to which messages are sent. Must use https and a public host, unless the operator allows others. @example
-   * https://desk.example/hooks/sealwright
+   * URL to which messages are sent. Must use https and a public host, unless the operator allows others.
+   * @example https://desk.example/hooks/sealwright
    */
   @Text(0, 2000) url: string;
   /** `standard` is signed JSON (Standard Webhooks). */
@@ -68,7 +68,8 @@ export class WebhookView {
   /** @example true */
   enabled: boolean;
   /**
-   * Reason why the service disabled the endpoint; null if the endpoint is enabled or a user disabled it. @example 'The receiver answered 410 Gone.'
+   * Reason why the service disabled the endpoint; null if the endpoint is enabled or a user disabled it.
+   * @example 'The receiver answered 410 Gone.'
    */
   disabledReason: string | null;
   /** Also the ETag. @example 1 */
@@ -84,8 +85,8 @@ export class WebhookView {
 
 export class NewWebhookView extends WebhookView {
   /**
-   * Secret for verifying signatures. It cannot be retrieved again. Not present for Slack and Teams. @example
-   * whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=
+   * Secret for verifying signatures. It cannot be retrieved again. Not present for Slack and Teams.
+   * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=
    */
   secret?: string;
 
@@ -123,8 +124,8 @@ export class WebhookDeliveryView {
   createdAt: Date;
   endedAt: Date | null;
   /**
-   * Body of the message; empty for messages about approvals, because the delivery log has more readers than the approval. @example
-   * '{"type":"alert.opened","timestamp":"2026-11-20T14:00:00.000Z","data":{}}'
+   * Body of the message; empty for messages about approvals, because the delivery log has more readers than the approval.
+   * @example '{"type":"alert.opened","timestamp":"2026-11-20T14:00:00.000Z","data":{}}'
    */
   body: string;
   /** The last twenty attempts. */

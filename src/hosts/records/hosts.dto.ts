@@ -65,7 +65,8 @@ export class HostFieldsBody {
   @Optional(OneOf(PRIVILEGES, { default: 'none' })) privilege?: Privilege;
   /**
    * Whether logins may use SHA-1 (`ssh-rsa`, `diffie-hellman-group14-sha1` and others) and CBC-mode ciphers. Enable only for hosts that support
-   * nothing else: an attacker who can compute collisions can forge SHA-1 signatures. @example false
+   * nothing else: an attacker who can compute collisions can forge SHA-1 signatures.
+   * @example false
    */
   @Optional(Flag()) legacyAlgorithms?: boolean;
   /** Login credential. null removes it. */
@@ -95,12 +96,14 @@ export class UpdateHostBody extends HostFieldsBody {
   name?: string;
   /**
    * IP address or host name. If the address or port changes, the credential is removed unless the request contains one, and the pinned keys must be confirmed
-   * again. @example 192.0.2.11
+   * again.
+   * @example 192.0.2.11
    */
   @ValidateIf((_, value) => value !== undefined) @IsString() @Length(1, 254) address?: string;
   /**
    * Required if the address changes and hosts with credentials are reached through this host. The credentials of those hosts are then removed as
-   * well. @example false
+   * well.
+   * @example false
    */
   @Optional(Flag()) dropCredentialsBehind?: boolean;
 }

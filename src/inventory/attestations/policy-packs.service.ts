@@ -68,7 +68,7 @@ export class PolicyPacksService {
    * Replaces a policy pack. Existing attestations keep a copy of the pack and refer to its version, so a change requires a new version.
    *
    * @throws Problem 400 `query.invalid`, 409 `policy-pack.name`, `policy-pack.product`, `policy-pack.version`, 412 if the pack has changed since
-   *   `revision`.
+   * `revision`.
    */
   async change(caller: Caller, id: string, revision: number, order: PolicyPackOrder): Promise<PolicyPack> {
     assertOwn(id);

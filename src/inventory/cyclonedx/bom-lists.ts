@@ -69,7 +69,7 @@ export class BomLists {
   }
 
   /**
-   * Checks an item. In repair mode, faults in its texts are repaired, and invalid parts that are not read and duplicates in its own lists are
+   * Checks an item. In repair mode, faults in its strings are repaired, and invalid parts that are not read and duplicates in its own lists are
    * removed.
    */
   private judge(list: ListName, item: unknown, found: SchemaFaults, repairs: Remark[]): boolean {

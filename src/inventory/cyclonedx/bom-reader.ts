@@ -18,8 +18,8 @@ import { SchemaFaults } from './schema-faults.js';
  * of the draft are iterated: a document with known content need not be reread, and items are released before the next ones are read.
  *
  * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault. Iterating the assets throws the latter at the end. In
- *   repair mode, repeated list items and names, an upper-case serial number and incomplete times are repaired with a remark; other faults reject the
- *   document.
+ * repair mode, repeated list items and names, an upper-case serial number and incomplete times are repaired with a remark; other faults reject the
+ * document.
  */
 export function readBom(text: BomText, mode: Mode): CheckedDocument {
   const head = text.head();

@@ -13,7 +13,8 @@ const TRUTH: Readonly<Record<string, boolean>> = { true: true, '1': true, false:
 export class CsvExportQuery extends ExportQuery {
   /**
    * Whether the file begins with a UTF-8 byte order mark, without which Excel on Windows misreads accented characters. Use false if a program reads
-   * the file. @example true
+   * the file.
+   * @example true
    */
   @ApiProperty({ type: Boolean, required: false, default: true })
   @IsOptional()

@@ -51,7 +51,7 @@ type End = { outcome: IngestOutcome } | { problem: Problem } | { again: number }
 @Injectable()
 export class ImportRunner implements BeforeApplicationShutdown {
   private readonly logger = new Logger(ImportRunner.name);
-  /** Ids of the callers whose imports run in this process. */
+  /** IDs of the callers whose imports run in this process. */
   private readonly callers = new Set<string>();
   private readonly queue: WorkQueue<Claimed>;
   private readonly imports = new WorkPool<Claimed>({

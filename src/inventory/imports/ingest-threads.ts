@@ -137,7 +137,7 @@ class IngestThread {
     readonly isReserve: boolean,
   ) {}
 
-  /** Id of the caller whose document is being read; undefined if there is none. */
+  /** ID of the caller whose document is being read; undefined if there is none. */
   get caller(): string | undefined {
     return this.running?.order.caller.id;
   }

@@ -64,7 +64,7 @@ const OPENING_BRACE = 0x7b;
 const UNORDERED: ReadonlySet<string> = new Set(['hashes', 'properties', 'tags']);
 const NO_PLACE: DraftOccurrence = { location: '', line: null, position: null, symbol: null, context: null };
 
-/** AssetRow is an encoded row of `asset`, followed by the rows of its places. Positions are offsets into `bytes`. */
+/** AssetRow is an encoded row of `asset`, followed by the rows of its locations. Positions are offsets into `bytes`. */
 export interface AssetRow {
   readonly bytes: Buffer;
   readonly start: number;
@@ -72,7 +72,7 @@ export interface AssetRow {
   readonly json: number;
   readonly facts: number;
   readonly end: number;
-  /** End of the rows of its places. */
+  /** End of the location rows. */
   readonly placesEnd: number;
   /** References of the component, in the order of the placeholders. */
   readonly references: readonly DraftRef<IdentifiedAsset>[];

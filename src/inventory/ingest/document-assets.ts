@@ -17,7 +17,7 @@ import { type IdentifiedAsset, MAX_PLACES, placesIn, renameRows, RowEncoder } fr
 import { keyId, type KnownAssets, ProvisionalAssets } from './provisional-assets.js';
 import type { Spelling } from './source-names.js';
 
-/** DocumentAssets holds the assets of a document by identity: mentions of the same asset are merged, and links lead to assets. */
+/** DocumentAssets contains the assets of a document by identity: mentions of the same asset are merged, and links are resolved to assets. */
 export class DocumentAssets {
   private readonly refs = new DraftRefs<IdentifiedAsset>();
   private readonly encoder: RowEncoder;
@@ -66,7 +66,7 @@ export class DocumentAssets {
     this.draft.warnings.push({ pointer: '', code, detail });
   }
 
-  /** Returns the number of places and edges in the document, each of which is stored as a row. */
+  /** Returns the number of locations and edges in the document, each of which is stored as a row. */
   countRows(): number {
     let rows = 0;
     for (const asset of this.all()) {
@@ -114,7 +114,7 @@ export class DocumentAssets {
     return [...known.map(({ id: assetId, name }) => ({ assetId, name })), ...this.moreNames];
   }
 
-  /** Returns the rows of all places of an asset, each place once. */
+  /** Returns the rows of all locations of an asset, each location once. */
   placesOf({ id, row: { bytes, end: start, placesEnd: end }, morePlaces }: IdentifiedAsset): readonly RowBytes[] {
     if (end > start) return morePlaces.length === 0 ? [{ bytes, start, end }] : [{ bytes, start, end }, ...morePlaces];
     return morePlaces.length === 0 ? [this.encoder.noPlace(id)] : morePlaces;
@@ -168,7 +168,7 @@ export class DocumentAssets {
     return made;
   }
 
-  /** Sorts the assets and merges mentions. The first mention describes the asset; all mentions contribute places. */
+  /** Sorts the assets and merges mentions. The first mention describes the asset; all mentions contribute locations. */
   private merged(all: IdentifiedAsset[]): IdentifiedAsset[] {
     // The sort is stable: mentions of the same asset stay in document order.
     all.sort((a, b) => order(a.id, b.id));

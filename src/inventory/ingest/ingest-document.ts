@@ -88,7 +88,7 @@ interface Stored {
 class RulesChanged extends Error {}
 
 /**
- * Ingests one document: parse -> identify -> judge -> store -> count, as `ingestNew` calls them.
+ * Ingests one document: parse -> identify -> judge -> store -> count, in the order in which `ingestNew` runs them.
  *
  * 1. parse (readers/): detects the format and reads the document's metadata. Its lists are read 32 KB at a time while assets are
  *    identified, so that a whole document is never in memory as objects.

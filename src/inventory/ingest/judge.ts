@@ -13,7 +13,7 @@ export interface VerdictRow {
   readonly verdict: RiskVerdict;
 }
 
-/** Judgement is the verdict on an asset. Assets with equal facts that were resolved in the same way share one object. */
+/** Judgement contains the verdict on an asset. Assets with equal facts that were resolved in the same way share one object. */
 export interface Judgement {
   /** Undefined for a component without cryptographic facts. */
   readonly verdict: VerdictRow | undefined;

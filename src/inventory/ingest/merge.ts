@@ -37,7 +37,7 @@ export interface Merged {
   readonly foreign: number;
 }
 
-/** PlaceScope selects places of a source by the prefix of their context. */
+/** PlaceScope selects locations of a source by the prefix of their context. */
 export interface PlaceScope {
   /** Places that the document covers; undefined for all except `others`. */
   readonly own: readonly string[] | undefined;
@@ -48,7 +48,7 @@ export interface PlaceScope {
 export interface MergeOrder extends Describer {
   /** False if the source reports for the first time. */
   readonly isKnown: boolean;
-  /** Whether places that the source reported before and does not report now are missing. */
+  /** Whether locations that the source no longer reports are missing. */
   readonly whole: boolean;
   /** Places that can become missing. */
   readonly scope: PlaceScope;
@@ -120,7 +120,7 @@ async function mergeChanges(tx: EntityManager, order: MergeOrder, staged: Staged
   return { updated, changed: await countChanged(tx), successions, foreign };
 }
 
-/** Returns the assets that the source now reports at places where it did not report them before. */
+/** Returns the assets that the source reports at new locations. */
 async function mergePlaces(
   tx: EntityManager,
   { sourceId, whole, scope }: MergeOrder,
@@ -153,14 +153,14 @@ async function updateAssets(tx: EntityManager, describer: Describer): Promise<nu
   return updated;
 }
 
-/** The places are already in the table. A known asset at a new place may have been stale. */
+/** Updates stale assets. The locations are already in the table. A known asset at a new location may have been stale. */
 async function touchStale(tx: EntityManager): Promise<void> {
   await tx.query(
     `INSERT INTO stage_touched SELECT a.id FROM stage_asset s JOIN asset a ON a.id = s.id WHERE a.state <> 'active' ON CONFLICT DO NOTHING`,
   );
 }
 
-/** Returns the places that were missing until now, except those of keys. */
+/** Returns the locations that were missing until now, except those of keys. */
 async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<PlacedAsset[]> {
   return (await tx.query(
     `WITH found AS MATERIALIZED (
@@ -201,7 +201,8 @@ async function missPlaces(tx: EntityManager, sourceId: string, { own, others }: 
 }
 
 /**
- * A source that reports an edge also reports the asset at its start, which therefore has a place in the source. A partial scan removes no kinds from an edge.
+ * A source that reports an edge also reports the asset at its start, which therefore has a location in the source. A partial scan removes no kinds
+ * from an edge.
  */
 async function mergeRelationships(tx: EntityManager, sourceId: string, whole: boolean): Promise<void> {
   const kinds = (row: string) => (whole ? `${row}.kinds` : `r.kinds | ${row}.kinds`);
@@ -311,7 +312,7 @@ export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgai
   return countChanged(tx);
 }
 
-/** scopeOf returns the places of the source that become missing if a document does not contain them. */
+/** scopeOf returns the locations of the source that become missing if a document does not contain them. */
 export function scopeOf({ replaces }: DraftHead, { toolContexts }: KnownSource): PlaceScope {
   if (replaces === undefined) return { own: undefined, others: toolContexts };
   // Contexts written by the previous version, unless a document of the source has used the same prefix since.

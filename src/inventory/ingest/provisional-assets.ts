@@ -15,7 +15,7 @@ import {
 /** KnownAsset is an asset in the inventory. */
 export interface KnownAsset {
   readonly component: CdxComponent;
-  /** Ids of the algorithms and keys that the asset refers to in any source; empty for assets whose references do not matter. */
+  /** IDs of the algorithms and keys to which the asset refers in any source; empty for assets whose references are irrelevant. */
   readonly uses: readonly string[];
 }
 
@@ -30,7 +30,7 @@ const RELATED = 'cryptoProperties.certificateProperties.relatedCryptographicAsse
 
 /** A certificate with the identity of the previous version, until the whole document is read. */
 interface ProvisionalCertificate extends ReferringAsset {
-  /** Id by fingerprint; undefined without one, in which case names and references identify the certificate. */
+  /** ID derived from the fingerprint; undefined without a fingerprint, in which case names and references identify the certificate. */
   readonly own: string | undefined;
   readonly further: string;
   readonly signature: DraftRef<IdentifiedAsset> | undefined;
@@ -50,7 +50,7 @@ export class ProvisionalAssets {
   private algorithms: ReferringAsset[] = [];
   /** Hash of the facts that identify a key without a fingerprint or ID, excluding its location. */
   private readonly looks = new Map<IdentifiedAsset, string>();
-  /** Ids before the change, for a document that is compared with assets of the inventory. */
+  /** IDs before the change, for a document that is compared with assets in the inventory. */
   private readonly former = new Map<IdentifiedAsset, string>();
 
   constructor(private readonly refs: DraftRefs<IdentifiedAsset>) {}

@@ -14,8 +14,8 @@ interface Reported {
 const ROWS_PER_ASSET = 5;
 
 /**
- * assertRoom rejects a document that would raise the number of assets, or of their places and edges, in the sources of one reporter above the limit, so that a
- * key that may only report cannot fill the database. The counts of the other sources are a few seconds old.
+ * assertRoom rejects a document that would raise the number of assets, or of their locations and edges, in the sources of one reporter above the
+ * limit, so that a key that may only report cannot fill the database. The counts of the other sources are a few seconds old.
  *
  * @throws Problem 422 `reporter.too-many-assets`
  */

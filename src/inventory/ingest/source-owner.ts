@@ -12,7 +12,7 @@ type Reporter = IngestOrder['caller'];
 export interface KnownSource {
   /** New owner: `sensor:<id>`, or kind and id of a caller. */
   readonly owner: string;
-  /** Prefixes of the contexts of places that single tools report. */
+  /** Context prefixes of the locations reported by individual tools. */
   readonly toolContexts: readonly string[];
   readonly notes: readonly Remark[];
 }
@@ -70,7 +70,10 @@ function assertPlain(name: string): void {
   throw new Problem('refused', 'source.name', detail);
 }
 
-/** Assigns the source to `self`. A new owner does not inherit the contexts of single tools: the next whole document replaces what those tools reported. */
+/**
+ * Assigns the source to `self`. A new owner does not inherit the contexts of individual tools: the next whole document replaces what those tools
+ * reported.
+ */
 function keptBy(self: string, row: StoredSource | undefined): KnownSource {
   return { owner: self, toolContexts: row?.owner === self ? (row.contexts ?? []) : [], notes: [] };
 }

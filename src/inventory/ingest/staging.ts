@@ -41,7 +41,7 @@ const EDGE_COLUMNS = 'from_id, to_id, kinds';
 export interface Staged {
   /** Assets that the document added to the table. */
   readonly created: NewAssets;
-  /** Ids of the assets of a new source that existed before; empty for a known source. */
+  /** IDs of the assets of a new source that existed before; empty for a known source. */
   readonly known: readonly string[];
   /** Whether anything that existed before may have changed. */
   readonly differs: boolean;
@@ -79,7 +79,7 @@ export class Staging {
     this.source = uuidField(sourceId);
   }
 
-  /** Stages a source that reports for the first time. None of its places and edges exist yet, and none can be missing. */
+  /** Stages a source that reports for the first time. None of its locations and edges exist yet, so none can be missing. */
   async ofNewSource(lock: MergeLock): Promise<Staged> {
     const all = this.assets.all();
     const ids = uuidArray(all.map(({ id }) => id));
@@ -137,8 +137,8 @@ export class Staging {
   }
 
   /**
-   * Writes the assets that `find` returns. Concurrent transactions that insert the same asset conflict on its primary key, in the order of ids: one waits until
-   * the other ends, and calls `find` again after a violation. Places and edges were written before the savepoint and remain.
+   * Writes the assets that `find` returns. Concurrent transactions that insert the same asset conflict on its primary key, in the order of ids: one
+   * waits until the other ends, and calls `find` again after a violation. Locations and edges were written before the savepoint and are kept.
    *
    * @param succeeds whether an asset may replace another one.
    */

@@ -46,9 +46,9 @@ export async function successionsOf(
 }
 
 /**
- * replacePlaces marks the places as missing at which a partial scan replaces an asset. A partial scan removes nothing else. An asset identified by its
- * references describes what was found at its place, so a new asset of the same kind, name and validity replaces it there. Each step reads distinct names and
- * places, so the work is linear in the size of the document.
+ * replacePlaces marks the locations at which a partial scan replaces an asset as missing. A partial scan removes nothing else. An asset identified by
+ * its references describes the finding at its location, so a new asset of the same kind, name and validity replaces it. Each step reads distinct
+ * names and locations, so the work is linear in the size of the document.
  */
 export async function replacePlaces(
   tx: EntityManager,

@@ -41,7 +41,7 @@ export class JurisdictionsController {
   /**
    * List jurisdiction conflicts
    * @remarks Returns the algorithms in the inventory that one authority recommends and another rejects, with alternatives that satisfy all
-   *   authorities.
+   * authorities.
    */
   @Get('quantum-risk/conflicts')
   @Needs('inventory:read')

@@ -26,7 +26,8 @@ export class OpinionView {
   draft: boolean;
   /**
    * Whether the statement was checked against the primary source rather than taken from secondary sources; null if no statement about this algorithm
-   * was found. @example true
+   * was found.
+   * @example true
    */
   verified: boolean | null;
 
@@ -126,7 +127,8 @@ export class DeadlineCountView extends DeadlineView {
   rules: string[];
   /**
    * Number of active assets to which the deadline applies. An asset is counted once for each deadline that applies to it. Null for deadlines on
-   * validity periods, which depend on the day. @example 334
+   * validity periods, which depend on the day.
+   * @example 334
    */
   @ApiProperty({ type: 'integer', nullable: true }) assets: number | null;
   /** Whether the date has passed. */

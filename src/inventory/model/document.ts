@@ -77,7 +77,7 @@ export interface DraftHead {
   readonly replaces?: Replaced;
 }
 
-/** Replaced describes the places of a source that a document replaces, by the prefix of their context. */
+/** Replaced describes the locations of a source that a document replaces, by the prefix of their context. */
 export interface Replaced {
   readonly contexts: readonly string[];
   /** Contexts as written by the previous version. Each counts until a document of the source uses it. */

@@ -51,7 +51,7 @@ export class InventorySource {
   @Column('text', { nullable: true })
   owner: string | null;
 
-  /** Prefixes of the contexts of places that single tools report; null if there are none. */
+  /** Context prefixes of the locations reported by individual tools; null if there are none. */
   @Column('text', { array: true, nullable: true })
   toolContexts: string[] | null;
 

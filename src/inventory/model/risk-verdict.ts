@@ -17,7 +17,7 @@ export interface Deadline {
   /** Whether the deadline is binding rather than advisory. */
   readonly binding: boolean;
   readonly draft: boolean;
-  /** What the deadline is limited to: new acquisitions, plans or organizations. Such a date does not end any existing use. */
+  /** Plans, acquisitions or organizations to which the deadline is limited. Such a date does not end any existing use. */
   readonly appliesTo?: string;
   /** False if the deadline was taken from secondary sources and not checked against the primary source. */
   readonly verified?: boolean;
@@ -75,7 +75,7 @@ export function levelNumber(level: Level): number {
 export interface VerdictFacts {
   readonly family: string | null;
   readonly bits: number | null;
-  /** From 0 (NONE) to 4 (CRITICAL), without lifecycle. */
+  /** Risk level from 0 (NONE) to 4 (CRITICAL), excluding the lifecycle. */
   readonly level: number;
   readonly quantum: string;
   readonly classical: string;

@@ -55,7 +55,7 @@ export interface OwnName {
   /** A known name, such as AES-256-GCM. */
   readonly means: string;
   readonly reason: string;
-  /** Id of the user or API key that defined the name. */
+  /** ID of the user or API key that defined the name. */
   readonly by: string;
   /** ISO 8601. */
   readonly at: string;

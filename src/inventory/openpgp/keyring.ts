@@ -9,7 +9,7 @@ import { type PgpSignature, pgpSignature } from '../../formats/openpgp/signature
 /** Maximum size of a user ID. */
 const MAX_USER_ID_BYTES = 300;
 
-/** PgpKey is a key of a keyring, as stated by its packets. */
+/** PgpKey is a key in a keyring, as stated by its packets. */
 export interface PgpKey {
   /** Hexadecimal, lower case. */
   readonly fingerprint: string;

@@ -53,7 +53,7 @@ const USED_BY = bitOf('dependsOn') | bitOf('cryptoRef');
 /**
  * storedAssets returns up to `limit` assets of a source after an id, as described by the documents that added them. Sources may describe an asset
  * differently, so the assets from which its verdict was derived come first, and the same reader reaches the same result. Assets that the newest
- * document of the source no longer contains are left out: they no longer have edges and keep their verdict.
+ * document of the source no longer contains are omitted: they no longer have edges and keep their verdict.
  */
 export async function storedAssets(
   tx: EntityManager,

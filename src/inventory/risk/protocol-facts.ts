@@ -24,7 +24,7 @@ export interface DeclaredProtocol extends Omit<ProtocolFacts, 'kePq'> {
   readonly groups: readonly string[];
   /** Name, for protocols that are identified only by it. */
   readonly name: string;
-  /** What the name contains in addition to protocol and version: `group31` in `IKEv2 group31`. */
+  /** Part of the name in addition to the protocol and version: `group31` in `IKEv2 group31`. */
   readonly addition: string;
 }
 

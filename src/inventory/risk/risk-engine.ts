@@ -87,7 +87,7 @@ function numeric(param: string | null | undefined): number | null {
   return param !== null && param !== undefined && /^\d{1,5}$/.test(param) ? Number(param) : null;
 }
 
-/** Of equal verdicts, the first one is returned: current weaknesses come before future ones. */
+/** Returns the highest verdict. If several are equal, the first one is returned, because current weaknesses come before future ones. */
 function highest(verdicts: (AxisVerdict | null)[]): AxisVerdict {
   return verdicts.reduce<AxisVerdict>(
     (top, verdict) => (verdict !== null && levelNumber(verdict.level) > levelNumber(top.level) ? verdict : top),

@@ -19,7 +19,7 @@ export interface NamedAlgorithm {
   readonly mode?: string;
 }
 
-/** Algorithms that a text names, most specific first. The words of identifiers are separated here: `EVP md5` and `SHA1 with RSA`. */
+/** Algorithms that a text can name, most specific first. The words in identifiers have been separated: `EVP md5` and `SHA1 with RSA`. */
 const NAMES: [RegExp, NamedAlgorithm][] = [
   [
     /(?<!\d)3 ?DES\b|\bDESede\b|\bTriple[ -]?DES\b|\bDES3\b|\bdes[ -]?ede3?\b|\bTDEA\b|\bTDES\b/gi,

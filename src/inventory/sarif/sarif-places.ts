@@ -53,7 +53,7 @@ export class SarifPlaces {
     return location === undefined ? [] : [{ location, line: null }];
   }
 
-  /** Returns the code at the places of a result that the run quotes, by itself or within the surrounding lines (sections 3.29.4 and 3.29.5). */
+  /** Returns the code at the locations of a result, if the run quotes it, either alone or with the surrounding lines (sections 3.29.4 and 3.29.5). */
   snippets(result: JsonMembers): string[] {
     return objectsOf(result['locations']).flatMap((location) => {
       const { region, contextRegion } = membersOf(location['physicalLocation']);

@@ -124,8 +124,8 @@ export class SshCertificateView {
   /** The certificate that this one replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   renews?: string;
   /**
-   * Name of the user, API key, client or run that requested the certificate. Not present for certificates issued by earlier versions. @example
-   * ann@example.org
+   * Name of the user, API key, client or run that requested the certificate. Not present for certificates issued by earlier versions.
+   * @example ann@example.org
    */
   requestedBy?: string;
   /** Verified claims of the requester's workload token. */

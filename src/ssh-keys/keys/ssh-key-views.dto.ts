@@ -33,7 +33,8 @@ export class SshKeyLoginView {
   /** Source address of the login. @example 192.0.2.7 */
   source: string;
   /**
-   * Line in the host's log. @example 'Accepted publickey for deploy from 192.0.2.7 port 50022 ssh2: ED25519 SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og'
+   * Line in the host's log.
+   * @example 'Accepted publickey for deploy from 192.0.2.7 port 50022 ssh2: ED25519 SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og'
    */
   evidence: string;
 
@@ -66,8 +67,8 @@ export class SshKeyView {
   /** The key that replaced this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy?: string;
   /**
-   * Time of the oldest evidence of the key: its first sighting, or the date of a file owned by root. A public key itself has no date. @example
-   * 2024-03-01T08:00:00Z
+   * Time of the oldest evidence of the key: its first sighting, or the date of a file owned by root. A public key itself has no date.
+   * @example 2024-03-01T08:00:00Z
    */
   knownSince: Date;
   /** @example 2026-11-20T14:00:00Z */

@@ -59,7 +59,8 @@ export class RotationPolicyView {
   madeBy: string;
   /**
    * Reason why the service paused the policy: its last author may no longer rotate keys. To resume the policy, a user who may rotate keys must save
-   * it again. @example 'Paused: …'
+   * it again.
+   * @example 'Paused: …'
    */
   pausedBecause?: string;
   /** Version number, used as the ETag. @example 1 */

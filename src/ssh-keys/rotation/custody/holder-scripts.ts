@@ -92,8 +92,8 @@ exit 0
 `;
 
 /**
- * TAKE_OVER replaces the old private key with the new one in one rename, with mode 600 whatever the old mode was. The .pub file is removed first: ssh
- * would trust it and reject a private key that does not match.
+ * TAKE_OVER replaces the old private key with the new one in one rename, with mode 600 regardless of the old mode. The .pub file is removed first:
+ * ssh would trust it and reject a private key that does not match.
  */
 export const TAKE_OVER = `${OWN_PLACE}
 set -e
