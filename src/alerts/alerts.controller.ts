@@ -47,7 +47,7 @@ export class AlertsController {
 
   /**
    * List alert notifications
-   * @remarks Returns the recipients of an alert and the state of each mail and webhook message.
+   * @remarks Returns the recipients of an alert and the delivery status of each email and webhook message.
    */
   @Get(':id/notifications')
   @Needs('alerts:read')
@@ -117,7 +117,7 @@ export class AlertsController {
 
   /**
    * Resend alert notifications
-   * @remarks Sends the notifications of an alert again through every channel of its rule.
+   * @remarks Resends the notifications of an alert through every channel of its rule.
    */
   @Post(':id/notify')
   @HttpCode(202)

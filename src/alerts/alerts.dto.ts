@@ -23,21 +23,21 @@ export class AlertsQuery extends PageQuery {
   @Optional(OneOf(ALERT_STATUSES, { example: 'OPEN' })) status?: AlertStatus;
   /** Only alerts of this rule. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) rule?: string;
-  /** Only alerts of this person. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Only alerts owned by this user. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) owner?: string;
 }
 
 export class AlertCommentBody {
-  /** Stored in the audit log. @example 'renewed, rolling out tonight' */
+  /** Comment for the audit log. @example 'renewed, rolling out tonight' */
   @Optional(Text(0, 1000)) comment?: string;
 }
 
 export class ChangeAlertBody {
-  /** The user who handles the alert; null for nobody. */
+  /** ID of the user who owns the alert; null removes the owner. */
   @Optional(IdRef({ nullable: true, example: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' }))
   @Nullable()
   ownerId?: string | null;
-  /** No notifications are sent until this time; null unmutes the rule. */
+  /** No notifications are sent until this time; null unmutes the alert. */
   @Optional(Moment({ nullable: true, example: '2026-12-01T08:00:00Z' })) @Nullable() mutedUntil?: Date | null;
 
   toChange(): AlertChange {
@@ -63,7 +63,7 @@ export class AlertView {
   @ApiProperty({ enum: SEVERITIES, example: 'warning' }) severity: Severity;
   /** @example 'A sensor is silent: data centre east' */
   title: string;
-  /** That of the last time. */
+  /** Subject of the last event. */
   subject: AlertSubjectView;
   /** `where` and `why` come first. `NONE` to `CRITICAL` are numbers of assets of a risk level, `examples` is a list of names. */
   @ApiProperty({
@@ -72,7 +72,7 @@ export class AlertView {
     example: { why: 'No heartbeat since 2026-11-20T14:00:00Z.' },
   })
   facts: AlertFacts;
-  /** How often it happened. @example 1 */
+  /** Number of events. @example 1 */
   count: number;
   firstAt: Date;
   lastAt: Date;
@@ -106,16 +106,16 @@ export class NotificationView {
   /** Number of occurrences at the time of the notification. @example 1000 */
   count: number;
   @ApiProperty({ enum: ['email', 'webhook'], example: 'email' }) channel: NotificationChannel;
-  /** The mail, or the webhook delivery. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the email or of the webhook delivery. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   reference: string;
-  /** Address of the mail, or name of the webhook endpoint; `removed` or `forgotten` if it is no longer known. @example crypto-team@corp.example */
+  /** Email address, or name of the webhook endpoint; `removed` or `forgotten` if it is no longer stored. @example crypto-team@corp.example */
   recipient: string;
-  /** FORGOTTEN: the state is kept for 90 days for mails, and for 30 days for webhooks. */
+  /** Delivery status. FORGOTTEN if it is no longer stored: it is kept for 90 days for emails and for 30 days for webhooks. */
   @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP', 'FORGOTTEN'], example: 'DELIVERED' })
   status: NotificationLine['status'];
   /** @example 1 */
   attempts: number;
-  /** Why the last attempt failed. @example 'connect ECONNREFUSED' */
+  /** Reason why the last attempt failed. @example 'connect ECONNREFUSED' */
   failure: string | null;
   endedAt: Date | null;
 }

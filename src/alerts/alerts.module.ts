@@ -19,7 +19,7 @@ import { DisabledWebhooks, WebhookEndpointsService } from './webhooks/webhook-en
 import { WebhookDeliveriesService } from './webhooks/webhook-deliveries.service.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 
-/** Alerts, the rules that open them, and webhook endpoints, which get alerts and other events. */
+/** Alerts, the rules that open them, and webhook endpoints, which receive alerts and other events. */
 @Module({
   imports: [AuditModule, TypeOrmModule.forFeature([Alert, AlertNotification, AlertRule])],
   controllers: [AlertRulesController, AlertsController, WebhooksController],
@@ -35,7 +35,7 @@ import { WebhooksController } from './webhooks/webhooks.controller.js';
 })
 export class AlertsModule {}
 
-/** Opens alerts and notifies people, in processes that work in the background. */
+/** Background module: opens alerts and notifies their recipients. */
 @Module({
   imports: [AlertsModule, AuditModule, HsmModule, PlatformWorkerModule],
   providers: [AlertIntake, AlertNotifier, CertificateWatcher, DisabledWebhooks, HsmWatcher],

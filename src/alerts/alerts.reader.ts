@@ -20,7 +20,7 @@ export interface NotificationLine {
   readonly channel: NotificationChannel;
   readonly reference: string;
   readonly recipient: string;
-  /** FORGOTTEN: the outcome is no longer stored. */
+  /** FORGOTTEN if the outcome is no longer stored. */
   readonly status: 'PENDING' | 'DELIVERED' | 'GIVEN_UP' | 'FORGOTTEN';
   readonly attempts: number;
   readonly failure: string | null;
@@ -52,7 +52,7 @@ export class AlertsReader {
     return alert;
   }
 
-  /** Notifications of an alert, newest first, with the state of each mail and each webhook message. */
+  /** Returns the notifications of an alert, newest first, with the state of each email and webhook message. */
   async notifications(alert: string): Promise<NotificationLine[]> {
     return this.db.query(
       `SELECT n.id, n.at, n.reason, n.count, n.channel, n.reference,

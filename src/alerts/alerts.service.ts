@@ -19,7 +19,7 @@ const ACTIONS: Record<AlertMove, string> = {
   reopen: 'alert.reopened',
 };
 
-/** Changes of alerts by users. */
+/** AlertsService applies the changes that users make to alerts. */
 @Injectable()
 export class AlertsService {
   private readonly record: EntryRecorder;
@@ -43,7 +43,7 @@ export class AlertsService {
         { id, status: In([...from]) },
         {
           status: to,
-          // By the clock of the database, like events: with another clock later events could count as earlier.
+          // The database clock, as for events: by another clock, a later event could appear to be earlier.
           resolvedAt: resolved ? () => 'now()' : null,
           resolvedBy: resolved ? caller.name : null,
           notifyAt: null,
@@ -57,7 +57,7 @@ export class AlertsService {
     });
   }
 
-  /** Gives the alert an owner, or mutes it. */
+  /** Sets the owner of the alert, or mutes it. */
   async change(caller: Caller, id: string, version: number, change: AlertChange): Promise<Alert> {
     return this.db.transaction(async (tx) => {
       const { ownerId } = change;
@@ -73,13 +73,13 @@ export class AlertsService {
     });
   }
 
-  /** Notifies again, now, over every channel of the rule. */
+  /** Sends the notifications again, immediately, through every channel of the rule. */
   async notify(caller: Caller, id: string): Promise<Sent[]> {
     return this.db.transaction(async (tx) => {
       const alert = await find(tx, id);
       const rule = await tx.findOneBy(AlertRule, { id: alert.ruleId });
       if (rule === null) throw new Problem('conflict', 'alert.rule-gone', 'The rule of this alert was removed.');
-      alert.notifiedCount = 0; // the message has the whole count, not only what is new
+      alert.notifiedCount = 0; // the message contains the total count, not only the new events
       const message = alertMessage(alert, rule, 'asked', this.config.publicUrl);
       const sent = await this.channels.put(tx, rule, message);
       await this.channels.log(tx, alert, 'asked', sent);

@@ -27,7 +27,7 @@ import { ManyHosts } from './records/many-hosts.service.js';
 import { ScanGapsService } from './records/scan-gaps.service.js';
 import { HostsService } from './records/hosts.service.js';
 
-/** HostsModule contains machines: their records, their keys, and logins to them. */
+/** HostsModule contains host records, host keys and SSH connections. */
 @Module({
   imports: [HsmModule, TypeOrmModule.forFeature([Host, HostAuthority, HostKey])],
   controllers: [HostAuthoritiesController, HostImportsController, HostsController, HostKeysController],

@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
 
-/** When something is due: `cron` in `timeZone`, or every `intervalSeconds` from `createdAt`. */
+/** Defines due times: `cron` in `timeZone`, or every `intervalSeconds` from `createdAt`. */
 export interface Timetable {
   readonly cron: string | null;
   readonly intervalSeconds: number | null;
@@ -32,14 +32,14 @@ export function nextDue(table: Timetable, after: Date): Date | null {
   return dueTimes(table, after, 1)[0] ?? null;
 }
 
-/** The last due time from `first` (which is one) to `until`. */
+/** Returns the last due time from `first`, itself a due time, to `until`. */
 export function dueSpan(table: Timetable, first: Date, until: Date): DueSpan {
   const passed =
     table.cron === null ? passedIntervals(table, first, until) : passedCron(table, table.cron, first, until);
   return { last: passed.at(0) ?? first, earlier: Math.max(0, passed.length - 1) };
 }
 
-/** The reason why a timetable cannot be used; undefined when it can. */
+/** Returns the reason why a timetable is invalid, or undefined if it is valid. */
 export function timetableFault(table: Timetable): { pointer: string; detail: string } | undefined {
   if (!isTimeZone(table.timeZone)) return { pointer: '/timeZone', detail: 'is no IANA time zone' };
   if ((table.cron === null) === (table.intervalSeconds === null))
@@ -62,7 +62,7 @@ function stepOf({ intervalSeconds }: Timetable): number {
   return (intervalSeconds ?? 0) * 1000;
 }
 
-/** Newest first, as is what follows. */
+/** Returns due times, newest first. */
 function passedCron(table: Timetable, cron: string, first: Date, until: Date): Date[] {
   const passed = cronOf(table, cron).previousRuns(MAX_COUNTED + 1, new Date(until.getTime() + 1));
   return passed.filter((time) => time >= first);

@@ -37,11 +37,14 @@ export class RunExecutor implements OnApplicationBootstrap {
     }
   }
 
-  /** One process at a time has the lease. If it dies, the lease expires while the run is still open, so another process starts it again. */
+  /**
+   * One process at a time holds the lease. If the process dies, the lease expires while the run is still open, so another process starts the run
+   * again.
+   */
   private async carryOut(kind: string, target: ExecutableTarget): Promise<void> {
     if ((await this.open(kind)) === undefined) return;
     await this.leases.alone(`schedule-run ${kind}`, async () => {
-      // Read again: the process that had the lease before may have ended it.
+      // Reload the run: the previous holder of the lease may have ended it.
       const run = await this.open(kind);
       if (run !== undefined) await this.end(run.id, await endOf(target.carryOut(run.settings)));
     });
@@ -70,7 +73,7 @@ function isExecutable(target: ScheduleTarget): target is ExecutableTarget {
   return target.carryOut !== undefined;
 }
 
-/** A Problem of the work is the reason why the run failed. */
+/** Returns the outcome of the work. A Problem becomes the failure reason of the run. */
 async function endOf(work: Promise<RunEnd>): Promise<RunEnd> {
   try {
     return await work;

@@ -4,7 +4,7 @@ import { Background } from '../platform/work/background.js';
 import { OVERDUE_RUN, ScheduleStarter } from './schedule-starter.js';
 import { DUE_SCHEDULE, ScheduleTicker } from './schedule-ticker.js';
 
-/** Runs that are kept regardless of their age: a schedule may be due only once a year. */
+/** Number of runs to keep regardless of age, because a schedule may be due only once a year. */
 const KEPT_RUNS = 100;
 const NOT_AMONG_NEWEST = `t.due_at <= (SELECT n.due_at FROM schedule_run n WHERE n.schedule_id = t.schedule_id
   ORDER BY n.due_at DESC OFFSET ${KEPT_RUNS} LIMIT 1)`;

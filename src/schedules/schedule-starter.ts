@@ -37,7 +37,7 @@ export class ScheduleStarter {
     private readonly audit: AuditService,
   ) {}
 
-  /** Starts one run. False when none is due. */
+  /** Starts one run. Returns false if none is due. */
   async startOne(): Promise<boolean> {
     let started: DueRun | undefined;
     try {
@@ -49,7 +49,7 @@ export class ScheduleStarter {
       await whenDue(this.db, DUE, takeAndStart, [kinds]);
     } catch (error) {
       const failed = started;
-      // Whether the start was committed is unknown then: the next check starts the run, or finds it in progress.
+      // It is unknown whether the start was committed. The next check starts the run, or finds it in progress.
       if (failed === undefined || isDatabaseTrouble(error)) throw error;
       const detail =
         error instanceof Problem
@@ -61,7 +61,10 @@ export class ScheduleStarter {
     return started !== undefined;
   }
 
-  /** The users in whose name a schedule runs may have lost the required scope: then nothing starts, and the schedule waits for a user who has it. */
+  /**
+   * Starts a run. If the users in whose name the schedule runs have lost the required scope, the run fails. Unless it was started manually, the
+   * schedule is then paused until a user who has the scope resumes it.
+   */
   private async start(tx: EntityManager, run: DueRun): Promise<void> {
     const target = this.targets.get(run.target);
     if (target === undefined) return;
@@ -87,7 +90,7 @@ export class ScheduleStarter {
     ]);
   }
 
-  /** A target that died with its worker never reports the end of a run; the next run must not wait for it. */
+  /** Ends overdue runs. A target whose worker died never reports the end of its run, and the next run must not be blocked by it. */
   async endOverdue(): Promise<void> {
     const overdue: { id: string }[] = await this.db.query(`${OVERDUE_RUN} LIMIT 100`);
     for (const { id } of overdue) {

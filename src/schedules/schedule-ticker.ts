@@ -8,18 +8,18 @@ import { Schedule } from './schedule.entity.js';
 
 const BATCH_SIZE = 50;
 export const DUE_SCHEDULE = { table: 'schedule', where: 'enabled AND next_due_at <= now()', order: 'next_due_at' };
-/** A run that is later than this was missed: the worker was away, not just busy. */
+/** A run later than this counts as missed: no worker was running, rather than all being busy. */
 const ON_TIME_MS = 60_000;
 
 /**
- * Turns due times into rows. The clock is that of the database, which all workers share, so differences between their clocks do not matter; the unique row
- * per schedule and due time decides which worker creates it.
+ * Turns due times into rows, by the database clock, so clock differences between workers do not matter. A unique constraint on schedule and due time
+ * ensures that only one worker creates each row.
  */
 @Injectable()
 export class ScheduleTicker {
   constructor(private readonly db: DataSource) {}
 
-  /** Returns how many schedules were due. */
+  /** Returns the number of schedules that were due. */
   async tick(): Promise<number> {
     const ticked = await whenDue(this.db, DUE_SCHEDULE, async (tx) => {
       const due = await lockDue<{ id: string; now: Date }>(tx, {
@@ -53,13 +53,16 @@ export interface NewRun {
   readonly dueAt: Date;
   readonly trigger: RunTrigger;
   readonly missed: number;
-  /** Why it is not to start. */
+  /** Reason why the run is skipped. */
   readonly skipped: string | undefined;
   /** ID of the user who starts it manually. */
   readonly askedBy?: string;
 }
 
-/** Creates one run for this due time, regardless of the worker; skipped if another run of the schedule is in progress. Returns its ID if it is new. */
+/**
+ * Creates a run for a due time, at most once across all workers. The run is skipped if another run of the schedule is in progress. Returns the ID of
+ * a new run.
+ */
 export async function insertRun(tx: EntityManager, run: NewRun): Promise<string | undefined> {
   const rows: { id: string }[] = await tx.query(
     `INSERT INTO schedule_run (id, schedule_id, due_at, trigger, missed, asked_by, status, detail, ended_at)

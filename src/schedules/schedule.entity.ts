@@ -4,7 +4,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 export const MISSED_RULES = ['once', 'skip'] as const;
 export type MissedRule = (typeof MISSED_RULES)[number];
 
-/** When runs are started: by a cron expression in a time zone, or at an interval. */
+/** A schedule, which starts runs by a cron expression in a time zone, or at an interval. */
 @Entity('schedule')
 @Index('schedule_due', ['nextDueAt'], { where: 'enabled' })
 export class Schedule {
@@ -15,14 +15,14 @@ export class Schedule {
   @Column('text')
   name: string;
 
-  /** Five fields; null with an interval. */
+  /** Five-field cron expression; null if the schedule has an interval. */
   @Column('text', { nullable: true })
   cron: string | null;
 
   @Column('int', { nullable: true })
   intervalSeconds: number | null;
 
-  /** IANA name. */
+  /** IANA time zone in which `cron` is evaluated. */
   @Column('text', { default: 'UTC' })
   timeZone: string;
 
@@ -39,7 +39,7 @@ export class Schedule {
   @Column('int', { default: 1440 })
   timeoutMinutes: number;
 
-  /** false: paused. */
+  /** False if the schedule is paused. */
   @Column('boolean', { default: true })
   enabled: boolean;
 
@@ -50,11 +50,11 @@ export class Schedule {
   @Column('text')
   madeBy: string;
 
-  /** IDs besides the author's whose rights the schedule requires: the owner of a key or client, everyone who was shown its secret, and the client of the session. */
+  /** Other IDs whose rights the schedule requires: the owner of a key or client, everyone who was shown its secret, and the client of the session. */
   @Column('text', { array: true, nullable: true })
   madeBehind: string[] | null;
 
-  /** Why the service paused it; null when a person did, or when it is not paused. */
+  /** Reason why the service paused the schedule; null if a user paused it, or if it is not paused. */
   @Column('text', { nullable: true })
   pausedBecause: string | null;
 

@@ -25,7 +25,7 @@ export class SchedulesController {
 
   /**
    * Create a schedule
-   * @remarks Creates a schedule. Requires the scope of the work that it starts as well.
+   * @remarks Creates a schedule. Also requires the scope of the work that it starts.
    */
   @Post()
   @Needs('schedules:write')
@@ -59,7 +59,7 @@ export class SchedulesController {
 
   /**
    * Update a schedule
-   * @remarks Changes, pauses or resumes a schedule. Requires the scope of the work that it starts as well.
+   * @remarks Changes, pauses or resumes a schedule. Also requires the scope of the work that it starts.
    */
   @Patch(':id')
   @Needs('schedules:write')
@@ -85,7 +85,7 @@ export class SchedulesController {
 
   /**
    * Run a schedule now
-   * @remarks Starts the work of a schedule immediately. Requires the scope of that work as well.
+   * @remarks Starts the work of a schedule immediately. Also requires the scope of that work.
    */
   @Post(':id/run')
   @HttpCode(202)

@@ -24,11 +24,11 @@ const SHOWN = 5;
 export class CreateScheduleBody {
   /** Unique. @example 'nightly scan of the data centre' */
   @Name(1, 100) name: string;
-  /** Five fields: minute, hour, day of month, month, day of week. Either this or an interval. @example '30 2 * * *' */
+  /** Five fields: minute, hour, day of month, month, day of week. Mutually exclusive with `intervalSeconds`. @example '30 2 * * *' */
   @Optional(Text(9, 100)) cron?: string;
   /** @example 3600 */
   @Optional(Int(60, 31_536_000)) intervalSeconds?: number;
-  /** IANA name; of cron. @example Europe/Berlin */
+  /** IANA time zone in which `cron` is evaluated. @example Europe/Berlin */
   @Optional(Text(1, 64)) timeZone?: string;
   /** The work that the schedule starts. @example sensor-scan */
   @Text(1, 64) target: string;
@@ -46,9 +46,9 @@ export class CreateScheduleBody {
   }
 }
 
-/** What is left out stays as it is. */
+/** Omitted fields remain unchanged. */
 export class ChangeScheduleBody extends PartialType(OmitType(CreateScheduleBody, ['target', 'toOrder'])) {
-  /** false pauses it. @example false */
+  /** False pauses the schedule. @example false */
   @Optional(Flag()) enabled?: boolean;
 
   toChange(): ScheduleChange {
@@ -73,9 +73,13 @@ export class ScheduleView {
   @ApiProperty({ enum: MISSED_RULES, example: 'once' }) missed: MissedRule;
   /** @example 1440 */
   timeoutMinutes: number;
-  /** false: paused. @example true */
+  /** False if the schedule is paused. @example true */
   enabled: boolean;
-  /** Reason for which the service paused the schedule: its last author can no longer start this work. A user who can resumes it. @example 'Paused: …' */
+  /**
+   * Reason why the service paused the schedule: its last author can no longer start this work. Any user who can start the work can resume the
+   * schedule.
+   * @example 'Paused: …'
+   */
   pausedBecause: string | null;
   /** The next five due times; empty while the schedule is paused. */
   @ApiProperty({ type: String, format: 'date-time', isArray: true, example: ['2026-11-21T01:30:00.000Z'] })
@@ -102,9 +106,9 @@ export class ScheduleRunView {
   /** `missed`: no worker was running when the run was due; `hand`: a user started it. */
   @ApiProperty({ enum: ['time', 'missed', 'hand'], example: 'time' }) trigger: RunTrigger;
   @ApiProperty({ enum: RUN_STATUSES, example: 'SUCCEEDED' }) status: RunStatus;
-  /** Reason for which the run was skipped or failed, or its result. @example '1,204 assets' */
+  /** Result of the run, or the reason why it was skipped or failed. @example '1,204 assets' */
   detail: string | null;
-  /** Number of earlier due times that the run stands for. @example 0 */
+  /** Number of missed due times that the run covers. @example 0 */
   missed: number;
   startedAt: Date | null;
   endedAt: Date | null;

@@ -11,7 +11,7 @@ import { Schedule } from './schedule.entity.js';
 import { SchedulesController } from './schedules.controller.js';
 import { SchedulesService } from './schedules.service.js';
 
-/** Schedules of everything that can be started at a time; modules register what that is (platform/schedules). */
+/** Schedules. Other modules register the targets that can be scheduled (platform/schedules). */
 @Module({
   imports: [AuditModule, AuthModule, TypeOrmModule.forFeature([Schedule])],
   controllers: [SchedulesController],
@@ -19,7 +19,7 @@ import { SchedulesService } from './schedules.service.js';
 })
 export class SchedulesModule {}
 
-/** The background part: starts and executes due runs. */
+/** Background module: starts and executes due runs. */
 @Module({
   imports: [RightsModule, SchedulesModule],
   providers: [RunExecutor, ScheduleClock, ScheduleStarter, ScheduleTicker],

@@ -22,7 +22,7 @@ export type ScheduleOrder = Pick<
 >;
 export type ScheduleChange = Partial<Omit<ScheduleOrder, 'target'> & Pick<Schedule, 'enabled'>>;
 
-/** Schedules: due times, targets and results of runs. */
+/** SchedulesService manages schedules and their runs. */
 @Injectable()
 export class SchedulesService {
   private readonly record: EntryRecorder;
@@ -59,8 +59,8 @@ export class SchedulesService {
   }
 
   /**
-   * A changed time counts from now; runs that were due during a pause are not repeated. From now on the schedule runs in the name of the caller, unless it is
-   * paused.
+   * Changes a schedule. New due times apply from now on; runs that fell due during a pause are skipped. The schedule then runs in the name of the
+   * caller, unless it is paused.
    */
   async change(caller: Caller, id: string, version: number, change: ScheduleChange): Promise<Schedule> {
     const present = await this.get(id);
@@ -89,7 +89,7 @@ export class SchedulesService {
     });
   }
 
-  /** Starts it now, in addition to its due times. */
+  /** Starts a run immediately, in addition to the due times. */
   async run(caller: Caller, id: string): Promise<ScheduleRun> {
     this.targetFor(caller, (await this.get(id)).target);
     return this.db.transaction(async (tx) => {
@@ -134,7 +134,7 @@ export class SchedulesService {
     await target.check(order.settings);
   }
 
-  /** Runs start without a caller, so the author of a schedule must be allowed to start its target by hand. */
+  /** Runs start without a caller, so the author of a schedule must be allowed to start its target manually. */
   private targetFor(caller: Caller, kind: string): ScheduleTarget {
     const target = this.targets.get(kind);
     if (target === undefined) {
@@ -162,7 +162,7 @@ async function find(tx: EntityManager, id: string): Promise<Schedule> {
   return schedule;
 }
 
-/** The next due time, by the clock of the database. */
+/** Sets the next due time, by the database clock. */
 async function renew(tx: EntityManager, id: string): Promise<void> {
   const schedule = await find(tx, id);
   const [clock]: { now: Date }[] = await tx.query(`SELECT now() AS now`);

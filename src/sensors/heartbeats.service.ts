@@ -5,20 +5,20 @@ import { recordAlertEvents } from '../platform/events/alert-events.js';
 import { Problem } from '../platform/errors/problem.js';
 import { ScheduledRuns } from '../platform/schedules/schedule-targets.js';
 
-/** State of a sensor, as it reports it. */
+/** State of a sensor, as reported by the sensor. */
 export interface SensorHeartbeat {
   readonly version?: string;
-  /** Fault since the last heartbeat, except for those of scans. */
+  /** Error since the last heartbeat, unless it concerns a scan. */
   readonly error?: string;
   readonly scan?: EndedScan;
 }
 
 export interface EndedScan {
-  /** The command that ordered it. */
+  /** The command that requested the scan. */
   readonly command?: string;
   readonly ok: boolean;
   readonly assets?: number;
-  /** Its result, or why it failed. */
+  /** Result of the scan, or the reason why it failed. */
   readonly detail?: string;
 }
 
@@ -40,7 +40,7 @@ interface KnownSensor {
   readonly wasSilent: boolean;
 }
 
-/** Receives heartbeats of sensors, and returns their configuration and commands. */
+/** Receives sensor heartbeats and returns the sensor's configuration and commands. */
 @Injectable()
 export class Heartbeats {
   constructor(
@@ -48,7 +48,7 @@ export class Heartbeats {
     private readonly runs: ScheduledRuns,
   ) {}
 
-  /** Records a heartbeat, and returns the configuration and the open commands. A repeated heartbeat changes nothing. */
+  /** Records a heartbeat and returns the configuration and the pending commands. Repeating a heartbeat has no effect. */
   async beat(caller: Caller, heartbeat: SensorHeartbeat): Promise<Orders> {
     return this.db.transaction(async (tx) => {
       const sensor = await touch(tx, caller, heartbeat);
@@ -80,7 +80,7 @@ export class Heartbeats {
         [command, sensor.id, ok, detail],
       );
       const [first] = ended;
-      if (first === undefined) return; // reported before
+      if (first === undefined) return; // already reported
       if (first.runId !== null) return this.runs.end(tx, first.runId, { ok, detail });
     }
     if (ok) return;

@@ -7,7 +7,7 @@ import type { Scope } from '../access/scopes.js';
 import { SensorApiKey } from './sensor.entity.js';
 import { truncate } from '../platform/text/truncate.js';
 
-/** Permissions of a sensor: heartbeats, and reports of its findings. */
+/** Permissions of a sensor: to send heartbeats and report findings. */
 const PERMISSIONS: readonly Scope[] = ['sensors:report', 'inventory:report'];
 
 export interface SensorKey {
@@ -35,8 +35,8 @@ export class SensorKeys {
   }
 
   /**
-   * The old key stays valid for the overlap, and so does an earlier one, which the sensor may still use. An expired key is not rotated: the sensor gets a new
-   * one.
+   * Rotates the key of a sensor. The old key remains valid for the overlap, as does an earlier key that the sensor may still be using. An expired key
+   * is not rotated; the sensor is issued a new one.
    */
   async renew(
     tx: EntityManager,

@@ -6,7 +6,7 @@ import { Background } from '../platform/work/background.js';
 
 const SILENT = `enabled AND silent_since IS NULL AND last_heartbeat_at < now() - heartbeat_seconds * interval '1.5 seconds'`;
 
-/** Reports sensors that became silent, and removes old commands. */
+/** Reports sensors that have stopped sending heartbeats, and deletes old commands. */
 @Injectable()
 export class SensorSilence {
   constructor(
@@ -16,7 +16,7 @@ export class SensorSilence {
     old.forget({ table: 'sensor_command', where: 't.ended_at IS NOT NULL', since: 'ended_at' });
   }
 
-  /** Raises an alert for each sensor without a heartbeat for one and a half of its intervals. */
+  /** Raises an alert for each sensor that has sent no heartbeat for one and a half intervals. */
   @Background({ name: 'silent-sensors', scope: 'process', due: `SELECT FROM sensor WHERE ${SILENT}` })
   async reportSilent(): Promise<void> {
     await this.db.transaction(async (tx) => {

@@ -17,11 +17,11 @@ export class Sensor {
   @Column('text')
   kind: SensorKind;
 
-  /** Scan configuration, which is sent in the answer to every heartbeat. */
+  /** Scan configuration, sent in the response to every heartbeat. */
   @Column('jsonb', { default: {} })
   configuration: Record<string, unknown>;
 
-  /** Interval of its heartbeats. */
+  /** Heartbeat interval. */
   @Column('int', { default: 60 })
   heartbeatSeconds: number;
 
@@ -29,19 +29,19 @@ export class Sensor {
   @Column('uuid')
   apiKeyId: string;
 
-  /** false: its key is revoked. */
+  /** False if the sensor is disabled and its key is revoked. */
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Version of its software, as it reports it. */
+  /** Software version, as reported by the sensor. */
   @Column('text', { nullable: true })
   softwareVersion: string | null;
 
-  /** Time of the registration until the first heartbeat. */
+  /** Time of the last heartbeat; before the first heartbeat, the time of registration. */
   @Column('timestamptz', { default: () => 'now()' })
   lastHeartbeatAt: Date;
 
-  /** Address that it last called from. */
+  /** Address of the sensor's last request. */
   @Column('text', { nullable: true })
   lastAddress: string | null;
 
@@ -58,7 +58,7 @@ export class Sensor {
   @Column('timestamptz', { nullable: true })
   lastErrorAt: Date | null;
 
-  /** Time at which its heartbeat was found missing. */
+  /** Time at which a missing heartbeat was detected. */
   @Column('timestamptz', { nullable: true })
   silentSince: Date | null;
 
@@ -80,7 +80,7 @@ export class SensorApiKey {
   sensorId: string;
 }
 
-/** A command for a sensor; sent in the answer to each heartbeat until the sensor reports how it ended. */
+/** A command for a sensor; sent in the response to each heartbeat until the sensor reports its result. */
 @Entity('sensor_command')
 @Index('sensor_command_sensor', ['sensorId'])
 @Index('sensor_command_open', ['sensorId', 'id'], { where: 'ended_at IS NULL' })
@@ -92,7 +92,7 @@ export class SensorCommand {
   @Column('uuid')
   sensorId: string;
 
-  /** The run of the schedule that ordered it. */
+  /** Schedule run that requested the scan. */
   @Column('uuid', { nullable: true })
   runId: string | null;
 
@@ -103,7 +103,7 @@ export class SensorCommand {
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 
-  /** When it was sent first. */
+  /** Time at which the command was first sent. */
   @Column('timestamptz', { nullable: true })
   takenAt: Date | null;
 

@@ -57,7 +57,7 @@ export class SensorsController {
 
   /**
    * Report a heartbeat
-   * @remarks Records a heartbeat of the sensor and returns pending commands.
+   * @remarks Records a heartbeat and returns the sensor's configuration and pending commands.
    */
   @Post('heartbeat')
   @HttpCode(200)

@@ -18,13 +18,13 @@ export class RegisterSensorBody {
   /** Unique. @example 'data centre east' */
   @Name(1, 80) name: string;
   @OneOf(SENSOR_KINDS, { example: 'host' }) kind: SensorKind;
-  /** What the sensor scans. The sensor receives it with its heartbeat. */
+  /** Scan configuration. The sensor receives it in the response to its heartbeat. */
   @ApiPropertyOptional(CONFIGURATION)
   @IsOptional()
   @IsObject()
   @JsonAtMost(16_384)
   configuration?: Record<string, unknown>;
-  /** How often it reports; it is missed within two of these. @example 60 */
+  /** Heartbeat interval in seconds. A silent sensor is detected within two intervals. @example 60 */
   @Optional(Int(10, 86_400)) heartbeatSeconds?: number;
   /** Expiry of the sensor's key; at most 366 days from now. */
   @ApiProperty(EXPIRY) @IsDateTime() expiry: Date;
@@ -35,7 +35,7 @@ export class RegisterSensorBody {
   }
 }
 
-/** What is left out stays as it is. */
+/** Omitted fields remain unchanged. */
 export class ChangeSensorBody extends PartialType(OmitType(RegisterSensorBody, ['expiry', 'toOrder'])) {
   toChange(): SensorChange {
     return Object.fromEntries(Object.entries(this).filter(([, value]) => value !== undefined));
@@ -61,7 +61,7 @@ export class EndedScanBody {
 }
 
 export class HeartbeatBody {
-  /** Of the sensor's software. @example 1.4.2 */
+  /** Version of the sensor's software. @example 1.4.2 */
   @Optional(Text(0, 100)) version?: string;
   /** Last error of the sensor that does not concern a scan. @example 'no permission to read /etc/ssl/private' */
   @Optional(Text(0, 1000)) error?: string;
@@ -84,7 +84,7 @@ export class OrdersView {
   /** Increases when the configuration changes. @example 1 */
   version: number;
   @ApiProperty(CONFIGURATION) configuration: Record<string, unknown>;
-  /** Requested scans. Each is repeated until the sensor reports its end. */
+  /** Requested scans. Each is sent with every response until the sensor reports that the scan has ended. */
   commands: SensorCommandView[];
 
   static of(orders: Orders): OrdersView {
@@ -116,7 +116,7 @@ export class SensorView {
   /** @example 'no permission to read /etc/ssl/private' */
   lastError: string | null;
   lastErrorAt: Date | null;
-  /** Since when it is missed. */
+  /** Time at which a missing heartbeat was detected; null if the sensor is not silent. */
   silentSince: Date | null;
   /** Also the ETag. @example 1 */
   version: number;

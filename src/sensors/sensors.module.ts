@@ -9,7 +9,7 @@ import { SensorSilence } from './sensor-silence.service.js';
 import { SensorsController } from './sensors.controller.js';
 import { SensorScanTarget, SensorsService } from './sensors.service.js';
 
-/** Sensors, and the scans that users and schedules order from them. */
+/** Sensors, and the scans that users and schedules request from them. */
 @Module({
   imports: [AuditModule, AuthModule, TypeOrmModule.forFeature([Sensor, SensorApiKey, SensorCommand])],
   controllers: [SensorsController],
@@ -17,6 +17,6 @@ import { SensorScanTarget, SensorsService } from './sensors.service.js';
 })
 export class SensorsModule {}
 
-/** The background half: reports silent sensors. */
+/** Background module: reports silent sensors. */
 @Module({ imports: [SensorsModule], providers: [SensorSilence] })
 export class SensorsWorkerModule {}

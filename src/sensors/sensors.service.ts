@@ -17,7 +17,7 @@ import { SensorKeys } from './sensor-keys.service.js';
 export type SensorOrder = Pick<Sensor, 'name' | 'kind' | 'configuration' | 'heartbeatSeconds'>;
 export type SensorChange = Partial<SensorOrder>;
 
-/** Registers, changes and removes sensors, with their API keys. */
+/** Registers, changes and removes sensors and their API keys. */
 @Injectable()
 export class SensorsService {
   private readonly record: EntryRecorder;
@@ -32,7 +32,7 @@ export class SensorsService {
     this.record = audit.recorderFor('sensor');
   }
 
-  /** Registers a sensor. Its key is in the answer and nowhere else. */
+  /** Registers a sensor. Its key is returned only once. */
   async register(
     caller: Caller,
     order: SensorOrder,
@@ -72,7 +72,10 @@ export class SensorsService {
     return this.get(id);
   }
 
-  /** Gives the sensor a new key. The old keys remain valid for their overlap, or end immediately without one. A disabled sensor is enabled. */
+  /**
+   * Issues a new key for the sensor. Old keys remain valid for the overlap, or are revoked immediately if there is none. A disabled sensor is
+   * enabled.
+   */
   async renewKey(
     caller: Caller,
     id: string,
@@ -94,7 +97,7 @@ export class SensorsService {
     return { row: await this.get(id), key: made.key };
   }
 
-  /** Revokes the keys of a sensor: within five seconds nothing from it is accepted. */
+  /** Disables a sensor and revokes its keys. Requests from the sensor are rejected within five seconds. */
   async disable(caller: Caller, id: string): Promise<Sensor> {
     await this.db.transaction((tx) => this.end(tx, caller, id));
     return this.get(id);
@@ -126,7 +129,7 @@ export class SensorsService {
   }
 }
 
-/** Locks the sensor: changes of its key, disabling and removal happen one after the other. */
+/** Locks the sensor row, which serializes key changes, disabling and removal. */
 async function lockSensor(tx: EntityManager, id: string): Promise<Sensor> {
   const sensor = await tx.findOne(Sensor, { where: { id }, lock: { mode: 'pessimistic_write' } });
   if (sensor === null) throw missing('sensor');

@@ -152,7 +152,7 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
 })
 export class SshKeysModule {}
 
-/** SshKeysWorkerModule contains the background half: it records what scans found, and runs rotations from host to host. */
+/** SshKeysWorkerModule contains the background part: it records scan findings and runs rotations from host to host. */
 @Module({
   imports: [RightsModule, SshKeysModule],
   providers: [

@@ -9,7 +9,7 @@ import { Background } from '../../platform/work/background.js';
 
 const BATCH_SIZE = 1000;
 const WAITING = { table: 'happening', where: 'true', order: 'id' };
-/** Key of the transaction-level lock: events are taken in their order, so one process at a time takes them. */
+/** Key of the transaction-level advisory lock. One process at a time processes events, so that they are processed in order. */
 const LOCK = 0x616c_7274;
 
 /** Turns alert events into alerts, in the transaction that removes the events. */
@@ -17,7 +17,7 @@ const LOCK = 0x616c_7274;
 export class AlertIntake {
   constructor(private readonly db: DataSource) {}
 
-  /** Processes a batch of events. @returns whether there were any; false also while another process holds the lock */
+  /** Processes a batch of events. @returns true if there were any; false also while another process holds the lock */
   @Background({ name: 'alert-events', scope: 'process', due: WAITING, wakes: ['alert-notifications'] })
   async take(): Promise<boolean> {
     return this.db.transaction(async (tx) => {
@@ -26,7 +26,7 @@ export class AlertIntake {
       const events = await tx.find(AlertEventRow, { order: { id: 'ASC' }, take: BATCH_SIZE });
       if (events.length === 0) return false;
       const enabled = await tx.findBy(AlertRule, [{ enabled: true }, { active: true }]);
-      // A rule of a later version may have a condition that this version does not know.
+      // A rule written by a later version may have a condition that this version does not support.
       const rules = enabled.filter(({ condition }) => condition in ALERT_CONDITION_RULES);
       await settle(tx, rules, events);
       await tx.query(`DELETE FROM happening WHERE id = ANY($1::uuid[])`, [events.map(({ id }) => id)]);
@@ -35,7 +35,7 @@ export class AlertIntake {
   }
 }
 
-/** Events are raised in one statement, up to an event that ends something; that is applied after those before it. */
+/** Raises consecutive events in one statement. An event that ends a condition is applied after all events before it. */
 async function settle(tx: EntityManager, rules: readonly AlertRule[], events: readonly AlertEventRow[]): Promise<void> {
   let hits = new Map<string, Hit>();
   for (const event of events) {

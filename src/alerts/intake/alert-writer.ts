@@ -5,12 +5,12 @@ import { ALERT_CONDITION_RULES } from '../model/alert-condition.js';
 import type { Hit } from './rule-match.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** The first notification waits this long, so that a burst of events becomes one notification. */
+/** Delay of the first notification, so that a burst of events results in one notification. */
 const GATHER_SECONDS = 5;
 
 /**
- * Opens alerts, counts on open ones, and reopens those that were resolved before the event. At most one hit per rule and key in a call. A lasting condition
- * (a silent sensor) counts once; if a user resolved it while it lasts, it stays resolved.
+ * Opens alerts, increments the count of open ones, and reopens those that were resolved before the event. Each call must contain at most one hit per
+ * rule and key. A lasting condition (a silent sensor) counts once; if a user resolves the alert while the condition lasts, it stays resolved.
  */
 export async function raise(tx: EntityManager, hits: readonly Hit[]): Promise<void> {
   if (hits.length === 0) return;
@@ -50,7 +50,7 @@ export async function raise(tx: EntityManager, hits: readonly Hit[]): Promise<vo
   );
 }
 
-/** Resolves the alerts of conditions that have ended. Users who were notified of them are notified again. */
+/** Resolves the alerts of conditions that have ended. Users who were notified of an alert are notified that it has ended. */
 export async function end(tx: EntityManager, ended: readonly { rule: string; key: string; at: Date }[]): Promise<void> {
   if (ended.length === 0) return;
   const { from, values } = columns(ended, { rule: 'uuid', key: 'text', at: 'timestamptz' });

@@ -15,7 +15,7 @@ export interface Hit {
   readonly lastAt: Date;
 }
 
-/** How often the rule counts this event; 0 if it does not match. */
+/** Returns how many occurrences the rule counts for this event; 0 if the event does not match. */
 export function countFor(rule: AlertRule, event: AlertEventRow): number {
   const { events, counts } = ALERT_CONDITION_RULES[rule.condition];
   if (!events.includes(event.type)) return 0;
@@ -49,7 +49,7 @@ export function hitOf(rule: AlertRule, event: AlertEventRow, count: number): Hit
   };
 }
 
-/** Facts are those of the later event; lasting conditions count once, all others add up. */
+/** Merges two hits. The later event determines the facts. Lasting conditions count once; the counts of all others are added. */
 export function mergedHit(earlier: Hit, later: Hit): Hit {
   const count =
     ALERT_CONDITION_RULES[later.rule.condition].counts === 'once' ? later.count : earlier.count + later.count;

@@ -28,10 +28,10 @@ export interface AlertCondition {
   readonly advice: string;
 }
 
-/** Days before expiry for certificate-expiring, without the parameter. */
+/** Default number of days before expiry for certificate-expiring. */
 export const DEFAULT_DAYS = 30;
 
-/** The conditions of rules: their events, and the text of their notifications. */
+/** Rule conditions, with their events and notification texts. */
 export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> = {
   'risk-threshold': {
     events: ['asset.found', 'asset.risk-changed'],
@@ -52,7 +52,7 @@ export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> =
     advice: 'Compare with the last scan of this source: something was reconfigured, or a rule judges differently.',
   },
   'certificate-expiring': {
-    events: ['certificate.ending'], // certificates of the inventory are found by CertificateWatcher
+    events: ['certificate.ending'], // certificates in the inventory are found by CertificateWatcher
     counts: 'once',
     headline: 'A certificate expires soon',
     advice: 'Renew it where it is used and scan again. The alert resolves when the old certificate is no longer found.',

@@ -9,9 +9,9 @@ export const GROUPINGS = ['subject', 'rule'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
 export interface RuleParameters {
-  /** For risk-threshold: this level and worse. */
+  /** For risk-threshold: the lowest level that matches. */
   readonly level?: RiskLevel;
-  /** For certificate-expiring. */
+  /** For certificate-expiring: days before expiry. */
   readonly days?: number;
 }
 
@@ -37,26 +37,26 @@ export class AlertRule {
   @Column('text')
   grouping: Grouping;
 
-  /** Minimum time between two notifications of one alert; the later one contains the number of events in between. */
+  /** Minimum time between two notifications of an alert. The later notification contains the number of events in between. */
   @Column('int', { default: 60 })
   coolDownMinutes: number;
 
-  /** Recipients of mails; without any, SVC_ALERT_EMAIL_TO. */
+  /** Email recipients. If empty, SVC_ALERT_EMAIL_TO is used. */
   @Column('text', { array: true })
   emails: string[];
 
   @Column('uuid', { array: true })
   webhooks: string[];
 
-  /** Read by `isActive`. False for a condition that the previous version does not know: that version fails on such a rule. */
+  /** Read by `isActive`. False if the previous version does not support the condition, because it fails on such a rule. */
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Overrides `enabled` for such a rule; null for all others. */
+  /** Overrides `enabled` for rules whose condition the previous version does not support; null for all others. */
   @Column('boolean', { nullable: true })
   active: boolean | null;
 
-  /** Until then alerts open and count without notifications. */
+  /** Until this time, alerts are opened and counted without notifications. */
   @Column('timestamptz', { nullable: true })
   mutedUntil: Date | null;
 
@@ -67,15 +67,15 @@ export class AlertRule {
   createdAt: Date;
 }
 
-/** Conditions that the previous version does not know. */
+/** Conditions that the previous version does not support. */
 const NEW_CONDITIONS: readonly AlertConditionName[] = ['host-key-changed'];
 
-/** Whether a rule opens alerts. */
+/** Reports whether a rule opens alerts. */
 export function isActive({ enabled, active }: Pick<AlertRule, 'enabled' | 'active'>): boolean {
   return active ?? enabled;
 }
 
-/** The columns that enable or disable a rule so that the previous version can still read the table. */
+/** Returns the columns that enable or disable a rule, such that the previous version can still read the table. */
 export function activation(condition: AlertConditionName, enabled: boolean): Pick<AlertRule, 'enabled' | 'active'> {
   return NEW_CONDITIONS.includes(condition) ? { enabled: false, active: enabled } : { enabled, active: null };
 }

@@ -5,7 +5,7 @@ import type { AlertFacts } from '../../platform/events/alert-events.js';
 export const ALERT_STATUSES = ['OPEN', 'ACKNOWLEDGED', 'RESOLVED', 'REOPENED'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** Transitions of alerts by users. New events turn RESOLVED into REOPENED as well. */
+/** Alert transitions that users can make. New events turn RESOLVED into REOPENED as well. */
 export const ALERT_MOVES = {
   acknowledge: { from: ['OPEN', 'REOPENED'], to: 'ACKNOWLEDGED' },
   resolve: { from: ['OPEN', 'REOPENED', 'ACKNOWLEDGED'], to: 'RESOLVED' },
@@ -14,7 +14,7 @@ export const ALERT_MOVES = {
 
 export type AlertMove = keyof typeof ALERT_MOVES;
 
-/** An alert: one row per rule and key, however many events match. */
+/** An alert: one row per rule and key, regardless of how many events match. */
 @Entity('alert')
 @Unique('alert_of_rule', ['ruleId', 'key'])
 @Index('alert_status', ['status', 'id'])
@@ -72,11 +72,11 @@ export class Alert {
   @Column('timestamptz', { nullable: true })
   resolvedAt: Date | null;
 
-  /** Name of the person who resolved it; null if it ended by itself. */
+  /** Name of the user who resolved the alert; null if its condition ended. */
   @Column('text', { nullable: true })
   resolvedBy: string | null;
 
-  /** When the next notification is due; null if there is nothing new. */
+  /** Time at which the next notification is due; null if there is nothing new. */
   @Column('timestamptz', { nullable: true })
   notifyAt: Date | null;
 
@@ -98,7 +98,7 @@ export class Alert {
 export type NotificationReason = 'opened' | 'again' | 'reopened' | 'resolved' | 'asked';
 export type NotificationChannel = 'email' | 'webhook';
 
-/** A notification of an alert: the mail or webhook message that was queued for it. */
+/** A notification of an alert: the email or webhook message that was queued for it. */
 @Entity('alert_notification')
 @Index('alert_notification_alert', ['alertId', 'id'])
 export class AlertNotification {
@@ -111,7 +111,7 @@ export class AlertNotification {
   @Column('text')
   reason: NotificationReason;
 
-  /** Count of the alert at that time. */
+  /** Event count of the alert at the time of the notification. */
   @Column('int')
   count: number;
 

@@ -9,16 +9,16 @@ import type { AlertRule } from '../model/alert-rule.entity.js';
 import { alertMail } from './alert-message.js';
 import { AlertNotification, type NotificationChannel, type NotificationReason } from '../model/alert.entity.js';
 
-/** Mails that could not be sent for a week are discarded. */
+/** Emails that could not be sent within a week are discarded. */
 const GOOD_FOR_SECONDS = 7 * 24 * 3600;
 
 export interface Sent {
   readonly channel: NotificationChannel;
-  /** The mail, or the webhook delivery. */
+  /** ID of the email or of the webhook delivery. */
   readonly reference: string;
 }
 
-/** Queues a notification for every channel of a rule, in the caller's transaction. Nothing is sent here. */
+/** Queues a notification for every channel of a rule, in the caller's transaction. */
 @Injectable()
 export class AlertChannels {
   constructor(
@@ -38,7 +38,7 @@ export class AlertChannels {
     return [...sent, ...deliveries.map((reference): Sent => ({ channel: 'webhook', reference }))];
   }
 
-  /** Records the mails and deliveries of a notification. */
+  /** Records the emails and webhook deliveries of a notification. */
   async log(
     tx: EntityManager,
     alert: { id: string; count: number },

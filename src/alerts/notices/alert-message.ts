@@ -31,7 +31,7 @@ const TITLE_PREFIX: Record<NotificationReason, string> = {
 const MAX_MAIL_LINE = 2000;
 const SHOWN_SEPARATELY = new Set(['where', 'why']);
 
-/** The notification of an alert, for people and programs: event, location, reason, time, and remedy. */
+/** Returns the notification of an alert, readable by people and programs: event, location, reason, time and remedy. */
 export function alertMessage(
   alert: NotifiedAlert,
   rule: AlertRule,
@@ -59,11 +59,11 @@ export function alertMessage(
   };
 }
 
-/** The notification as a mail, in plain text and in HTML. */
+/** Returns the notification as an email, in plain text and HTML. */
 export function alertMail(message: WebhookMessage, severity: string): AlertMail {
   const { link = '' } = message;
   const title = nameInTitle(message.title, MAX_MAIL_LINE);
-  // Reporters choose names of sources and assets: a value is one line, so that it cannot imitate a section of the mail, and has no links.
+  // Reporters choose the names of sources and assets, so each value is one line without links, and cannot imitate a section of the email.
   const facts = message.facts.map(({ name, value }) => ({ name, value: nameInTitle(value, MAX_MAIL_LINE) }));
   const lines = facts.map(({ name, value }) => `${name}\n  ${value}`);
   const rows = facts.map(
@@ -113,7 +113,7 @@ function factsOf(alert: NotifiedAlert, rule: AlertRule, reason: NotificationReas
   ];
 }
 
-/** Label of a fact: risk levels keep their names, other names become words. */
+/** Returns the label of a fact. Risk levels keep their names; other names are split into words. */
 function labelOf(name: string): string {
   if (RISK_LEVELS.some((level) => level === name)) return name;
   const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();

@@ -11,7 +11,7 @@ import { alertMessage } from './alert-message.js';
 const BATCH_SIZE = 20;
 const DUE = { table: 'alert', where: 'notify_at <= now()', order: 'notify_at' };
 
-/** Decides which notifications of alerts are due. The notification commits together with its mails and messages. */
+/** Sends due alert notifications. A notification is committed together with its emails and webhook messages. */
 @Injectable()
 export class AlertNotifier {
   constructor(
@@ -20,7 +20,7 @@ export class AlertNotifier {
     private readonly channels: AlertChannels,
   ) {}
 
-  /** Sends a batch of due notifications. @returns whether any were due */
+  /** Sends a batch of due notifications. @returns true if any were due */
   @Background({ name: 'alert-notifications', scope: 'process', due: DUE, wakes: ['mail', 'webhooks'] })
   async notify(): Promise<boolean> {
     const notified = await whenDue(this.db, DUE, async (tx) => {
@@ -60,7 +60,7 @@ export class AlertNotifier {
   }
 }
 
-/** Undefined if no notification is due: the alert is acknowledged or resolved. */
+/** Returns the reason for a notification, or undefined if none is due because the alert has been acknowledged or resolved. */
 function reasonOf({ status, resolvedBy, notifiedAt, notifiedStatus }: Alert): NotificationReason | undefined {
   if (status === 'ACKNOWLEDGED') return undefined;
   if (status === 'RESOLVED') {

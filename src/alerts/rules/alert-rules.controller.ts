@@ -31,7 +31,7 @@ export class AlertRulesController {
 
   /**
    * List alert rules
-   * @remarks Returns alert rules by name.
+   * @remarks Returns alert rules, sorted by name.
    */
   @Get()
   @Needs('alerts:read')
@@ -77,7 +77,7 @@ export class AlertRulesController {
 
   /**
    * Test an alert rule
-   * @remarks Sends an example through every channel of the rule.
+   * @remarks Sends an example notification through every channel of the rule.
    */
   @Post(':id/test')
   @HttpCode(202)

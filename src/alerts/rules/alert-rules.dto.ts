@@ -24,9 +24,9 @@ const WEBHOOKS = {
 } as const;
 
 export class RuleParametersBody {
-  /** For risk-threshold: this level and worse. */
+  /** For `risk-threshold`: the lowest risk level that matches. */
   @Optional(OneOf(RISK_LEVELS, { example: 'HIGH' })) level?: RiskLevel;
-  /** For certificate-expiring: days before the expiry. @example 30 */
+  /** For `certificate-expiring`: number of days before expiry. @example 30 */
   @Optional(Int(1, 365)) days?: number;
 }
 
@@ -37,11 +37,11 @@ export class CreateAlertRuleBody {
   @OneOf(ALERT_CONDITIONS, { example: 'certificate-expiring' }) condition: AlertConditionName;
   @Optional(Nested(RuleParametersBody, { example: { days: 30 } })) parameters?: RuleParametersBody;
   @Optional(OneOf(SEVERITIES, { example: 'warning' })) severity?: Severity;
-  /** `subject`: one alert per affected object; `rule`: one alert for all. */
+  /** `subject`: one alert per affected object; `rule`: one alert for all affected objects. */
   @Optional(OneOf(GROUPINGS, { example: 'subject' })) grouping?: Grouping;
-  /** Minimum time between two notifications of one alert. @example 60 */
+  /** Minimum time between two notifications of an alert, in minutes. @example 60 */
   @Optional(Int(0, 10_080)) coolDownMinutes?: number;
-  /** Recipients of mails; SVC_ALERT_EMAIL_TO by default. */
+  /** Email recipients. Defaults to SVC_ALERT_EMAIL_TO. */
   @ApiProperty(EMAILS) @IsOptional() @IsEmail({}, { each: true }) @ArrayMaxSize(20) @ArrayUnique() emails?: string[];
   /** Webhook endpoints that are notified in addition to those that subscribe to `alert.*`. */
   @ApiProperty(WEBHOOKS)
@@ -67,7 +67,7 @@ export class CreateAlertRuleBody {
   }
 }
 
-/** What is left out stays as it is. */
+/** Omitted fields remain unchanged. */
 export class ChangeAlertRuleBody extends PartialType(OmitType(CreateAlertRuleBody, ['condition', 'toOrder'])) {
   /** @example true */
   @Optional(Flag()) enabled?: boolean;
@@ -115,7 +115,7 @@ export class AlertRuleList {
 
 export class SentView {
   @ApiProperty({ enum: ['email', 'webhook'], example: 'email' }) channel: NotificationChannel;
-  /** The mail, or the webhook delivery. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the email or of the webhook delivery. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   reference: string;
 }
 

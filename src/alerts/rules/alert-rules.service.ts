@@ -20,10 +20,10 @@ export type AlertRuleOrder = Pick<
 >;
 export type AlertRuleChange = Partial<Omit<AlertRuleOrder, 'condition'> & Pick<AlertRule, 'enabled' | 'mutedUntil'>>;
 
-/** Maximum number of rules, all of which the list shows. */
+/** Maximum number of rules. The list is not paginated. */
 const MAX_RULES = 500;
 
-/** Alert rules: which events open alerts, who is notified, how often. */
+/** Manages alert rules: which events open alerts, who is notified, and how often. */
 @Injectable()
 export class AlertRulesService {
   private readonly record: EntryRecorder;
@@ -87,7 +87,7 @@ export class AlertRulesService {
     });
   }
 
-  /** Sends an example over every channel of the rule. No alert is opened. */
+  /** Sends an example notification through every channel of the rule. No alert is opened. */
   async test(caller: Caller, id: string): Promise<Sent[]> {
     return this.db.transaction(async (tx) => {
       const rule = await find(tx, id);

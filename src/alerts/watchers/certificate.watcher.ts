@@ -8,9 +8,12 @@ import type { Hit } from '../intake/rule-match.js';
 import { AlertRule } from '../model/alert-rule.entity.js';
 
 const EVERY_MS = 60_000;
-/** Certificates per rule and run. */
+/** Maximum number of certificates per rule and run. */
 const BATCH_SIZE = 500;
-/** Certificates of one reporter that have an alert each. The others share one alert, so that a document cannot open any number of them. */
+/**
+ * Maximum number of certificates per reporter that get their own alert. The rest share one alert, so that a document cannot open an unlimited number
+ * of alerts.
+ */
 const MAX_PER_REPORTER = 200;
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -22,8 +25,8 @@ interface ExpiringCertificate {
 }
 
 /**
- * SQL: active certificates that end soon, with their position among those of each reporter ($1: days). Certificates whose end another reporter brought forward
- * are included for a day after it.
+ * SQL: active certificates that expire soon, numbered per reporter ($1: days). A certificate whose expiry another reporter moved to an earlier date
+ * is included until a day after it expires.
  */
 const ENDING = `
   ending AS MATERIALIZED (
@@ -37,7 +40,7 @@ const ENDING = `
         SELECT DISTINCT i.owner FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id WHERE o.asset_id = e.id AND o.missed = 0) r) t
     GROUP BY id)`;
 
-/** Finds certificates of the inventory that expire soon, by the index on that date. */
+/** Finds certificates in the inventory that expire soon, using the index on the expiry date. */
 @Injectable()
 export class CertificateWatcher {
   constructor(private readonly db: DataSource) {}
@@ -98,7 +101,7 @@ function byEnd(a: ExpiringCertificate, b: ExpiringCertificate): number {
   return a.notAfter.getTime() - b.notAfter.getTime();
 }
 
-/** One alert for all of them, about the one that expires first. */
+/** Returns one hit for all certificates, with the facts of the one that expires first. */
 function groupedHits(rule: AlertRule, ending: readonly ExpiringCertificate[]): Hit[] {
   const [first] = ending;
   if (first === undefined) return [];

@@ -5,14 +5,14 @@ import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import { Background } from '../../platform/work/background.js';
 
 const EVERY_MS = 2000;
-/** A key process that is replaced is back within fewer checks. */
+/** Replacing a key process takes fewer checks than this. */
 const CHECKS_BEFORE_DOWN = 5;
 
-/** Records an alert event if this process has not reached the HSM for ten seconds, and when it reaches it again. */
+/** Records an alert event if this process has been unable to reach the HSM for ten seconds, and another when the HSM is reachable again. */
 @Injectable()
 export class HsmWatcher {
   private missed = 0;
-  /** The state that was last recorded; undefined at start, since an earlier process may have recorded `down`. */
+  /** Last recorded state; undefined at startup, because an earlier process may have recorded `down`. */
   private reported: 'up' | 'down' | undefined;
 
   constructor(

@@ -8,7 +8,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { WebhookDelivery } from '../../platform/outbound/webhook-delivery.entity.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
 
-/** Deliveries to webhook endpoints: their log, test messages and redelivery. */
+/** Lists and redelivers webhook messages, and sends test messages. */
 @Injectable()
 export class WebhookDeliveriesService {
   constructor(
@@ -42,7 +42,7 @@ export class WebhookDeliveriesService {
     });
   }
 
-  /** Queues a finished delivery again, under the same id. */
+  /** Queues a finished delivery again, with the same ID. */
   async redeliver(caller: Caller, id: string): Promise<WebhookDelivery> {
     return this.db.transaction(async (tx) => {
       const delivery = await tx.findOneBy(WebhookDelivery, { id });

@@ -31,10 +31,10 @@ export interface WebhookEndpointChange extends Partial<Omit<WebhookEndpointOrder
   readonly enabled?: boolean;
 }
 
-/** Maximum number of endpoints, all of which the list shows. */
+/** Maximum number of endpoints. The list is not paginated. */
 const MAX_ENDPOINTS = 200;
 
-/** Webhook endpoints and the secrets that sign their messages. */
+/** Manages webhook endpoints and the secrets that sign their messages. */
 @Injectable()
 export class WebhookEndpointsService {
   private readonly record: EntryRecorder;
@@ -49,7 +49,7 @@ export class WebhookEndpointsService {
     this.record = audit.recorderFor('webhook');
   }
 
-  /** Creates an endpoint. Only this answer has its secret; Slack and Teams have none. */
+  /** Creates an endpoint and returns its secret, which cannot be retrieved again. Slack and Teams endpoints have none. */
   async create(
     caller: Caller,
     order: WebhookEndpointOrder,
@@ -114,8 +114,9 @@ export class WebhookEndpointsService {
   }
 
   /**
-   * Replaces the endpoint's secret. The old one signs as well for `overlapHours`, so that the receiver can change over, and so do those
-   * before it until their own end: the answer with the newest may have been lost. Without an overlap all of them end.
+   * Replaces the endpoint's secret. Messages are also signed with the old secret for `overlapHours`, so that the receiver can switch over, and with
+   * earlier secrets until they expire, because the response with a newer secret may have been lost. Without an overlap, all old secrets expire
+   * immediately.
    */
   async rotateSecret(
     caller: Caller,
@@ -138,7 +139,7 @@ export class WebhookEndpointsService {
     return { row, secret };
   }
 
-  /** Removes an endpoint and gives up its pending deliveries. The log of deliveries stays. */
+  /** Removes an endpoint and discards its pending deliveries. The delivery log is kept. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.delete(WebhookEndpoint, { id });
@@ -153,7 +154,7 @@ export class WebhookEndpointsService {
     return { url: await this.secrets.closeUrl(id, url), shownUrl: shownUrl(url, format) };
   }
 
-  /** Refuses an unreachable address early; each connection is checked again. */
+  /** Rejects a disallowed or unresolvable URL early. Each connection is checked again. */
   private async assertTarget(url: string): Promise<void> {
     const refusal = await this.client.refusalOf(url);
     if (refusal === undefined) return;
@@ -167,7 +168,7 @@ export class WebhookEndpointsService {
   }
 }
 
-/** Throws Problem 422 `webhook.event-unknown`: an endpoint that waits for an event that does not exist would never receive it. */
+/** Throws Problem 422 `webhook.event-unknown`: an endpoint would never receive an event that does not exist. */
 function assertKnownEvents(events: readonly string[]): void {
   const errors = withoutEffect(events).map((name) => {
     const nearest = nearestName(name, WEBHOOK_SUBSCRIPTIONS);
@@ -180,18 +181,18 @@ function assertKnownEvents(events: readonly string[]): void {
   throw new Problem('refused', 'webhook.event-unknown', `${first.pointer}: ${first.detail} ${known}`, { errors });
 }
 
-/** The URL without secrets: without the query, and without the path if the URL itself is the credential. */
+/** Returns the URL without secrets: without its query, and without its path if the URL itself is the credential. */
 function shownUrl(url: string, format: WebhookFormat): string {
   const { origin, pathname } = new URL(url);
   return format === 'standard' ? `${origin}${pathname}` : origin;
 }
 
-/** Maximum old secrets: each signs every message. */
+/** Maximum number of old secrets. Every message is signed with each of them. */
 const MAX_OLD_SECRETS = 4;
 const HOUR_MS = 3_600_000;
 
 /**
- * Keeps the replaced secret (sealed) for some hours, in which it signs as well. With 0 hours it and all older ones end.
+ * Keeps the replaced secret, sealed, for `hours`, during which messages are signed with it as well. With 0 hours, all old secrets expire immediately.
  *
  * @throws Problem 409 `webhook.secrets` if there are too many.
  */
@@ -213,7 +214,7 @@ async function keepOldSecret(tx: EntityManager, endpointId: string, secret: Buff
 
 const SENDER = { kind: 'system', id: 'webhook-sender', name: 'webhook sender' } as const;
 
-/** Adds audit entries about endpoints that were disabled because of their receiver, so that users find out why messages are missing. */
+/** Adds audit entries for endpoints that were disabled because of their receiver, so that users can find out why messages are missing. */
 @Injectable()
 export class DisabledWebhooks {
   constructor(repository: WebhookDeliveryRepository, audit: AuditService) {

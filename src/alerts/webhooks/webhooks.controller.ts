@@ -31,7 +31,7 @@ export class WebhooksController {
 
   /**
    * Create a webhook
-   * @remarks Creates a webhook endpoint. Its signing secret is only in this response.
+   * @remarks Creates a webhook endpoint and returns its signing secret, which cannot be retrieved again.
    */
   @Post()
   @Needs('webhooks:write')
@@ -47,7 +47,7 @@ export class WebhooksController {
 
   /**
    * List webhooks
-   * @remarks Returns webhook endpoints by name, without their secrets.
+   * @remarks Returns webhook endpoints, sorted by name, without their secrets.
    */
   @Get()
   @Needs('webhooks:read')
@@ -95,7 +95,7 @@ export class WebhooksController {
 
   /**
    * Rotate a webhook secret
-   * @remarks Returns a new signing secret. Messages carry the signatures of both secrets for a limited time.
+   * @remarks Returns a new signing secret. Messages are signed with both secrets for a limited time.
    */
   @Post(':id/secret')
   @Needs('webhooks:write')
@@ -111,7 +111,7 @@ export class WebhooksController {
 
   /**
    * Test a webhook
-   * @remarks Sends a test message. The response names the delivery.
+   * @remarks Sends a test message and returns its delivery.
    */
   @Post(':id/test')
   @HttpCode(202)

@@ -19,11 +19,17 @@ const KNOWN_EVENTS = { example: EVENTS.example, isArray: true, enum: WEBHOOK_SUB
 export class CreateWebhookBody {
   /** Purpose of the endpoint; unique. @example 'incident desk' */
   @Name(1, 100) name: string;
-  /** Address to which messages are sent: https, and a public address unless the operator allows others. @example https://desk.example/hooks/sealwright */
+  /**
+   * URL to which messages are sent. Must use https and a public host, unless the operator allows others.
+   * @example https://desk.example/hooks/sealwright
+   */
   @Text(0, 2000) url: string;
   /** `standard` is signed JSON (Standard Webhooks). */
   @Optional(OneOf(WEBHOOK_FORMATS, { default: 'standard', example: 'standard' })) format?: WebhookFormat;
-  /** Events to send: one (`approval.requested`), all of an area (`approval.*`) or all (`*`). Alert rules can name an endpoint without a subscription. Unknown events are refused with 422. */
+  /**
+   * Events to send: one (`approval.requested`), all of an area (`approval.*`) or all (`*`). Alert rules can send to an endpoint that subscribes to no
+   * events. Unknown events are rejected with 422.
+   */
   @ApiProperty({ ...KNOWN_EVENTS, required: false })
   @IsOptional()
   @Matches(EVENT, { each: true })
@@ -37,14 +43,14 @@ export class CreateWebhookBody {
   }
 }
 
-/** What is left out stays as it is. */
+/** Omitted fields remain unchanged. */
 export class ChangeWebhookBody extends PartialType(OmitType(CreateWebhookBody, ['format', 'toOrder'])) {
   /** Disabling the endpoint discards its pending messages. @example true */
   @Optional(Flag()) enabled?: boolean;
 }
 
 export class RotateWebhookSecretBody {
-  /** How long the old secret signs too. @example 24 */
+  /** Hours for which messages are also signed with the old secret. @example 24 */
   @Optional(Int(0, 168)) overlapHours?: number;
 }
 
@@ -53,7 +59,7 @@ export class WebhookView {
   id: string;
   /** @example 'incident desk' */
   name: string;
-  /** Address of the endpoint without parts that can be secret. @example https://desk.example/hooks/sealwright */
+  /** URL of the endpoint, without parts that can be secret. @example https://desk.example/hooks/sealwright */
   url: string;
   @ApiProperty({ enum: WEBHOOK_FORMATS, example: 'standard' }) format: WebhookFormat;
   @ApiProperty(EVENTS) events: string[];
@@ -61,7 +67,10 @@ export class WebhookView {
   eventsWithoutEffect: string[];
   /** @example true */
   enabled: boolean;
-  /** The reason for which the service disabled the endpoint; absent if a user did. @example 'The receiver answered 410 Gone.' */
+  /**
+   * Reason why the service disabled the endpoint; null if the endpoint is enabled or a user disabled it.
+   * @example 'The receiver answered 410 Gone.'
+   */
   disabledReason: string | null;
   /** Also the ETag. @example 1 */
   version: number;
@@ -75,7 +84,10 @@ export class WebhookView {
 }
 
 export class NewWebhookView extends WebhookView {
-  /** Secret with which signatures are verified. It cannot be retrieved again. Absent for Slack and Teams. @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo= */
+  /**
+   * Secret for verifying signatures. It cannot be retrieved again. Not present for Slack and Teams.
+   * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=
+   */
   secret?: string;
 
   static withSecret(row: WebhookEndpoint, secret?: string): NewWebhookView {
@@ -107,11 +119,14 @@ export class WebhookDeliveryView {
   @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP'], example: 'DELIVERED' }) status: WebhookDeliveryStatus;
   /** @example 1 */
   attempts: number;
-  /** null if the delivery has ended. */
+  /** Time of the next attempt; null if the delivery has ended. */
   nextTryAt: Date | null;
   createdAt: Date;
   endedAt: Date | null;
-  /** Body of the message; empty for messages about approvals, which more people could read here than the approval. @example '{"type":"alert.opened","timestamp":"2026-11-20T14:00:00.000Z","data":{}}' */
+  /**
+   * Body of the message; empty for messages about approvals, because the delivery log has more readers than the approval.
+   * @example '{"type":"alert.opened","timestamp":"2026-11-20T14:00:00.000Z","data":{}}'
+   */
   body: string;
   /** The last twenty attempts. */
   log: WebhookAttemptView[];

@@ -5,7 +5,7 @@ import { truncate } from '../../platform/text/truncate.js';
 type Item = Record<string, unknown>;
 
 interface Place {
-  /** Such as `ssh://192.0.2.7:22`. */
+  /** URL of the host, such as `ssh://192.0.2.7:22`. */
   readonly url: string;
   readonly hostId: string;
   readonly name: string;
@@ -53,7 +53,7 @@ function publicKeys(place: Place, { lines }: HostReading): Item[] {
   }));
 }
 
-/** The private key depends on its public key, which is a separate asset if it is known. */
+/** Returns a private key, which depends on its public key, a separate asset if it is known. */
 function privateKey(place: Place, key: HostReading['privateKeys'][number]): Item {
   const { path, fingerprint, type, bits, passphrase, format } = key;
   const facts = {
@@ -75,7 +75,7 @@ function privateKey(place: Place, key: HostReading['privateKeys'][number]): Item
   };
 }
 
-/** The content is encrypted with an unknown password, so it is not read. */
+/** Returns a key store. Its content is encrypted with an unknown password, so it is not read. */
 function keyStore(place: Place, { path, format }: HostReading['keyStores'][number]): Item {
   const facts = { type: 'other', id: `${place.hostId}:${path}`, format };
   return {

@@ -32,8 +32,8 @@ const OUTCOMES: Record<string, ProbeResult['outcome']> = {
 };
 
 /**
- * DeepScan logs in to a host once with the host's credential and reads authorized keys, private keys, certificates, key stores and log lines of logins with
- * keys. It writes nothing on the host, and no private key bytes leave the host.
+ * DeepScan logs in to a host once with the host's credential and reads authorized keys, private keys, certificates, key stores and log lines of
+ * key-based logins. It writes nothing on the host, and no private key bytes leave the host.
  */
 @Injectable()
 export class DeepScan {
@@ -43,7 +43,7 @@ export class DeepScan {
     private readonly sightings: HostSightings,
   ) {}
 
-  /** Returns a result for every behaviour of the host. */
+  /** Returns a result regardless of the host's behaviour. */
   async probe({ target, scanId }: ScanResult): Promise<ProbeResult> {
     const host = await this.db.manager.findOneBy(Host, { id: target });
     if (host === null) return { outcome: 'NO_LOGIN', facts: { code: 'host.missing' } };
@@ -99,7 +99,7 @@ export class DeepScan {
   }
 }
 
-/** Surveys the host as root if the login is allowed to, otherwise as the login account. Unreadable files are then reported as denied. */
+/** Surveys the host as root if the login permits it, otherwise as the login account, in which case unreadable files are reported as denied. */
 async function surveyHost(session: SshSession): Promise<{ as: string | undefined; output: ScriptLine[] }> {
   try {
     const output = outputOf(await session.run(HOST_SURVEY, { as: 'root', maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS }));

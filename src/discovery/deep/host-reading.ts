@@ -9,7 +9,7 @@ import { shown, type ScriptLine, fieldTextOf } from './scripts.js';
 export interface PrivateKeyFile extends FoundSshKey {
   /** `OpenSSH`, `PEM` or `PuTTY`. */
   readonly format: string;
-  /** Whether the key is meant for SSH, judged by its format, its directory or an adjacent .pub file. */
+  /** Whether the key is meant for SSH, based on its format, its directory or an adjacent .pub file. */
   readonly isForSsh: boolean;
 }
 
@@ -34,9 +34,9 @@ export interface HostReading {
   /** Files that were read completely or do not exist. */
   readonly readPaths: readonly string[];
   readonly denied: readonly string[];
-  /** Files with more certificates than a service itself would have. They contain trusted authorities. */
+  /** Files with more certificates than a single service would have, which therefore contain trusted authorities. */
   readonly trustStores: readonly string[];
-  /** Whether the scan stopped at its limit of files or time. */
+  /** Whether the scan stopped at its file or time limit. */
   readonly isCut: boolean;
 }
 
@@ -85,7 +85,7 @@ function keysIn(content: Buffer, place: Place): FoundSshKey[] {
   });
 }
 
-/** Returns private keys, certificates and key stores, except the host's own SSH keys, which a network scan proves. */
+/** Returns private keys, certificates and key stores, except the host's own SSH keys, which network scans verify. */
 export function readFiles(output: readonly ScriptLine[]): Omit<HostReading, 'lines'> {
   const privateKeys: PrivateKeyFile[] = [];
   const certificates: FoundCertificate[] = [];
@@ -167,7 +167,7 @@ function keyStoreOf(one: ScriptLine): FoundKeyStore {
   return { path: fieldTextOf(one, 0), format: fieldTextOf(one, 2) as FoundKeyStore['format'], bytes: Number(bytes) };
 }
 
-/** A host may report any time. ISO 8601 ends with the year 9999. */
+/** Returns null for years after 9999, which ISO 8601 cannot represent: a host may report any time. */
 function timeOf(seconds: string): string | null {
   return /^\d+$/.test(seconds) && Number(seconds) <= LAST_SECOND
     ? new Date(Number(seconds) * 1000).toISOString()
@@ -175,8 +175,8 @@ function timeOf(seconds: string): string | null {
 }
 
 /**
- * Matches a complete sshd log line about an accepted login: time, host, program, message. Other sshd messages quote text sent by strangers, so a partial match
- * could be forged. The optional end is present for logins with a certificate.
+ * Matches a complete sshd log line about an accepted login: time, host, program, message. Other sshd messages quote text sent by unauthenticated
+ * clients, so a partial match could be forged. The optional suffix is present for certificate logins.
  */
 const ACCEPTED =
   /^(?:[A-Z][a-z]{2} +\d{1,2} [\d:]{8}|\S+) \S+ sshd(?:-session)?\[\d+\]: Accepted publickey for (\S+) from (\S+) port \d+ ssh2: \S+ (SHA256:[A-Za-z0-9+/]{43})(?: ID .* \(serial \d+\) CA \S+ SHA256:[A-Za-z0-9+/]{43})?$/;
@@ -190,7 +190,7 @@ interface HostClock {
   readonly ahead: number;
 }
 
-/** Returns logins with keys from the sshd log of a host. Lines without a readable time are skipped. */
+/** Returns key-based logins from the sshd log of a host. Lines without a readable time are skipped. */
 export function readKeyUses(log: string, host: HostClock): SshKeyUse[] {
   return log.split('\n').flatMap((line): SshKeyUse[] => {
     const [, account, source, fingerprint] = ACCEPTED.exec(line) ?? [];

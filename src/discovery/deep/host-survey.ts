@@ -19,7 +19,7 @@ export interface HostSurvey {
   /** First value of each directive in the effective configuration (`sshd -T`), or in the configuration file. */
   readonly directives: Readonly<Record<string, string>>;
   readonly confidence: 'high' | 'low';
-  /** authorized_keys files by account. */
+  /** authorized_keys files, keyed by account. */
   readonly keyFiles: ReadonlyMap<string, readonly string[]>;
   /** Values of AuthorizedKeysCommand. If there are any, the files do not list all keys. */
   readonly commands: readonly string[];

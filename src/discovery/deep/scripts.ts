@@ -57,8 +57,8 @@ done
 `;
 
 /**
- * Reads one line per account from standard input: its name and its authorized_keys files, separated by tabs. `*` in a path is a wildcard. When run as root,
- * each file is read with the rights of its account, as sshd does, so that a link cannot expose a file the account may not read.
+ * Reads one line per account from standard input: its name and its authorized_keys files, separated by tabs. `*` in a path is a wildcard. When run as
+ * root, each file is read with the rights of its account, as sshd does, so that a symbolic link cannot expose a file that the account cannot read.
  */
 export const READ = `
 LC_ALL=C; export LC_ALL
@@ -108,13 +108,14 @@ const FILE_NAMES = [
 const NO_CIPHER = 'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ';
 
 /**
- * Finds private keys, certificates and key stores in directories read from standard input, one per line. It reports the public half of a private key, obtained
- * from ssh-keygen, and from the cipher in its header whether the key is encrypted; nothing else of a private key leaves the host. Certificates are printed
- * completely. Key stores are recognized by their first bytes. The script reads at most 5,000 files of up to 512 KiB, for 60 seconds. It takes files from each
- * directory in turn, so that no account uses up the limit. It skips names with control characters: a line feed in one would make the rest of it a path.
+ * Finds private keys, certificates and key stores in directories read from standard input, one per line. It reports the public half of a private key,
+ * obtained from ssh-keygen, and from the cipher in its header whether the key is encrypted; nothing else of a private key leaves the host.
+ * Certificates are printed completely. Key stores are recognized by their first bytes. The script reads at most 5,000 files of up to 512 KiB, for 60
+ * seconds. It takes files from each directory in turn, so that no account uses up the limit. It skips names with control characters: a line feed in
+ * one would make the rest of it a path.
  *
- * It then prints log lines of logins with keys. From the journal, it prints only lines written by root, since any user may log under the name of sshd. It reads
- * log files only if the journal has no matching lines.
+ * It then prints log lines of key-based logins. From the journal, it prints only lines written by root, since any user may log under the name of
+ * sshd. It reads log files only if the journal has no matching lines.
  */
 export const WALK = `
 LC_ALL=C; export LC_ALL

@@ -23,7 +23,7 @@ export function isFinalScanStatus(status: ScanStatus): boolean {
   return MOVES[status].length === 0;
 }
 
-/** Kinds of scan: SSH or TLS servers on a network without logging in, or hosts through a login with their own credential. */
+/** Kinds of scan: SSH or TLS servers on a network without logging in, or hosts by logging in with their credential. */
 export const SCAN_KINDS = ['ssh-network', 'tls-network', 'ssh-deep'] as const;
 export type ScanKind = (typeof SCAN_KINDS)[number];
 

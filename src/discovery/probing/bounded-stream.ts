@@ -27,7 +27,10 @@ interface Limits {
   readonly maxBytes: number;
 }
 
-/** BoundedStream is a connection to a server that may hang, lie or flood. Every wait and the number of bytes are limited. Throws ProbeFault. */
+/**
+ * BoundedStream is a connection to a server that may hang, lie or flood. Every wait has a timeout, and the number of bytes is limited. Throws
+ * ProbeFault.
+ */
 export class BoundedStream {
   private chunks: Buffer[] = [];
   private buffered = 0;

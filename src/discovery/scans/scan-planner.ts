@@ -19,7 +19,7 @@ export interface ScanOrder {
   readonly label?: string;
 }
 
-/** An allowed order, with its targets in canonical form. */
+/** An allowed scan, with its targets in canonical form. */
 export type PlannedScan = Pick<Scan, 'kind' | 'scopeId' | 'targets' | 'ports' | 'total'> & {
   readonly scopeName?: string;
 };
@@ -30,7 +30,7 @@ const MAX_HOSTS = 5000;
 /** Maximum number of names and networks per scan. A range of addresses counts as several networks. */
 const MAX_TARGETS = 1000;
 
-/** ScanPlanner parses the targets of an order and checks that they are allowed. It writes nothing. */
+/** ScanPlanner parses the requested targets and checks that they are allowed. It writes nothing. */
 @Injectable()
 export class ScanPlanner {
   constructor(

@@ -28,7 +28,7 @@ export class ScanSweep {
     private readonly budget: ProbeBudget,
   ) {}
 
-  /** Records the hosts of a scan, for which no ports are searched. Returns false if this attempt no longer owns the scan. */
+  /** Records the hosts of a deep scan, which needs no port sweep. Returns false if this attempt no longer owns the scan. */
   async hosts(scan: Scan): Promise<boolean> {
     if (scan.cursor >= scan.total) return true;
     const hosts = await this.db.manager.find(Host, {

@@ -37,8 +37,8 @@ export const DUE_SCAN = dueRowsOf(QUEUE);
 const SYSTEM = { kind: 'system', id: 'discovery', name: 'discovery' } as const;
 
 /**
- * ScanRepository reads and writes scans. Each write of a worker names its attempt. After the scan is cancelled or claimed by another worker, the write has no
- * effect.
+ * ScanRepository reads and writes scans. Each write by a worker includes its attempt number, so it has no effect once the scan is cancelled or
+ * claimed by another worker.
  */
 @Injectable()
 export class ScanRepository {

@@ -14,7 +14,7 @@ import { TargetProber } from './target-prober.js';
 
 /** Maximum number of concurrent scans per process. */
 const MAX_SCANS = 4;
-/** Number of attempts after which a scan fails, because it may be the cause of the crashes of its workers. */
+/** Number of attempts after which a scan fails, because the scan itself may be crashing its workers. */
 const MAX_ATTEMPTS = 20;
 /** Maximum number of concurrent probes per scan. */
 const MAX_PROBES = 24;

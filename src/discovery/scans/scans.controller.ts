@@ -23,7 +23,7 @@ export class ScansController {
 
   /**
    * Start a scan
-   * @remarks Starts a scan within a scope, or of hosts that the service can log in to. The scan runs in the background. `Location` contains its URL.
+   * @remarks Starts a scan within a scope, or of hosts to which the service can log in. The scan runs in the background. `Location` contains its URL.
    */
   @Post()
   @HttpCode(202)

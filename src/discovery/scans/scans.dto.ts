@@ -55,7 +55,7 @@ export class ScanListView {
   cursor: number;
   /** Number of times a worker claimed the scan. @example 1 */
   attempts: number;
-  /** Reason for the status FAILED. @example scan.worker-lost */
+  /** Error code if the scan failed. @example scan.worker-lost */
   failureCode?: string;
   /** @example "Ann Example" */
   requestedBy: string;
@@ -91,11 +91,11 @@ export class ScanResultView {
   /** @example ssh */
   protocol: string;
   outcome: ScanOutcome;
-  /** Facts of the result. docs/discovery.md describes the members. @example {"version": "SSH-2.0-OpenSSH_9.2p1"} */
+  /** Facts about the target. docs/discovery.md describes the members. @example {"version": "SSH-2.0-OpenSSH_9.2p1"} */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true }) facts?: Record<string, unknown>;
-  /** ID of the host, if it is known. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the host, if the target is a known host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId?: string;
-  /** Whether another scan probed the target less than a minute earlier and its facts are reused. @example false */
+  /** Whether the facts are reused from another scan that probed the target less than a minute earlier. @example false */
   reused: boolean;
   at?: Date;
 

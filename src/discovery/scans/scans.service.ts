@@ -44,7 +44,10 @@ export class ScansService {
   }
 }
 
-/** DiscoveryScanTarget is the schedule target `discovery-scan`: a scan as in `POST /v1/scans`, validated when the schedule is created and before each run. */
+/**
+ * DiscoveryScanTarget is the schedule target `discovery-scan`: a scan like those created by `POST /v1/scans`, validated when the schedule is created
+ * and before each run.
+ */
 @Injectable()
 export class DiscoveryScanTarget implements ScheduleTarget {
   readonly scope = 'discovery:run' satisfies Scope;

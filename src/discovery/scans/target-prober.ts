@@ -21,8 +21,8 @@ const OUTCOMES: Record<ProbeFaultCode, ProbeResult['outcome']> = {
 };
 
 /**
- * TargetProber probes one open port of a scan: an SSH or TLS server without logging in, or a host through a login. Every probe returns a result, regardless of
- * the server's behaviour.
+ * TargetProber probes one open port of a scan: an SSH or TLS server without logging in, or a host by logging in. Every probe returns a result,
+ * regardless of the server's behaviour.
  */
 @Injectable()
 export class TargetProber {
@@ -77,7 +77,7 @@ export class TargetProber {
     return { outcome: 'FOUND', facts: tlsView(facts), found: assetsOfTls(placeOf(target, port), facts) };
   }
 
-  /** An unreadable response is a result about its server. It must not stop the scan of other servers. */
+  /** Treats an unreadable response as a result for its server, so that it does not stop the scan of other servers. */
   private readable<T>(probe: Promise<T>): Promise<T> {
     return probe.catch((error: unknown) => {
       if (error instanceof ProbeFault || isOwnFault(error)) throw error;

@@ -10,8 +10,8 @@ const CLIENT = 'SSH-2.0-Sealwright_scan';
 const LIMITS = { connectMs: 4000, totalMs: 10_000, maxBytes: 64 * 1024 };
 
 /**
- * Signature algorithms by type of host key. The probe requests the first of each type that the server offers, one per connection. Together with the connection
- * of the sweep this makes four; sshd penalizes connections without a login.
+ * Signature algorithms by host key type. The probe requests the first of each type that the server offers, one per connection. Together with the
+ * connection of the sweep this makes four; sshd penalizes connections without a login.
  */
 const HOST_KEY_TYPES: readonly (readonly string[])[] = [
   ['ssh-ed25519'],

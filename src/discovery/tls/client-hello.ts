@@ -38,7 +38,7 @@ export async function exchangeHellos(host: string, port: number, offer: Offer): 
   try {
     stream.write(record(clientHello(offer), offer.version));
     const head = await stream.read(5);
-    if (head[0] === 21) return undefined; // an alert: the server accepts none of the offer
+    if (head[0] === 21) return undefined; // an alert: the server rejects the offer
     if (head[0] !== 22) throw new ProbeFault('malformed', 'not TLS');
     const body = await stream.read(Math.min(head.readUInt16BE(3), 16_640));
     return body[0] === 2 ? choiceIn(body) : undefined;

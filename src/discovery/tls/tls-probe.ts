@@ -14,7 +14,7 @@ export interface TlsFacts {
   readonly postQuantum: string[];
   /** Certificates in DER, the server's own first; empty if no handshake completed. */
   readonly chain: Buffer[];
-  /** Why this machine's trust store rejects the chain; null if the chain is trusted. */
+  /** Reason why this machine's trust store rejects the chain; null if the chain is trusted. */
   readonly distrust: string | null;
   /** Version and cipher suite negotiated in a full handshake. */
   readonly agreed: { readonly version: string; readonly suite: string } | null;

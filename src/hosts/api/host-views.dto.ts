@@ -41,7 +41,7 @@ export class HostView {
   hostKeyPolicy: HostKeyPolicy;
   managementMode: ManagementMode;
   privilege: Privilege;
-  /** Whether logins can use SHA-1 and ciphers in CBC mode. @example false */
+  /** Whether logins may use SHA-1 and CBC-mode ciphers. @example false */
   legacyAlgorithms: boolean;
   /** Login name and method. The secret is never returned. */
   credential?: CredentialView;
@@ -82,7 +82,7 @@ export class DroppedView implements DroppedByChange {
 }
 
 export class ChangedHostView extends HostView {
-  /** Values that the change removed because they belonged to another destination. Absent if there are none. */
+  /** Values that the change removed because they belonged to another destination. Not present if there are none. */
   dropped?: DroppedView;
 
   static after(row: Host, dropped: DroppedByChange): ChangedHostView {
@@ -99,7 +99,7 @@ export class ConnectionTestView implements ConnectionTest {
   code?: string;
   /** @example "The host shows the key SHA256:Dv7H…, which nobody has confirmed." */
   detail?: string;
-  /** Fingerprint of the key that the host proved to hold. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  /** Fingerprint of the host key, whose possession the host has proven. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   hostKeyFingerprint?: string;
   /** @example deploy */
   user?: string;
@@ -107,9 +107,9 @@ export class ConnectionTestView implements ConnectionTest {
   software?: string;
   /** @example "Debian GNU/Linux 12 (bookworm)" */
   os?: string;
-  /** Whether commands can be run as root. Absent if the host record does not require it. @example true */
+  /** Whether commands can be run as root. Not present if the host record does not require it. @example true */
   becomesRoot?: boolean;
-  /** Why commands cannot be run as root. @example 'sudo at the host does not run commands as root (sudo: a password is required).' */
+  /** Reason why commands cannot be run as root. @example 'sudo at the host does not run commands as root (sudo: a password is required).' */
   privilegeDetail?: string;
 }
 

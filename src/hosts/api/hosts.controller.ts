@@ -41,7 +41,7 @@ const ClientGone = createParamDecorator((_: unknown, context: ExecutionContext):
   return gone.signal;
 });
 
-/** In JSON, every character of the text may be escaped. */
+/** Limits for imports. In JSON, every character of the text may be escaped. */
 const IMPORT_LIMITS = { bytes: 3 * MAX_CHARACTERS, values: 2000, scope: 'hosts:write' };
 
 @ApiTags('Hosts')

@@ -54,7 +54,7 @@ export class ConnectionRecords {
     await this.db.manager.update(Host, { id }, { ...reached, checkedAt: () => 'now()' });
   }
 
-  /** Stores the operating system name that the host reports. */
+  /** Stores the operating system name reported by the host. */
   async runs(id: string, os: string): Promise<void> {
     await this.db.manager.update(Host, { id }, { os });
   }

@@ -16,9 +16,9 @@ export interface ConnectionTest {
   readonly user?: string;
   readonly software?: string;
   readonly os?: string;
-  /** Whether commands can be run as root. Absent if the host record does not require it. */
+  /** Whether commands can be run as root. Undefined if the host record does not require it. */
   readonly becomesRoot?: boolean;
-  /** Why commands cannot be run as root. */
+  /** Reason why commands cannot be run as root. */
   readonly privilegeDetail?: string;
 }
 

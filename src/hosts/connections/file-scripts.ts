@@ -1,6 +1,7 @@
 /**
- * Scripts for a POSIX shell with `stat`, `sha256sum`, `readlink` and `mv` of GNU coreutils or BusyBox. Exit status 44: nothing exists at the path. 76: the file
- * is not the expected one. 77: root would write where other accounts have control. Any other status is that of the tool that failed.
+ * Scripts for a POSIX shell with `stat`, `sha256sum`, `readlink` and `mv` of GNU coreutils or BusyBox. Exit status 44: nothing exists at the path.
+ * 76: the file is not the expected one. 77: root would write to a location that another account controls. Any other status is the exit status of the
+ * tool that failed.
  */
 
 /** Maximum size of a hashed file in bytes. Larger files are never replaced. */
@@ -30,9 +31,9 @@ exec cat -- "$1"
 `;
 
 /**
- * Exits with 77 if an account other than root could redirect the path to $1 or $file, whose links are resolved. Root would then write where that account
- * chose. sshd applies the same check to these files (StrictModes). In a sticky directory such as /tmp nobody can move root's entries, so it is
- * allowed as an ancestor. An account other than root can only reach its own files.
+ * Exits with 77 if an account other than root could redirect the path to $1 or $file, whose links are resolved. Otherwise, root would write to a
+ * location chosen by that account. sshd applies the same check to these files (StrictModes). Sticky directories such as /tmp are allowed as
+ * ancestors, because only root can move root's entries in them. The check is skipped for other accounts, which can only write to their own files.
  */
 const MUST_BE_ROOTS = `
 if [ "$(id -u)" = 0 ]; then
@@ -49,7 +50,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 `;
 
-/** Finds the file and its directory, and deletes what earlier attempts with the mark $2 left in it. */
+/** Finds the file and its directory, and deletes files left in the directory by earlier attempts with the mark $2. */
 const TIDY = `
 set -eu; umask 077; LC_ALL=C; export LC_ALL
 file=$1
@@ -63,12 +64,12 @@ rm -f -- "$dir/.sealwright.$2".*.tmp
 export const TIDY_FILE = TIDY;
 
 /**
- * REPLACE_FILE takes $1 path, $2 mark, $3 expected SHA-256 or "none", $4 SHA-256 of standard input, $5 mode of a new file. The temporary file is in the same
- * directory, so that it gets the directory's label and the rename is atomic. Its name begins with a dot, so that no glob of
- * AuthorizedKeysFile matches it. Each attempt has a separate file: if an attempt continues here after its worker died, the next attempt deletes
- * the file, and the old attempt can no longer replace anything. The expectation is checked last, right before the rename. Later writes to the old
- * file are found through a second hard link to it. An appended line is carried over to the new file, and any other change reverts the
- * replacement, as if the change had come first. On a file system without hard links, such writes are lost.
+ * REPLACE_FILE takes $1 path, $2 mark, $3 expected SHA-256 or "none", $4 SHA-256 of standard input, $5 mode of a new file. The temporary file is in
+ * the same directory, so that it inherits the directory's label and the rename is atomic. Its name begins with a dot, so that no glob of
+ * AuthorizedKeysFile matches it. Each attempt has a separate file: if an attempt continues after its worker died, the next attempt deletes the file,
+ * and the old attempt can no longer replace anything. The expected hash is checked last, right before the rename. Later writes to the old file are
+ * detected through a second hard link to it. An appended line is carried over to the new file, and any other change reverts the replacement, as if
+ * the change had come first. On a file system without hard links, such writes are lost.
  */
 export const REPLACE_FILE = `${TIDY}
 tmp="$dir/.sealwright.$2.$$.tmp"; old="$dir/.sealwright.$2.$$.old.tmp"

@@ -28,7 +28,7 @@ export interface FileReplacement {
   readonly content: Buffer;
   /** SHA-256 (hexadecimal) that the file must still have. Null if the file must not exist. */
   readonly expected: string | null;
-  /** Account that owns the file and performs the work. Root would follow that account's symbolic links anywhere. */
+  /** Account that owns the file and performs the work, because root would follow that account's symbolic links to any file. */
   readonly as?: string;
   /** Part of the temporary file's name, which identifies files left behind by a crash. */
   readonly mark: string;
@@ -81,7 +81,7 @@ export class HostFiles {
     assertDone(result, path);
   }
 
-  /** Deletes what an attempt with this mark left next to the file when the host itself stopped during the attempt. */
+  /** Deletes temporary files left by an attempt with this mark, in case the host went down during the attempt. */
   async tidy(session: ChangeSession, { path, as, mark }: Pick<FileReplacement, 'path' | 'as' | 'mark'>): Promise<void> {
     if (!MARK.test(mark)) throw new Error('the mark is invalid');
     assertDone(await session.run(TIDY_FILE, { args: [path, mark], as }), path);
@@ -101,7 +101,7 @@ function assertDone({ code, stderr }: ExecResult, path: string): void {
       'host.unsafe-path',
       `A directory on the path to ${path} can be changed by accounts other than root, so root does not write there.`,
     );
-  // The last line of the output is the only hint at the cause. Control characters are replaced.
+  // The last line of the output is the only indication of the cause. Control characters are replaced.
   const lastLine = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
   const hint = lastLine.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
   throw new Problem('refused', 'host.file', `The host could not change ${path}: ${hint || `exit status ${code}`}.`);

@@ -2,7 +2,7 @@ import ssh2 from 'ssh2';
 import { type KexInit, kexInitIn } from '../../formats/ssh/kex-init.js';
 import type { Login } from '../model/ssh-session.port.js';
 
-/** More than the version and KEXINIT of any server, in bytes. */
+/** Maximum number of bytes to store: more than the version and KEXINIT of any server. */
 const MAX_BYTES = 64 * 1024;
 const MAX_NAMES = 20;
 /** Names in a list of key exchanges that announce extensions (RFC 8308, OpenSSH's PROTOCOL). */
@@ -53,7 +53,7 @@ export class HostOffer {
     };
   }
 
-  /** Explains an SSH library error such as `no matching key exchange algorithm`: what the host offers and how the connection could work. */
+  /** Explains an SSH library error such as `no matching key exchange algorithm`: what the host offers, and how to connect. */
   mismatch(message: string): string {
     const [, subject, list] = SUBJECTS.find(([pattern]) => pattern.test(message)) ?? [];
     const lists = kexInitIn(this.received);
@@ -66,7 +66,7 @@ export class HostOffer {
     return `The host offers only these algorithms for the ${subject}, and this service supports none of them: ${shown(offered)}.${hint}`;
   }
 
-  /** Explains why the host may have refused a correct key. Empty for a password. Newer hosts report which keys they accept. */
+  /** Explains why the host may have rejected a correct key. Empty for a password. Newer hosts report which keys they accept. */
   loginLead(): string {
     const type = typeOf(this.login);
     const accepted = this.signatureAlgorithms;
@@ -86,7 +86,7 @@ function typeOf(login: Login): string | undefined {
   return key instanceof Error ? undefined : key.type;
 }
 
-/** Reports whether keys of this type sign with this algorithm. */
+/** Reports whether this algorithm uses keys of this type. */
 function isBy(type: string, algorithm: string): boolean {
   return algorithm === type || (type === 'ssh-rsa' && algorithm.startsWith('rsa-sha2-'));
 }

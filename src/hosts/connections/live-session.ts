@@ -163,8 +163,8 @@ function printing(parts: readonly string[]): string {
 }
 
 /**
- * Removes what the login shell printed before the script (`.bashrc`, `.zshenv`). Throws Problem `host.output` if another command ran successfully instead (a
- * forced command, a restricted shell), because its output is meaningless here.
+ * Removes the output of the login shell before the script (`.bashrc`, `.zshenv`). Throws Problem `host.output` if another command ran successfully
+ * instead (a forced command, a restricted shell), because its output is not that of the script.
  */
 function outputBehind(mark: string, result: ExecResult, maxBytes: number): ExecResult {
   const { code, stdout: whole, truncated } = result;
@@ -177,7 +177,7 @@ function outputBehind(mark: string, result: ExecResult, maxBytes: number): ExecR
   return { ...result, stdout: stdout.subarray(0, maxBytes), truncated: truncated || stdout.length > maxBytes };
 }
 
-/** Throws Problem `host.privilege` with the reason that sudo printed if sudo did not run the command. */
+/** Throws Problem `host.privilege`, with the reason printed by sudo, if sudo did not run the command. */
 function assertSudo({ code, stdout, stderr }: ExecResult, mark: string, as: string): void {
   if (code === 0 || stdout.includes(`${mark}\n`)) return;
   const said = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
@@ -189,7 +189,7 @@ function assertSudo({ code, stdout, stderr }: ExecResult, mark: string, as: stri
   );
 }
 
-/** Quotes a text as one word of a POSIX shell command. Throws for NUL, which cannot be passed. */
+/** Quotes a string as one word of a POSIX shell command. Throws for NUL, which cannot be passed. */
 function shellWord(text: string): string {
   if (text.includes('\0')) throw new Error('a NUL character cannot be in a command');
   return /^[A-Za-z0-9_/.:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
@@ -198,7 +198,7 @@ function shellWord(text: string): string {
 interface RunAs {
   readonly loginUser: string;
   readonly privilege: Privilege;
-  /** Account that runs the script. Absent: the login account. */
+  /** Account that runs the script. Defaults to the login account. */
   readonly as?: string;
 }
 

@@ -5,7 +5,7 @@ import type { SignerLogin } from '../model/ssh-session.port.js';
 
 /** OneKeyAgent is an SSH agent with one key, whose private half is stored elsewhere. */
 export class OneKeyAgent extends ssh2.BaseAgent<ParsedKey> {
-  /** @param failed called if no signature was made, which is not a refusal by the host */
+  /** @param failed called if signing failed, which does not mean that the host rejected the key */
   constructor(
     private readonly login: SignerLogin,
     private readonly failed: (problem: Problem) => void,

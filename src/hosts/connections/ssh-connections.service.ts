@@ -15,7 +15,7 @@ import { type LoggedIn, openSocket, sshHandshake } from './ssh-handshake.js';
 import { DataSource } from 'typeorm';
 
 export interface OpenOptions {
-  /** Login to use. Absent: the credential of the host. */
+  /** Login to use. Defaults to the credential of the host. */
   readonly login?: Login;
   /** Local address of the connection, for keys with `from=`. */
   readonly localAddress?: string;
@@ -57,8 +57,8 @@ export class SshConnections {
   }
 
   /**
-   * Tests whether the host accepts this login. `denied` means that the host itself refused it, after its key was checked. No command is run,
-   * so keys with a forced command can be tested too. Throws for any other failure.
+   * Tests whether the host accepts this login. `denied` means that the host itself rejected the login, after its host key was checked. No command is
+   * run, so keys with a forced command can be tested too. Throws for any other failure.
    */
   async tryLogin(hostId: string, login: Login, options: Omit<OpenOptions, 'login'>): Promise<'accepted' | 'denied'> {
     try {
@@ -98,7 +98,7 @@ export class SshConnections {
       const addresses = await this.guard.resolve(host.address, host.port);
       return await openSocket(addresses, { port: host.port, timeoutMs, localAddress });
     }
-    // The jump host resolves names. Only literal addresses are checked here.
+    // The jump host resolves names, so only literal addresses are checked.
     this.guard.assertWritten(host.address);
     return await before.tunnel(host.address, host.port).catch((cause: unknown) => {
       throw unreachable(cause);
@@ -172,7 +172,7 @@ function distrust(state: string, blob: Buffer): Problem {
 
 const HOST_OF = new WeakMap<Problem, string>();
 
-/** Records which host on the route a fault concerns: a refusal by a jump host is not a refusal by the host. */
+/** Records which host on the route a fault concerns: a login rejected by a jump host was not rejected by the host. */
 function aboutHost(error: unknown, hostId: string): unknown {
   if (error instanceof Problem) HOST_OF.set(error, hostId);
   return error;
@@ -191,8 +191,8 @@ export class HostChanges {
   ) {}
 
   /**
-   * Logs in to a host in the management mode `managed`. Throws Problem `host.missing`, `host.not-managed` for an `inventory-only` host, and the problems
-   * of `SshConnections.open`.
+   * Logs in to a host whose management mode is `managed`. Throws Problem `host.missing`, `host.not-managed` for an `inventory-only` host, and the
+   * problems of `SshConnections.open`.
    */
   async openToChange(hostId: string, options: OpenOptions): Promise<ChangeSession> {
     await this.assertManaged(hostId);

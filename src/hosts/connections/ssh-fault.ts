@@ -2,8 +2,8 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { HostOffer } from './host-offer.js';
 
 /**
- * Returns the code of a host fault. Undefined for other errors. Only `host.login-refused` means that the host refused the login.
- * Any other code leaves open whether the host would accept it.
+ * Returns the code of a host fault. Undefined for other errors. Only `host.login-refused` means that the host rejected the login. With any other
+ * code, the host might still accept it.
  */
 export function sshFaultCode(error: unknown): string | undefined {
   return error instanceof Problem && error.code.startsWith('host.') ? error.code : undefined;

@@ -24,7 +24,7 @@ const HOST_KEY_ALGORITHMS: Record<string, readonly string[]> = {
 /** Maximum number of unanswered keep-alive messages. When the next one is due, after `timeoutMs` of silence, the connection is considered lost. */
 const UNANSWERED = 2;
 
-/** Algorithms of old hosts, allowed by `legacyAlgorithms` of the host. */
+/** Algorithms for old hosts, enabled by the host's `legacyAlgorithms`. */
 const LEGACY = {
   hostKeys: ['ssh-rsa'],
   kex: ['diffie-hellman-group14-sha1', 'diffie-hellman-group1-sha1'],
@@ -46,11 +46,11 @@ export interface Handshake {
   /** A socket, or a channel through a jump host. */
   readonly stream: Duplex;
   readonly login: Login;
-  /** Time limit in milliseconds for the login, and later for the host's silence, whatever runs there. */
+  /** Time limit in milliseconds for the login, and later for the host's silence, regardless of running commands. */
   readonly timeoutMs: number;
-  /** Whether SHA-1 and ciphers in CBC mode are also allowed, with the lowest preference. */
+  /** Whether SHA-1 and CBC-mode ciphers are also allowed, with the lowest preference. */
   readonly allowsLegacy?: boolean;
-  /** Types of the known host keys. They are requested first, so that a host with several keys shows a known one. */
+  /** Types of the known host keys. They are requested first, so that a host with several keys presents a known one. */
   readonly keyTypes: readonly string[];
   /** Called before authentication. A returned Problem ends the connection. */
   readonly judge: (hostKey: Buffer) => Problem | undefined;
@@ -119,7 +119,7 @@ export function sshHandshake(handshake: Handshake): Promise<LoggedIn> {
         },
       });
     } catch (error) {
-      fail(error as Problem); // unusable credential, before anything was sent
+      fail(error as Problem); // unusable credential; nothing has been sent
     }
   });
 }
@@ -157,7 +157,7 @@ interface Route {
   readonly localAddress?: string;
 }
 
-/** Connects to the first address that answers. Throws Problem `host.unreachable`. */
+/** Connects to the first address that responds. Throws Problem `host.unreachable`. */
 export async function openSocket(addresses: readonly Address[], route: Route): Promise<Socket> {
   let last: unknown;
   for (const address of addresses) {

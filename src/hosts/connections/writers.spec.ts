@@ -18,7 +18,7 @@ const READERS: Record<string, readonly string[]> = {
   ],
 };
 
-/** Shell commands that change a file, where a command can be, or output redirected to a file. */
+/** Shell commands that change a file, in command position, or output redirected to a file. */
 const WRITES =
   /(?:^|[;&|({`]|\b(?:then|do|else|exec|--)\s)\s*(?:mv|rm|cp|ln|dd|tee|touch|mkdir|rmdir|mktemp|mkfifo|chmod|chown|install|truncate|setfacl|setfattr|restorecon|sed\s+-i|ssh-keygen\s+(?:-q\s+)?-[tpNC])\b|>{1,2}\|?\s*(?!&|\/dev\/null)["$\w./]/m;
 

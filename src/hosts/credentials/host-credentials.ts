@@ -39,8 +39,8 @@ const UNBOUND_PURPOSE = 'host-credential';
 const BOUND = 2;
 
 /**
- * HostCredentials validates and seals the credentials of hosts, and opens them for logins. They are never returned. A credential is sealed for one destination:
- * for another address, port or route it cannot be unsealed, even if the record is changed in the database.
+ * HostCredentials validates and seals the credentials of hosts, and opens them for logins. They are never returned. A credential is sealed for one
+ * destination: it cannot be unsealed for another address, port or route, even if the record is modified directly in the database.
  */
 @Injectable()
 export class HostCredentials {
@@ -49,7 +49,9 @@ export class HostCredentials {
     private readonly privateKeys: PrivateKeys,
   ) {}
 
-  /** Seals a credential for a destination. Throws Problem `host.credential`, or a problem of PrivateKeys, if it cannot be used to log in. */
+  /**
+   * Seals a credential for a destination. Throws Problem `host.credential` or a Problem of PrivateKeys if the credential cannot be used to log in.
+   */
   async close(caller: Caller, destination: Destination, given: NewCredential): Promise<KeptCredential> {
     const { login, fingerprint } = await this.loginOf(caller, given);
     return {
@@ -60,15 +62,16 @@ export class HostCredentials {
     };
   }
 
-  /** Decrypts the private key of a credential once, for a credential of many hosts. Throws like `close`. */
+  /** Decrypts the private key of a credential that is used for many hosts, so that it is decrypted only once. Throws like `close`. */
   async normalized(caller: Caller, given: NewCredential): Promise<NewCredential> {
     const { login } = await this.loginOf(caller, given);
     return login;
   }
 
   /**
-   * Opens a credential that was sealed for this destination. For a seal of an earlier version, bound only to the host, also returns `rebound`: the credential
-   * sealed for this destination, to be stored instead. Throws Problem `host.credential-elsewhere` if it was sealed for another destination.
+   * Opens a credential that was sealed for this destination. For a seal of an earlier version, which is bound only to the host, also returns
+   * `rebound`: the credential sealed for this destination, to replace the stored one. Throws Problem `host.credential-elsewhere` if it was sealed for
+   * another destination.
    */
   async open(destination: Destination, sealed: Buffer): Promise<{ login: StoredLogin; rebound?: Buffer }> {
     if (sealed[0] === BOUND)
@@ -78,7 +81,10 @@ export class HostCredentials {
     return { login, rebound: await this.bind(destination, login) };
   }
 
-  /** Removes the passphrase of a stored key, which would otherwise be applied at every login. A key that can no longer be read stays unchanged. */
+  /**
+   * Removes the passphrase from a stored key, which would otherwise have to be decrypted at every login. A key that can no longer be read remains
+   * unchanged.
+   */
   private async withoutPassphrase(login: StoredLogin): Promise<StoredLogin> {
     if (login.kind !== 'private-key' || login.passphrase === undefined) return login;
     const { user, privateKey, passphrase } = login;
@@ -108,7 +114,7 @@ export class HostCredentials {
   ): Promise<{ login: StoredLogin; fingerprint: string | null }> {
     const { user, privateKey, passphrase, password } = given;
     if (privateKey !== undefined && password === undefined) {
-      // Stored without its passphrase: one seal protects both, and no login needs to derive a key again.
+      // Stored without its passphrase: the seal would protect both alike, and logins need not repeat the key derivation.
       const key = await this.privateKeys.read({ text: privateKey, passphrase, pointer: '/credential', caller });
       const login = { kind: 'private-key', user, privateKey: key.privateKey } as const;
       return { login, fingerprint: sshFingerprintOf(key.publicKey.blob) };

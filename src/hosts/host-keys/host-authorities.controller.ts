@@ -25,7 +25,7 @@ export class HostAuthoritiesController {
 
   /**
    * Trust a host authority
-   * @remarks Trusts the host certificates of an authority for hosts with the policy `ca`.
+   * @remarks Trusts the host certificates of an authority for hosts whose policy is `ca`.
    */
   @Post()
   @Needs('hosts:write')

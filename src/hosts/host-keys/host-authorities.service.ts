@@ -45,7 +45,7 @@ export class HostAuthorities {
     return row;
   }
 
-  /** Removes an authority. Hosts with the policy `ca` that only this authority certified can no longer be logged in to. */
+  /** Removes an authority. The service can no longer log in to hosts with the `ca` policy that only this authority certified. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { name, fingerprint } = await this.find(id, tx);

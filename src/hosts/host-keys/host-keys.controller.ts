@@ -23,7 +23,7 @@ export class HostKeysController {
 
   /**
    * Pin a host key
-   * @remarks Pins a key that you obtained from a trusted source, or stores its certificate for the policy `ca`. Repeating the call changes nothing.
+   * @remarks Pins a key that you obtained from a trusted source, or stores its certificate for the `ca` policy. Repeating the call has no effect.
    */
   @Post()
   @Needs('hosts:write')
@@ -38,7 +38,7 @@ export class HostKeysController {
 
   /**
    * Accept a host key
-   * @remarks Confirms a key. Logins trust it from now on and no longer trust the pinned keys of the same type.
+   * @remarks Confirms a key. From now on, logins trust the key and no longer trust the pinned keys of the same type.
    */
   @Post(':keyId/accept')
   @HttpCode(200)

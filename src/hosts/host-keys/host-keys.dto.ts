@@ -13,9 +13,9 @@ export class PinHostKeyBody {
 }
 
 export class HostKeyParam {
-  /** The host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Allow() @Transform(({ value }: { value: unknown }) => assertId(value)) id: string;
-  /** The key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d12 */
+  /** ID of the key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d12 */
   @Allow() @Transform(({ value }: { value: unknown }) => assertId(value)) keyId: string;
 }
 
@@ -42,7 +42,7 @@ export class HostKeyView {
   /** Public key as in known_hosts. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
   publicKey: string;
   state: HostKeyState;
-  /** Certificate that was stored for the key. */
+  /** Host certificate stored for the key. */
   certificate?: HostCertificateView;
   /** `proven`: the host has signed with the key. */
   possession: Possession;

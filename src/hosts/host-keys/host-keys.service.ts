@@ -41,7 +41,10 @@ export class HostKeysService {
     return await this.known(hostId);
   }
 
-  /** Returns the pinned keys first, then the rejected ones, however many other keys the host has presented. Within each group, keys seen first come first. */
+  /**
+   * Returns the pinned keys first, then the rejected ones, regardless of how many other keys the host has presented. Each group is sorted by first
+   * sighting.
+   */
   async known(hostId: string): Promise<HostKey[]> {
     const find = (state: HostKeyState | FindOperator<HostKeyState>) =>
       this.db.manager.find(HostKey, { where: { hostId, state }, order: { id: 'ASC' }, take: MAX_KNOWN });
@@ -66,7 +69,7 @@ export class HostKeysService {
     return await this.decide(caller, hostId, row.id, 'pinned');
   }
 
-  /** Stores a certificate for a host with the policy `ca`. Throws Problem `host-key.certificate` if it is not currently valid for this host. */
+  /** Stores a certificate for a host with the `ca` policy. Throws Problem `host-key.certificate` if it is not currently valid for this host. */
   private async certify(caller: Caller, hostId: string, certificate: SshCertificateContent): Promise<HostKey> {
     const host = await this.db.manager.findOneBy(Host, { id: hostId });
     if (host === null) throw missing('host');
@@ -96,8 +99,7 @@ export class HostKeysService {
   }
 
   /**
-   * Confirms or rejects a key. A confirmed key replaces the pinned keys of its type, because the owner of an old private key is no longer
-   * the host.
+   * Confirms or rejects a key. A confirmed key replaces the pinned keys of its type, because whoever holds an old private key is no longer the host.
    */
   async decide(caller: Caller, hostId: string, keyId: string, state: 'pinned' | 'rejected'): Promise<HostKey> {
     await this.db.transaction(async (tx) => {

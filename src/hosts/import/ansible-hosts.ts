@@ -50,7 +50,7 @@ export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): 
   return { pointer, name: fields.name, fields, keys: [], faults: [], ignored: ignoredOf(vars) };
 }
 
-/** Colons of IPv6 addresses are not allowed in a name. */
+/** Returns a valid host name. Names cannot contain the colons of IPv6 addresses. */
 export function inventoryNameOf(text: string): string {
   return trimOf(text.replaceAll(':', '-'), '-');
 }

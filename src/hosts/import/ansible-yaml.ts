@@ -12,12 +12,12 @@ import {
 import { readAnsibleTree, Tagged } from './ansible-tree.js';
 import { type ImportItem, type ImportBudget, ImportRefusal } from './import-result.js';
 
-/** Maximum nodes that aliases may add to those in the text. */
+/** Maximum number of nodes that aliases may add to those in the text. */
 const MAX_UNFOLDED = 100_000;
 const MAX_DEPTH = 1000;
 const YAML = 'tag:yaml.org,2002:';
 
-/** All values are text, whatever they look like: `08` is a name and `yes` a word. Tags of Ansible and YAML do not change that. */
+/** All values are strings, regardless of their form: `08` is a name and `yes` a word. Ansible and YAML tags do not change that. */
 const SCHEMA = FAILSAFE_SCHEMA.withTags(
   mergeTag,
   ['!', YAML].flatMap((prefix) => [
@@ -32,7 +32,7 @@ const SCHEMA = FAILSAFE_SCHEMA.withTags(
   ]),
 );
 
-/** Reads an Ansible inventory in YAML. Throws ImportRefusal, with line and column, if the text is not YAML or has another structure. */
+/** Reads an Ansible inventory in YAML. Throws ImportRefusal, with line and column, if the text is not YAML or has an unexpected structure. */
 export function readAnsibleYaml(text: string, budget: ImportBudget): ImportItem[] {
   const document = documentOf(text);
   assertAffordable(document);
@@ -57,7 +57,7 @@ function assertAffordable(document: unknown): void {
     const known = sizes.get(node);
     if (known !== undefined) return known;
     if (depth > MAX_DEPTH) throw unfolded();
-    sizes.set(node, Infinity); // until known: a node cannot contain itself
+    sizes.set(node, Infinity); // until its size is known: a node cannot contain itself
     const size = Object.values(node).reduce<number>((sum, inner) => sum + sizeOf(inner, depth + 1), 1);
     sizes.set(node, size);
     return size;

@@ -8,7 +8,7 @@ export interface ImportThreadOrder {
   readonly known: readonly KnownPlace[];
 }
 
-/** Buffers arrive as Uint8Array in the other thread. */
+/** In the other thread, Buffers are received as Uint8Array. */
 export type ImportThreadReply =
   { readonly items: ImportItem[] } | { readonly refusal: Pick<ImportRefusal, 'code' | 'detail'> };
 

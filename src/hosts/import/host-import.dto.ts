@@ -16,13 +16,13 @@ export class ImportCredentialBody extends CredentialBody {
 
 export class ImportHostsBody {
   @OneOf(IMPORT_FORMATS, { example: 'known-hosts' }) format: ImportFormat;
-  /** The file. @example "name,address,label.env\nweb-1,192.0.2.10,prod\n" */
+  /** Content of the file. @example "name,address,label.env\nweb-1,192.0.2.10,prod\n" */
   @Text(1, MAX_CHARACTERS) text: string;
   /** Whether to trust the host keys in the file immediately. Use only for a file from a trusted source. @example false */
   @Optional(Flag()) pin?: boolean;
   /**
-   * Credentials by name. A host gets the credential in its column `credential`, otherwise the one named `default`, otherwise none. The login name is taken from
-   * the file (column `user`, `User` of ssh_config), otherwise from the credential.
+   * Credentials by name. A host gets the credential named in its `credential` column, otherwise the one named `default`, otherwise none. The login
+   * name is taken from the file (the `user` column, or `User` in ssh_config), otherwise from the credential.
    */
   @ApiProperty({ type: () => [ImportCredentialBody], required: false, example: [] })
   @IsOptional()
@@ -32,7 +32,7 @@ export class ImportHostsBody {
   @ValidateNested({ each: true })
   @Type(() => ImportCredentialBody)
   credentials?: ImportCredentialBody[];
-  /** `abort`: if one item is refused, nothing is stored. `skip`: the other items are stored. */
+  /** `abort`: if any item is rejected, nothing is stored. `skip`: the other items are stored. */
   @Optional(OneOf(['abort', 'skip'], { default: 'abort' })) onRefusal?: 'abort' | 'skip';
   /** Whether to report the result without storing anything. @example true */
   @Optional(Flag()) dryRun?: boolean;
@@ -61,7 +61,7 @@ export class ImportedItemView {
 export class ImportReportView {
   /** Whether anything was stored. @example true */
   stored: boolean;
-  /** Number of items for each outcome. @example {"created": 12, "refused": 1} */
+  /** Number of items by outcome. @example {"created": 12, "refused": 1} */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'integer' } }) counts: Record<string, number>;
   items: ImportedItemView[];
 

@@ -21,7 +21,7 @@ export interface ImportOrder {
   readonly text: string;
   /** Whether host keys are trusted immediately, because the file is from a trusted source. */
   readonly pin: boolean;
-  /** `abort`: if one item is refused, nothing is stored. */
+  /** `abort`: if any item is rejected, nothing is stored. */
   readonly onRefusal: 'abort' | 'skip';
   readonly dryRun: boolean;
   readonly credentials: readonly ImportCredential[];
@@ -40,7 +40,7 @@ export interface ImportedItem {
 }
 
 export interface ImportReport {
-  /** False for a dry run, or if an item was refused and `onRefusal` is `abort`. */
+  /** False for a dry run, or if an item was rejected and `onRefusal` is `abort`. */
   readonly stored: boolean;
   readonly items: readonly ImportedItem[];
 }
@@ -62,7 +62,7 @@ export class HostImport {
     private readonly credentials: ImportedCredentials,
   ) {}
 
-  /** Throws the problems of ImportReading if the file does not have the format, or if `signal` reports that the client has disconnected. */
+  /** Throws the problems of ImportReading if the file is not in the given format, or if `signal` reports that the client has disconnected. */
   async run(caller: Caller, order: ImportOrder, signal?: AbortSignal): Promise<ImportReport> {
     const items = withKnownCredentials(await this.reading.read(order, caller.id, signal), order.credentials);
     let taken: ImportedItem[] = [];
@@ -73,7 +73,7 @@ export class HostImport {
         taken = await this.take(tx, caller, items, { pin: order.pin, signal });
         if (order.dryRun || (order.onRefusal === 'abort' && taken.some(({ outcome }) => outcome === 'refused')))
           throw new NothingStored();
-        // Last, so that the lock is short: reading the keys of a file can take a minute.
+        // Last, so that the lock is held only briefly: reading the keys of a file can take a minute.
         await stillMay(tx, caller);
       });
       return { stored: true, items: await this.credentials.enter(caller, items, taken, order.credentials) };
@@ -140,7 +140,7 @@ export class HostImport {
     faults.push(...(await faultsOfBody(CreateHostBody, item.fields, item.pointer)));
     if (known.named(item.name) !== undefined)
       faults.push({ pointer: `${item.pointer}/name`, detail: 'is the name of another host, at another address' });
-    // An existing host in the file may have a different name here.
+    // A host in the file that already exists may have a different name in the database.
     const jumpHostId =
       item.jumpHost === undefined ? undefined : (imported.get(item.jumpHost) ?? known.named(item.jumpHost)?.id);
     if (item.jumpHost !== undefined && jumpHostId === undefined)

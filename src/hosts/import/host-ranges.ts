@@ -12,8 +12,8 @@ export interface RangeFault {
 }
 
 /**
- * expandRanges expands `web[01:20].example.com`, `db[a:f]` and `x[0:10:2]`, also several in one name (Ansible's "adding ranges of hosts"). Each resulting name
- * costs a step of the budget. A name without a range, or an IPv6 address in brackets, is returned unchanged.
+ * expandRanges expands `web[01:20].example.com`, `db[a:f]` and `x[0:10:2]`, including several in one name (Ansible's "adding ranges of hosts"). Each
+ * resulting name uses one step of the budget. A name without a range, or an IPv6 address in brackets, is returned unchanged.
  */
 export function expandRanges(pattern: string, budget: ImportBudget): string[] | RangeFault {
   let names = [''];

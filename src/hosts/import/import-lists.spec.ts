@@ -244,7 +244,7 @@ it('every format accepts or rejects two megabytes of one character quickly', () 
       'a-1',
     ]) {
       const began = performance.now();
-      refusal(format, unit.repeat(Math.floor(200_000 / unit.length))); // Throws for anything but a refusal.
+      refusal(format, unit.repeat(Math.floor(200_000 / unit.length))); // Throws for any error other than a rejected file.
       expect(performance.now() - began, `${format} ${JSON.stringify(unit)}`).toBeLessThan(3000);
     }
 });

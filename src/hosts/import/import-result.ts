@@ -21,7 +21,7 @@ export interface ItemFault {
 
 export interface ImportedKey {
   readonly key: PublicKeyBlob;
-  /** `rejected` for `@revoked`. Absent: the state that the import requests. */
+  /** `rejected` for `@revoked`. Defaults to the state that the import requests. */
   readonly state?: Extract<HostKeyState, 'rejected'>;
 }
 
@@ -31,7 +31,7 @@ export interface ImportItem {
   readonly name: string;
   /** Members of a host as written. They are validated like the body of `POST /v1/hosts`. */
   readonly fields: Readonly<Record<string, unknown>> & { readonly labels?: Labels };
-  /** Name of the credential in the import, and the login name. Absent: `default`, and the login name of the credential. */
+  /** Name of the credential in the import, and the login name. Default to `default`, and to the login name of the credential. */
   readonly login?: { readonly credential?: string; readonly user?: string };
   /** Name of the jump host. */
   readonly jumpHost?: string;
@@ -49,10 +49,10 @@ export function badItem(pointer: string, name: string, detail: string): ImportIt
 
 /** MAX_HOSTS is the maximum number of hosts in one import. */
 export const MAX_HOSTS = 5000;
-/** Maximum number of expanded names, visited groups and inherited variables: far more than any inventory of 5000 hosts has. */
+/** Maximum number of expanded names, visited groups and inherited variables: far more than any inventory of 5000 hosts needs. */
 const MAX_STEPS = 2_000_000;
 
-/** ImportRefusal means that the whole file is refused. */
+/** ImportRefusal is thrown if the whole file is rejected. */
 export class ImportRefusal extends Error {
   /**
    * @param code problem code
@@ -81,7 +81,7 @@ export class ImportBudget {
       );
   }
 
-  /** Throws ImportRefusal if the file has more hosts than an import allows. */
+  /** Throws ImportRefusal if the file contains more hosts than an import allows. */
   spendHost(): void {
     this.hosts += 1;
     if (this.hosts > MAX_HOSTS)

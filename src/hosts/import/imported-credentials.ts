@@ -22,7 +22,10 @@ const DEFAULT_NAME = 'default';
 /** Version of a new host. */
 const FIRST_VERSION = 1;
 
-/** ImportedCredentials adds credentials to imported hosts after these are stored. A credential is sealed for the route to its host, which must exist. */
+/**
+ * ImportedCredentials adds credentials to imported hosts after the hosts are stored. A credential is sealed for the route to its host, which must
+ * exist.
+ */
 @Injectable()
 export class ImportedCredentials {
   constructor(
@@ -70,7 +73,7 @@ export class ImportedCredentials {
   }
 }
 
-/** Returns the items. Items that name a credential missing from the import get a fault. */
+/** Returns the items, adding a fault to those whose credential is missing from the import. */
 export function withKnownCredentials(
   items: readonly ImportItem[],
   given: readonly ImportCredential[],

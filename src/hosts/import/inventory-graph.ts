@@ -39,7 +39,7 @@ export class InventoryGraph {
   }
 
   /**
-   * Adds the hosts that a pattern stands for: a name or address, optionally with ranges and a port. Without `group`, the entry applies to the host in any
+   * Adds the hosts that match a pattern: a name or address, optionally with ranges and a port. Without `group`, the entry applies to the host in any
    * group.
    */
   members(group: string | undefined, pattern: string, { pointer, vars }: { pointer: string; vars: Vars }): void {
@@ -56,7 +56,7 @@ export class InventoryGraph {
     this.bad.push(badItem(pointer, truncate(name, 100), detail));
   }
 
-  /** Returns the refused items, then the hosts in the order of the file. Throws ImportRefusal. */
+  /** Returns the rejected items, then the hosts in file order. Throws ImportRefusal. */
   items(): ImportItem[] {
     const hosts = [...this.hosts].map(([name, { pointer, groups, vars }]) => {
       const all = this.withAncestors(groups);

@@ -82,8 +82,8 @@ function placeOf(text: string): { address: string; port: number } | undefined {
 }
 
 /**
- * HashedName is a hashed name (ssh_config(5), HashKnownHosts): HMAC-SHA1 of `address`, or of `[address]:port` for ports other than 22. It is tested
- * against thousands of names, so the state after the salt is cached, which is several times faster than a new OpenSSL HMAC for each.
+ * HashedName is a hashed name (ssh_config(5), HashKnownHosts): HMAC-SHA1 of `address`, or of `[address]:port` for ports other than 22. It is compared
+ * with thousands of names, so the state after the salt is cached, which is several times faster than a new OpenSSL HMAC for each name.
  */
 export class HashedName {
   private readonly salted;

@@ -62,7 +62,9 @@ export function matchesBlock({ patterns }: ConfigBlock, name: string): boolean {
   return isMatched;
 }
 
-/** Parses `Match all`, `Match host a,b`, `Match host=a,b` and the same with `originalhost`. Other criteria cannot be evaluated here. */
+/**
+ * Parses `Match all`, `Match host a,b`, `Match host=a,b`, and their equivalents with `originalhost`. Other criteria cannot be evaluated outside ssh.
+ */
 function patternsOf(words: readonly string[]): readonly string[] {
   const [criterion = '', list = '', ...rest] = words.flatMap((word) => word.split(/=(.*)/s, 2));
   if (criterion.toLowerCase() === 'all' && words.length === 1) return ['*'];

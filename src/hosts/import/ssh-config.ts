@@ -10,9 +10,8 @@ const MAX_IGNORED = 30;
 const TAKEN = ['hostname', 'port', 'proxyjump', 'user'];
 
 /**
- * readSshConfig reads ssh_config(5): one host per name in a `Host` line that is not a pattern, with `HostName`, `Port` and `ProxyJump` evaluated like ssh,
- * which
- * uses the first value of each. Jump hosts come before the hosts behind them. Throws ImportRefusal.
+ * readSshConfig reads ssh_config(5): one host per name in a `Host` line that is not a pattern, with `HostName`, `Port` and `ProxyJump` evaluated like
+ * ssh, which uses the first value of each. Jump hosts come before the hosts behind them. Throws ImportRefusal.
  */
 export function readSshConfig(text: string, budget: ImportBudget): ImportItem[] {
   const { blocks, faults } = readBlocks(text);
@@ -140,7 +139,7 @@ class ConfigReading {
     return name;
   }
 
-  /** Returns the jump host in the blocks that match a jump host. Undefined if that would lead back to the jump host itself. */
+  /** Returns the jump host configured for a jump host. Undefined if that would lead back to the jump host itself. */
   private ownWay(alias: string, settings: ReadonlyMap<string, string>, pointer: string): string | undefined {
     if (this.names.has(alias)) {
       this.host(alias);
@@ -164,7 +163,7 @@ class ConfigReading {
   }
 }
 
-/** Returns the address of the host, or why the file does not determine it. */
+/** Returns the address of the host, or the reason why the file does not determine it. */
 function placeOf(alias: string, settings: ReadonlyMap<string, string>): { address: string } | string {
   const command = settings.get('proxycommand') ?? 'none';
   if (command !== 'none' && command !== '' && !settings.has('proxyjump'))

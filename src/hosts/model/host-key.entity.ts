@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
  * HOST_KEY_STATES are the states of a host key. `pinned`: confirmed, and trusted by logins. `tofu-pending`: seen, but neither confirmed nor rejected.
- * `changed`: seen where another key was expected. `rejected`: known to be wrong.
+ * `changed`: presented where a different key was expected. `rejected`: known to be wrong.
  */
 export const HOST_KEY_STATES = ['pinned', 'tofu-pending', 'changed', 'rejected'] as const;
 export type HostKeyState = (typeof HOST_KEY_STATES)[number];

@@ -28,7 +28,7 @@ export type Reachability = (typeof REACHABILITIES)[number];
 
 export type Labels = Record<string, string>;
 
-/** ScanGap is what the last deep scan of a host could not read of the files that authorize keys. */
+/** ScanGap describes which files that authorize keys the last deep scan of a host could not read. */
 export interface ScanGap {
   /** Problem code of the failed login, in which case nothing was read. */
   readonly code?: string;

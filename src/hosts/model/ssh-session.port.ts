@@ -32,13 +32,13 @@ export interface SignerLogin {
 export interface SshSession {
   readonly hostId: string;
   readonly user: string;
-  /** Fingerprint of the key that the host proved to hold (`SHA256:…`). */
+  /** Fingerprint of the host key, whose possession the host has proven (`SHA256:…`). */
   readonly hostKeyFingerprint: string;
   /** Software part of the host's version exchange. */
   readonly software: string;
   /** False after either side has ended the connection. */
   readonly isOpen: boolean;
-  /** Runs one command line in the login shell. Throws Problem `host.timeout` or `host.lost`. What the command did until then is unknown. */
+  /** Runs one command line in the login shell. Throws Problem `host.timeout` or `host.lost`; the effect of the command is then unknown. */
   exec(command: string, options?: ExecOptions): Promise<ExecResult>;
   /** Runs a POSIX shell script with arguments, optionally as another account. Throws Problem `host.privilege` if the login may not switch to it. */
   run(script: string, options?: RunOptions): Promise<ExecResult>;
@@ -59,7 +59,10 @@ export interface ExecOptions {
   readonly input?: Buffer;
   /** Time limit in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;
-  /** Maximum bytes of standard output and of standard error. Further output is dropped and the command stopped. Default: 1 MiB. */
+  /**
+   * Maximum number of bytes, separately for standard output and standard error. Further output is discarded, and the command is stopped. Default: 1
+   * MiB.
+   */
   readonly maxBytes?: number;
 }
 

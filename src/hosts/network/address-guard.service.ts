@@ -34,7 +34,7 @@ export class HostAddressGuard {
     this.resolver.setServers(config.dnsServers);
   }
 
-  /** Throws for text that is neither an address nor a name, without querying the name server. */
+  /** Throws if the text is neither an address nor a name. Does not query DNS. */
   assertWritten(target: string, pointer = '/address'): void {
     const address = parseAddress(target);
     if (address !== undefined) return this.assertAllowed(address, target);
@@ -66,7 +66,7 @@ export class HostAddressGuard {
     throw new Problem('forbidden', 'network.denied', `"${shown(target)}" is never connected to: ${reason}.`);
   }
 
-  /** Returns why connections to the address are denied. Undefined if they are allowed. */
+  /** Returns the reason why connections to the address are denied, or undefined if they are allowed. */
   denial(address: Address): string | undefined {
     for (const destination of destinationsOf(address)) {
       const isLoopback = LOOPBACK.some((network) => contains(network, destination));
@@ -78,7 +78,7 @@ export class HostAddressGuard {
     return undefined;
   }
 
-  /** Returns why a network must not be scanned. Undefined if it may. */
+  /** Returns the reason why a network must not be scanned, or undefined if it may be scanned. */
   networkDenial(network: Network): string | undefined {
     const open = this.config.allowLoopback ? LOOPBACK : [];
     const denied = deniedNetworks().find(
@@ -94,7 +94,7 @@ export class HostAddressGuard {
     throw new Problem('refused', 'network.no-address', `"${shown(name)}" has no address.`);
   }
 
-  /** The service's own stores and API must not be targets, at any address. */
+  /** Asserts that the target is not one of the service's own stores or its API, at any address. */
   private async assertNotOurs(address: Address, port: number): Promise<void> {
     const text = formatAddress(address);
     const isOurs =
@@ -138,7 +138,7 @@ function hintFor(target: string): string {
   return /[^:]:\d{1,5}$/.test(target) ? '; the port has its own member' : '';
 }
 
-/** Returns the given text in a form that is safe to repeat in a response. */
+/** Returns the text in a form that is safe to include in a response. */
 function shown(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
 }

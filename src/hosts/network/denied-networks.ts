@@ -59,7 +59,7 @@ export function destinationsOf(address: Address): Address[] {
   return [address, ...embedded];
 }
 
-/** Returns every network in `DENIED`, also embedded in IPv6 networks, for checks of whole networks. */
+/** Returns every network in `DENIED`, including those embedded in IPv6 networks, for checks of whole networks. */
 export function deniedNetworks(): Network[] {
   const carried = DENIED.filter((denied) => denied.network.family === 4).flatMap((denied) =>
     CARRIERS.map(({ network: carrier, below }): Network => ({

@@ -10,8 +10,8 @@ export interface HostPlace {
 }
 
 /**
- * Returns the canonical form of an address or name, in which it is stored: IPv6 as in RFC 5952 without brackets, names in lower case without the final
- * dot, and international names as A-labels (RFC 5890). Any other text is returned unchanged, and HostAddressGuard refuses it.
+ * Returns the canonical form in which an address or name is stored: IPv6 as in RFC 5952 without brackets, names in lower case without the final dot,
+ * and international names as A-labels (RFC 5890). Any other text is returned unchanged, and HostAddressGuard rejects it.
  */
 export function canonicalAddress(text: string): string {
   const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;

@@ -13,7 +13,7 @@ import { HostKey } from '../model/host-key.entity.js';
 import { Host } from '../model/host.entity.js';
 import { type Destination, destinationOf, destinationText, MAX_JUMPS } from '../model/jump-hosts.js';
 
-/** DroppedByChange lists the secrets that a change of a host removed because they were for its previous address. */
+/** DroppedByChange lists the secrets that a change removed because they belonged to the host's previous address. */
 export interface DroppedByChange {
   /** Whether the host lost its credential. */
   readonly credential: boolean;
@@ -33,7 +33,7 @@ export interface Move {
 
 export interface SealedCredential {
   readonly kept: Partial<KeptCredential>;
-  /** Absent if nothing was sealed. */
+  /** Undefined if nothing was sealed. */
   readonly destination?: Destination;
 }
 
@@ -51,8 +51,8 @@ export function isNothing({ credential, pinnedKeys, credentialsBehind }: Dropped
 }
 
 /**
- * HostMoves drops the secrets of a host whose address changes. Another machine may respond at the new address, and the user who changes it need not
- * be the one who entered the secret. The same applies to hosts that are reached through this one.
+ * HostMoves removes the secrets of a host whose address changes. Another machine may respond at the new address, and the user who changes the address
+ * may not be the one who entered the secret. The same applies to hosts that are reached through this one.
  */
 @Injectable()
 export class HostMoves {
@@ -89,7 +89,7 @@ export class HostMoves {
     return destinationText(now) === destinationText(destination);
   }
 
-  /** Drops secrets inside the transaction of the change, which holds the lock of the host's row. Throws Problem `host.credentials-behind`. */
+  /** Removes secrets inside the transaction of the change, which holds the host's row lock. Throws Problem `host.credentials-behind`. */
   async drop(tx: EntityManager, caller: Caller, host: Host, move: Move): Promise<DroppedByChange> {
     if (!move.isMoved) return NOTHING;
     const credentialsBehind = await this.dropBehind(tx, caller, host, move.dropCredentialsBehind);

@@ -7,7 +7,7 @@ import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
 import { Host, type ScanGap } from '../model/host.entity.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** SshSighting is an SSH server as a scan saw it. */
+/** SshSighting is an SSH server as observed by a scan. */
 export interface SshSighting {
   readonly address: string;
   readonly port: number;
@@ -81,7 +81,7 @@ export class HostSightings {
   }
 }
 
-/** Colons of IPv6 addresses are not allowed in a name. */
+/** Returns a valid host name. Names cannot contain the colons of IPv6 addresses. */
 function nameOf(text: string): string {
   const name = text.replaceAll(':', '-');
   let [start, end] = [0, name.length];

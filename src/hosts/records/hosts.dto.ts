@@ -61,11 +61,12 @@ export class HostFieldsBody {
   @Optional(OneOf(HOST_KEY_POLICIES, { default: 'pinned' })) hostKeyPolicy?: HostKeyPolicy;
   /** `inventory-only` hosts are never changed. */
   @Optional(OneOf(MANAGEMENT_MODES, { default: 'inventory-only' })) managementMode?: ManagementMode;
-  /** How commands become root: not at all, with `sudo -n`, or the login is root. */
+  /** How commands are run as root: not at all, with `sudo -n`, or because the login is root. */
   @Optional(OneOf(PRIVILEGES, { default: 'none' })) privilege?: Privilege;
   /**
-   * Whether logins can use SHA-1 (`ssh-rsa`, `diffie-hellman-group14-sha1` and others) and ciphers in CBC mode. Enable only for hosts that support nothing
-   * else: an attacker who can compute collisions can forge SHA-1 signatures. @example false
+   * Whether logins may use SHA-1 (`ssh-rsa`, `diffie-hellman-group14-sha1` and others) and CBC-mode ciphers. Enable only for hosts that support
+   * nothing else: an attacker who can compute collisions can forge SHA-1 signatures.
+   * @example false
    */
   @Optional(Flag()) legacyAlgorithms?: boolean;
   /** Login credential. null removes it. */
@@ -95,17 +96,22 @@ export class UpdateHostBody extends HostFieldsBody {
   name?: string;
   /**
    * IP address or host name. If the address or port changes, the credential is removed unless the request contains one, and the pinned keys must be confirmed
-   * again. @example 192.0.2.11
+   * again.
+   * @example 192.0.2.11
    */
   @ValidateIf((_, value) => value !== undefined) @IsString() @Length(1, 254) address?: string;
-  /** Required if the address changes and hosts with credentials are reached through this host. Their credentials are then removed too. @example false */
+  /**
+   * Required if the address changes and hosts with credentials are reached through this host. The credentials of those hosts are then removed as
+   * well.
+   * @example false
+   */
   @Optional(Flag()) dropCredentialsBehind?: boolean;
 }
 
 export class HostQuery extends PageQuery {
   /** `key:value` or `key`, several separated by commas. All must match. @example "env:prod,tier:web" */
   @Optional(Text(0, 1000)) label?: string;
-  /** Part of the name or address. @example web */
+  /** Substring of the name or address. @example web */
   @Optional(Text(0, 128)) q?: string;
   /** @example production */
   @Optional(Text(0, 64)) environment?: string;

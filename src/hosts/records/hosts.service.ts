@@ -30,10 +30,10 @@ type Fields = Pick<
   | 'legacyAlgorithms'
 >;
 
-/** HostChange is a change of a host. Absent members stay unchanged, null clears a member. */
+/** HostChange is a change of a host. Omitted members remain unchanged; null clears a member. */
 export type HostChange = Partial<Fields> & {
   readonly credential?: NewCredential | null;
-  /** Drops the credentials of hosts that are reached through this one if its address changes. */
+  /** Whether to remove the credentials of hosts that are reached through this one if its address changes. */
   readonly dropCredentialsBehind?: boolean;
 };
 export type NewHost = Partial<Fields> & Pick<Host, 'name' | 'address'> & Pick<HostChange, 'credential'>;
@@ -90,9 +90,9 @@ export class HostsService {
   }
 
   /**
-   * Applies a change if the host is still at `version`. A credential is for one destination: if address, port or jump host change, it is
-   * dropped unless the change contains a new one, and so are the credentials of hosts behind it, if `dropCredentialsBehind` allows that. Throws Problem
-   * `request.stale`, `host.credentials-behind`.
+   * Applies a change if the host is still at `version`. A credential is valid for one destination: if the address, port or jump host changes, it is
+   * removed unless the change contains a new one. The credentials of hosts behind it are removed too, if `dropCredentialsBehind` allows that. Throws
+   * Problem `request.stale`, `host.credentials-behind`.
    */
   async update(caller: Caller, id: string, version: number, order: HostChange): Promise<DroppedByChange> {
     const { credential, dropCredentialsBehind = false, ...change } = order;

@@ -6,7 +6,7 @@ import type { Host } from '../model/host.entity.js';
 import { HostsReader } from './hosts.reader.js';
 import { type HostChange, HostsService } from './hosts.service.js';
 
-/** Maximum hosts per call, because the HSM seals each credential. */
+/** Maximum number of hosts per call, because the HSM seals each credential. */
 const MAX_HOSTS = 200;
 
 export interface ManyHostsOrder {
@@ -14,7 +14,7 @@ export interface ManyHostsOrder {
   readonly dryRun: boolean;
 }
 
-/** ManyHostsItem is a host of the call. A host that could not be changed has the code and detail of the Problem. */
+/** ManyHostsItem is a host of the call. If the host could not be changed, contains the code and detail of the Problem. */
 export interface ManyHostsItem extends Pick<Host, 'id' | 'name'> {
   readonly code?: string;
   readonly detail?: string;

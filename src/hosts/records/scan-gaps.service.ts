@@ -10,7 +10,7 @@ interface HostWithGap {
   readonly gap: ScanGap;
 }
 
-/** ScanGapsService reads which hosts the last deep scan could not read completely. These may accept unknown keys. */
+/** ScanGapsService returns the hosts that the last deep scan could not read completely, and which may therefore accept unknown keys. */
 @Injectable()
 export class ScanGapsService {
   constructor(private readonly db: DataSource) {}

@@ -42,7 +42,7 @@ export class AnalyticsController {
 
   /**
    * Count assets by algorithm family
-   * @remarks Returns the number of assets of each algorithm family.
+   * @remarks Returns the number of assets by algorithm family.
    */
   @Get('families')
   @Needs('inventory:read')
@@ -52,7 +52,7 @@ export class AnalyticsController {
 
   /**
    * Count assets by key size
-   * @remarks Returns the number of assets of each algorithm family and size in bits.
+   * @remarks Returns the number of assets by algorithm family and size in bits.
    */
   @Get('sizes')
   @Needs('inventory:read')
@@ -62,7 +62,7 @@ export class AnalyticsController {
 
   /**
    * Count assets by deadline
-   * @remarks Returns the number of assets for each first deadline.
+   * @remarks Returns the number of assets by their first deadline.
    */
   @Get('deadlines')
   @Needs('inventory:read')
@@ -82,7 +82,7 @@ export class AnalyticsController {
 
   /**
    * Count assets by owner
-   * @remarks Returns the number of assets of each owner. The empty name stands for assets without an owner.
+   * @remarks Returns the number of assets by owner. The empty name stands for assets without an owner.
    */
   @Get('owners')
   @Needs('inventory:read')
@@ -92,7 +92,7 @@ export class AnalyticsController {
 
   /**
    * Count assets by source
-   * @remarks Returns the number of assets of each source, in descending order.
+   * @remarks Returns the number of assets by source, in descending order.
    */
   @Get('sources')
   @Needs('inventory:read')

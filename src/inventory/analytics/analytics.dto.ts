@@ -59,7 +59,7 @@ export class SummaryView {
   quantum: CountView[];
   /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are none. @example 0.57 */
   readiness: number | null;
-  /** Share of judged assets whose quantum status is unknown, from 0 to 1; null if no asset is judged. @example 1 */
+  /** Share of classified assets whose quantum status is unknown, from 0 to 1; null if no asset is classified. @example 1 */
   unknown: number | null;
   /** Number of expired certificates and keys. @example 2 */
   expired: number;

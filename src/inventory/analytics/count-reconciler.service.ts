@@ -34,8 +34,8 @@ export interface Reconciled {
 }
 
 /**
- * CountReconciler compares asset states with occurrences and running counts with assets, and repairs both. Ingests update counts by differences, so a count
- * that is wrong because of a bug or an older version would otherwise stay wrong forever.
+ * CountReconciler compares asset states with occurrences and running counts with assets, and repairs both. Ingests update counts by differences, so a
+ * count that is wrong because of a bug or an older version would otherwise never be corrected.
  *
  * Comparison and repair are one statement on one snapshot. The repair also adds a difference, so concurrent updates are preserved.
  */

@@ -34,8 +34,8 @@ export class InventoryRecount {
 }
 
 /**
- * Running counts of assets, so that a summary reads a few hundred rows regardless of the inventory size. Each ingest adds its differences to one of a few
- * slots. The count is the sum over the slots.
+ * Running counts of assets, so that a summary reads a few hundred rows regardless of the inventory size. Each ingest adds its differences to one of a
+ * few slots. The count is the sum of the slots.
  */
 @Entity('inventory_tally')
 export class InventoryTally {
@@ -57,7 +57,7 @@ export class InventoryTally {
   count: string;
 }
 
-/** InventorySummary holds the key figures of the inventory. */
+/** InventorySummary contains the key figures of the inventory. */
 export interface InventorySummary {
   readonly total: number;
   /** Counts by level, from NONE (index 0) to CRITICAL (index 4). */
@@ -65,7 +65,7 @@ export interface InventorySummary {
   readonly unjudged: number;
   /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are none. */
   readonly readiness: number | null;
-  /** Share of judged assets whose quantum status is unknown, from 0 to 1; null if no asset is judged. */
+  /** Share of classified assets whose quantum status is unknown, from 0 to 1; null if no asset is classified. */
   readonly unknown: number | null;
   readonly expired: number;
   /** Number of assets whose first deadline is on or before each day. */
@@ -75,7 +75,7 @@ export interface InventorySummary {
 /** The inventory at the end of a day. A database trigger rejects later changes. */
 @Entity('inventory_snapshot')
 export class InventorySnapshot {
-  /** UTC. */
+  /** Day of the snapshot (UTC). */
   @PrimaryColumn('date')
   day: string;
 

@@ -26,7 +26,7 @@ export class InventoryStandView {
   unjudged: number;
   /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are none. @example 0.57 */
   readiness: number | null;
-  /** Share of judged assets whose quantum status is unknown, from 0 to 1; null if no asset is judged. @example 0.02 */
+  /** Share of classified assets whose quantum status is unknown, from 0 to 1; null if no asset is classified. @example 0.02 */
   unknown: number | null;
   /** Number of expired certificates and keys. @example 2 */
   expired: number;
@@ -46,7 +46,7 @@ export class InventoryStandView {
 }
 
 export class InventoryDayView extends InventoryStandView {
-  /** UTC. @example 2026-06-30 */
+  /** Day of the snapshot (UTC). @example 2026-06-30 */
   day: string;
   takenAt: Date;
   /** Whether the snapshot is demo data. */
@@ -58,7 +58,7 @@ export class InventoryDayView extends InventoryStandView {
 }
 
 export class RiskOverTimeView {
-  /** Days that have a snapshot, each as of its end. */
+  /** Days with a snapshot, each as of the end of the day. */
   items: InventoryDayView[];
   now: InventoryStandView;
 

@@ -34,7 +34,7 @@ export function readinessOf(quantum: readonly Count[]): number | null {
   return matters === 0 ? null : sumOf(quantum.filter(({ value }) => READY.has(value))) / matters;
 }
 
-/** unknownOf returns the share of judged assets whose quantum status is unknown, or null if no asset is judged. */
+/** unknownOf returns the share of classified assets whose quantum status is unknown, or null if no asset is classified. */
 export function unknownOf(quantum: readonly Count[]): number | null {
   const judged = sumOf(quantum);
   return judged === 0 ? null : sumOf(quantum.filter(({ value }) => value === 'unknown')) / judged;

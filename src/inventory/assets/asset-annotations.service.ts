@@ -9,7 +9,7 @@ import { Asset } from './asset.entity.js';
 import { addToTally } from '../model/tally.js';
 
 export interface Annotation {
-  /** null removes the owner. */
+  /** Owner; null removes it. */
   readonly owner?: string | null;
   readonly labels?: readonly string[];
 }
@@ -22,7 +22,7 @@ export class AssetAnnotationsService {
     private readonly audit: AuditService,
   ) {}
 
-  /** @throws Problem 404 `asset.missing`, 412 if the asset was changed since `version`. */
+  /** @throws Problem 404 `asset.missing`, 412 if the asset has changed since `version`. */
   async change(caller: Caller, id: string, version: number, { owner, labels }: Annotation): Promise<void> {
     await this.db.transaction(async (tx) => {
       await lockVerdictsShared(tx);

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A place where a source found an asset. The location is empty if the source named none. */
+/** An occurrence of an asset in a source. The location is empty if the source did not state one. */
 @Entity('asset_occurrence')
 @Index('asset_occurrence_source', ['sourceId', 'assetId'])
 // An index on location prefixes and, if the database has pg_trgm, a trigram GIN index (search-indexes.ts). TypeORM can describe neither.
@@ -23,7 +23,7 @@ export class AssetOccurrence {
   @Column('int', { nullable: true })
   line: number | null;
 
-  /** `offset` in CycloneDX. */
+  /** Position in the line, `offset` in CycloneDX. */
   @Column('int', { nullable: true })
   position: number | null;
 

@@ -10,14 +10,14 @@ import { nameAtSource } from './asset-source-name.entity.js';
 const MAX_WALKED = 3000;
 /** Maximum rows of a second walk. It runs only if the matches of the first walk suggest that it will fill the page. */
 const MAX_SECOND_WALK = 20_000;
-/** A value with fewer matches on the walk is rare, and the planner must not expect an early match. */
+/** A value with fewer matches in the walk is considered rare, so the planner must not expect an early match. */
 const RARE = 3;
 /** Timeout of a search, in milliseconds. Searches served by an index finish earlier; slower ones would scan the table. */
 const MAX_SEARCH_MS = 300;
 const MAX_COUNT_MS = 1000;
 /** Maximum number of assets that one call reads if no index serves its filter. */
 const MAX_READ = 50_000;
-/** How long a filter is remembered as served by no index, in milliseconds. Later pages of the list are then read without another search. */
+/** Time for which a filter is remembered as not supported by any index, in milliseconds. Later pages of the list are read without another search. */
 const UNSERVED_MS = 10_000;
 const MAX_UNSERVED = 1000;
 const QUERY_CANCELED = '57014';
@@ -67,7 +67,7 @@ const LISTED_COMPONENT = `CASE WHEN a.kind <> 'related-crypto-material' THEN '{}
  */
 @Injectable()
 export class AssetPages {
-  /** Filters that no index serves, with the time at which the entry expires. */
+  /** Filters that no index supports, with the time at which each entry expires. */
   private readonly unserved = new Map<string, number>();
 
   constructor(private readonly reads: ReadReplica) {}
@@ -122,7 +122,7 @@ export class AssetPages {
   /** Returns the matches among the next MAX_READ assets of the list. */
   private async readOn(list: AssetList, count: number): Promise<ListPart> {
     const end = await this.endOfPart(list);
-    // Bounded by position rather than by count: assets may have been added before the end in the meantime.
+    // Bounded by position rather than by count, because assets may have been added before the end.
     const values = [...list.values];
     const range = startOf(list, values);
     const { by, isDescending = false } = list.order;

@@ -36,7 +36,7 @@ export class Asset {
   @Column('json', { nullable: true })
   resolvedBy: ResolvedBy[] | null;
 
-  /** Start of the validity of a certificate or key. */
+  /** Start of the validity period of a certificate or key. */
   @Column('timestamptz', { nullable: true })
   notBefore: Date | null;
 
@@ -72,7 +72,7 @@ export class Asset {
   @Column('text', { default: 'active' })
   state: AssetState;
 
-  /** Responsible team or person. Set by people, never by documents. */
+  /** Responsible team or person. Set by users, never by documents. */
   @Column('text', { nullable: true })
   owner: string | null;
 

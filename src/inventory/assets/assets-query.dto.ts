@@ -32,15 +32,15 @@ export class AssetFilterQuery extends PageQuery {
   @Optional(Text(1, 200)) owner?: string;
   /** Label of the asset. @example pci */
   @Optional(Text(1, 100)) label?: string;
-  /** First seen after this time. */
+  /** Only assets first seen after this time. */
   @Optional(Moment()) firstSeenAfter?: Date;
-  /** Seen by a source since this time. */
+  /** Only assets that a source has seen since this time. */
   @Optional(Moment()) lastSeenAfter?: Date;
-  /** Not seen by any source since this time. */
+  /** Only assets that no source has seen since this time. */
   @Optional(Moment()) lastSeenBefore?: Date;
-  /** Certificates and keys that expire at or after this time. */
+  /** Only certificates and keys that expire at or after this time. */
   @Optional(Moment()) expiresAfter?: Date;
-  /** Certificates and keys that expire before this time. */
+  /** Only certificates and keys that expire before this time. */
   @Optional(Moment()) expiresBefore?: Date;
   /** Query of comparisons with `and`, `or`, `not` and parentheses; `*` is a wildcard. @example 'level>=HIGH and family=RSA and bits<3072 and host=db*' */
   @Optional(Text(1, 2000)) q?: string;
@@ -68,6 +68,6 @@ export class AnnotateAssetBody {
 }
 
 export class AsOfQuery {
-  /** Time for which deadlines and validity are evaluated; the current time by default. */
+  /** Time for which deadlines and validity are evaluated. Defaults to the current time. */
   @Optional(Moment()) asOf?: Date;
 }

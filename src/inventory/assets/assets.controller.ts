@@ -28,7 +28,7 @@ export class AssetsController {
 
   /**
    * List assets
-   * @remarks Returns assets that match a query on kind, algorithm, verdict, location, owner and expiry.
+   * @remarks Returns assets, filtered by kind, algorithm, verdict, location, owner or expiry.
    */
   @Get()
   @MayBeOlder()
@@ -76,7 +76,7 @@ export class AssetsController {
     return OccurrencePageView.of(await this.assets.occurrences(id, limit, cursor));
   }
 
-  /** The lifecycle is evaluated when an asset is read, by the current rules. */
+  /** Returns the current rules, because the lifecycle is evaluated when an asset is read. */
   private async rules(): Promise<RuleSet> {
     return (await this.book.current()).ruleSet;
   }

@@ -65,7 +65,7 @@ export class AssetView {
   owner: string | null;
   /** @example ["pci"] */
   labels: string[];
-  /** Version of owner and labels: the value for `If-Match`. @example 1 */
+  /** Version of the owner and labels, used as the value for `If-Match`. @example 1 */
   version: number;
   notBefore: Date | null;
   notAfter: Date | null;
@@ -112,7 +112,7 @@ export class ResolvedByView {
   assetId?: string;
 }
 
-/** State that applies in one jurisdiction on the requested day. */
+/** Status under one jurisdiction on the requested day. */
 export class StandingView {
   /** @example NIST */
   jurisdiction: string;

@@ -11,9 +11,9 @@ import { LAST_SEEN } from './query/query-condition.js';
 import type { JudgedAsset } from './asset.entity.js';
 import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf, whereClause } from './asset-filter.js';
 
-/** Maximum count. Counting everything exactly would make lists slow. */
+/** Maximum count. Exact counts would make lists slow. */
 const MAX_COUNTED = 10_000;
-/** Above this number of verdicts, the estimates of the planner are good enough. */
+/** Above this number of verdicts, the planner's estimates are accurate enough. */
 const MAX_VERDICTS = 500;
 const ORDERS: Readonly<Record<Exclude<AssetSort, '-level'>, AssetOrder>> = {
   id: { by: ['a.id'], key: 'a.id' },
@@ -105,7 +105,7 @@ export class AssetsReader {
     return { asset, verdict };
   }
 
-  /** Returns the occurrences of an asset, ordered by place and source. */
+  /** Returns the occurrences of an asset, ordered by location and source. */
   async occurrences(assetId: string, limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<PlaceAtSource>> {
     const list = `occurrences ${assetId}`;
     const [id, sourceId] = this.cursors.read(list, cursor) ?? [];
@@ -141,8 +141,8 @@ export class AssetsReader {
   }
 
   /**
-   * Returns the verdicts that assets of a list can have (docs/decisions/0068). The planner knows how many assets have a verdict, but not how many match a
-   * condition on verdicts. Returns undefined if there are too many verdicts or if assets without a verdict may match.
+   * Returns the verdicts that the assets in a list can have (docs/decisions/0068). The planner knows how many assets have a verdict, but not how many
+   * match a condition on verdicts. Returns undefined if there are too many verdicts or if assets without a verdict may match.
    */
   private async verdicts({ where, values }: Conditions): Promise<Verdict[] | undefined> {
     if (where.length === 0) return undefined;

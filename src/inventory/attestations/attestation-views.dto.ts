@@ -11,11 +11,11 @@ export class PolicyRequirementView {
   identifier: string;
   /** @example "A strategy is documented" */
   text: string;
-  /** stance: compared with the position of an authority on each algorithm; query: no asset may match; review: assessed by a person. */
+  /** `stance`: compared with an authority's position on each algorithm; `query`: no asset may match; `review`: assessed by a person. */
   @ApiProperty({ enum: CHECKS }) check: string;
-  /** Of a query. @example 'kind=protocol and level>=HIGH' */
+  /** Query that no asset may match. Present only if `check` is `query`. @example 'kind=protocol and level>=HIGH' */
   q?: string;
-  /** For a query: selects the assets that the requirement concerns; absent for all assets. @example kind=protocol */
+  /** If `check` is `query`: selects the assets to which the requirement applies. Not present if it applies to all assets. @example kind=protocol */
   among?: string;
 
   static of({ identifier, text, check }: PolicyRequirement): PolicyRequirementView {
@@ -38,7 +38,7 @@ export class PolicyPackView {
   /** Maximum validity of an attestation, in days. @example 365 */
   reviewEveryDays: number;
   requirements: PolicyRequirementView[];
-  /** Value for `If-Match`, present for your own packs. Packs of the product cannot be changed. @example 1 */
+  /** Value for `If-Match`. Present only for your own packs; built-in packs cannot be changed. @example 1 */
   revision?: number;
 
   static of({ requirements, ...pack }: PolicyPack): PolicyPackView {
@@ -49,7 +49,7 @@ export class PolicyPackView {
 }
 
 export class PolicyPackList {
-  /** Policy packs, with those of the product first. */
+  /** Policy packs, with the built-in ones first. */
   items: PolicyPackView[];
   /** Always null: all packs are on one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
@@ -69,13 +69,13 @@ export class AcceptedUntilView {
 export class RequirementResultView {
   /** @example CNSA-KE */
   identifier: string;
-  /** Number of assets that the requirement concerns. @example 40 */
+  /** Number of assets to which the requirement applies. @example 40 */
   assets: number;
   /** @example 3 */
   violations: number;
-  /** Ids of up to 10 assets that violate the requirement. @example ["0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01"] */
+  /** IDs of up to 10 assets that violate the requirement. @example ["0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01"] */
   examples: string[];
-  /** Assets that do not violate the requirement yet, with the earliest date until which the authority accepts them; absent if there are none. */
+  /** Assets that do not violate the requirement yet, with the earliest date until which the authority accepts them. Not present if there are none. */
   acceptedUntil?: AcceptedUntilView;
   /** Score from 0 to 1; null for a requirement that has not been assessed. @example 0.925 */
   score: number | null;

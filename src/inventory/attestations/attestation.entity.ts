@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 import type { PolicyPack } from './policy-pack.js';
 
-/** A policy pack created by the organisation. */
+/** A custom policy pack. */
 @Entity('policy_pack')
 @Unique('policy_pack_name', ['name'])
 export class PolicyPackRow {
@@ -24,7 +24,7 @@ export class PolicyPackRow {
   createdAt: Date;
 }
 
-/** A scope for which a policy pack of the organisation was checked and alert events were recorded. */
+/** A scope for which a custom policy pack was checked and alert events were recorded. */
 @Entity('policy_scope')
 export class PolicyScope {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'policy_scope_of_pack' })
@@ -34,7 +34,7 @@ export class PolicyScope {
   @PrimaryColumn('bytea', { primaryKeyConstraintName: 'policy_scope_of_pack' })
   digest: Buffer;
 
-  /** A query. */
+  /** Query that selects the assets in scope. */
   @Column('text')
   scope: string;
 }
@@ -42,10 +42,10 @@ export class PolicyScope {
 /** RequirementResult is the degree to which a requirement is met. */
 export interface RequirementResult {
   readonly identifier: string;
-  /** Number of assets that the requirement concerns; 0 for a requirement that a person assesses. */
+  /** Number of assets to which the requirement applies; 0 for a requirement that a person assesses. */
   readonly assets: number;
   readonly violations: number;
-  /** Ids of some assets that violate the requirement. */
+  /** IDs of a few assets that violate the requirement. */
   readonly examples: readonly string[];
   /** Assets that do not violate the requirement yet, with the earliest date (YYYY-MM-DD, inclusive) until which the authority accepts them. */
   readonly acceptedUntil?: { readonly assets: number; readonly first: string };

@@ -25,9 +25,9 @@ export class AttestationEvidenceBody {
 }
 
 export class EvaluateBody {
-  /** Id of a policy pack. @example pci-dss-12.3.3 */
+  /** ID of a policy pack. @example pci-dss-12.3.3 */
   @Text(1, 100) pack: string;
-  /** Query that selects the assets, as in the list of assets; defaults to the whole inventory. @example 'label=pci' */
+  /** Query that selects the assets, with the same syntax as in the list of assets. Defaults to the whole inventory. @example 'label=pci' */
   @Optional(Text(1, 2000)) scope?: string;
   /** Day for which deadlines are evaluated; defaults to today. @example 2031-01-01 */
   @Optional(Day()) asOf?: string;
@@ -60,12 +60,12 @@ export class PolicyRequirementBody {
   @Matches(/^[\w.-]{1,100}$/, { message: '$property must be letters, digits, dots and dashes' }) identifier: string;
   /** @example "No RSA below 3072 bits" */
   @Text(1, 2000) text: string;
-  /** Query that no asset may match; without it, a person assesses the requirement. @example 'family=RSA and bits<3072' */
+  /** Query that no asset may match. If omitted, a person assesses the requirement. @example 'family=RSA and bits<3072' */
   @ValidateIf(({ q, among }: PolicyRequirementBody) => q !== undefined || among !== undefined)
   @IsString()
   @Length(1, 2000)
   q?: string;
-  /** Query that selects the assets that the requirement concerns; defaults to all assets. Requires `q`. @example 'family=RSA' */
+  /** Query that selects the assets to which the requirement applies; defaults to all assets. Requires `q`. @example 'family=RSA' */
   @ValidateIf(({ among }: PolicyRequirementBody) => among !== undefined) @IsString() @Length(1, 2000) among?: string;
 }
 
@@ -98,7 +98,7 @@ export class PolicyPackParam {
 }
 
 export class AttestationsQuery extends PageQuery {
-  /** Id of a policy pack. @example pci-dss-12.3.3 */
+  /** ID of a policy pack. @example pci-dss-12.3.3 */
   @Optional(Text(1, 100)) pack?: string;
 }
 

@@ -5,14 +5,14 @@ import type { PolicyPack } from './policy-pack.js';
 
 export interface JudgedPolicy {
   readonly pack: PolicyPack;
-  /** Query that selects the assets; absent for the whole inventory. */
+  /** Query that selects the assets; undefined for the whole inventory. */
   readonly scope?: string;
   readonly results: readonly RequirementResult[];
 }
 
 /**
- * policyAlertEvents returns an event for each assessed requirement, which states whether it is violated. A lasting violation is one alert regardless of how
- * often its event is repeated, so earlier events need not be known.
+ * policyAlertEvents returns an event for each assessed requirement, which states whether it is violated. A lasting violation is one alert, regardless
+ * of how often its event is repeated, so earlier events are not read.
  */
 export function policyAlertEvents({ pack, scope, results }: JudgedPolicy): AlertEvent[] {
   const texts = new Map(pack.requirements.map(({ identifier, text }) => [identifier, text]));

@@ -6,12 +6,12 @@ import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platfor
 import { type Evaluated, PolicyJudge } from './policy-judge.service.js';
 
 class PolicyCheckSettings {
-  /** Id of a policy pack. */
+  /** ID of a policy pack. */
   @IsString()
   @Length(1, 100)
   pack: string;
 
-  /** Query that selects the assets; absent for the whole inventory. */
+  /** Query that selects the assets; undefined for the whole inventory. */
   @IsOptional()
   @IsString()
   @Length(1, 2000)

@@ -28,7 +28,7 @@ export interface Review {
 
 export interface EvaluationOrder {
   readonly pack: PolicyPack;
-  /** Query that selects the assets; absent for all active assets. */
+  /** Query that selects the assets; undefined for all active assets. */
   readonly scope?: string;
   readonly day: string;
   readonly reviews: readonly Review[];
@@ -167,7 +167,7 @@ function rationaleOf({ assets, violations, acceptedUntil }: Found): string {
   return `${violated} Accepted for now only: ${acceptedUntil.assets}, the first of them until ${acceptedUntil.first}.`;
 }
 
-/** Finds the position of an authority on the worst algorithm of each set of facts that a requirement covers. */
+/** Finds an authority's position on the worst algorithm of each set of facts that a requirement covers. */
 class WorstOpinions {
   private readonly known = new Map<string, Opinion | undefined>();
 

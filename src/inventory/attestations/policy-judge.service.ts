@@ -12,7 +12,7 @@ import { isCustomPack, PolicyPacksService } from './policy-packs.service.js';
 export interface EvaluateOrder {
   readonly pack: string;
   readonly scope?: string;
-  /** YYYY-MM-DD; defaults to today. */
+  /** Day for which deadlines are evaluated (YYYY-MM-DD); defaults to today. */
   readonly asOf?: string;
   readonly reviews: readonly Review[];
 }
@@ -50,7 +50,10 @@ export class PolicyJudge {
     return { pack, asOf: day, at, ...(await this.evaluator.evaluate({ pack, scope, day, reviews })) };
   }
 
-  /** Records alert events about the policy. Records none for a pack that was changed or removed since it was read, because its violations have ended. */
+  /**
+   * Records alert events about the policy. Records none for a pack that has been changed or removed since it was read, because its violations have
+   * ended.
+   */
   async recordEvents(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
     const { pack, scope } = judged;
     if (isCustomPack(pack.id)) {
@@ -67,7 +70,7 @@ export class PolicyJudge {
   }
 }
 
-/** YYYY-MM-DD. */
+/** Returns the day as YYYY-MM-DD (UTC). */
 export function dayOf(at: Date): string {
   return at.toISOString().slice(0, 10);
 }

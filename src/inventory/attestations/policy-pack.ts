@@ -2,7 +2,7 @@ import type { Stance } from '../risk/jurisdictions.js';
 import type { CryptoUse } from '../names/crypto-use.js';
 import packs from './policy-packs.json' with { type: 'json' };
 
-/** StanceCheck checks a requirement by the position of an authority. */
+/** StanceCheck checks a requirement against the position of an authority. */
 export interface StanceCheck {
   readonly kind: 'stance';
   readonly jurisdiction: string;
@@ -12,15 +12,15 @@ export interface StanceCheck {
   readonly limit: Extract<Stance, 'DISCOURAGES' | 'REJECTS'>;
 }
 
-/** QueryCheck checks a requirement by a query that no asset may match. */
+/** QueryCheck checks a requirement with a query that no asset may match. */
 export interface QueryCheck {
   readonly kind: 'query';
   readonly q: string;
-  /** Query that selects the assets that the requirement concerns; absent for all assets. */
+  /** Query that selects the assets to which the requirement applies; undefined for all assets. */
   readonly among?: string;
 }
 
-/** PolicyCheck is the way a requirement is checked; `review` means by a person. */
+/** PolicyCheck defines how a requirement is checked; `review` means that a person assesses it. */
 export type PolicyCheck = StanceCheck | QueryCheck | { readonly kind: 'review' };
 
 export interface PolicyRequirement {
@@ -38,9 +38,9 @@ export interface PolicyPack {
   /** Maximum validity of an attestation, in days. */
   readonly reviewEveryDays: number;
   readonly requirements: readonly PolicyRequirement[];
-  /** Number of the revision, from 1. Present only in packs of the organisation. */
+  /** Revision number, from 1. Present only in custom packs. */
   readonly revision?: number;
 }
 
-/** The policy packs that ship with the product. */
+/** The built-in policy packs. */
 export const PACKS = packs as unknown as readonly PolicyPack[];

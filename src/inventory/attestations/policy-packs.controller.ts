@@ -17,7 +17,7 @@ export class PolicyPacksController {
 
   /**
    * List policy packs
-   * @remarks Returns the policy packs of the product and your own.
+   * @remarks Returns the built-in policy packs and your own.
    */
   @Get()
   @Needs('inventory:read')
@@ -27,7 +27,7 @@ export class PolicyPacksController {
 
   /**
    * Get a policy pack
-   * @remarks Returns a policy pack. The response for your own packs includes an ETag.
+   * @remarks Returns a policy pack. For your own packs, the response includes an ETag.
    */
   @Get(':id')
   @Needs('inventory:read')
@@ -51,7 +51,7 @@ export class PolicyPacksController {
 
   /**
    * Replace a policy pack
-   * @remarks Replaces one of your own policy packs with a new version. Existing attestations keep the version they were made with.
+   * @remarks Replaces one of your own policy packs with a new version. Existing attestations keep the version with which they were created.
    */
   @Put(':id')
   @Needs('inventory:write')
@@ -66,7 +66,7 @@ export class PolicyPacksController {
 
   /**
    * Delete a policy pack
-   * @remarks Deletes one of your own policy packs. Its attestations remain.
+   * @remarks Deletes one of your own policy packs. Its attestations are kept.
    */
   @Delete(':id')
   @Needs('inventory:write')

@@ -18,7 +18,7 @@ const MAX_PACKS = 200;
 
 export type PolicyPackOrder = Omit<PolicyPack, 'id' | 'revision'>;
 
-/** PolicyPacksService manages the policy packs of the product and of the organisation. */
+/** PolicyPacksService manages the built-in and custom policy packs. */
 @Injectable()
 export class PolicyPacksService {
   private readonly record: EntryRecorder;
@@ -32,7 +32,7 @@ export class PolicyPacksService {
     this.record = audit.recorderFor('policy-pack');
   }
 
-  /** Returns all policy packs, with those of the product first. */
+  /** Returns all policy packs, with the built-in ones first. */
   async list(): Promise<PolicyPack[]> {
     const rows = await this.db.manager.find(PolicyPackRow, { order: { name: 'ASC' }, take: MAX_PACKS });
     return [...PACKS, ...rows.map(({ pack, revision }) => ({ ...pack, revision }))];
@@ -67,7 +67,8 @@ export class PolicyPacksService {
   /**
    * Replaces a policy pack. Existing attestations keep a copy of the pack and refer to its version, so a change requires a new version.
    *
-   * @throws Problem 400 `query.invalid`, 409 `policy-pack.name`, `policy-pack.product`, `policy-pack.version`, 412 if the pack was changed since `revision`.
+   * @throws Problem 400 `query.invalid`, 409 `policy-pack.name`, `policy-pack.product`, `policy-pack.version`, 412 if the pack has changed since
+   * `revision`.
    */
   async change(caller: Caller, id: string, revision: number, order: PolicyPackOrder): Promise<PolicyPack> {
     assertOwn(id);

@@ -21,7 +21,7 @@ export class BomLinkBody {
   @Matches(SERIAL, { message: '$property must be urn:uuid: and a UUID in lower case' }) serialNumber: string;
   /** @example 1 */
   @Matches(/^[1-9][0-9]{0,17}$/, { message: '$property must be a whole number from 1, as text' }) version: string;
-  /** The bom-ref of an element; without it, the link refers to the document. @example rsa */
+  /** The bom-ref of an element. If omitted, the link refers to the document. @example rsa */
   @Optional(Text(1, 2000)) ref?: string;
 
   toLink(): string {
@@ -79,7 +79,7 @@ export class BomLinkView {
   /** @example urn:cdx:3e671687-395b-41f5-a30f-a58921a69b79/1#rsa */
   link: string;
   document: LinkedDocumentView;
-  /** The linked asset in its current state; present for a link to an element. */
+  /** The linked asset in its current state. Present only for a link to an element. */
   asset?: LinkedAssetView;
 
   static of({ link, document, asset }: Resolved): BomLinkView {

@@ -49,7 +49,7 @@ const expanded = (bytes: Buffer) =>
 const MAX_REF = 1000;
 /** Maximum total number of characters of the stored bom-refs of a document. Later bom-refs cannot be linked to. */
 const MAX_REFS = 32 * 1024 * 1024;
-/** Maximum bytes of the JSON of a document's bom-refs, including ids, quotes and escapes. */
+/** Maximum size of the JSON of a document's bom-refs in bytes, including IDs, quotes and escapes. */
 const MAX_REFS_BYTES = 8 * MAX_REFS;
 
 /** keptRefs returns the bom-refs that can be linked to. */

@@ -31,7 +31,7 @@ export class BomLinkExport {
 }
 
 const MAX_DOCUMENTS = 20;
-/** Maximum links to one asset in a response. */
+/** Maximum number of links to one asset in a response. */
 const MAX_LINKS = 1000;
 
 /** LinkedDocument is the document that a link points to. */
@@ -69,7 +69,7 @@ interface StoredDocument extends LinkedDocument {
 const COLUMNS = `d.id, d.serial_number AS "serialNumber", d.version, i.name AS source, d.format, d.received_at AS "receivedAt",
   (SELECT max(n.version) FROM inventory_document n WHERE n.serial_number = d.serial_number AND n.source_id = d.source_id) AS "newestVersion"`;
 const FROM = `FROM inventory_document d JOIN inventory_source i ON i.id = d.source_id`;
-/** A serial number belongs to the source that used it first, so that a later document of another source cannot take over its links. */
+/** A serial number belongs to the source that used it first, so that a later document from another source cannot take over its links. */
 const OF_FIRST_SOURCE = `d.source_id = (
   SELECT f.source_id FROM inventory_document f WHERE f.serial_number = d.serial_number ORDER BY f.received_at, f.id LIMIT 1)`;
 const LINKABLE = `d.serial_number ~ '^urn:uuid:' AND d.version > 0`;

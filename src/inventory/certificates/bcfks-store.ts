@@ -19,7 +19,7 @@ const AES256_CCM = '2.16.840.1.101.3.4.1.47';
 const AES256_WRAP_PAD = '2.16.840.1.101.3.4.1.48';
 const KEY_BYTES = 32;
 const MAX_SCRYPT_BYTES = 128 * 1024 * 1024;
-/** Default of RFC 5084 if the parameters omit the length. */
+/** Default tag length if the parameters omit it (RFC 5084). */
 const DEFAULT_TAG_BYTES = 12;
 const WRAP_PAD_IV = Buffer.from('A65959A6', 'hex');
 const PRFS: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ const PRFS: Readonly<Record<string, string>> = {
 const KINDS = ['certificate', 'private-key', 'secret-key', 'private-key', 'secret-key'] as const;
 
 /**
- * isBcfks recognizes an `ObjectStore` of Bouncy Castle: the content, in the clear or as `{ algorithm, OCTET STRING }`, followed by its integrity check. A
+ * isBcfks recognizes a Bouncy Castle `ObjectStore`: the content, in plaintext or as `{ algorithm, OCTET STRING }`, followed by its integrity check. A
  * certificate has three parts; a key or a PKCS #12 store begins with an integer.
  */
 export function isBcfks(bytes: Buffer): boolean {
@@ -115,7 +115,10 @@ function secretFacts(clear: Buffer): SecretKeyFacts | undefined {
 
 interface Scheme {
   readonly name: string;
-  /** Undefined if the cipher or derivation is not supported. Returns undefined if the password is wrong or the budget is exhausted. */
+  /**
+   * Decryption function; undefined if the cipher or derivation is not supported. Returns undefined if the password is wrong or the budget is
+   * exhausted.
+   */
   readonly decrypt: ((bytes: Buffer, password: string, budget: DerivationBudget) => Buffer | undefined) | undefined;
 }
 

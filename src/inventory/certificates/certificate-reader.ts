@@ -21,11 +21,11 @@ import { type PublicKeyAlgorithm, publicKeyAlgorithm } from '../key-algorithms/p
 /** X509CertificateContent is the content of a certificate. Fingerprints are hexadecimal SHA-256. */
 export interface X509CertificateContent {
   readonly fingerprint: string;
-  /** RFC 4514. */
+  /** Subject name in RFC 4514 notation. */
   readonly subject: string;
   readonly issuer: string;
   readonly commonName: string | undefined;
-  /** Hexadecimal, as encoded in the certificate. */
+  /** Serial number in hexadecimal, as encoded in the certificate. */
   readonly serialNumber: string;
   readonly notBefore: Date;
   readonly notAfter: Date;
@@ -132,7 +132,7 @@ function pssHash(parameters: ArrayBuffer | null | undefined): string | undefined
   }
 }
 
-/** Returns undefined for an extension that cannot be parsed. A malformed extension is no reason to omit the certificate. */
+/** Returns undefined for an extension that cannot be parsed. A malformed extension is not a reason to omit the certificate. */
 function read<T>(extension: Extension | undefined, syntax: new () => T): T | undefined {
   if (extension === undefined) return undefined;
   try {
@@ -191,7 +191,7 @@ function commonNameOf(name: Name): string | undefined {
   return value === undefined ? undefined : valueText(value);
 }
 
-/** PostgreSQL cannot store NUL. */
+/** Removes NUL characters, which PostgreSQL cannot store. */
 function clean(text: string): string {
   return text.replaceAll('\u0000', '\uFFFD').toWellFormed();
 }

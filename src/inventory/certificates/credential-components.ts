@@ -64,7 +64,7 @@ interface KeyFacts {
   readonly facts: object;
   readonly fingerprint: string | undefined;
   readonly algorithm: PublicKeyAlgorithm | undefined;
-  /** Whether the key is unprotected, so that every reader of the file has it. */
+  /** Whether the key is unprotected, so that anyone who can read the file has the key. */
   readonly bytesFound?: boolean;
 }
 

@@ -18,13 +18,14 @@ export interface CredentialOptions {
   readonly source: string | undefined;
   /** Password of a key store or of encrypted private keys. */
   readonly password: string | undefined;
-  /** Budget of key derivation rounds; defaults to that of one document. */
+  /** Budget of key derivation rounds; defaults to the budget of one document. */
   readonly derivations?: DerivationBudget;
 }
 
 /**
- * readCredentialFile reads certificates and keys from PEM, DER, PKCS #7, PKCS #8, PKCS #12, JKS, JCEKS, BCFKS, BKS, OpenPGP keyrings, PuTTY key files,
- * authorized_keys, known_hosts and .pub files, recognized by content. Of a private key only the public half is kept, of a secret key only algorithm and length.
+ * readCredentialFile reads certificates and keys from PEM, DER, PKCS #7, PKCS #8, PKCS #12, JKS, JCEKS, BCFKS, BKS, OpenPGP keyrings, PuTTY key
+ * files, authorized_keys, known_hosts and .pub files, recognized by content. Only the public half of a private key is kept, and only the algorithm
+ * and length of a secret key.
  *
  * @throws Problem 422 `document.format` if nothing is recognized, `key-store.password`, `key-store.cipher`.
  */
@@ -36,7 +37,7 @@ export function readCredentialFile(body: Buffer, options: CredentialOptions): Dr
   const reading = new CredentialReading(source, derivations);
   try {
     readInto(reading, bytes, password);
-    // Without enough rounds, the secrets would be missing and the result would depend on the time of the import.
+    // With too few rounds, the secrets would be missing, and the result would depend on the time of the import.
     if (derivations.isShort) throw derivationsUsedUp();
     const draft = reading.draft();
     return draft.received === draft.rejected.length ? orDamaged(file, draft) : draft;
@@ -65,7 +66,7 @@ function readInto(reading: CredentialReading, bytes: Buffer, password: string): 
   else readTextInto(reading, bytes, password);
 }
 
-/** Larger than any real file of keys and certificates that is stored as Base64. */
+/** Maximum size of a Base64 file in bytes: larger than any real file of keys and certificates. */
 const MAX_WRAPPED_BYTES = 16 * 1024 * 1024;
 
 /** Decodes a body that consists entirely of Base64, as in Kubernetes secrets and in certificates of Windows and SAML. Returns any other body unchanged. */
@@ -80,12 +81,12 @@ function isKnownFile(bytes: Buffer): boolean {
   return bytes[0] === 0x30 || bytes.toString('latin1', 0, 11) === '-----BEGIN ';
 }
 
-/** U+FFFD in UTF-8, with which programs replace bytes that are not text. */
+/** U+FFFD in UTF-8, with which programs replace invalid bytes. */
 const REPLACEMENT = Buffer.from('\uFFFD');
 const MANGLED =
   'was binary and went through a program that treated it as text (Maven resource filtering, a terminal, FTP in text mode), which replaced its octets: use the original';
 
-/** Whether bytes of a binary file were replaced by U+FFFD. Binary files do not contain it four times by chance. */
+/** Reports whether bytes of a binary file were replaced with U+FFFD. Binary files do not contain it four times by chance. */
 function isMangled(bytes: Buffer): boolean {
   let count = 0;
   for (let at = bytes.indexOf(REPLACEMENT); at !== -1 && count < 4; at = bytes.indexOf(REPLACEMENT, at + 3)) count += 1;

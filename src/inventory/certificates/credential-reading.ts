@@ -17,7 +17,7 @@ interface Issued {
   readonly der: Buffer;
 }
 
-/** CredentialReading collects what is found in one body of certificates and keys. */
+/** CredentialReading collects the certificates and keys found in one body. */
 export class CredentialReading {
   readonly found = new CredentialComponents();
   format = '';
@@ -100,7 +100,7 @@ export class CredentialReading {
     }
   }
 
-  /** Reads a store, entirely or not at all. */
+  /** Reads a store as a whole, or not at all. */
   whole<T>(read: () => T): T {
     try {
       return read();

@@ -258,7 +258,7 @@ describe('a file damaged in transit is reported with the remedy', () => {
     Buffer.alloc(20),
   ]);
   const asText = (bytes: Buffer) => Buffer.from(bytes.toString('utf8'));
-  /** Converts line ends as Windows programs do. */
+  /** Converts line endings as Windows programs do. */
   const withWindowsEnds = (bytes: Buffer) => Buffer.from(bytes.toString('latin1').replaceAll('\n', '\r\n'), 'latin1');
 
   it('while intact files are read', () => {

@@ -42,8 +42,8 @@ export function readDerInto(reading: CredentialReading, bytes: Buffer, password:
 }
 
 /**
- * Whether the content is that of a certificate request (RFC 2986: a number, a name, a key) or a CRL (RFC 5280 section 5.1: an optional number, an algorithm, a
- * name, a time). A certificate has a name or an algorithm instead of the key or the time.
+ * Reports whether the content is that of a certificate request (RFC 2986: a number, a name, a key) or a CRL (RFC 5280 section 5.1: an optional
+ * number, an algorithm, a name, a time). A certificate has a name or an algorithm instead of the key or the time.
  */
 function isBeside(signed: readonly DerElement[]): boolean {
   const [first, second, third, fourth] = signed;
@@ -54,7 +54,7 @@ function isBeside(signed: readonly DerElement[]): boolean {
 const isTime = (element: DerElement | undefined) =>
   element?.tag === DER.utcTime || element?.tag === DER.generalizedTime;
 
-/** readTextInto reads a text: a PuTTY key, PEM blocks with any text between them, or lines with SSH keys. */
+/** readTextInto reads text: a PuTTY key, PEM blocks with any text between them, or lines with SSH keys. */
 export function readTextInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   const text = decoded(bytes);
   if (isPuttyKey(text)) {
@@ -77,11 +77,14 @@ export function readTextInto(reading: CredentialReading, bytes: Buffer, password
   });
 }
 
-/** Lines that tools write next to PEM blocks to describe the blocks. Ignoring them loses nothing. */
+/** Lines that tools write next to PEM blocks to describe the blocks. They can be ignored without loss. */
 const ABOUT_BLOCKS =
   /^\s*(?:#.*|[=-]*|Bag Attributes.*|Key Attributes.*|(?:friendlyName|localKeyID|Microsoft CSP Name|subject|issuer|depth|verify|s|i|a|v)\s*[:=].*|\d+ s:.*)$/;
 
-/** Warns how much of a text was not read, and names the tool that wrote it. A scanner result with one certificate in it is mostly something else. */
+/**
+ * Warns about the part of a text that was not read, and names the tool that wrote it, because a scanner result with one certificate in it consists
+ * mostly of other data.
+ */
 function warnOfRest(reading: CredentialReading, text: string, blocks: readonly PemBlock[]): void {
   if (blocks.some(({ isCut, label }) => isCut || label.startsWith('PGP '))) return;
   const rest = outsideOf(text).filter((line) => !ABOUT_BLOCKS.test(line));
@@ -205,7 +208,9 @@ function commentIn(text: string): string {
   return /^Comment: "?([^"\r\n]{0,200})/im.exec(text)?.[1] ?? '';
 }
 
-/** Decodes a text, also in the encodings of Windows tools: UTF-16, or with a byte order mark. A text that is not UTF-8 is decoded byte by byte. */
+/**
+ * Decodes text, including the encodings of Windows tools: UTF-16, or UTF-8 with a byte order mark. Text that is not UTF-8 is decoded byte by byte.
+ */
 function decoded(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le', 2);
   if (bytes[0] === 0xfe && bytes[1] === 0xff && bytes.length % 2 === 0)
@@ -252,7 +257,7 @@ function inside(element: DerElement | undefined): DerElement[] {
 const FIRST_LINE = /^PuTTY-User-Key-File-([123]): (\S{1,60})$/;
 const MAX_LINES = 2000;
 
-/** Whether the text is a PuTTY key file of any version. */
+/** Reports whether the text is a PuTTY key file of any version. */
 function isPuttyKey(text: string): boolean {
   return text.trimStart().startsWith('PuTTY-User-Key-File-');
 }

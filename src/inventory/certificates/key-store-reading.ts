@@ -110,7 +110,7 @@ export function readPkcs12Into(reading: CredentialReading, bytes: Buffer, passwo
 }
 
 /**
- * openPkcs12 reads all parts of a PKCS #12 store. Without a password, both an empty and an absent password are tried.
+ * openPkcs12 reads all parts of a PKCS #12 store. If no password is given, both an empty and a missing password are tried.
  *
  * @throws Problem 422 `key-store.password`, `key-store.cipher` or `document.too-costly`. RangeError if the store is damaged.
  */

@@ -25,7 +25,7 @@ export function describeSpki(spki: Buffer): { algorithm: PublicKeyAlgorithm; fin
 }
 
 /**
- * readPrivateKeyFacts identifies the private key in a PEM block. Nothing of the private half is kept. An encrypted key is decrypted if there is a password;
+ * readPrivateKeyFacts identifies the private key in a PEM block. The private half is not kept. An encrypted key is decrypted if there is a password;
  * otherwise only its protection is listed.
  *
  * @throws Error if the block is not a private key.
@@ -41,7 +41,7 @@ export function readPrivateKeyFacts(block: PemBlock, password: string, budget: D
   return found(affordablePrivateKey(bytes), undefined);
 }
 
-/** readDerPrivateKey does the same for DER: PKCS #8 (plain or encrypted), PKCS #1 and SEC 1. @throws Error if the bytes are none of these. */
+/** Like `readPrivateKeyFacts`, but for DER: PKCS #8 (plain or encrypted), PKCS #1 and SEC 1. @throws Error if the bytes are none of these. */
 export function readDerPrivateKey(der: Buffer, password: string, budget: DerivationBudget): FoundPrivateKey {
   const [first] = elementsInside(derElements(der)[0]);
   if (first?.tag === DER.sequence) return readEncrypted(der, password, budget);

@@ -71,13 +71,13 @@ function factsOf(key: JavaValue): SecretKeyFacts | undefined {
   return namedSecretKey(algorithm, octets.length);
 }
 
-/** namedSecretKey returns the facts of a secret key from the JCA name of its algorithm and its length in bytes. */
+/** namedSecretKey returns the facts about a secret key from the JCA name of its algorithm and its length in bytes. */
 export function namedSecretKey(algorithm: string, octets: number): SecretKeyFacts {
   const name = truncate(algorithm, 60);
   return { algorithm: name, bits: keyBits(name, octets) };
 }
 
-/** Key algorithms by the identifiers that Bouncy Castle uses. */
+/** Key algorithms, keyed by the identifiers that Bouncy Castle uses. */
 const SECRET_KEYS: Readonly<Record<string, string>> = {
   '2.16.840.1.101.3.4.1': 'AES',
   '2.16.840.1.101.3.4.1.42': 'AES',
@@ -93,13 +93,13 @@ const SECRET_KEYS: Readonly<Record<string, string>> = {
   '1.2.410.200046.1.1.12': 'ARIA',
 };
 
-/** secretKeyOf returns the facts of a secret key from the OID of its algorithm and its length in bytes. */
+/** secretKeyOf returns the facts about a secret key from the OID of its algorithm and its length in bytes. */
 export function secretKeyOf(oid: string, octets: number): SecretKeyFacts {
   const algorithm = SECRET_KEYS[oid] ?? oid;
   return { algorithm, bits: keyBits(algorithm, octets) };
 }
 
-/** One bit of each byte of a DES key is a parity bit. */
+/** Returns the key size in bits. In a DES key, one bit of each byte is a parity bit. */
 function keyBits(algorithm: string, octets: number): number {
   return /^(?:DES|DESede|TripleDES)$/i.test(algorithm) ? octets * 7 : octets * 8;
 }

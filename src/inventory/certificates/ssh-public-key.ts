@@ -18,7 +18,7 @@ const CURVES: Readonly<Record<string, string>> = {
 };
 const JWK_CURVES: Readonly<Record<string, string>> = { nistp256: 'P-256', nistp384: 'P-384', nistp521: 'P-521' };
 const ED25519 = { oid: '1.3.101.112', name: 'Ed25519' };
-/** RFC 8709, PROTOCOL.u2f. */
+/** Ed25519 and Ed448 key types (RFC 8709, PROTOCOL.u2f). */
 const EDWARDS = new Map([
   ['ssh-ed25519', ED25519],
   ['sk-ssh-ed25519', ED25519],

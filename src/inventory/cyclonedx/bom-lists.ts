@@ -19,8 +19,8 @@ interface Doubtful {
 }
 
 /**
- * BomLists iterates the lists of a document and checks each item by the schema. After the first fault, no more items are yielded; the rest is only checked for
- * further faults.
+ * BomLists iterates over the lists of a document and validates each item against the schema. After the first fault, no more items are yielded; the
+ * rest is only checked for further faults.
  */
 export class BomLists {
   private readonly checks: Readonly<Record<ListName, SchemaCheck>>;
@@ -68,7 +68,10 @@ export class BomLists {
     return good;
   }
 
-  /** Checks an item. In repair mode, faults in its texts are repaired, invalid parts that are not read are removed, and so are duplicates in its own lists. */
+  /**
+   * Checks an item. In repair mode, faults in its strings are repaired, and invalid parts that are not read and duplicates in its own lists are
+   * removed.
+   */
   private judge(list: ListName, item: unknown, found: SchemaFaults, repairs: Remark[]): boolean {
     const check = this.checks[list];
     const before = found.duplicates.length;

@@ -14,11 +14,12 @@ import { repairTexts } from './repaired-texts.js';
 import { SchemaFaults } from './schema-faults.js';
 
 /**
- * readBom reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. Its lists are read a few items at a time while the assets of the
- * draft are iterated: a document with known content need not be read again, and items are released before the next are read.
+ * readBom reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. Its lists are read a few items at a time while the assets
+ * of the draft are iterated: a document with known content need not be reread, and items are released before the next ones are read.
  *
- * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault. Iterating the assets throws the latter at the end. In repair
- * mode, repeated list items and names, an upper-case serial number and incomplete times are repaired with a remark; other faults reject the document.
+ * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault. Iterating the assets throws the latter at the end. In
+ * repair mode, repeated list items and names, an upper-case serial number and incomplete times are repaired with a remark; other faults reject the
+ * document.
  */
 export function readBom(text: BomText, mode: Mode): CheckedDocument {
   const head = text.head();
@@ -59,7 +60,7 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
   return { ...described, said: text.said(bom), repairs: [...repairs], draft };
 }
 
-/** The draft is not checked by a schema, because existing documents rarely follow it. */
+/** The draft is not validated against a schema, because existing documents rarely conform to it. */
 function readOldCbom(text: BomText): CheckedDocument {
   const bom = oldCbomAsVersion16(text.whole()) as unknown as Bom & {
     components: CdxComponent[];
@@ -117,7 +118,7 @@ function judge(head: Record<string, unknown>, version: SpecVersion, mode: Mode, 
   return faultsOf(head, version);
 }
 
-/** Members of a document and of its metadata that are not read. */
+/** Members of a document and its metadata that are not read. */
 const UNREAD = new Set(
   'annotations citations compositions declarations definitions externalReferences formulation services signature vulnerabilities'.split(
     ' ',
@@ -145,8 +146,8 @@ function leaveOut(head: Record<string, unknown>, faults: readonly Fault[], repai
 }
 
 /**
- * Encodes the braces in service endpoints. Generators write them as templates (RFC 6570), although a reference cannot contain them (RFC 3987). Services are not
- * read any further.
+ * Encodes the braces in service endpoints. Generators write them as templates (RFC 6570), although a reference cannot contain them (RFC 3987).
+ * Services are otherwise not read.
  */
 function acceptTemplates(services: unknown): void {
   const stack = [services];

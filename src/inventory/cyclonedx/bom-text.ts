@@ -13,7 +13,7 @@ import { bodyText, malformed, parseExactJson, bodyTextOf, type JsonMembers } fro
 /** The long lists of a document. */
 export const LISTS = ['components', 'dependencies'] as const;
 export type ListName = (typeof LISTS)[number];
-/** Increase when a new version of the service reads the same document differently. */
+/** Increase this when a new version of the service reads the same document differently. */
 const READING = 5;
 
 /** RepeatedName is a name that occurs twice in an object: JSON.parse keeps the last value, other parsers the first. */
@@ -52,7 +52,7 @@ export class BomText {
     return document;
   }
 
-  /** Yields the items of a list. Each call parses the list again, because the receiver may change the items. */
+  /** Yields the items of a list. Each call reparses the list, because the receiver may change the items. */
   *stretches(name: ListName): Generator<Stretch> {
     if (this.outline === undefined) {
       const list = this.whole()[name];
@@ -91,8 +91,8 @@ export class BomText {
   }
 
   /**
-   * Returns a hash of the content: the lists as sent, and the described component. Serial number, version, time and properties are left out, because they
-   * belong to one edition of the document.
+   * Returns a hash of the content: the lists as sent, and the described component. Serial number, version, timestamp and properties are excluded,
+   * because they belong to one edition of the document.
    */
   said({ specVersion, metadata }: { specVersion: string; metadata?: { component?: unknown } }): Buffer {
     const hash = createHash('sha256').update(JSON.stringify([READING, specVersion, metadata?.component ?? null]));

@@ -14,8 +14,8 @@ interface Property {
 }
 
 /**
- * assetOf converts a component to an asset: it reads places and links and withholds secrets. It changes the component in place and takes ownership of it.
- * Removed members become undefined, which all readers treat as missing, because V8 reads objects slowly after `delete`.
+ * assetOf converts a component to an asset: it reads locations and links and withholds secrets. It takes ownership of the component and modifies it
+ * in place. Removed members become undefined, which all readers treat as missing, because V8 reads objects slowly after `delete`.
  */
 export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   const occurrences = occurrencesOf(component['evidence']);
@@ -32,7 +32,9 @@ export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   return { ref, kind: assetKindOf(component), component, occurrences, links: linksOf(component) };
 }
 
-/** Members of a component that may contain further bom-refs. Ids of one document mean nothing in another, and an export assigns its own bom-refs. */
+/**
+ * Members of a component that may contain further bom-refs. IDs from one document have no meaning in another, and an export assigns its own bom-refs.
+ */
 const WITH_REFS = ['licenses', 'modelCard', 'data', 'pedigree'] as const;
 
 /** Removes bom-refs and signatures at any depth. A signature would not match the remaining content. */
@@ -53,11 +55,11 @@ export function assetKindOf(component: CdxComponent): AssetKind {
   const type = component.cryptoProperties?.assetType;
   if (type === 'algorithm' || type === 'certificate' || type === 'protocol' || type === 'related-crypto-material')
     return type;
-  // A cryptographic asset without cryptoProperties is legal. It has only a name, like an algorithm.
+  // A cryptographic asset without cryptoProperties is legal. Like an algorithm, it only has a name.
   return component.type === 'cryptographic-asset' ? 'algorithm' : 'component';
 }
 
-/** Withholds the value of secret material. @returns whether a value was withheld. */
+/** Withholds the value of secret material. @returns true if a value was withheld. */
 function holdBackValue({ cryptoProperties }: CdxComponent, found: Property[]): boolean {
   const material = cryptoProperties?.relatedCryptoMaterialProperties;
   const value = material?.['value'];
@@ -151,7 +153,8 @@ function* protocolLinks(protocol: NonNullable<Refs['protocolProperties']>): Gene
 }
 
 /**
- * isReference reports whether a text in `cryptoProperties` refers to another component, judged by its member (or that of its list) and the enclosing member.
+ * isReference reports whether a string in `cryptoProperties` refers to another component, based on its member (or that of its list) and the enclosing
+ * member.
  */
 export function isReference(member: string, within: string): boolean {
   return (

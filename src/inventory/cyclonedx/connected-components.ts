@@ -4,7 +4,7 @@ import { assetOf } from './component-reader.js';
 import { ImpliedAlgorithms } from './protocol-members.js';
 import { asVersion16 } from './version-16.js';
 
-/** Bom is the part of a document that the inventory reads, checked by the schema, without the lists. */
+/** Bom is the part of a document that the inventory reads, without the lists. It has been validated against the schema. */
 export interface Bom {
   specVersion: string;
   serialNumber?: string;
@@ -28,7 +28,7 @@ export interface BomParts {
   dependencies(refs: DraftRefs): Iterable<Dependency>;
 }
 
-/** Tally holds the counts and warnings of a document. */
+/** Tally contains the counts and warnings of a document. */
 export interface Tally {
   received: number;
   ignored: number;
@@ -80,7 +80,7 @@ function* componentsOf({ described, components }: BomParts, refs: DraftRefs): Ge
   }
 }
 
-/** Collects all components before the first is yielded, because the receiver may change it. */
+/** Collects all components before yielding the first, because the receiver may modify it. */
 function withNested(root: CdxComponent): CdxComponent[] {
   const all: CdxComponent[] = [];
   const stack = [root];
@@ -116,7 +116,7 @@ interface PlainComponent {
 /** Holds the components that are not cryptographic; `wanted` yields those with links to a cryptographic one. */
 class PlainComponents {
   private readonly all: PlainComponent[] = [];
-  /** For each name, the names that link to it, without the cryptographic ones. They need not be components. */
+  /** For each name, the names that link to it, except for cryptographic ones. The names may not belong to components. */
   private readonly users = new Map<DraftRef, DraftRef[]>();
 
   constructor(private readonly refs: DraftRefs) {}

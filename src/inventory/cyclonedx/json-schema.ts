@@ -3,7 +3,7 @@ import { isDate, isDateTime } from '../model/date-time.js';
 import { isMembers, type JsonMembers } from '../model/json.js';
 import type { SchemaFaults } from './schema-faults.js';
 
-/** SchemaCheck checks a value and adds its faults. @returns whether the value is valid. */
+/** SchemaCheck validates a value and adds its faults. @returns true if the value is valid. */
 export type SchemaCheck = (value: unknown, found: SchemaFaults) => boolean;
 export type Schema = boolean | { readonly [keyword: string]: unknown };
 

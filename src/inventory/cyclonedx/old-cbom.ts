@@ -37,7 +37,7 @@ const ENVIRONMENTS: Record<string, string> = {
   softwareEncryptedRam: 'software-encrypted-ram',
   softwareTee: 'software-tee',
 };
-/** Transform types of RFC 7296 section 3.3.2. */
+/** Transform types defined in RFC 7296 section 3.3.2. */
 const TRANSFORMS: Record<string, string> = {
   transformType1: 'encr',
   transformType2: 'prf',
@@ -128,7 +128,7 @@ function evidenceOf(evidence: unknown, contexts: unknown): JsonMembers | undefin
   return { ...evidence, occurrences: [...stated, ...found] };
 }
 
-/** Converts a detection context. The line numbers are those of the quoted code, so the smallest one is its start. */
+/** Converts a detection context. The smallest line number is the start of the quoted code. */
 function occurrence({ filePath, lineNumbers, offsets, symbols, additionalContext }: JsonMembers): JsonMembers[] {
   if (typeof filePath !== 'string' || filePath === '') return [];
   const [line, offset, symbol] = [smallest(lineNumbers), smallest(offsets), firstText(symbols)];
@@ -176,7 +176,7 @@ function algorithmOf({ algorithmProperties: old, ...beside }: JsonMembers, name:
 
 const MODES = /(?:^|-)(cbc|ecb|ccm|gcm|cfb|ofb|ctr)(?:-|$)/;
 
-/** Returns what a variant adds to the name: `aes128-gcm` of AES is a size and a mode, `ecdh-curve25519` of ECDH a curve. */
+/** Returns the facts that a variant adds to the name: `aes128-gcm` adds a size and a mode to AES, and `ecdh-curve25519` a curve to ECDH. */
 function variantFacts(variant: string, name: string): AlgorithmProperties {
   const [whole, known] = [variant.toLowerCase(), name.toLowerCase()];
   const more = whole.startsWith(known) ? whole.slice(known.length).replace(/^[-_ ]/, '') : whole;

@@ -115,7 +115,7 @@ function hasNames(suite: unknown): boolean {
   return isMembers(suite) && SUITE_LISTS.some(([member]) => suite[member] !== undefined);
 }
 
-/** Returns the sort key of a cipher suite, without references, which are names of one document. */
+/** Returns the sort key of a cipher suite, without references, which are names within one document. */
 function suiteKey({ name, identifiers, tlsGroups, tlsSignatureSchemes }: JsonMembers): string {
   return canonicalJson([name, identifiers, tlsGroups, tlsSignatureSchemes]);
 }

@@ -35,7 +35,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   XMSSMT: 'XMSS',
 };
 
-/** registryFamily returns the registry family implied by the name, OID and properties of an algorithm, or undefined if they leave it open. */
+/** registryFamily returns the registry family implied by the name, OID and properties of an algorithm, or undefined if they do not determine it. */
 export function registryFamily(component: CdxComponent): string | undefined {
   const { ingredients } = namedAlgorithms(component.name, declaredOf(component));
   const main = ingredients.find(({ usage }) => usage === null) ?? ingredients[0];
@@ -58,7 +58,7 @@ function rsaFamily(
   return purpose === 'signature' && (hasHash || padding === 'pkcs1v15') ? 'RSASSA-PKCS1' : undefined;
 }
 
-/** registryCurve returns the name of a curve in the registry, or undefined if the registry does not have it. */
+/** registryCurve returns the name of a curve in the registry, or undefined if the registry does not contain it. */
 export function registryCurve(curve: unknown): string | undefined {
   if (typeof curve !== 'string') return undefined;
   return CURVES.get(curve) ?? CURVES_BY_OID.get(findCurve(curve)?.oid);

@@ -10,9 +10,9 @@ const ALMOST =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ]+(\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d{0,9})?)? ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?(?: [A-Z]{3,5})?)?$/;
 
 /**
- * Completes a time that lacks parts of RFC 3339 section 5.6: a missing or textual zone means UTC, a missing time of day means the start of the day, `+0000` and
- * `+00` get a colon, and a second 60 that is not a leap second becomes 59. Also reads times printed by OpenSSL, Java and Go, and DER times of certificates.
- * Undefined for anything else.
+ * Completes a time that lacks parts of RFC 3339 section 5.6: a missing or textual zone means UTC, a missing time of day means the start of the day,
+ * `+0000` and `+00` get a colon, and a second 60 that is not a leap second becomes 59. Also parses times printed by OpenSSL, Java and Go, and DER
+ * times in certificates. Undefined for anything else.
  */
 function repairedTime(text: string): string | undefined {
   const [, date, minutes = '00:00', seconds = '00', fraction, zone = 'Z'] =
@@ -29,7 +29,7 @@ const PRINTED = /^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4}) GMT$/;
 const PRINTED_BY_JAVA = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (?:GMT|UTC) (\d{4})$/;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** UTCTime, for the years 1950 to 2049, and GeneralizedTime (RFC 5280 section 4.1.2.5). */
+/** UTCTime for the years 1950 to 2049, and GeneralizedTime (RFC 5280 section 4.1.2.5). */
 const OF_DER = /^(\d\d)?(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
 
 /** Converts times printed by OpenSSL (`Jan  1 00:00:00 2024 GMT`) or Java, and DER times (`240101000000Z`). */
@@ -58,7 +58,7 @@ function repairedSerial(text: string): string | undefined {
   return uuid === undefined ? undefined : `urn:uuid:${uuid.toLowerCase()}`;
 }
 
-/** Repairs, by the beginning of the reported fault. */
+/** Repairs, keyed by the beginning of the reported fault. */
 const TEXT_REPAIRS = [
   { fault: 'must be a date-time', code: 'time.repaired', kind: 'time of RFC 3339', repaired: repairedTime },
   {
@@ -71,9 +71,9 @@ const TEXT_REPAIRS = [
 ] as const;
 
 /**
- * repairTexts repairs the values in `root` that `faults` point to, if nothing is lost: incomplete times, references with blanks, bare serial numbers, values of
- * another type or letter case, licenses that SPDX does not list, and null or empty members, which are removed. Returns whether all faults were of these kinds;
- * then only a required member may be missing.
+ * repairTexts repairs the values in `root` that `faults` point to, if nothing is lost: incomplete times, references with blanks, bare serial numbers,
+ * values with the wrong type or letter case, licenses that SPDX does not list, and null or empty members, which are removed. Returns whether all
+ * faults were of these kinds; then only a required member may be missing.
  *
  * @param depth number of pointer steps that lead to `root` itself.
  */
@@ -99,7 +99,7 @@ interface Place {
 }
 
 interface Repair extends Place {
-  /** Undefined if the member is removed. */
+  /** New value; undefined if the member is removed. */
   readonly value: unknown;
   readonly code: string;
   readonly detail: string;
@@ -117,7 +117,7 @@ function repairOf(root: unknown, depth: number, about: Fault): Repair | undefine
   return place && repairAt(place, about);
 }
 
-/** Facts about cryptography are read even if they contain an unknown word. Elsewhere, a word determines how the rest is read. */
+/** Cryptographic facts are read even if they contain an unknown word. Elsewhere, a word determines how the rest is interpreted. */
 const CRYPTO = '/cryptoProperties/';
 
 function repairAt(place: Place, { pointer, detail }: Fault): Repair | undefined {
@@ -144,7 +144,7 @@ function noteChange({ holder, member }: Place): void {
   changed.set(holder, (changed.get(holder) ?? new Set()).add(member));
 }
 
-/** Returns the object or list that holds the target of a pointer, or undefined if it does not exist. */
+/** Returns the object or list that contains the target of a pointer, or undefined if it does not exist. */
 function placeOf(root: unknown, depth: number, pointer: string): Place | undefined {
   const steps = stepsOf(pointer).slice(depth);
   const member = steps.pop();

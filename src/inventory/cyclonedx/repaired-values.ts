@@ -10,16 +10,16 @@ export interface RepairedValue {
 }
 
 const LISTED = 'must be one of ';
-/** The word of the schema for values that its lists do not contain. */
+/** The schema's word for values that are not in its lists. */
 const OTHER = 'other';
 const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?$/;
 /** `1.2`: the version of a protocol, as written by YAML and scripts. */
 const SHORT_DECIMAL = /^\d{1,3}\.\d{1,2}$/;
 
 /**
- * repairedValue returns the value that the generator meant: numbers written as texts or texts as numbers, a single text instead of a list, or a word of the
- * schema in another spelling (`GCM`, `privateKey`). A word that the schema does not list becomes `other` where the schema allows it. Returns undefined for
- * anything else, because nothing is guessed.
+ * repairedValue returns the value that the generator intended: numbers written as strings or strings as numbers, a single string instead of a list,
+ * or a schema word in a different spelling (`GCM`, `privateKey`). A word that the schema does not list becomes `other` where the schema allows it.
+ * Returns undefined for anything else, because nothing is guessed.
  *
  * @param detail of the fault
  * @param member that has the value
@@ -54,7 +54,7 @@ function ofType(value: unknown, type: string, member: string): RepairedValue | u
   return type === 'number' || Number.isInteger(number) ? { value: number, ...said } : undefined;
 }
 
-/** A text that contains exactly one word of the list (`AES/ECB`) is read as that word, so that weak algorithms are not lost. */
+/** A string that contains exactly one word of the list (`AES/ECB`) is read as that word, so that weak algorithms are not lost. */
 function otherWord(value: string, words: readonly string[]): RepairedValue {
   const parts = new Set(value.split(/[^A-Za-z0-9]+/).map(bare));
   const known = only(words.filter((word) => word !== OTHER && word !== 'unknown' && parts.has(bare(word))));

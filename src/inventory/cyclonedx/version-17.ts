@@ -8,8 +8,8 @@ const KEPT = keptMemberName('');
 const TRANSFORMS = 'cryptoProperties.protocolProperties.ikev2TransformTypes.';
 
 /**
- * asVersion17 converts a component of the inventory from CycloneDX 1.6 to 1.7, in place: members kept in properties return to their place in 1.7, references
- * get their new form, and algorithms their registry names. It is the inverse of `asVersion16`.
+ * asVersion17 converts a component of the inventory from CycloneDX 1.6 to 1.7, in place: members kept in properties return to their place in 1.7,
+ * references get their new form, and algorithms get their registry names. It is the inverse of `asVersion16`.
  */
 export function asVersion17(component: CdxComponent): CdxComponent {
   const crypto = component.cryptoProperties;
@@ -36,7 +36,7 @@ function nameAlgorithm(component: CdxComponent, properties: JsonMembers): void {
  */
 const MAX_RESTORED = 50;
 
-/** Restores the members that `asVersion16` kept. A property that does not fit remains a property. */
+/** Restores the members that `asVersion16` kept. A property that does not fit is kept as a property. */
 function restore(component: CdxComponent): void {
   const { properties } = component;
   if (properties === undefined) return;
@@ -62,10 +62,10 @@ const RESTORED = new Set(['cryptoProperties', 'isExternal', 'patentAssertions', 
 const CHECKED = new Set(['type', 'name', 'version', ...RESTORED]);
 
 /**
- * Restores a member that `asVersion16` kept in a property. Anyone can write such a property, so a member is restored only if `asVersion16` can have removed it:
- * 1.6 does not accept the member at this path, and 1.7 does. Any other member would change the facts that the inventory states about the asset.
+ * Restores a member that `asVersion16` kept in a property. Anyone can write such a property, so a member is restored only if `asVersion16` can have
+ * removed it: 1.6 does not accept the member at this path, and 1.7 does. Any other member would change what the inventory states about the asset.
  *
- * @returns false if the property stays a property
+ * @returns false if the property is kept as a property
  */
 function restoreMember(component: CdxComponent, name: string, text: string | undefined): boolean {
   const path = name.slice(KEPT.length);

@@ -165,7 +165,7 @@ function credentialsOf({ name, certificate }: DemoApplication, host: string, now
   ];
 }
 
-/** Primitives of an application that TLS uses. Its certificate provides the signature. */
+/** Primitives that TLS uses. The certificate provides the signature. */
 const IN_TLS = new Set(['kem', 'key-agree', 'ae', 'block-cipher', 'mac']);
 
 function protocolOf({ tls, suites, hosts, algorithms, certificate }: DemoApplication): Component {
@@ -186,7 +186,7 @@ function asset(ref: string, name: string, location: string, line: number, crypto
   return { type: 'cryptographic-asset', 'bom-ref': ref, name, cryptoProperties, evidence };
 }
 
-/** Returns the same time for the whole day, so that a second start changes nothing. */
+/** Returns the start of the day, so that a second start on the same day changes nothing. */
 function startOfDay(now: Date): number {
   return Math.floor(now.getTime() / DAY_MS) * DAY_MS;
 }

@@ -13,7 +13,7 @@ import { DEMO_PREFIX, demoDocuments } from './demo-documents.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 const DEMO_DAYS = 90;
-/** The prefix is part of the statement, because an index cannot serve a prefix that is a parameter. */
+/** The prefix is part of the statement, because an index cannot be used for a prefix passed as a parameter. */
 const IS_DEMO = `name LIKE '${DEMO_PREFIX}%'`;
 
 export interface DemoRemoved {

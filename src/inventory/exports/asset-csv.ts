@@ -7,8 +7,8 @@ import { hashId } from '../model/asset-identity.js';
 import { Exports } from './exports.js';
 
 /**
- * Positions at which a spreadsheet treats a cell as a formula (OWASP, CSV injection): before one of these characters, including full-width ones, at the
- * beginning or after a character that localized spreadsheets use as a separator. An apostrophe there makes the cell a text.
+ * Positions at which a spreadsheet treats a cell as a formula (OWASP, CSV injection): before one of these characters, including full-width ones, at
+ * the beginning or after a character that localized spreadsheets use as a separator. An apostrophe at that position makes the cell plain text.
  */
 const SIGNS = String.raw`-=+@\uFF1D\uFF0B\uFF0D\uFF20`;
 const FORMULA = String.raw`^(?=[${SIGNS}\t\r\n])|(?<=[;|\t\r\n])(?=[${SIGNS}])`;
@@ -39,14 +39,14 @@ const COLUMNS = [
   text(`(a.deadline_by ->> 'url')`, 'deadlineUrl'),
 ];
 
-/** With a source in the filter, the names are those that the source uses. */
+/** If the filter contains a source, the names are those that the source uses. */
 function columnsOf({ source }: AssetFilter): readonly string[] {
   if (source === undefined) return COLUMNS;
   const name = nameAtSource(`'${hashId('source', source)}'::uuid`);
   return COLUMNS.map((column) => (column === text('a.name', 'name') ? text(name, 'name') : column));
 }
 
-/** Without it, Excel on Windows reads the file in the code page of the machine. */
+/** Byte order mark, without which Excel on Windows reads the file in the system code page. */
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /** AssetCsv writes assets as CSV (RFC 4180), row by row, from one snapshot of the database. */
@@ -57,7 +57,7 @@ export class AssetCsv {
     private readonly clock: Clock,
   ) {}
 
-  /** @param options `bom`: whether the file begins with a byte order mark; `principal`: the principal whose limit of parallel exports applies */
+  /** @param options `bom`: whether the file begins with a byte order mark; `principal`: the principal whose limit on concurrent exports applies */
   async open(
     filter: AssetFilter,
     { bom, principal }: { bom: boolean; principal: string | undefined },

@@ -24,7 +24,7 @@ import { Exports } from './exports.js';
 import { NOTHING_OWN, OwnComponents, type OwnLines } from './own-components.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Number of the newest documents that identify a snapshot. It is more than one because transactions commit in any order. */
+/** Number of newest documents that identify a snapshot. More than one is needed, because transactions commit in any order. */
 const RECENT = 1000;
 
 export interface BomExport {
@@ -36,10 +36,10 @@ export interface BomExport {
 
 /** The requested document. */
 interface Wanted {
-  /** Whether the crypto assets of this service itself are included. */
+  /** Whether this service's own cryptographic assets are included. */
   readonly own?: boolean;
   readonly version: ExportVersion;
-  /** Principal whose limit of parallel exports applies. */
+  /** Principal whose limit on concurrent exports applies. */
   readonly principal: string | undefined;
 }
 
@@ -56,7 +56,7 @@ interface SigningReader extends Wanted {
   readonly filename: string;
 }
 
-/** The facts that identify an export. */
+/** Facts that identify an export. */
 interface Edition {
   readonly tag: string;
   readonly time: string;
@@ -89,10 +89,10 @@ export class BomExporter {
   }
 
   /**
-   * Opens an export with an enveloped signature (JSF). The snapshot is read twice, first for the hash and then for the response, so that a failed signature
-   * never truncates a response.
+   * Opens an export with an enveloped signature (JSF). The snapshot is read twice, first for the hash and then for the response, so that a failed
+   * signature never truncates a response.
    *
-   * @throws Problem as for every signature.
+   * @throws the problems of signing.
    */
   async openSigned(given: AssetFilter, { caller, key, filename, ...wanted }: SigningReader): Promise<Readable> {
     const signer = await this.signatures.signer(caller, key, { filename });
@@ -231,7 +231,10 @@ async function editionOf(
   return { tag, time: (row?.time ?? new Date(0)).toISOString(), version };
 }
 
-/** Returns a unique text for a filter on annotations or times. They change without a new document, so such an export gets a new tag each time. */
+/**
+ * Returns a unique string for a filter on annotations or times. Annotations and times change without a new document, so such an export gets a new tag
+ * each time.
+ */
 function passing({ owner, label, q, lastSeenAfter, lastSeenBefore }: AssetFilter): string {
   const lasting = [owner, label, q, lastSeenAfter, lastSeenBefore].every((condition) => condition === undefined);
   return lasting ? '' : newId();

@@ -6,7 +6,7 @@ import type { CopyQuery, ReaderShare } from './snapshot.js';
 export interface ShownComponent {
   readonly where: readonly string[];
   readonly values: readonly unknown[];
-  /** The source whose places, names and edges are exported; undefined for all sources. */
+  /** The source whose locations, names and edges are exported; undefined for all sources. */
   readonly sourceId?: string | undefined;
 }
 
@@ -31,11 +31,11 @@ const RENAMED = componentWith(
 );
 const PLACE = `'{"location":' || to_json(o.location) || coalesce(',"line":' || o.line, '') || coalesce(',"offset":' || o.position, '')
   || coalesce(',"symbol":' || to_json(o.symbol), '') || coalesce(',"additionalContext":' || to_json(o.context), '') || '}'`;
-/** Size up to which the places of one asset are exported, in bytes of JSON: at most 10,000 places, because each counts as 200 bytes more. */
+/** Maximum size of the exported locations of one asset, in bytes of JSON: at most 10,000 locations, because 200 bytes are added for each. */
 export const MAX_PLACES_BYTES = 2_000_000;
 /**
- * SQL: each place once, regardless of how many sources report it, in key order. The places of an asset are one value in the database and in the service, so their
- * size is limited.
+ * SQL: each location once, regardless of how many sources report it, in key order. The locations of an asset are a single value in the database and
+ * in the service, so their size is limited.
  */
 const PLACES = (condition: string) => `SELECT o.asset_id, string_agg(o.place, ',' ORDER BY o.id) AS list FROM (
     SELECT o.asset_id, o.id, o.place, sum(octet_length(o.place) + 200) OVER (PARTITION BY o.asset_id ORDER BY o.id) AS size FROM (
@@ -54,8 +54,8 @@ const TARGETS = (
     WHERE ${anyOf('r.kinds', USE | OFFER)} AND ${condition} GROUP BY r.from_id, r.to_id) r GROUP BY r.from_id`;
 
 /**
- * componentsQuery returns one component per line, preceded by a comma, in the order of the ids. The stored text of a component is sent unchanged except for its
- * first brace (`substr` would count its characters).
+ * componentsQuery returns one component per line, preceded by a comma, in the order of the ids. The stored JSON of a component is sent unchanged
+ * except for its first brace (`substr` would count its characters).
  */
 export function componentsQuery({ where, values, sourceId }: ShownComponent): CopyQuery {
   if (sourceId !== undefined) return componentsOfSource(where, values, sourceId);
@@ -64,7 +64,10 @@ export function componentsQuery({ where, values, sourceId }: ShownComponent): Co
   return { text, values };
 }
 
-/** Returns the components as one source reports them, so that a customer who receives the document of one application learns nothing about others. */
+/**
+ * Returns the components as one source reports them, so that a customer who receives the document of one application learns nothing about other
+ * applications.
+ */
 function componentsOfSource(where: readonly string[], values: readonly unknown[], sourceId: string): CopyQuery {
   const source = `$${values.length + 1}::uuid`;
   const places = PLACES(`o.asset_id = a.id AND o.source_id = ${source}`);
@@ -75,8 +78,9 @@ function componentsOfSource(where: readonly string[], values: readonly unknown[]
 }
 
 /**
- * dependenciesQuery returns one entry per asset, even if it uses nothing (CycloneDX 1.6, dependencies), without targets that are not exported. Each target is
- * looked up by its id (OFFSET 0), because a list of all exported assets that is too long for a hash would be searched for every target.
+ * dependenciesQuery returns one entry per asset, even if the asset uses nothing (CycloneDX 1.6, dependencies). It excludes targets that are not
+ * exported. Each target is looked up by its id (OFFSET 0), because a list of all exported assets that is too long for a hash would be searched for
+ * every target.
  */
 export function dependenciesQuery({ where, values, sourceId }: ShownComponent): CopyQuery {
   const own = sourceId === undefined ? '' : `r.source_id = $${values.length + 1}::uuid AND `;
@@ -86,14 +90,14 @@ export function dependenciesQuery({ where, values, sourceId }: ShownComponent): 
   return { text, values: sourceId === undefined ? values : [...values, sourceId] };
 }
 
-/** LOST_TARGETS is SQL for inactive assets that active ones still use or provide. There are hardly any, because documents remove their edges. */
+/** LOST_TARGETS is SQL for inactive assets that active ones still use or provide. There are very few, because documents remove their edges. */
 export const LOST_TARGETS = `SELECT coalesce(array_agg(g.id), '{}') AS lost FROM asset g WHERE g.state <> 'active' AND EXISTS (
     SELECT FROM asset_relationship r WHERE r.to_id = g.id AND ${anyOf('r.kinds', USE | OFFER)}
       AND NOT EXISTS (SELECT FROM asset f WHERE f.id = r.from_id AND f.state <> 'active' OFFSET 0) OFFSET 0)`;
 
 /**
- * rowRangesOf splits a table into id ranges. Ids are hashes, so equal ranges contain about the same number of assets. @returns the number of ranges that gives
- * texts of the right size.
+ * rowRangesOf splits a table into id ranges. Ids are hashes, so equal ranges contain about the same number of assets. @returns the number of ranges
+ * that yields texts of the right size.
  */
 export function rowRangesOf(tableBytes: number): number {
   return Math.ceil(tableBytes / TEXT_BYTES) || 1;
@@ -109,7 +113,7 @@ export function allComponentsQueries(share: Share): CopyQuery[] {
   );
 }
 
-/** allDependenciesQueries finds active assets by indexes alone: inactive ones have an index of their own. */
+/** allDependenciesQueries finds active assets using only indexes; inactive assets have a separate index. */
 export function allDependenciesQueries(share: Share, lost: readonly string[]): CopyQuery[] {
   const targets = TARGETS(`r.from_id BETWEEN b.low AND b.high AND r.to_id <> ALL ('{${lost.join(',')}}'::uuid[])`);
   return inStretches(

@@ -15,7 +15,10 @@ export interface CanonicalOrder {
 /** Number of bytes transferred at a time. */
 const CHUNK = 256 * 1024;
 
-/** canonicalDigest returns the hash of the canonical form (RFC 8785). It is computed in a separate thread, because a million components take seconds. */
+/**
+ * canonicalDigest returns the hash of the canonical form (RFC 8785). It is computed in a separate thread, because hashing a million components takes
+ * seconds.
+ */
 export async function canonicalDigest({ hash, members, lists }: CanonicalOrder): Promise<Buffer> {
   const workerData: CanonicalWork = { hash, members, lists: Object.keys(lists) };
   const worker = new Worker(new URL('./canonical-thread.js', import.meta.url), { name: 'bom-signature', workerData });

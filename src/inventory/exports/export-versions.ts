@@ -41,8 +41,8 @@ async function* converted(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 }
 
 /**
- * Converts one component. A component contains no line break, because JSON escapes them. A component that cannot be converted, because it was stored from a draft
- * of CycloneDX that has no schema, is exported as it is: it must not end the export of all others.
+ * Converts one component. A component contains no line break, because JSON escapes them. A component that cannot be converted, because it was stored
+ * from a draft of CycloneDX that has no schema, is exported unchanged, because it must not abort the export of all others.
  */
 function convertedLine(line: string): string {
   if (line === '') return '';

@@ -11,7 +11,11 @@ export class ExportQuery extends OmitType(AssetFilterQuery, ['limit', 'cursor'] 
 const TRUTH: Readonly<Record<string, boolean>> = { true: true, '1': true, false: false, '0': false };
 
 export class CsvExportQuery extends ExportQuery {
-  /** Whether the file begins with a UTF-8 byte order mark, without which Excel on Windows misreads accents. Use false for programs. @example true */
+  /**
+   * Whether the file begins with a UTF-8 byte order mark, without which Excel on Windows misreads accented characters. Use false if a program reads
+   * the file.
+   * @example true
+   */
   @ApiProperty({ type: Boolean, required: false, default: true })
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (TRUTH[value] ?? value) : value))

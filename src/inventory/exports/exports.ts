@@ -5,11 +5,11 @@ import { ReadReplica, type ReadSource } from '../../platform/reads/read-replica.
 import { Snapshot } from './snapshot.js';
 
 const MAX_AT_ONCE = 6;
-/** Maximum number of concurrent exports per caller, so that a client that stops reading leaves room for other callers. */
+/** Maximum number of concurrent exports per caller, so that a client that stops reading does not block other callers. */
 const MAX_PER_CALLER = 2;
-/** Connections per export: while one sends, the other reads ahead. */
+/** Number of connections per export: while one sends, the other reads ahead. */
 const CONNECTIONS = 2;
-/** Limit for an export, which otherwise takes as long as its client does. */
+/** Timeout for an export, whose duration otherwise depends only on the client. */
 const TIMEOUT_MS = 30 * 60_000;
 const RETRY_SECONDS = 10;
 
@@ -31,7 +31,7 @@ export class Exports implements OnApplicationShutdown {
   /**
    * Opens a snapshot of the database, which must be ended after use.
    *
-   * @param principal whose limit of parallel exports applies
+   * @param principal whose limit on concurrent exports applies
    * @throws Problem 429 `export.busy` while this process runs six exports, or two for the same principal
    */
   async open(principal = ''): Promise<Snapshot> {
@@ -55,7 +55,7 @@ export class Exports implements OnApplicationShutdown {
     for (const pool of pools) if (pool.status === 'fulfilled') await pool.value.destroy();
   }
 
-  /** Opens the pool on first use, and tries again after a failure. */
+  /** Opens the pool on first use, and retries after a failure. */
   private async pool(source: ReadSource): Promise<DataSource> {
     const known = this.pools.get(source);
     if (known !== undefined) return known;

@@ -22,7 +22,7 @@ export const NOTHING_OWN: OwnLines = { components: [], dependencies: [] };
 export class OwnComponents {
   constructor(private readonly cryptoAssets: ServiceCryptoAssets) {}
 
-  /** Returns lines for the components that the export does not contain already. */
+  /** Returns lines for the components that the export does not already contain. */
   async lines(snapshot: Snapshot, { where, values }: Pick<ShownComponent, 'where' | 'values'>): Promise<OwnLines> {
     const assets = await this.cryptoAssets.all();
     const draft = readSensorScan({ assets }, 'strict');

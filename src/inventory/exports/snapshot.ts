@@ -63,7 +63,7 @@ export class Snapshot {
   stream(parts: AsyncIterable<string | Buffer>): Readable {
     const stream = Readable.from(parts, { objectMode: false });
     stream.once('error', (error) => this.logger.error(`an export ended before its end: ${error.message}`));
-    // An error at the end does not change what was sent. The connections are released in any case.
+    // An error while ending does not affect what was sent. The connections are released in any case.
     stream.once('close', () => void this.end().catch(() => undefined));
     return stream;
   }
@@ -117,7 +117,7 @@ async function* shareTexts(connection: SnapshotConnection, queries: readonly Cop
   for (const query of queries) yield* copiedTextsOf(copyOf(connection, query, BINARY));
 }
 
-/** Ends all connections even if one fails. A client that disconnected leaves a connection that does not respond. */
+/** Ends all connections even if one fails, because a connection may not respond after its client has disconnected. */
 async function end(connections: readonly SnapshotConnection[]): Promise<void> {
   const ends = await Promise.allSettled(connections.map(({ runner }) => endOf(runner)));
   for (const one of ends) if (one.status === 'rejected') throw one.reason;
@@ -149,7 +149,7 @@ async function* copyOf(connection: SnapshotConnection, query: CopyQuery, format:
   }
 }
 
-/** COPY accepts no parameters, so the server itself quotes the values as literals. */
+/** COPY does not accept parameters, so the database server quotes the values as literals. */
 async function bound(runner: QueryRunner, { text, values }: CopyQuery): Promise<string> {
   if (values.length === 0) return text;
   const list = values.map((_, index) => `quote_literal($${index + 1}::text)`).join(', ');

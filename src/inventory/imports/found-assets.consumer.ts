@@ -5,7 +5,7 @@ import { Inbox } from '../../platform/inbox/inbox.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { IngestThreads } from './ingest-threads.js';
 
-/** FoundAssetsConsumer ingests the assets that other modules found, in the format of sensors. */
+/** FoundAssetsConsumer ingests the assets found by other modules, in the sensor format. */
 @Injectable()
 export class FoundAssetsConsumer {
   private readonly logger = new Logger(FoundAssetsConsumer.name);

@@ -34,7 +34,7 @@ const QUEUE = {
 /** Interval of lease renewals. Each renewal also writes the progress that callers see. */
 const RENEW_EVERY_MS = 1000;
 const MAX_ATTEMPTS = 5;
-/** Maximum bytes of an import that runs in parallel with an import of another caller. An import of this size needs little memory. */
+/** Maximum size of an import, in bytes, that may run in parallel with another caller's import. An import of this size needs little memory. */
 const SMALL_BYTES = 4 * 1024 * 1024;
 
 type ImportCaller = InventoryImport['order']['caller'];
@@ -44,20 +44,20 @@ type Claimed = ClaimedRow & Pick<InventoryImport, 'bytes' | 'order'>;
 type End = { outcome: IngestOutcome } | { problem: Problem } | { again: number };
 
 /**
- * ImportRunner runs imports one at a time, with callers taking turns. A small import may run alongside one of another caller, which may take many minutes. Each
- * import is claimed by compare-and-set under a lease that each heartbeat renews. If its worker is lost, another worker runs it again. Each document is one
- * transaction, so it is never stored in part; the idempotency key identifies a document that was already committed.
+ * ImportRunner runs imports one at a time, with callers taking turns. A small import may run in parallel with another caller's import, which may take
+ * many minutes. Each import is claimed by compare-and-set under a lease that each heartbeat renews. If its worker is lost, another worker runs it
+ * again. Each document is one transaction, so it is never stored in part; the idempotency key identifies a document that was already committed.
  */
 @Injectable()
 export class ImportRunner implements BeforeApplicationShutdown {
   private readonly logger = new Logger(ImportRunner.name);
-  /** Ids of the callers whose imports run in this process. */
+  /** IDs of the callers whose imports run in this process. */
   private readonly callers = new Set<string>();
   private readonly queue: WorkQueue<Claimed>;
   private readonly imports = new WorkPool<Claimed>({
     max: 2,
     claim: () => this.claim(),
-    // An import whose process ended at each attempt would end every other process as well.
+    // An import that crashed its process at each attempt would crash every other process as well.
     run: async (claimed) =>
       this.finish(claimed, claimed.attempt > MAX_ATTEMPTS ? { again: 0 } : await this.runAlone(claimed)),
     failed: (error, { id }) => this.logger.warn(`import ${id} waits: ${causeOf(error)}`),
@@ -73,11 +73,11 @@ export class ImportRunner implements BeforeApplicationShutdown {
   }
 
   beforeApplicationShutdown(): void {
-    // Running imports are left to their lease.
+    // Running imports are reclaimed once their leases expire.
     void this.imports.stop();
   }
 
-  /** Wakes the job. Call it after an import was committed. */
+  /** Wakes the job. Call it after committing an import. */
   wake(): void {
     this.jobs.wake(JOB);
   }
@@ -140,7 +140,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     return this.queue.renew(claimed, 'phase = $3, done = $4, total = $5', [phase, done, total]);
   }
 
-  /** Records the result, unless another worker has claimed the import since. */
+  /** Records the result, unless another worker has since claimed the import. */
   private async finish(claimed: Claimed, end: End): Promise<void> {
     const over = !('again' in end) || claimed.attempt >= MAX_ATTEMPTS;
     const status = 'outcome' in end ? 'DONE' : 'problem' in end ? 'REFUSED' : over ? 'FAILED' : 'WAITING';

@@ -18,7 +18,7 @@ export class ImportsController {
 
   /**
    * List imports
-   * @remarks Returns documents that were sent for asynchronous import, newest first. A large outcome or problem is left out: get the import to read it.
+   * @remarks Returns documents submitted for asynchronous import, newest first. Large outcomes and problems are omitted; get the import to read them.
    */
   @Get()
   @Needs('inventory:report')

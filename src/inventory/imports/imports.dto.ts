@@ -42,9 +42,9 @@ export class ImportView {
   createdAt: Date;
   startedAt: Date | null;
   endedAt: Date | null;
-  /** For DONE: the response that a synchronous call would have returned. */
+  /** If the status is DONE: the response that a synchronous call would have returned. */
   outcome?: IngestView;
-  /** For REFUSED: the reason. */
+  /** If the status is REFUSED: the reason. */
   problem?: ImportProblemView;
 
   static of(row: InventoryImport): ImportView {

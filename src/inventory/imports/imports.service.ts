@@ -16,7 +16,7 @@ import { ImportBodies } from './import-bodies.js';
 import { ImportRunner } from './import-runner.js';
 import { InventoryImport } from './inventory-import.entity.js';
 
-/** Maximum number of waiting or running documents of all callers. Their bodies are stored in the database. */
+/** Maximum number of waiting or running documents across all callers. Their bodies are stored in the database. */
 const MAX_OPEN = 200;
 /** Maximum number of waiting or running documents per owner, across all credentials of the owner, and per sensor. */
 const MAX_OPEN_PER_OWNER = 50;
@@ -107,8 +107,8 @@ export class ImportsService implements BeforeApplicationShutdown {
   }
 
   /**
-   * Returns the caller's imports, newest first. Callers who can read the audit log see all imports. Large outcomes and problems are left out: an outcome can
-   * list thousands of rejected items.
+   * Returns the caller's imports, newest first. Callers who can read the audit log see all imports. Large outcomes and problems are omitted, because
+   * an outcome can list thousands of rejected items.
    */
   async list(caller: Caller, limit?: number, cursor?: string): Promise<Page<InventoryImport>> {
     const list = 'inventory imports';
@@ -136,8 +136,8 @@ export class ImportsService implements BeforeApplicationShutdown {
   }
 
   /**
-   * Returns the turn of another import of this caller: after the caller's last one, and not before the current turn, so that callers alternate (start-time fair
-   * queueing). Throws Problem 429 `ingest.busy` when the queue, or the caller's part of it, is full.
+   * Returns the turn of this caller's next import: after the caller's last one, and not before the current turn, so that callers alternate
+   * (start-time fair queueing). Throws Problem 429 `ingest.busy` if the queue, or the caller's share of it, is full.
    */
   private async nextTurn(tx: EntityManager, { id, ownerId }: Caller): Promise<number> {
     const [{ count, own, present, last } = NO_QUEUE]: Queue[] = await tx.query(
@@ -189,7 +189,10 @@ async function digestOf(bytes: Buffer): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Whether the caller may see an import. A caller that may only report, such as a sensor, sees its own imports, not all imports of the owner of its key. */
+/**
+ * Reports whether the caller may see an import. A caller that may only report, such as a sensor, sees its own imports, not all imports of its key's
+ * owner.
+ */
 function isSeenBy({ ownerId, order }: InventoryImport, caller: Caller): boolean {
   if (seesAll(caller)) return true;
   return ownerId === caller.ownerId && (seesOthersOfOwner(caller) || order.caller.id === caller.id);

@@ -6,7 +6,7 @@ import type { IngestReply, PlainProblem } from '../ingest/ingest-order.js';
 /** SQLSTATE of a statement that reached its time limit. */
 const TOO_SLOW = '57014';
 
-/** tooCostly rejects a document permanently, because a retry would cost as much again. @param verdict what the document did, as a predicate */
+/** tooCostly rejects a document permanently, because a retry would be just as costly. @param verdict what the document did, as a predicate */
 export function tooCostly(verdict: string): Problem {
   const detail = `${verdict}; send it in parts, or without its large members`;
   return new Problem('refused', 'document.too-costly', `The document ${detail}.`, {

@@ -17,7 +17,7 @@ import { DerivationBudget } from '../../formats/pkcs/password-encryption.js';
 import type { CredentialOptions } from '../certificates/credential-reader.js';
 import type { IngestMessage, IngestOrder, IngestReply } from '../ingest/ingest-order.js';
 
-/** A document of several hundred thousand components takes longer than other statements of the service may. */
+/** Statement limits. A document with several hundred thousand components takes longer than the service allows for other statements. */
 const LIMITS = {
   // A low-priority thread needs seconds for the handshake when all cores are busy.
   connectionTimeoutMillis: 15_000,
@@ -37,7 +37,7 @@ if (process.platform === 'linux') setPriority(NICENESS);
 const config = new Config();
 const options = dataSourceOptions(config);
 const db = new DataSource({ ...options, poolSize: 1, extra: { ...(options.extra as object), ...LIMITS } });
-// Audit entries look up the edits of their transaction in the seals of their data source. This thread seals no rows.
+// Audit entries look up their transaction's changes in the row seals of their data source. This thread seals no rows.
 void new RowSeals(config, db, new EventBus());
 const documents = new DocumentIngest(
   db,

@@ -13,14 +13,14 @@ import { FairQueue } from '../../platform/threads/fair-queue.js';
 import { tooCostly } from './ingest-faults.js';
 import { StallWatch } from './stall-watch.js';
 
-/** One thread reads while the database works for the other. Three were slower than two, because each has a heap to fill. */
+/** One thread reads while the database works for the other. Three threads were slower than two, because each has its own heap. */
 const THREADS = 2;
-/** In a worker process no client waits for the response, and memory use should stay low. */
+/** In a worker process, no client is waiting for the response, and memory use should remain low. */
 const THREADS_OF_WORKER = 1;
 
 /**
- * IngestThreads ingests documents off the event loop. Threads with their own database connection parse, check, judge and store documents, so that a document of
- * any size delays no other request.
+ * IngestThreads ingests documents off the event loop. Threads with their own database connection parse, validate, classify and store documents, so
+ * that even large documents do not delay other requests.
  */
 @Injectable()
 export class IngestThreads implements OnApplicationShutdown {
@@ -46,9 +46,9 @@ export class IngestThreads implements OnApplicationShutdown {
   }
 
   /**
-   * Ingests a document in the next free thread. Callers are served in turn: apart from running documents, a document waits for at most one of each other
-   * caller. One extra thread is reserved for callers without a running document, because a large document takes minutes. The number of waiting documents is
-   * limited where bodies are read. Throws the Problem for which the document was rejected.
+   * Ingests a document in the next free thread. Callers are served in turn: apart from running documents, a document waits for at most one document
+   * of each other caller. One extra thread is reserved for callers without a running document, because a large document takes minutes. The number of
+   * waiting documents is limited where bodies are read. Throws the Problem with which the document was rejected.
    */
   take(order: IngestOrder, onProgress: OnProgress = () => undefined): Promise<IngestOutcome> {
     const stallMs = (this.config.ingestStallSeconds + order.bytes.byteLength / MB) * 1000;
@@ -75,14 +75,14 @@ export class IngestThreads implements OnApplicationShutdown {
   }
 }
 
-/** Name of the amount in RateLimits. */
+/** Name of the limit in RateLimits. */
 const DERIVATIONS = 'derivations';
 const STOP_MS = 10_000;
 /** Idle time after which a thread ends, because its heap is memory that other work can use. */
 const IDLE_MS = 30_000;
 /** Time for a new thread to load its modules, which does not count against the document. */
 const START_MS = 120_000;
-/** Size from which a document counts as large. The sender usually has more of them. */
+/** Size from which a document counts as large. Senders of large documents usually send several. */
 const LARGE_BYTES = 4 * 1024 * 1024;
 const MB = 1024 * 1024;
 /**
@@ -124,7 +124,7 @@ class IngestThread {
   private worker: Worker | undefined;
   private idle: NodeJS.Timeout | undefined;
   private stopping = false;
-  /** Reason why the thread was ended, if it was the document. */
+  /** Reason why the thread was terminated, if the document caused it. */
   private verdict: string | undefined;
 
   /**
@@ -137,7 +137,7 @@ class IngestThread {
     readonly isReserve: boolean,
   ) {}
 
-  /** Id of the caller whose document is being read; undefined if there is none. */
+  /** ID of the caller whose document is being read; undefined if there is none. */
   get caller(): string | undefined {
     return this.running?.order.caller.id;
   }
@@ -220,7 +220,7 @@ class IngestThread {
     worker?.postMessage('stop');
   }
 
-  /** Terminates the thread in the middle of its document, because other documents wait. */
+  /** Terminates the thread in the middle of its document, because other documents are waiting. */
   private endThread(): void {
     this.verdict ??= 'occupied its reader for too long';
     this.logger.warn(`a document ${this.verdict} and is refused`);

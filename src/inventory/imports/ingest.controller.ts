@@ -64,7 +64,7 @@ const SCAN = {
   },
 };
 
-/** Both endpoints accept all formats, because a body is recognized by its content. */
+/** Both endpoints accept all formats, because the format is detected from the content. */
 const TakesDocuments = () =>
   applyDecorators(
     Needs(SCOPE),
@@ -140,7 +140,7 @@ function optionsOf({ mode, source }: IngestQuery, headers: Record<string, string
   return { mode, source, idempotencyKey: headers['idempotency-key'], password };
 }
 
-/** Returns the text unchanged if it is not percent-encoded. curl sends a header in UTF-8 if it was typed so, and it arrives byte by byte. */
+/** Returns the text unchanged if it is not percent-encoded. curl sends header values in UTF-8 as typed, and they are received as single bytes. */
 function decoded(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const octets = Buffer.from(text, 'latin1');

@@ -5,11 +5,11 @@ import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { IngestOutcome } from '../model/document.js';
 
 export class IngestQuery {
-  /** strict rejects every fault; repair corrects faults without loss (such as repeated list items) and lists them. */
+  /** `strict` rejects any fault; `repair` fixes faults that can be fixed without loss (such as repeated list items) and lists them. */
   @Optional(OneOf(['strict', 'repair'], { default: 'repair' })) mode?: Mode;
-  /** Name of what the document describes, if the document does not state it. @example https://git.example.com/shop */
+  /** Name of the described application or repository, if the document does not state it. @example https://git.example.com/shop */
   @Optional(Text(1, 500)) source?: string;
-  /** Whether to respond with 202 immediately and import in the background, for large documents. `Location` names the import. */
+  /** Whether to respond with 202 immediately and import in the background, for large documents. `Location` contains the URL of the import. */
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
   @IsBoolean()
@@ -37,13 +37,13 @@ export class RemarkView {
 }
 
 export class IngestView {
-  /** Identifies the document. The same bytes from the same source return the same id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Identifies the document. The same bytes from the same source return the same ID. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   documentId: string;
   /** @example https://github.com/keycloak/keycloak */
   source: string;
   /** @example "CycloneDX 1.6" */
   format: string;
-  /** Number of cryptographic assets and of components that use them. @example 56 */
+  /** Number of cryptographic assets, and of components that use them. @example 56 */
   received: number;
   /** @example 40 */
   created: number;

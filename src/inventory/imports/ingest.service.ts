@@ -31,8 +31,8 @@ export class IngestService {
   constructor(private readonly threads: IngestThreads) {}
 
   /**
-   * Ingests a body. Its bytes are no longer available afterwards, because they are transferred to a thread rather than copied. @throws Problem for which the
-   * body was rejected.
+   * Ingests a body. Its bytes are no longer available afterwards, because they are transferred to a thread rather than copied. @throws Problem with
+   * which the body was rejected.
    */
   ingest(
     caller: Caller,

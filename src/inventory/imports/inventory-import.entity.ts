@@ -46,7 +46,7 @@ export class InventoryImport {
   @Column('int', { default: 0 })
   turn: number;
 
-  /** Time until which the worker holds the import. */
+  /** Time at which the worker's lease on the import expires. */
   @Column('timestamptz', { default: () => 'now()' })
   leaseUntil: Date;
 
@@ -66,7 +66,7 @@ export class InventoryImport {
   endedAt: Date | null;
 }
 
-/** A part of a body, compressed and sealed. A submitted body may contain secrets, which are never stored in the clear. */
+/** A part of a body, compressed and sealed. A submitted body may contain secrets, which are never stored in plaintext. */
 @Entity('inventory_import_part')
 export class InventoryImportPart {
   @PrimaryColumn('uuid')

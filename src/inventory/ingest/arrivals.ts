@@ -6,7 +6,7 @@ import type { CheckedDocument, Remark } from '../model/document.js';
 import type { IngestOrder } from './ingest-order.js';
 import { instant } from '../model/date-time.js';
 
-/** Maximum lead of the clocks of reporters, in minutes. */
+/** Maximum clock skew of reporters, in minutes. */
 export const MAX_CLOCK_SKEW_MINUTES = 5;
 
 /** Arrival is a document with its origin. */
@@ -19,7 +19,7 @@ export interface Arrival {
   readonly documentId: string;
   /** Position among the documents of the body, from 0. */
   readonly part: number;
-  /** Remarks about how the document arrived, not about its content. */
+  /** Remarks about the submission of the document rather than its content. */
   readonly notes: readonly Remark[];
 }
 
@@ -39,7 +39,7 @@ export const SHORTENED: Remark = {
   detail: `the name of the source is longer than ${MAX_SOURCE_LENGTH} characters: it is truncated, and ends in a part of its SHA-256`,
 };
 
-/** Shortens a long name so that two names with the same beginning stay different. */
+/** Shortens a long name so that two names with the same beginning remain distinct. */
 function sourceName(name: string): string {
   if (name.length <= MAX_SOURCE_LENGTH) return name;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, DIGEST_LENGTH);
@@ -63,8 +63,9 @@ export function arrivalsOf(
 }
 
 /**
- * underOwnName returns the arrival under a source name that contains its reporter, or undefined for a document that names its source. It is for a document
- * without a source whose bytes another reporter has sent before, because many reporters have the same certificates and published documents.
+ * underOwnName returns the arrival under a source name that contains its reporter, or undefined for a document that names its source. It is used for
+ * a document without a source whose bytes another reporter has already sent, because many reporters have the same certificates and published
+ * documents.
  */
 export function underOwnName(arrival: Arrival): Arrival | undefined {
   const { order, document, digest, source } = arrival;
@@ -74,14 +75,14 @@ export function underOwnName(arrival: Arrival): Arrival | undefined {
   return { ...arrival, source: { id: hashId('source', name), name } };
 }
 
-/** Replaces a time in the future by the current time. It would make every later document of the source appear older. */
+/** Replaces a time in the future with the current time, because it would make every later document of the source appear older. */
 function asOf(document: CheckedDocument, now: Date): CheckedDocument {
   const time = instant(document.time);
   const latest = now.getTime() + MAX_CLOCK_SKEW_MINUTES * 60_000;
   return time === null || Date.parse(time) <= latest ? document : { ...document, time: now.toISOString() };
 }
 
-/** Returns the source of a document that names none: the reporter for a part of a scan, the bytes of the document for a whole one. */
+/** Returns the source of a document that does not name one: the reporter for a partial scan, the digest of the document for a complete one. */
 function defaultSource(order: IngestOrder, { whole }: CheckedDocument, digest: Buffer): string {
   return whole ? `document:${digest.toString('hex').slice(0, 32)}` : `${order.caller.kind}:${order.caller.id}`;
 }

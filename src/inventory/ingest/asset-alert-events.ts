@@ -11,7 +11,7 @@ interface LevelRow {
 
 interface RecordedChanges {
   readonly created: NewAssets;
-  /** Number of assets in `stage_changed`. If it is 0, the table need not exist. */
+  /** Number of assets in `stage_changed`. If it is 0, the table may not exist. */
   readonly changed: number;
   readonly successions: readonly Succession[];
 }

@@ -1,16 +1,18 @@
 import type { EntityManager } from 'typeorm';
 import type { Remark } from '../model/document.js';
 
-/** Describer is the reporter of a document, as far as it determines what the document may change about assets that other sources contain too. */
+/**
+ * Describer contains the facts about a document's reporter that determine what the document may change about assets that other sources also contain.
+ */
 export interface Describer {
   readonly sourceId: string;
   /** Owner of the source, as in `inventory_source.owner`. */
   readonly owner: string;
-  /** Whether the caller holds `inventory:write`, and so may describe the assets of all owners. */
+  /** Whether the caller has `inventory:write` and may therefore describe the assets of all owners. */
   readonly mayWrite: boolean;
 }
 
-/** SQL: the source `i` belongs to another owner than the source of the Describer; $1 and $2 are sourceId and owner. */
+/** SQL: the source `i` belongs to a different owner than the Describer's source; $1 and $2 are sourceId and owner. */
 const IS_OTHERS = 'i.id <> $1 AND i.owner IS DISTINCT FROM $2';
 
 /** SQL: a source of another owner also contains the asset `a`. */
@@ -27,26 +29,30 @@ const DESCRIBED_BY_OTHERS = `EXISTS (
 const LEVEL = 'coalesce(v.level, -1)';
 const NEW_LEVEL = 'coalesce(n.level, -1)';
 const NEW_END = `coalesce(s.not_after, 'infinity')`;
-/** SQL: an end that another owner brought forward and that has passed. It no longer counts, because otherwise it would hide the expiry. */
+/**
+ * SQL: an expiry that another owner moved to an earlier date and that has passed. It is ignored, because it would otherwise hide the actual expiry.
+ */
 const HAS_LAPSED = '(a.not_after <= now() AND a.not_after < a.floor_not_after)';
 const END = `CASE WHEN ${HAS_LAPSED} THEN a.floor_not_after ELSE a.not_after END`;
 /** SQL: the new description is not better than the one that other owners gave before the current describer made it worse. */
 const IS_ABOVE_FLOOR = `(${NEW_LEVEL} >= coalesce(a.floor_level, -1) AND ${NEW_END} <= coalesce(a.floor_not_after, 'infinity'))`;
 const IS_HIGHER = `${NEW_LEVEL} > ${LEVEL}`;
-/** SQL: the new description has an earlier end that is still to come. An end in the past would hide the expiry instead of reporting it. */
+/**
+ * SQL: the new description has an earlier expiry that is in the future. An expiry in the past would hide the actual expiry instead of reporting it.
+ */
 const ENDS_EARLIER = `(s.not_after > now() AND (${HAS_LAPSED} OR ${NEW_END} < coalesce(a.not_after, 'infinity')))`;
 const IS_WORSE = `(${IS_HIGHER} OR ${ENDS_EARLIER})`;
 /** SQL: the quantum status of the asset is unknown, and the new description is not better. A level can also follow from other facts. */
 const IS_UNKNOWN = `(v.quantum IS NOT DISTINCT FROM 'unknown' AND ${NEW_LEVEL} >= ${LEVEL} AND ${NEW_END} <= coalesce(a.not_after, 'infinity'))`;
 
 /**
- * SQL: a document may replace the whole description of a known asset `a` with verdict `v` by the description in `s` with verdict `n`. $1 to $3 are sourceId,
- * owner and mayWrite of the Describer.
+ * SQL: a document may replace the whole description of a known asset `a` with verdict `v` by the description in `s` with verdict `n`. $1 to $3 are
+ * sourceId, owner and mayWrite of the Describer.
  *
- * A certificate or key is one asset for all its reporters, and a document can claim any fingerprint. Therefore one of the sources that report an asset
- * describes it: the source that last made the description worse (`described_by`), otherwise the source that has reported the asset longest. The describer
- * cannot make the description better than it was before that source became the describer (`floor_level`, `floor_not_after`), unless no other owner reports the
- * asset.
+ * A certificate or key is one asset for all its reporters, and a document can claim any fingerprint. Therefore, one of the sources that report an
+ * asset describes it: the source that last made the description worse (`described_by`), otherwise the source that has reported the asset longest. The
+ * describer cannot make the description better than it was before that source became the describer (`floor_level`, `floor_not_after`), unless no
+ * other owner reports the asset.
  */
 const IS_FREE = `($3 OR ${IS_UNKNOWN} OR NOT ${DESCRIBED_BY_OTHERS} AND (${IS_ABOVE_FLOOR} OR NOT ${SHOWN_BY_OTHERS}))`;
 
@@ -60,9 +66,9 @@ export const SAYS_LESS = `(n.quantum = 'unknown' AND v.quantum <> 'unknown' AND 
 const DESCRIBED = ['kind', 'name', 'verdict_id', 'resolved_by', 'not_before', 'component'];
 
 /**
- * describeAssets updates the assets of stage_changed from the staged document. From a document of another owner it takes only what is worse: the higher level
- * with everything that leads to it, and the earlier end. A description that mixes two documents gets its own content hash, so that either document can correct
- * the description.
+ * describeAssets updates the assets of stage_changed from the staged document. From another owner's document, it takes only what is worse: the higher
+ * level with everything that leads to it, and the earlier expiry. A description that mixes two documents gets its own content hash, so that either
+ * document can correct the description.
  */
 export async function describeAssets(tx: EntityManager, describer: Describer): Promise<void> {
   const sets = DESCRIBED.map((name) => `${name} = CASE WHEN x.is_kept THEN a.${name} ELSE s.${name} END`).join(', ');

@@ -24,10 +24,10 @@ import type { Judge, Judgement, VerdictRow } from './judge.js';
 /*
  * Rows of `asset` and `asset_occurrence`, encoded for COPY.
  *
- * A row is encoded as soon as its asset is read (`RowEncoder`) and kept outside the heap of V8: a hundred thousand assets are a few buffers instead of objects
- * that the garbage collector visits again and again (decision 75). Two things are unknown at that time. The ids of the assets that the component refers to are
- * represented by placeholders of the same length in the JSON. The verdict is missing with the last three fields of the row, `content`, `resolved_by` and
- * `verdict_id`.
+ * A row is encoded as soon as its asset is read (`RowEncoder`) and kept outside the V8 heap: a hundred thousand assets are a few buffers instead of
+ * objects that the garbage collector visits repeatedly (decision 75). Two things are unknown at that time. The ids of the assets that the component
+ * refers to are represented by placeholders of the same length in the JSON. The verdict, and with it the last three fields of the row (`content`,
+ * `resolved_by` and `verdict_id`), is missing.
  *
  * `RowWriter` adds both when the row is written to the database.
  */
@@ -43,7 +43,7 @@ const ASSET_ID_AT = 2 + LENGTH_BYTES;
 const PLACE_ID_AT = 2 + 2 * (LENGTH_BYTES + 16) + LENGTH_BYTES;
 
 const BUFFER_BYTES = 1024 * 1024;
-/** Room for the row that completes a buffer. Most rows are shorter. */
+/** Space reserved for the row that fills a buffer. Most rows are shorter. */
 const ROW_BYTES = 64 * 1024;
 /** A quoted id of NUL characters, which do not occur in JSON. */
 const PLACEHOLDER = `"${'\0'.repeat(36)}"`;
@@ -51,8 +51,8 @@ const PLACEHOLDER = `"${'\0'.repeat(36)}"`;
 const FREE_BUFFERS: Buffer[] = [];
 const MAX_FREE_BUFFERS = 64;
 /**
- * MAX_PLACES is the maximum number of places that one document gives an asset. Every document that contains the asset, and every export, reads the places of all
- * its sources.
+ * MAX_PLACES is the maximum number of locations of an asset in one document. Every document that contains the asset, and every export, reads the
+ * locations from all its sources.
  */
 export const MAX_PLACES = 10_000;
 /** Maximum number of characters stored of a name. */
@@ -64,7 +64,7 @@ const OPENING_BRACE = 0x7b;
 const UNORDERED: ReadonlySet<string> = new Set(['hashes', 'properties', 'tags']);
 const NO_PLACE: DraftOccurrence = { location: '', line: null, position: null, symbol: null, context: null };
 
-/** AssetRow is an encoded row of `asset`, followed by the rows of its places. Positions are offsets into `bytes`. */
+/** AssetRow is an encoded row of `asset`, followed by the rows of its locations. Positions are offsets into `bytes`. */
 export interface AssetRow {
   readonly bytes: Buffer;
   readonly start: number;
@@ -72,11 +72,11 @@ export interface AssetRow {
   readonly json: number;
   readonly facts: number;
   readonly end: number;
-  /** End of the rows of its places. */
+  /** End of the location rows. */
   readonly placesEnd: number;
   /** References of the component, in the order of the placeholders. */
   readonly references: readonly DraftRef<IdentifiedAsset>[];
-  /** Last day of validity (YYYY-MM-DD); null if the asset states none. */
+  /** Last day of validity (YYYY-MM-DD); null if the asset does not state one. */
   readonly expires: string | null;
 }
 
@@ -89,13 +89,13 @@ export interface IdentifiedAsset extends GraphAsset {
   /** Links as in the document, some repeated. Empty once `edges` are known. */
   links: readonly RefLink<IdentifiedAsset>[];
   edges: readonly GraphEdge[];
-  /** Rows of places added by further mentions of the same asset. */
+  /** Location rows added by further mentions of the same asset. */
   morePlaces: RowBytes[];
   /** First mention of the same asset; undefined for the first mention itself. */
   first: IdentifiedAsset | undefined;
   /** Hash of subject, issuer and validity, for a certificate that states all of them. */
   readonly stated: string | undefined;
-  /** Whether the identity includes what the asset refers to. Any change may then put another asset at the same place. */
+  /** Whether the identity includes the asset's references. If so, any change may result in a different asset at the same location. */
   isReferring: boolean;
 }
 
@@ -107,7 +107,7 @@ export class RowEncoder {
   private readonly source: Buffer;
   /** Number of components that lost members because they were too large. */
   shortened = 0;
-  /** Number of places that were left out because their assets have too many. */
+  /** Number of locations that were omitted because their assets have too many. */
   placesLeftOut = 0;
 
   constructor(
@@ -149,7 +149,7 @@ export class RowEncoder {
     };
   }
 
-  /** Returns the occurrence row for an asset without a place. */
+  /** Returns the occurrence row for an asset without a location. */
   noPlace(assetId: string): RowBytes {
     const rows = this.withRoom();
     const start = rows.length;
@@ -164,7 +164,7 @@ export class RowEncoder {
       if (FREE_BUFFERS.length < MAX_FREE_BUFFERS) FREE_BUFFERS.push(...bufferBehind(buffer, BUFFER_BYTES + ROW_BYTES));
   }
 
-  /** Encodes each place once, and no more than MAX_PLACES. */
+  /** Encodes each location once, up to MAX_PLACES. */
   private encodePlaces(assetId: string, occurrences: readonly DraftOccurrence[]): void {
     const seen = occurrences.length > 1 ? new Set<string>() : undefined;
     for (const place of occurrences) {
@@ -237,7 +237,7 @@ function tooLarge({ name }: CdxComponent): Problem {
   });
 }
 
-/** WrittenAsset is a judged asset. */
+/** WrittenAsset is a classified asset. */
 export interface WrittenAsset {
   readonly asset: IdentifiedAsset;
   /** Undefined for a component without cryptographic facts. */
@@ -246,7 +246,7 @@ export interface WrittenAsset {
   readonly content: string;
 }
 
-/** RowWriter writes the rows of a document's assets. Each asset is judged when its row is written, while the database works on earlier rows. */
+/** RowWriter writes the rows of a document's assets. Each asset is classified when its row is written, while the database works on earlier rows. */
 export class RowWriter {
   /** Names of algorithms that contradict their object identifiers, up to a limit. */
   readonly contradictory = new Set<string>();
@@ -276,14 +276,14 @@ export class RowWriter {
     return { asset, verdict: judgement.verdict, content };
   }
 
-  /** Judges an asset without writing its row. */
+  /** Classifies an asset without writing its row. */
   judged(asset: IdentifiedAsset): WrittenAsset {
     const judged = this.write(this.unwritten, asset);
     this.unwritten.clear();
     return judged;
   }
 
-  /** Returns the verdicts of all assets judged so far. */
+  /** Returns the verdicts of all assets classified so far. */
   verdicts(): VerdictRow[] {
     return this.judge.verdicts();
   }
@@ -326,14 +326,14 @@ function orderedJson(value: unknown): string {
     .join()}]`;
 }
 
-/** Sorts every list, because lists of protocols have no order. */
+/** Sorts every list, because the order of lists in protocols has no meaning. */
 function withoutOrder(value: unknown): unknown {
   if (Array.isArray(value)) return inCanonicalOrder(value.map(withoutOrder));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutOrder(member)]));
 }
 
-/** Returns what a judgement adds to a row: the bytes that `content` hashes, and the encoded fields `resolved_by` and `verdict_id`. */
+/** Returns what a classification adds to a row: the bytes that `content` hashes, and the encoded fields `resolved_by` and `verdict_id`. */
 function judgementFields({ verdict, resolvedBy }: Judgement) {
   const fields = new CopyRows(0);
   fields.text(resolvedBy);
@@ -350,7 +350,7 @@ function referencedIds({ row: { references } }: IdentifiedAsset): readonly strin
   return ids.length === references.length ? ids : undefined;
 }
 
-/** componentOf returns the component as JSON in the form used by exports. References are asset ids; references to nothing in the document keep their name. */
+/** componentOf returns the component as JSON in the form used by exports. References are asset ids; dangling references keep their name. */
 export function componentOf({ row: { bytes, json, end, references } }: IdentifiedAsset): string {
   const names = references.values();
   return bytes.toString('utf8', json, end).replaceAll(/"\0+"/g, () => {
@@ -363,7 +363,7 @@ function placeId({ location, line, position, symbol, context }: DraftOccurrence)
   return hashIdOfText(JSON.stringify([location, line, position, symbol, context]));
 }
 
-/** placesIn yields the rows of places, each with its id. */
+/** placesIn yields the location rows, each with its ID. */
 export function* placesIn(places: RowBytes): Generator<RowBytes & { readonly id: string }> {
   for (const row of rowsIn(places)) yield { ...row, id: uuidAt(row.bytes, row.start + PLACE_ID_AT) };
 }

@@ -6,7 +6,7 @@ import type { CdxComponent } from '../model/document.js';
  */
 export const MAX_COMPONENT_CHARACTERS = 256 * 1024;
 
-/** Members that no verdict reads, least useful first. Of `properties`, those that a verdict reads are kept. */
+/** Members that do not affect verdicts, least useful first. Properties that affect a verdict are kept. */
 const DISPENSABLE = [
   'signature',
   'modelCard',
@@ -22,7 +22,7 @@ const DISPENSABLE = [
   'properties',
 ] as const;
 
-/** Removes a large public key, whose fingerprint is a property. @returns the number of characters saved */
+/** Removes a large public key, whose fingerprint is stored as a property. @returns the number of characters saved */
 function withoutValue(component: CdxComponent): number {
   const crypto = component.cryptoProperties;
   const material = crypto?.relatedCryptoMaterialProperties;
@@ -32,10 +32,10 @@ function withoutValue(component: CdxComponent): number {
   return value.length;
 }
 
-/** Namespace of the properties that verdicts and identities read. */
+/** Namespace of the properties that verdicts and identities depend on. */
 const NAMESPACE = 'sealwright:';
 
-/** Returns what is left of a dispensable member. */
+/** Returns the part of a dispensable member that is kept. */
 function remainderOf({ properties }: CdxComponent, member: (typeof DISPENSABLE)[number]): CdxComponent['properties'] {
   if (member !== 'properties') return undefined;
   const read = properties?.filter(({ name }) => name.startsWith(NAMESPACE));

@@ -17,7 +17,7 @@ import { type IdentifiedAsset, MAX_PLACES, placesIn, renameRows, RowEncoder } fr
 import { keyId, type KnownAssets, ProvisionalAssets } from './provisional-assets.js';
 import type { Spelling } from './source-names.js';
 
-/** DocumentAssets holds the assets of a document by identity: mentions of the same asset are merged, and links lead to assets. */
+/** DocumentAssets contains the assets of a document by identity: mentions of the same asset are merged, and links are resolved to assets. */
 export class DocumentAssets {
   private readonly refs = new DraftRefs<IdentifiedAsset>();
   private readonly encoder: RowEncoder;
@@ -30,7 +30,7 @@ export class DocumentAssets {
   private unsorted: IdentifiedAsset[] | undefined;
   private sorted: readonly IdentifiedAsset[] | undefined;
 
-  /** @param source its name is part of the identity of assets that have no identity of their own. */
+  /** @param source its name is part of the identity of assets that cannot be identified otherwise. */
   constructor(
     private readonly draft: Draft,
     private readonly source: { readonly id: string; readonly name: string },
@@ -43,7 +43,7 @@ export class DocumentAssets {
    * Reads the document to its end and gives each asset its identity.
    *
    * @param known looks up assets of the inventory that have an identity of the previous version.
-   * @throws Problem for which the document is rejected.
+   * @throws Problem with which the document is rejected.
    */
   async identify(known: KnownAssets): Promise<void> {
     this.unsorted ??= this.discovered();
@@ -66,7 +66,7 @@ export class DocumentAssets {
     this.draft.warnings.push({ pointer: '', code, detail });
   }
 
-  /** Returns the number of places and edges in the document, each of which is stored as a row. */
+  /** Returns the number of locations and edges in the document, each of which is stored as a row. */
   countRows(): number {
     let rows = 0;
     for (const asset of this.all()) {
@@ -78,9 +78,10 @@ export class DocumentAssets {
   }
 
   /**
-   * Returns the assets in the order of their ids, so that transactions lock rows in the same order and the rows of one asset are adjacent in each table.
+   * Returns the assets in the order of their ids, so that transactions lock rows in the same order and the rows of one asset are adjacent in each
+   * table.
    *
-   * @throws Problem for which the document is rejected.
+   * @throws Problem with which the document is rejected.
    */
   all(): readonly IdentifiedAsset[] {
     if (this.sorted === undefined) {
@@ -113,7 +114,7 @@ export class DocumentAssets {
     return [...known.map(({ id: assetId, name }) => ({ assetId, name })), ...this.moreNames];
   }
 
-  /** Returns the rows of all places of an asset, each place once. */
+  /** Returns the rows of all locations of an asset, each location once. */
   placesOf({ id, row: { bytes, end: start, placesEnd: end }, morePlaces }: IdentifiedAsset): readonly RowBytes[] {
     if (end > start) return morePlaces.length === 0 ? [{ bytes, start, end }] : [{ bytes, start, end }, ...morePlaces];
     return morePlaces.length === 0 ? [this.encoder.noPlace(id)] : morePlaces;
@@ -167,7 +168,7 @@ export class DocumentAssets {
     return made;
   }
 
-  /** Sorts the assets and merges mentions. The first mention describes the asset; all mentions contribute places. */
+  /** Sorts the assets and merges mentions. The first mention describes the asset; all mentions contribute locations. */
   private merged(all: IdentifiedAsset[]): IdentifiedAsset[] {
     // The sort is stable: mentions of the same asset stay in document order.
     all.sort((a, b) => order(a.id, b.id));
@@ -269,7 +270,7 @@ function* idsOf(places: Iterable<{ readonly id: string }>): Generator<string> {
 function edgesOf(asset: IdentifiedAsset): readonly GraphEdge[] {
   const leadsAway = (link: RefLink<IdentifiedAsset>): link is LinkToAsset =>
     link.to.asset !== undefined && link.to.asset !== asset;
-  // `map` allocates exactly what the list needs. A growing list would reserve room for sixteen more items.
+  // `map` allocates exactly what the list needs. A growing list would reserve space for sixteen more items.
   const edges = asset.links.filter(leadsAway).map(edgeOf);
   return edges.length < 2 ? edges : eachOnce(edges);
 }
@@ -295,15 +296,15 @@ interface Anonymous {
 }
 
 /**
- * Numbers anonymous assets with identical facts in the order of their lines. Scope and number are stored as properties, so that an exported document gives the
- * assets the same identity wherever it is imported.
+ * Numbers anonymous assets with identical facts in the order of their lines. Scope and number are stored as properties, so that the assets keep their
+ * identity wherever an exported document is imported.
  */
 function* identifiedAnonymous(
   anonymous: readonly Anonymous[],
   refs: DraftRefs<IdentifiedAsset>,
   scope: string,
 ): Generator<Anonymous & { readonly id: string; readonly look: string }> {
-  // Computed before the first anonymous asset is registered under its ref: only assets with an identity of their own count.
+  // Computed before the first anonymous asset is registered under its ref, because only assets that can be identified without their location count.
   const algorithms = new Map(anonymous.map((one) => [one, algorithmsOf(one, refs)]));
   const counts = new Map<string, number>();
   for (const one of anonymous.toSorted((a, b) => firstLine(a.asset) - firstLine(b.asset))) {
@@ -314,7 +315,7 @@ function* identifiedAnonymous(
     const given = propertyOf(asset.component, ORDINAL_PROPERTY);
     const ordinal = given === undefined ? (counts.get(key) ?? 0) : Number(given);
     counts.set(key, ordinal + 1);
-    // An asset with a fingerprint is identified by it, so its place is not one of its facts.
+    // An asset with a fingerprint is identified by the fingerprint, so its location is not one of its facts.
     const isIdentified = given !== undefined || keyId(asset.component) !== undefined;
     const component = isIdentified ? asset.component : withScope(asset.component, within, ordinal);
     const [, , , facts, uses] = identity;
@@ -323,7 +324,7 @@ function* identifiedAnonymous(
   }
 }
 
-/** Returns the ids of the assets that it uses, if they have an identity of their own. */
+/** Returns the IDs of the used assets that can be identified without their location. */
 function algorithmsOf({ asset, links }: Anonymous, refs: DraftRefs<IdentifiedAsset>): string[] {
   const identified = refs.of(asset.ref).links;
   const ids = [...links, ...identified].map(({ to }) => to.asset?.id).filter((id) => id !== undefined);

@@ -9,7 +9,7 @@ export const SUPERSEDED: Remark = {
   detail: 'a newer document of this source is known; this one is recorded and changes nothing',
 };
 
-/** contradictions returns remarks about algorithms whose name and OID contradict each other. Both are judged. */
+/** contradictions returns remarks about algorithms whose name and OID contradict each other. Both are classified. */
 export function contradictions(names: Iterable<string>): Remark[] {
   return [...names].map((name) => ({
     pointer: '',
@@ -41,14 +41,14 @@ export function outcomeOf(
   };
 }
 
-/** isGoodEnough reports whether an earlier outcome also answers this call. In strict mode, it does not if the document was repaired. */
+/** isGoodEnough reports whether an earlier outcome can be returned for this call. In strict mode, it cannot if the document was repaired. */
 export function isGoodEnough({ repairs }: IngestOutcome, { order }: Arrival): boolean {
   return order.mode === 'repair' || repairs.length === 0;
 }
 
 /**
- * nothingNew returns the outcome of a document with the content of an earlier one. Remarks about its lists, which were not read, are repeated from the earlier
- * outcome.
+ * nothingNew returns the outcome of a document with the same content as an earlier one. Remarks about its lists, which were not read, are repeated
+ * from the earlier outcome.
  */
 export function nothingNew(earlier: IngestOutcome, documentId: string, { document, notes }: Arrival): IngestOutcome {
   const unchanged = earlier.received - earlier.rejected.length;
@@ -82,7 +82,7 @@ export function entryOf({ order, documentId }: Arrival, outcome: IngestOutcome) 
   };
 }
 
-/** Warnings about how a document arrived. They do not apply to another document with the same content. */
+/** Warnings about the submission of a document. They do not apply to other documents with the same content. */
 const OF_ONE_ARRIVAL = new Set([FUTURE.code, SHORTENED.code, TAKEN_OVER.code]);
 
 /** together merges the outcomes of the documents in one body. The result names the first source and document. */

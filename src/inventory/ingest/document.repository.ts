@@ -42,11 +42,13 @@ interface SameDocument extends StoredSource {
   readonly isDue: boolean;
   /** Whether the document would change nothing now. */
   readonly isSettled: boolean;
-  /** Whether its transaction was confirmed long ago. */
+  /** Whether its transaction was confirmed more than CONFIRMED_AFTER ago. */
   readonly isConfirmed: boolean;
 }
 
-/** Longer than any transaction that stores a document. Such a transaction starts at `received_at`. */
+/**
+ * Time after which a document's transaction has certainly ended: longer than any transaction that stores a document, which starts at `received_at`.
+ */
 const CONFIRMED_AFTER = `interval '1 hour'`;
 
 /**
@@ -234,15 +236,15 @@ async function targetsOf(tx: EntityManager, ids: readonly string[]): Promise<{ i
 const REFERENCES = bitOf('cipherSuite') | bitOf('cryptoRef') | bitOf('dependsOn');
 
 const VACUUMED = 'asset, asset_occurrence, asset_relationship';
-/** Indexes contain nothing to remove, and truncating a table would lock out everyone else. */
+/** Indexes contain nothing to remove, and truncating a table would take an exclusive lock. */
 const VACUUM_OPTIONS = 'SKIP_LOCKED, INDEX_CLEANUP OFF, TRUNCATE OFF';
-/** The caller waits for the response. Pages processed by then stay processed. */
+/** The caller is waiting for the response. Pages processed by then remain processed. */
 const MAX_VACUUM_MS = 15_000;
 
 /**
- * vacuumInventory marks new pages as all-visible (PostgreSQL manual, "Visibility Map"). Until then, index-only scans also visit the table, and the first reader
- * writes a hint to every row. It visits each page that changed since the last run. Failures are ignored: the document is committed, and autovacuum does the
- * same a minute or more later.
+ * vacuumInventory marks new pages as all-visible (PostgreSQL manual, "Visibility Map"). Until then, index-only scans also visit the table, and the
+ * first reader writes a hint to every row. It visits each page that has changed since the last run. Failures are ignored: the document is committed,
+ * and autovacuum does the same a minute or more later.
  */
 export async function vacuumInventory(db: DataSource): Promise<void> {
   const runner = db.createQueryRunner();

@@ -57,11 +57,11 @@ import type { Succession } from './successions.js';
 import { type Staged, Staging } from './staging.js';
 
 const MAX_ATTEMPTS = 4;
-/** Number of new assets from which readers would notice pages that are not vacuumed. */
+/** Number of new assets from which pages that are not vacuumed would noticeably slow down readers. */
 const MIN_VACUUMED_ASSETS = 5000;
 const OPERATION = 'inventory.ingest';
 
-/** Rows that are judged when written, with the rules that judge them. */
+/** Rows that are classified when written, with the rules that apply to them. */
 interface JudgedRows {
   readonly rows: RowWriter;
   readonly version: number;
@@ -84,11 +84,11 @@ interface Stored {
   readonly successions: readonly Succession[];
 }
 
-/** The rules changed while the document was being judged, so it must be judged again. */
+/** Thrown if the rules have changed while the document was being classified, so that it must be classified again. */
 class RulesChanged extends Error {}
 
 /**
- * Ingests one document: parse -> identify -> judge -> store -> count, as `ingestNew` calls them.
+ * Ingests one document: parse -> identify -> judge -> store -> count, in the order in which `ingestNew` runs them.
  *
  * 1. parse (readers/): detects the format and reads the document's metadata. Its lists are read 32 KB at a time while assets are
  *    identified, so that a whole document is never in memory as objects.
@@ -223,7 +223,7 @@ export class DocumentIngest {
     return arrivalsOf(order, documents, contentDigest(bytes));
   }
 
-  /** Reads the lists of the document outside of any transaction. Its bytes are freed, because nothing is read afterwards. */
+  /** Reads the lists of the document outside any transaction. Its bytes are freed, because they are not read again. */
   private async identify(assets: DocumentAssets, { order }: Arrival): Promise<void> {
     await assets.identify((ids, referring) => knownAssets(this.db.manager, ids, referring));
     if (!order.bytes.detached) detachBuffer(new Uint8Array(order.bytes));
@@ -285,7 +285,7 @@ export class DocumentIngest {
       await recordAssetEvents(tx, source, { created: staged.created, changed, successions });
   }
 
-  /** Called at the end of the transaction, which keeps the rules unchanged from here on. */
+  /** Asserts that the rules have not changed. Called at the end of the transaction, which keeps them unchanged from then on. */
   private async assertRulesHold(tx: EntityManager, { version }: JudgedRows): Promise<void> {
     if (!(await this.book.stillHolds(tx, version))) throw new RulesChanged();
   }
@@ -316,7 +316,7 @@ export class DocumentIngest {
     if (same === undefined) return { before, documentId };
     // Each further scan moves assets that are missing since the last one closer to `resolved`.
     if (isWholeScan(arrival) && !(await isSettled(tx, arrival))) return { before, documentId: same.id };
-    // The same bytes after other documents are news only if the document does not state its time.
+    // The same bytes after other documents are new content only if the document does not state its time.
     if (!same.isNewest && !(draft.whole && draft.time !== null)) return { before, documentId: same.id };
     return { outcome: outcomeOf({ ...arrival, draft, documentId: same.id }, { created: 0, updated: 0 }, before) };
   }
@@ -327,7 +327,7 @@ export class DocumentIngest {
     return resource === undefined ? undefined : earlierOutcome(tx, resource);
   }
 
-  /** Retries the work if the rules have changed or the database requests it (deadlock, serialization failure). */
+  /** Retries the work if the rules have changed, or after a deadlock or serialization failure. */
   private async retried(work: () => Promise<IngestOutcome | undefined>): Promise<IngestOutcome> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -369,7 +369,7 @@ function useOf({ order, digest, documentId, part }: Arrival): IdempotentUse | un
   });
 }
 
-/** Whether the document is a complete scan of a sensor. */
+/** Reports whether the document is a complete sensor scan. */
 function isWholeScan({ document }: Arrival): boolean {
   return document.whole && document.format === SENSOR_SCAN;
 }

@@ -9,7 +9,7 @@ export interface IngestOrder {
   readonly bytes: ArrayBuffer;
   readonly kind: BodyKind;
   readonly mode: Mode;
-  /** What the document describes, if the sender names it. Otherwise the document itself names it. */
+  /** Name of the described application or repository, if the sender states it. Otherwise, the document states it. */
   readonly source: string | undefined;
   /** Password of a key store. It is never stored. */
   readonly password: string | undefined;
@@ -18,7 +18,7 @@ export interface IngestOrder {
     readonly id: string;
     readonly name: string;
     readonly ownerId: string;
-    /** Whether the caller may report for sources of other owners. Absent in orders of the previous version, in which every caller may. */
+    /** Whether the caller may report for sources of other owners. Undefined in orders written by the previous version, in which every caller may. */
     readonly mayWrite?: boolean;
   };
   readonly requestId: string;
@@ -42,7 +42,7 @@ export type OnProgress = (progress: IngestProgress) => void;
 export interface IngestMessage {
   readonly job: number;
   readonly order: IngestOrder;
-  /** InstanceHeartbeat.confirmedUntil */
+  /** Time before which commits are confirmed (see InstanceHeartbeat.confirmedUntil). */
   readonly confirmedUntil: Date | undefined;
   /** Key derivation rounds that the caller may use now. */
   readonly derivations: number;

@@ -6,14 +6,14 @@ import { memoize } from '../risk/memoize.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import { SubjectReader } from '../risk/subject-reader.js';
 
-/** VerdictRow is a row of `risk_verdict`: facts and their verdict by the rules. Its id is the hash of the facts. */
+/** VerdictRow is a row of `risk_verdict`: facts and the resulting verdict. Its ID is the hash of the facts. */
 export interface VerdictRow {
   readonly id: string;
   readonly subject: RiskSubject;
   readonly verdict: RiskVerdict;
 }
 
-/** Judgement is the verdict on an asset. Assets with equal facts that were resolved in the same way share one object. */
+/** Judgement contains the verdict on an asset. Assets with equal facts that were resolved in the same way share one object. */
 export interface Judgement {
   /** Undefined for a component without cryptographic facts. */
   readonly verdict: VerdictRow | undefined;
@@ -21,7 +21,7 @@ export interface Judgement {
   readonly resolvedBy: string | null;
 }
 
-/** Judge judges the assets of one document by one edition of the rules, without I/O. */
+/** Judge classifies the assets of one document according to one edition of the rules, without I/O. */
 export class Judge {
   private readonly verdictRows = new Map<string, VerdictRow>();
   /** Assets with equal facts usually share their subject, which is then serialized once. */
@@ -47,7 +47,7 @@ export class Judge {
     return judgement;
   }
 
-  /** Returns the verdicts of all assets judged so far, each once, in the order of their ids. */
+  /** Returns the verdicts of all assets classified so far, each once, sorted by ID. */
   verdicts(): VerdictRow[] {
     return [...this.verdictRows.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
@@ -71,7 +71,7 @@ export class Judge {
   }
 }
 
-/** Verdicts of earlier documents by their facts, because most documents contain the same algorithms. */
+/** Verdicts of earlier documents, keyed by their facts, because most documents contain the same algorithms. */
 const verdictCache = memoize<RiskEngine, Map<string, VerdictRow>>(() => new Map());
 const MAX_CACHED_VERDICTS = 4096;
 const MAX_CACHED_FACTS_LENGTH = 2000;

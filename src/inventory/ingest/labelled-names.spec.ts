@@ -7,7 +7,7 @@ import { RiskEngine } from '../risk/risk-engine.js';
 import { DocumentAssets } from './document-assets.js';
 import { Judge } from './judge.js';
 
-/** What the standards state about an asset, written before its verdict was known. */
+/** Facts about an asset according to the standards, recorded before its verdict was known. */
 interface Label {
   readonly levels: readonly string[];
   /** Any of these values; null if not checked. */
@@ -87,7 +87,7 @@ function scoreOf(label: Label, said: RiskVerdict | undefined): string {
   return isOther ? `family ${family}, right ${families.join(' or ')}` : 'right';
 }
 
-/** Whether the level is safe although the label says otherwise. */
+/** Reports whether the level is safe although the label is not. */
 const isFalseSafe = ({ levels }: Label, said: RiskVerdict | undefined) =>
   said?.level === 'NONE' && !levels.includes('NONE');
 

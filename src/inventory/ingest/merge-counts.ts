@@ -9,17 +9,17 @@ const SLOT = 'floor(random() * 8)::int';
 /** Maximum number of known assets with which a new source is counted immediately, while other documents wait. Otherwise it is counted later. */
 const MAX_COUNTED_AT_ONCE = 1000;
 
-/** Changes is what a document added and changed. */
+/** Changes contains the assets that a document added and changed. */
 export interface Changes {
   readonly created: NewAssets;
-  /** Ids of the assets of a new source that existed before; empty for a known source. */
+  /** IDs of the assets of a new source that existed before; empty for a known source. */
   readonly known: readonly string[];
   readonly isKnown: boolean;
   /** Number of assets in `stage_changed`. */
   readonly changed: number;
 }
 
-/** count updates the running counts by what the transaction created and changed. */
+/** count updates the running counts with the changes made by the transaction. */
 export async function count(tx: EntityManager, sourceId: string, changes: Changes): Promise<void> {
   const { created, known, isKnown, changed } = changes;
   await countNew(tx, created);
@@ -74,8 +74,8 @@ async function askSharersForRecount(tx: EntityManager, sourceId: string): Promis
 }
 
 /**
- * Counts a new source like SourceCounter, which would have to read all its assets again. FOR SHARE locks the known assets until the commit: a transaction that
- * changes one requests a recount of the sources it sees, and does not see this source yet.
+ * Counts a new source like SourceCounter, which would have to read all its assets again. FOR SHARE locks the known assets until the commit: a
+ * transaction that changes one requests a recount of the sources visible to it, which do not include this source yet.
  */
 async function countNewSource(
   tx: EntityManager,

@@ -27,7 +27,7 @@ const QUERY_CANCELED = '57014';
 const COUNTED = 'id, kind, verdict_id, quantum, family, bits, level, state, owner, deadline, not_after';
 const COUNTED_NOW =
   'a.id, a.kind, a.verdict_id, v.quantum, v.family, v.bits, v.level, a.state, a.owner, v.deadline, a.not_after FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id';
-/** Merged holds the numbers of assets and the assets that replaced others. */
+/** Merged contains the asset counts and the assets that replaced others. */
 export interface Merged {
   readonly updated: number;
   /** Number of assets that were updated or changed state. */
@@ -37,7 +37,7 @@ export interface Merged {
   readonly foreign: number;
 }
 
-/** PlaceScope selects places of a source by the prefix of their context. */
+/** PlaceScope selects locations of a source by the prefix of their context. */
 export interface PlaceScope {
   /** Places that the document covers; undefined for all except `others`. */
   readonly own: readonly string[] | undefined;
@@ -46,13 +46,13 @@ export interface PlaceScope {
 }
 
 export interface MergeOrder extends Describer {
-  /** false if the source reports for the first time. */
+  /** False if the source reports for the first time. */
   readonly isKnown: boolean;
-  /** Whether places that the source reported before and does not report now are missing. */
+  /** Whether locations that the source no longer reports are missing. */
   readonly whole: boolean;
   /** Places that can become missing. */
   readonly scope: PlaceScope;
-  /** Edition of the rules that judged. */
+  /** Edition of the rules by which the assets were classified. */
   readonly edition: string;
   /** Time limit of each statement of the merge, in milliseconds. */
   readonly limitMs: number;
@@ -73,8 +73,8 @@ export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged
 }
 
 /**
- * Limits the time of each statement of a merge, because other merges wait at most 60 seconds for the merge lock. The limit for row locks is shorter: a row
- * locked by another transaction is not the fault of the document, so that error allows a retry.
+ * Sets a timeout for each statement of a merge, because other merges wait at most 60 seconds for the merge lock. The limit for row locks is shorter:
+ * a row lock held by another transaction is not caused by the document, so that error allows a retry.
  */
 async function limitMerge(tx: EntityManager, limitMs: number): Promise<void> {
   await tx.query(
@@ -120,7 +120,7 @@ async function mergeChanges(tx: EntityManager, order: MergeOrder, staged: Staged
   return { updated, changed: await countChanged(tx), successions, foreign };
 }
 
-/** Returns the assets that the source now reports at places where it did not report them before. */
+/** Returns the assets that the source reports at new locations. */
 async function mergePlaces(
   tx: EntityManager,
   { sourceId, whole, scope }: MergeOrder,
@@ -135,8 +135,8 @@ async function mergePlaces(
 }
 
 /**
- * A document with less information (such as no algorithm name) does not overwrite what is known. Neither does a document that describes an asset of another
- * owner.
+ * Updates the assets. A document with less information (such as no algorithm name) does not overwrite known facts. Neither does a document that
+ * describes another owner's asset.
  */
 async function updateAssets(tx: EntityManager, describer: Describer): Promise<number> {
   await tx.query(
@@ -153,14 +153,14 @@ async function updateAssets(tx: EntityManager, describer: Describer): Promise<nu
   return updated;
 }
 
-/** The places are already in the table. A known asset at a new place may have been stale. */
+/** Updates stale assets. The locations are already in the table. A known asset at a new location may have been stale. */
 async function touchStale(tx: EntityManager): Promise<void> {
   await tx.query(
     `INSERT INTO stage_touched SELECT a.id FROM stage_asset s JOIN asset a ON a.id = s.id WHERE a.state <> 'active' ON CONFLICT DO NOTHING`,
   );
 }
 
-/** Returns the places that were missing until now, except those of keys. */
+/** Returns the locations that were missing until now, except those of keys. */
 async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<PlacedAsset[]> {
   return (await tx.query(
     `WITH found AS MATERIALIZED (
@@ -201,7 +201,8 @@ async function missPlaces(tx: EntityManager, sourceId: string, { own, others }: 
 }
 
 /**
- * A source that reports an edge also reports the asset at its start, which therefore has a place in the source. A partial scan removes no kinds from an edge.
+ * A source that reports an edge also reports the asset at its start, which therefore has a location in the source. A partial scan removes no kinds
+ * from an edge.
  */
 async function mergeRelationships(tx: EntityManager, sourceId: string, whole: boolean): Promise<void> {
   const kinds = (row: string) => (whole ? `${row}.kinds` : `r.kinds | ${row}.kinds`);
@@ -223,8 +224,8 @@ async function mergeRelationships(tx: EntityManager, sourceId: string, whole: bo
 }
 
 /**
- * The state follows from the occurrences: one that is not missing makes the asset active. It is looked for first, because an asset can have many occurrences in
- * other sources.
+ * Derives the state from the occurrences: one that is not missing makes the asset active. Such an occurrence is searched for first, because an asset
+ * can have many occurrences in other sources.
  */
 async function updateStates(tx: EntityManager): Promise<void> {
   await tx.query(
@@ -241,8 +242,9 @@ async function updateStates(tx: EntityManager): Promise<void> {
 }
 
 /**
- * Copies owner, labels and the time of the first sighting to each new asset that replaces a former one. For a reporter without `inventory:write`, this happens
- * only if no source of another owner has reported the former asset: people assigned its owner and labels to an asset that other reporters share.
+ * Copies owner, labels and the time of the first sighting to each new asset that replaces a former one. For a reporter without `inventory:write`,
+ * this happens only if no source of another owner has reported the former asset: users assigned its owner and labels to an asset that other reporters
+ * share.
  */
 async function inherit(
   tx: EntityManager,
@@ -278,7 +280,7 @@ async function countChanged(tx: EntityManager): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** ReadAgain is the new reading of a stored asset. */
+/** ReadAgain is a stored asset as reread. */
 export interface ReadAgain {
   readonly id: string;
   /** Verdict at the time of reading. */
@@ -288,7 +290,7 @@ export interface ReadAgain {
   readonly content: string;
 }
 
-/** mergeReadings updates the verdicts of assets, except those that a document has changed since. Returns the number of updated assets. */
+/** mergeReadings updates the verdicts of assets, except those that a document has since changed. Returns the number of updated assets. */
 export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgain[]): Promise<number> {
   const ids = uuidArray(assets.map(({ id }) => id));
   await tx.query(
@@ -310,7 +312,7 @@ export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgai
   return countChanged(tx);
 }
 
-/** scopeOf returns the places of the source that become missing if a document does not contain them. */
+/** scopeOf returns the locations of the source that become missing if a document does not contain them. */
 export function scopeOf({ replaces }: DraftHead, { toolContexts }: KnownSource): PlaceScope {
   if (replaces === undefined) return { own: undefined, others: toolContexts };
   // Contexts written by the previous version, unless a document of the source has used the same prefix since.

@@ -12,14 +12,14 @@ import {
   targetsOf,
 } from './referring-assets.js';
 
-/** KnownAsset is an asset of the inventory. */
+/** KnownAsset is an asset in the inventory. */
 export interface KnownAsset {
   readonly component: CdxComponent;
-  /** Ids of the algorithms and keys that the asset refers to in any source; empty for assets whose references do not matter. */
+  /** IDs of the algorithms and keys to which the asset refers in any source; empty for assets whose references are irrelevant. */
   readonly uses: readonly string[];
 }
 
-/** KnownAssets looks up assets of the inventory by id. `referring` are the ids of assets whose references matter. */
+/** KnownAssets looks up assets in the inventory by ID. `referring` are the ids of assets whose references matter. */
 export type KnownAssets = (
   ids: readonly string[],
   referring: readonly string[],
@@ -30,7 +30,7 @@ const RELATED = 'cryptoProperties.certificateProperties.relatedCryptographicAsse
 
 /** A certificate with the identity of the previous version, until the whole document is read. */
 interface ProvisionalCertificate extends ReferringAsset {
-  /** Id by fingerprint; undefined without one, in which case names and references identify the certificate. */
+  /** ID derived from the fingerprint; undefined without a fingerprint, in which case names and references identify the certificate. */
   readonly own: string | undefined;
   readonly further: string;
   readonly signature: DraftRef<IdentifiedAsset> | undefined;
@@ -38,24 +38,24 @@ interface ProvisionalCertificate extends ReferringAsset {
 }
 
 /**
- * ProvisionalAssets gives an identity to the assets of a document that can be identified only at its end (decisions 91 and 105): a key by the fingerprint that
- * CycloneDX 1.7 states; a certificate without SHA-256 by its signature algorithm, key, serial number and the like in addition to names and times; a protocol,
- * and an algorithm whose name has no meaning, by the algorithms that they refer to. An asset that an older version stored with fewer facts keeps its identity
- * as long as documents state the same about it.
+ * ProvisionalAssets gives an identity to the assets of a document that can be identified only at its end (decisions 91 and 105): a key by the
+ * fingerprint that CycloneDX 1.7 states; a certificate without SHA-256 by its signature algorithm, key, serial number and similar facts, in addition
+ * to names and validity; a protocol, and an algorithm whose name has no meaning, by the algorithms that they refer to. An asset that an older version
+ * stored with fewer facts keeps its identity as long as documents state the same facts about it.
  */
 export class ProvisionalAssets {
   private readonly keys: { readonly asset: IdentifiedAsset; readonly own: string }[] = [];
   private readonly certificates: ProvisionalCertificate[] = [];
   private readonly protocols: ReferringAsset[] = [];
   private algorithms: ReferringAsset[] = [];
-  /** Hash of what identifies a key without an identity of its own, apart from its place. */
+  /** Hash of the facts that identify a key without a fingerprint or ID, excluding its location. */
   private readonly looks = new Map<IdentifiedAsset, string>();
-  /** Ids before the change, for a document that is compared with assets of the inventory. */
+  /** IDs before the change, for a document that is compared with assets in the inventory. */
   private readonly former = new Map<IdentifiedAsset, string>();
 
   constructor(private readonly refs: DraftRefs<IdentifiedAsset>) {}
 
-  /** Call for each asset with an identity of its own. */
+  /** Adds an asset that can be identified without its location. */
   add(asset: IdentifiedAsset, draft: DraftAsset): void {
     const { ref: name, kind, component } = draft;
     if (kind === 'related-crypto-material') {
@@ -69,7 +69,7 @@ export class ProvisionalAssets {
     }
   }
 
-  /** Call for each asset without an identity of its own. @param look hash of its facts, apart from its place. */
+  /** Adds an asset that cannot be identified without its location. @param look hash of its facts, excluding its location. */
   addLook(asset: IdentifiedAsset, look: string): void {
     this.looks.set(asset, look);
   }
@@ -134,7 +134,7 @@ export class ProvisionalAssets {
     return typeof name === 'string' && name !== '' ? this.refs.of(name) : undefined;
   }
 
-  /** A reference to nothing in the document is ignored, because its name is valid only within this document. */
+  /** Ignores dangling references, because a bom-ref is only meaningful within its document. */
   private namedId({ base, further, signature, key }: ProvisionalCertificate, ids?: PartIds): string {
     const partOf = (part: IdentifiedAsset | undefined) =>
       part === undefined ? undefined : (ids?.get(part) ?? this.looks.get(part) ?? part.id);
@@ -143,7 +143,7 @@ export class ProvisionalAssets {
     return hashId('asset', 'certificate', 'told', base, signed, keyOf, further);
   }
 
-  /** Whether the inventory has the same references for the asset. */
+  /** Reports whether the inventory has the same references for the asset. */
   private usesSame(one: ReferringAsset, { uses }: KnownAsset): boolean {
     const targets = new Map<string, string>();
     for (const target of targetsOf(one)) targets.set(target.id, this.former.get(target) ?? target.id);
@@ -151,7 +151,7 @@ export class ProvisionalAssets {
     return stored.size === targets.size && [...targets].every(([id, former]) => stored.has(id) || stored.has(former));
   }
 
-  /** Whether the component in the inventory states the same identifying facts for such a certificate. */
+  /** Reports whether the component in the inventory states the same identifying facts for the certificate. */
   private isSame(certificate: ProvisionalCertificate, before: KnownAsset): boolean {
     const { own, further, signature, key } = certificate;
     const facts = before.component.cryptoProperties?.certificateProperties;
@@ -182,12 +182,14 @@ function distinctIds(all: readonly { readonly asset: IdentifiedAsset }[]): strin
   return [...new Set(all.map(({ asset }) => asset.id))];
 }
 
-/** Whether only dependencies state the signature algorithm and the key of the certificate. */
+/** Reports whether only dependencies state the signature algorithm and the key of the certificate. */
 function isBare({ own, signature, key }: ProvisionalCertificate): boolean {
   return own === undefined && signature?.asset === undefined && key?.asset === undefined;
 }
 
-/** keyId returns the id of a key or other material by the fingerprint that CycloneDX 1.7 states, or undefined without one. */
+/**
+ * keyId returns the ID of a key or other material, derived from the fingerprint that CycloneDX 1.7 states, or undefined if there is no fingerprint.
+ */
 export function keyId(component: CdxComponent): string | undefined {
   const fingerprint = materialFingerprint(component);
   if (fingerprint === undefined || component.properties?.some(({ name }) => name === PUBLIC_KEY_PROPERTY) === true)

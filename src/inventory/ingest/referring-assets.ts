@@ -3,11 +3,11 @@ import type { DraftRef, RefLink } from '../model/draft-refs.js';
 import { namedAlgorithms } from '../risk/named-algorithms.js';
 import type { IdentifiedAsset } from './asset-rows.js';
 
-/** ReferringAsset is an asset whose verdict may come from what it refers to. */
+/** ReferringAsset is an asset whose verdict may depend on its references. */
 export interface ReferringAsset {
   readonly asset: IdentifiedAsset;
   readonly ref: DraftRef<IdentifiedAsset>;
-  /** Id without the references. */
+  /** ID without the references. */
   readonly base: string;
 }
 
@@ -19,13 +19,13 @@ const STEPS = 3;
 const REFERENCES: ReadonlySet<string> = new Set(['cipherSuite', 'cryptoRef', 'dependsOn']);
 
 /**
- * idsWithReferences returns the ids of assets that are identified with what they refer to (decision 105): protocols, certificates known only by names, and
- * algorithms whose own name has no meaning.
+ * idsWithReferences returns the IDs of assets whose identity includes their references (decision 105): protocols, certificates known only by names,
+ * and algorithms whose own name has no meaning.
  *
- * Ids are computed in as many rounds as a verdict takes steps. In each round, an asset includes the ids of its targets after the previous round, so that
- * neither the order of the document nor cycles matter.
+ * Ids are computed in as many rounds as a verdict takes steps. In each round, an asset includes the ids of its targets after the previous round, so
+ * that neither the order of the document nor cycles matter.
  *
- * @param looks what identifies keys that are distinguished only by their place.
+ * @param looks facts that identify keys that are distinguished only by their location.
  */
 export function idsWithReferences(referring: readonly ReferringAsset[], looks: PartIds): PartIds {
   const targets = new Map(referring.map((one) => [one, targetsOf(one)]));
@@ -53,7 +53,7 @@ export function targetsOf({ asset, ref }: ReferringAsset): readonly IdentifiedAs
   return [...found];
 }
 
-/** isToldByReferences reports whether the verdict of an algorithm comes from its references, because its own name and facts have no known meaning. */
+/** isToldByReferences reports whether the verdict of an algorithm depends on its references, because its own name and facts have no known meaning. */
 export function isToldByReferences({ asset, ref }: Pick<ReferringAsset, 'asset' | 'ref'>): boolean {
   if (asset.links.length === 0 && ref.links.length === 0) return false;
   return namedAlgorithms(asset.name, asset.traits.declared).ingredients.length === 0;

@@ -6,16 +6,16 @@ interface Reported {
   readonly sourceId: string;
   /** Number of assets in the document. */
   readonly received: number;
-  /** Number of places and edges in the document. */
+  /** Number of locations and edges in the document. */
   readonly rows: number;
 }
 
-/** Places and edges per asset of the limit. The places of earlier documents of a source stay in the database. */
+/** Maximum number of locations and edges per asset in the limit. Locations from earlier documents of a source remain in the database. */
 const ROWS_PER_ASSET = 5;
 
 /**
- * assertRoom rejects a document that would raise the number of assets, or of their places and edges, in the sources of one reporter above the limit, so that a
- * key that may only report cannot fill the database. The counts of the other sources are a few seconds old.
+ * assertRoom rejects a document that would raise the number of assets, or of their locations and edges, in the sources of one reporter above the
+ * limit, so that a key that may only report cannot fill the database. The counts of the other sources are a few seconds old.
  *
  * @throws Problem 422 `reporter.too-many-assets`
  */

@@ -12,7 +12,7 @@ type Reporter = IngestOrder['caller'];
 export interface KnownSource {
   /** New owner: `sensor:<id>`, or kind and id of a caller. */
   readonly owner: string;
-  /** Prefixes of the contexts of places that single tools report. */
+  /** Context prefixes of the locations reported by individual tools. */
   readonly toolContexts: readonly string[];
   readonly notes: readonly Remark[];
 }
@@ -23,14 +23,14 @@ export interface StoredSource {
   readonly contexts: string[] | null;
 }
 
-/** Names that contain their owner, regardless of the first reporter. */
+/** Matches names that contain their owner, which takes precedence over the first reporter. */
 const OF_SOMEBODY = /^((?:sensor|api-key|user|oauth-client|system):[^/]{1,100})(?:\/|$)/;
 
 /**
- * knownSource returns the owner and the state of a source (decision 90). The owner is the first reporter, or the owner that the name of the source contains
- * (`sensor:<id>/…`). Other callers need `inventory:write`. Sources of a rotated key belong to the successor of the key. Sources of a sensor belong to the
- * sensor, whichever key it uses. A source whose owner has no rights left (a removed sensor, a revoked key, a disabled user) belongs to the next caller who
- * reports it. A source that the service itself scans belongs to the service from then on.
+ * knownSource returns the owner and the state of a source (decision 90). The owner is the first reporter, or the owner that the name of the source
+ * contains (`sensor:<id>/…`). Other callers need `inventory:write`. Sources of a rotated key belong to the successor of the key. Sources of a sensor
+ * belong to the sensor, regardless of which key it uses. A source whose owner has no rights left (a removed sensor, a revoked key, a disabled user)
+ * belongs to the next caller who reports it. A source that the service itself scans belongs to the service from then on.
  *
  * @param stored the stored state of the source, if the caller has already read it
  * @throws Problem 403 `source.owned`, 422 `source.name`
@@ -52,7 +52,7 @@ export async function knownSource(
   // Paths of a sensor's machine follow the name of the sensor.
   if (row === undefined && holderOfName?.startsWith('sensor:') !== true) assertPlain(source.name);
   if (holderOfName !== undefined) return keep(holderOfName === self ? self : assertMayWrite(reporter, holderOfName));
-  // A name that contains an owner who does not exist is a name like any other.
+  // A name that contains a nonexistent owner is treated like any other name.
   const holder = await current(row?.owner ?? self);
   if (holder === undefined) return { ...keptBy(self, row), notes: [TAKEN_OVER] };
   return keep(holder === self ? self : assertMayWrite(reporter, holder));
@@ -70,7 +70,10 @@ function assertPlain(name: string): void {
   throw new Problem('refused', 'source.name', detail);
 }
 
-/** Assigns the source to `self`. A new owner does not inherit the contexts of single tools: the next whole document replaces what those tools reported. */
+/**
+ * Assigns the source to `self`. A new owner does not inherit the contexts of individual tools: the next whole document replaces what those tools
+ * reported.
+ */
 function keptBy(self: string, row: StoredSource | undefined): KnownSource {
   return { owner: self, toolContexts: row?.owner === self ? (row.contexts ?? []) : [], notes: [] };
 }
@@ -94,7 +97,7 @@ export const TAKEN_OVER: Remark = {
   detail: 'the previous owner of this source no longer exists; you own it from now on',
 };
 
-/** Returns the identity of a reporter. For a key of a sensor, this is the sensor. */
+/** Returns the identity of a reporter. For a sensor key, this is the sensor. */
 async function principalOf(tx: EntityManager, { kind, id }: Reporter): Promise<string> {
   if (kind !== 'api-key') return `${kind}:${id}`;
   const [row] = (await tx.query('SELECT sensor_id AS sensor FROM sensor_api_key WHERE api_key_id = $1', [id])) as {
@@ -104,7 +107,7 @@ async function principalOf(tx: EntityManager, { kind, id }: Reporter): Promise<s
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** SQL: a person behind the API key or client `alias` is disabled, so the key or client has no rights. */
+/** SQL: a user behind the API key or client `alias` is disabled, so the key or client has no rights. */
 const isVoid = (alias: string) =>
   `EXISTS (SELECT FROM user_account u WHERE u.disabled AND u.id = ANY(ARRAY[${['owner_id', 'issued_to'].map((column) => uuidOf(`${alias}.${column}`)).join(', ')}]))`;
 /** SQL: finds the last successor of a rotated key. */

@@ -39,23 +39,23 @@ export async function createStagingTables(tx: { query(text: string): Promise<unk
 const EDGE_COLUMNS = 'from_id, to_id, kinds';
 
 export interface Staged {
-  /** Assets that this document added to the table. */
+  /** Assets that the document added to the table. */
   readonly created: NewAssets;
-  /** Ids of the assets of a new source that existed before; empty for a known source. */
+  /** IDs of the assets of a new source that existed before; empty for a known source. */
   readonly known: readonly string[];
   /** Whether anything that existed before may have changed. */
   readonly differs: boolean;
   /** Verdicts of the written or compared assets. */
   readonly verdicts: readonly VerdictRow[];
-  /** Places of a known source at which it did not report these assets before, except those of keys and of certificates with a fingerprint. */
+  /** Locations at which a known source had not reported these assets before, except those of keys and of certificates with a fingerprint. */
   readonly placed: readonly PlacedAsset[];
 }
 
-/** PlacedAsset holds the ids of an asset and of one of its places. */
+/** PlacedAsset contains the IDs of an asset and of one of its locations. */
 export interface PlacedAsset {
   readonly assetId: string;
   readonly placeId: string;
-  /** Whether the identity of the asset includes what it refers to. */
+  /** Whether the identity of the asset includes its references. */
   readonly isReferring: boolean;
 }
 
@@ -79,14 +79,14 @@ export class Staging {
     this.source = uuidField(sourceId);
   }
 
-  /** Stages a source that reports for the first time. None of its places and edges exist yet, and none can be missing. */
+  /** Stages a source that reports for the first time. None of its locations and edges exist yet, so none can be missing. */
   async ofNewSource(lock: MergeLock): Promise<Staged> {
     const all = this.assets.all();
     const ids = uuidArray(all.map(({ id }) => id));
     const places = this.copyPlaces(all);
     const edges = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
     const copied = Promise.allSettled([places, edges]);
-    // The edges start after the places, and the next query waits behind them. The driver warns about a third waiting query.
+    // The edges are sent after the locations, and the next query is queued behind them. The driver warns about a third queued query.
     await Promise.allSettled([places]);
     let known: ReadonlySet<string> = new Set();
     const assets = this.copyUnknown(NEVER, async () => {
@@ -137,8 +137,8 @@ export class Staging {
   }
 
   /**
-   * Writes the assets that `find` returns. Concurrent transactions that insert the same asset conflict on its primary key, in the order of ids: one waits until
-   * the other ends, and calls `find` again after a violation. Places and edges were written before the savepoint and remain.
+   * Writes the assets that `find` returns. Concurrent transactions that insert the same asset conflict on its primary key, in the order of ids: one
+   * waits until the other ends, and calls `find` again after a violation. Locations and edges were written before the savepoint and are kept.
    *
    * @param succeeds whether an asset may replace another one.
    */
@@ -246,12 +246,12 @@ export class Staging {
   }
 }
 
-/** Whether the asset may replace another one at the same place. A key, or a certificate with a fingerprint, is always a new asset. */
+/** Reports whether the asset may replace another one at the same location. A key, or a certificate with a fingerprint, is always a new asset. */
 function maySucceed({ kind, isReferring }: IdentifiedAsset): boolean {
   return kind === 'algorithm' || isReferring;
 }
 
-/** Nothing can be replaced in a source that reports for the first time. */
+/** A source that reports for the first time cannot replace anything. */
 const NEVER = () => false;
 
 interface EdgeRow {

@@ -3,16 +3,16 @@ import { uuidArray } from '../../platform/database/copy/copy-rows.js';
 import type { PlacedAsset } from './staging.js';
 
 /**
- * Succession is what a source reports at a place instead of what it reported there before: an asset of the same kind, name and validity (decision 105). Levels
- * are those of the worst asset on each side.
+ * Succession describes an asset that a source reports at a location in place of an earlier one of the same kind, name and validity (decision 105).
+ * Levels are those of the worst asset on each side.
  */
 export interface Succession {
   readonly name: string;
   readonly level: number;
   readonly formerLevel: number;
-  /** Assets that are reported there now and were not before. */
+  /** Assets that are newly reported at the location. */
   readonly ids: readonly string[];
-  /** The asset that is no longer reported there. Of several, one with an owner or labels is chosen. */
+  /** The asset that is no longer reported at the location. If there are several, one with an owner or labels is chosen. */
   readonly former: string;
 }
 
@@ -20,7 +20,7 @@ const KEY = 'place, kind, name, not_before, not_after';
 const FACTS = `a.kind, a.name, coalesce(a.not_before, '-infinity') AS not_before, coalesce(a.not_after, 'infinity') AS not_after,
   coalesce(v.level, 0) AS level`;
 
-/** successionsOf finds successions. Call it after the places of a document were merged. */
+/** successionsOf finds successions. Call it after merging the locations of a document. */
 export async function successionsOf(
   tx: EntityManager,
   sourceId: string,
@@ -46,9 +46,9 @@ export async function successionsOf(
 }
 
 /**
- * replacePlaces marks the places as missing at which a partial scan replaces an asset. A partial scan removes nothing else. An asset identified by its
- * references describes what was found at its place, so a new asset of the same kind, name and validity replaces it there. Each step reads distinct names and
- * places, so the work is linear in the size of the document.
+ * replacePlaces marks the locations at which a partial scan replaces an asset as missing. A partial scan removes nothing else. An asset identified by
+ * its references describes the finding at its location, so a new asset of the same kind, name and validity replaces it. Each step reads distinct
+ * names and locations, so the work is linear in the size of the document.
  */
 export async function replacePlaces(
   tx: EntityManager,

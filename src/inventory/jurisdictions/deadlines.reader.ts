@@ -8,9 +8,9 @@ import { RuleBook } from '../risk/rule-book.js';
 /** DeadlineCount is a deadline with the number of assets it affects. */
 export interface DeadlineCount {
   readonly deadline: Deadline;
-  /** Ids of the rules that state the deadline. */
+  /** IDs of the rules that state the deadline. */
   readonly rules: readonly string[];
-  /** Number of active assets to which it applies; null for deadlines of validity periods, which depend on the day. */
+  /** Number of active assets to which the deadline applies; null for deadlines on validity periods, which depend on the day. */
   readonly assets: number | null;
 }
 

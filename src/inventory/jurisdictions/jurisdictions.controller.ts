@@ -19,7 +19,7 @@ export class JurisdictionsController {
 
   /**
    * Get the jurisdiction matrix
-   * @remarks Compares the statements of all authorities on the algorithms of the inventory on a given day.
+   * @remarks Compares the positions of all authorities on the algorithms in the inventory on a given day.
    */
   @Get('quantum-risk/jurisdictions')
   @Needs('inventory:read')
@@ -40,7 +40,8 @@ export class JurisdictionsController {
 
   /**
    * List jurisdiction conflicts
-   * @remarks Returns the algorithms of the inventory that one authority recommends and another rejects, with alternatives that satisfy all authorities.
+   * @remarks Returns the algorithms in the inventory that one authority recommends and another rejects, with alternatives that satisfy all
+   * authorities.
    */
   @Get('quantum-risk/conflicts')
   @Needs('inventory:read')
@@ -51,7 +52,7 @@ export class JurisdictionsController {
 
   /**
    * Get jurisdictions of an asset
-   * @remarks Compares the statements of all authorities on the algorithms of one asset on a given day.
+   * @remarks Compares the positions of all authorities on the algorithms of one asset on a given day.
    */
   @Get('assets/:id/jurisdictions')
   @Needs('inventory:read')

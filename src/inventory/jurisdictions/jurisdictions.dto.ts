@@ -10,7 +10,7 @@ export class OpinionView {
   /** @example CNSA */
   jurisdiction: string;
   stance: Stance;
-  /** Status in the rules, or a sentence; null if the jurisdiction has no opinion. @example "CNSA 2.0 asks for ML-KEM-1024" */
+  /** Status in the rules, or an explanation; null if the jurisdiction has no position. @example "CNSA 2.0 asks for ML-KEM-1024" */
   reason: string | null;
   /** Last day of the previous state. @example 2030-12-31 */
   date: string | null;
@@ -20,12 +20,14 @@ export class OpinionView {
   provision: string | null;
   /** Link to the document. @example "https://csrc.nist.gov/pubs/ir/8547/ipd" */
   url: string | null;
-  /** Whether the deadline is binding under the authority rather than advice. */
+  /** Whether the deadline is binding rather than advisory. */
   binding: boolean;
-  /** Whether the document is not final. */
+  /** Whether the document is a draft. */
   draft: boolean;
   /**
-   * Whether the statement was read in the primary source rather than in secondary sources; null if no statement about this algorithm was found. @example true
+   * Whether the statement was checked against the primary source rather than taken from secondary sources; null if no statement about this algorithm
+   * was found.
+   * @example true
    */
   verified: boolean | null;
 
@@ -121,11 +123,12 @@ export class ConflictsView {
 }
 
 export class DeadlineCountView extends DeadlineView {
-  /** Ids of the rules that state the deadline. @example ["Q-RSA-KE-112"] */
+  /** IDs of the rules that state the deadline. @example ["Q-RSA-KE-112"] */
   rules: string[];
   /**
-   * Number of active assets to which the deadline applies. An asset counts for every deadline that applies to it. Null if not counted, because the deadline
-   * limits validity periods and depends on the day. @example 334
+   * Number of active assets to which the deadline applies. An asset is counted once for each deadline that applies to it. Null for deadlines on
+   * validity periods, which depend on the day.
+   * @example 334
    */
   @ApiProperty({ type: 'integer', nullable: true }) assets: number | null;
   /** Whether the date has passed. */
@@ -139,7 +142,9 @@ export class DeadlineCountView extends DeadlineView {
 export class DeadlineCountsView {
   /** @example 2026-11-28 */
   asOf: string;
-  /** Ordered by date. Deadlines with `appliesTo` concern plans, acquisitions or certain organizations, and are not the next deadline of any asset. */
+  /**
+   * Ordered by date. Deadlines with `appliesTo` apply to plans, acquisitions or certain organizations, and are never the next deadline of an asset.
+   */
   items: DeadlineCountView[];
 
   static of(day: string, counts: readonly DeadlineCount[]): DeadlineCountsView {

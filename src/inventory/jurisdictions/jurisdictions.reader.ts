@@ -18,7 +18,7 @@ import { RuleBook } from '../risk/rule-book.js';
 /** Maximum number of rows. An inventory has a few hundred different algorithms at most; those with the most assets are returned. */
 const MAX_ROWS = 500;
 
-/** Stand is one algorithm in one use, with the number of its assets and the opinions of all authorities. */
+/** Stand is one algorithm in one use, with its asset count and the positions of all authorities. */
 export interface Stand {
   readonly algorithm: string;
   readonly family: string;

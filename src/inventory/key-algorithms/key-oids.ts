@@ -1,6 +1,6 @@
 interface KeyOid {
   readonly name: string;
-  /** What determines the size: the modulus, the prime in the parameters, or the curve. */
+  /** Determines the size: the modulus, the prime in the parameters, or the curve. */
   readonly kind?: 'rsa' | 'prime' | 'curve';
   readonly primitive?: string;
 }

@@ -62,7 +62,7 @@ function primeBits(algorithm: AlgorithmIdentifier): number | null {
   return prime?.tag === DER.integer ? bitLength(prime.contents) : null;
 }
 
-/** Reads a named curve, or one with explicit parameters (X9.62), of which the field size is returned. */
+/** Reads a named curve, or the field size of a curve with explicit parameters (X9.62). */
 function onCurve(oid: string, algorithm: AlgorithmIdentifier): PublicKeyAlgorithm {
   const encoded = algorithm.parameters;
   if (encoded == null) return { oid, name: 'EC', bits: null, curve: null, properties: { primitive: 'signature' } };
@@ -98,7 +98,7 @@ function parametersOf({ parameters }: AlgorithmIdentifier) {
   return sequence === undefined ? [] : quietly(sequence.contents);
 }
 
-/** An unreadable key has no size. Its certificate is listed anyway. */
+/** Returns no elements for an unreadable key, whose certificate is listed without a size. */
 function quietly(bytes: Buffer) {
   try {
     return derElements(bytes);

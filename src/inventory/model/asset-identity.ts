@@ -13,13 +13,13 @@ export const PUBLIC_KEY_PROPERTY = 'sealwright:public-key-sha256';
 const GENERATED = /[@_-]?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const TELLING_ID = /^.{16,}$/;
 
-/** hashId returns the UUIDv8 (RFC 9562 section 5.8) of the SHA-256 of these facts. */
+/** hashId returns the UUIDv8 (RFC 9562 section 5.8) derived from the SHA-256 of these facts. */
 export function hashId(...facts: unknown[]): string {
   return hashIdOfText(canonicalJson(facts));
 }
 
 export function hashIdOfText(text: string | Uint8Array): string {
-  // As text, because a buffer would cost twice as much.
+  // As a string, because a buffer would cost twice as much.
   return uuidOfDigest(hash('sha256', text, 'binary'));
 }
 
@@ -37,11 +37,12 @@ export function bareOid(oid: string | undefined): string | undefined {
 }
 
 /**
- * ownIdentity returns the facts that identify an asset, or undefined if only its place does (`anonymousIdentity`). An algorithm is identified by all its facts,
- * wherever it is used; a certificate by its fingerprint, otherwise by subject, issuer and validity; a key or other material by the hash of its public half,
- * otherwise by an id long enough to be unique; a protocol by type, version and suites; a component by its package URL, otherwise by group, name and version.
+ * ownIdentity returns the facts that identify an asset, or undefined if only its location does (`anonymousIdentity`). An algorithm is identified by
+ * all its facts, wherever it is used; a certificate by its fingerprint, otherwise by subject, issuer and validity; a key or other material by the
+ * hash of its public half, otherwise by an id long enough to be unique; a protocol by type, version and suites; a component by its package URL,
+ * otherwise by group, name and version.
  *
- * `ProvisionalAssets` adds the references of an asset if its verdict comes from them.
+ * `ProvisionalAssets` adds the references of an asset if its verdict depends on them.
  */
 export function ownIdentity(asset: DraftAsset): unknown[] | undefined {
   const { component, kind } = asset;
@@ -66,7 +67,7 @@ function algorithmFacts(component: CdxComponent): unknown[] {
   return family === undefined ? [facts] : [facts, family];
 }
 
-/** protocolIdentity does the same for a protocol, regardless of the order of its lists and members. */
+/** protocolIdentity returns the facts that identify a protocol, regardless of the order of its lists and members. */
 export function protocolIdentity({ kind, component }: DraftAsset): unknown[] {
   const crypto = component.cryptoProperties;
   const [type, version, suites, transforms] = protocolFacts(crypto?.protocolProperties ?? {});

@@ -16,7 +16,7 @@ export const RELATIONSHIP_KINDS = [
 ] as const;
 export type RelationshipKind = (typeof RELATIONSHIP_KINDS)[number];
 
-/** An edge of the graph, as reported by one source. Both indexes include `kinds`, so that the graph is walked by index-only scans. */
+/** An edge of the graph, as reported by one source. Both indexes include `kinds`, so that the graph is traversed with index-only scans. */
 @Entity('asset_relationship')
 @Index('asset_relationship_to', ['toId', 'fromId', 'kinds'])
 export class AssetRelationship {

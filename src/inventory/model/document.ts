@@ -30,7 +30,7 @@ export interface AlgorithmProperties {
   curve?: string;
   /** CycloneDX 1.7, replacing `curve`: registry and name, such as `secg/secp521r1`. */
   ellipticCurve?: string;
-  /** CycloneDX 1.7. */
+  /** Algorithm family (CycloneDX 1.7). */
   algorithmFamily?: string;
   mode?: string;
   padding?: string;
@@ -69,15 +69,15 @@ export interface DraftHead {
   readonly serialNumber: string | null;
   readonly version: number | null;
   readonly time: string | null;
-  /** Name of what the document describes; undefined if the document does not state it. */
+  /** Name of the described application or repository; undefined if the document does not state it. */
   readonly source: string | undefined;
-  /** true for a whole document, whose missing assets no longer exist; false for a part of a scan. */
+  /** True for a complete document, whose missing assets no longer exist; false for a partial scan. */
   readonly whole: boolean;
-  /** Present in a whole document that covers one of several tools of its source; absent if it covers the whole source. */
+  /** Present in a complete document that covers one of its source's tools; undefined if it covers the whole source. */
   readonly replaces?: Replaced;
 }
 
-/** Replaced describes the places of a source that a document replaces, by the prefix of their context. */
+/** Replaced describes the locations of a source that a document replaces, by the prefix of their context. */
 export interface Replaced {
   readonly contexts: readonly string[];
   /** Contexts as written by the previous version. Each counts until a document of the source uses it. */
@@ -87,10 +87,10 @@ export interface Replaced {
 /** Draft is the content of a document. Counts, repairs and warnings are complete once its assets have been iterated. */
 export interface Draft extends DraftHead {
   /**
-   * Yields the assets. Can be iterated once, because some formats read assets on demand. Links that an asset does not state itself are added to its name in
-   * `refs`.
+   * Yields the assets. Can be iterated once, because some formats read assets on demand. Links that an asset does not state itself are added to its
+   * name in `refs`.
    *
-   * @throws Problem for which the document is rejected, at any time until the last asset.
+   * @throws Problem with which the document is rejected, at any time until the last asset.
    */
   assets(refs: DraftRefs): Iterable<DraftAsset>;
   received: number;

@@ -1,6 +1,6 @@
 import type { RelationshipKind } from './asset-relationship.entity.js';
 
-/** DraftRef is a name (`bom-ref`) within a document and the asset it stands for. It exists as soon as anything refers to it. */
+/** DraftRef is a name (`bom-ref`) within a document, with its asset. It exists as soon as anything refers to it. */
 export interface DraftRef<Asset = unknown> {
   readonly name: string;
   /** Asset with this name; undefined until it is read. */
@@ -28,7 +28,7 @@ export interface RefLink<Asset = unknown> {
 
 const NONE: never[] = [];
 
-/** DraftRefs holds the names of one document, each once. */
+/** DraftRefs contains the names in one document, each once. */
 export class DraftRefs<Asset = unknown> {
   private readonly all = new Map<string, DraftRef<Asset>>();
 
@@ -66,7 +66,10 @@ export class DraftRefs<Asset = unknown> {
   }
 }
 
-/** addLink adds a link to a name. Most names have no link or one. They share an empty list, because a growing array reserves room for sixteen more items. */
+/**
+ * addLink adds a link to a name. Most names have no link or one. They share an empty list, because a growing array reserves space for sixteen more
+ * items.
+ */
 export function addLink<Asset>(ref: DraftRef<Asset>, link: RefLink<Asset>): void {
   if (ref.links.length === 0) ref.links = [link];
   else ref.links.push(link);

@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 import type { IngestOutcome } from './document.js';
 
-/** An ingested document, by the hash of its bytes. The same bytes from the same source change nothing. */
+/** An ingested document, identified by the hash of its bytes. Sending the same bytes from the same source again has no effect. */
 @Entity('inventory_document')
 @Unique('inventory_document_digest', ['sourceId', 'digest'])
 @Index('inventory_document_received', ['receivedAt', 'id'])
@@ -27,7 +27,7 @@ export class InventoryDocument {
   @Column('text', { nullable: true })
   serialNumber: string | null;
 
-  /** Any whole number in JSON. A bigint is represented as text. */
+  /** Version of the document: any integer in JSON. A bigint is represented as a string. */
   @Column('bigint', { nullable: true })
   version: string | null;
 

@@ -1,9 +1,9 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A source of documents: a repository, an application, a sensor. Only its newest document counts. */
+/** A source of documents: a repository, an application or a sensor. Only its newest document is relevant. */
 @Entity('inventory_source')
 export class InventorySource {
-  /** Derived from the name. */
+  /** ID, derived from the name. */
   @PrimaryColumn('uuid')
   id: string;
 
@@ -16,7 +16,7 @@ export class InventorySource {
   @Column('uuid', { nullable: true })
   documentId: string | null;
 
-  /** Time that the newest document states. */
+  /** Timestamp of the newest document. */
   @Column('timestamptz', { nullable: true })
   documentTime: Date | null;
 
@@ -32,15 +32,17 @@ export class InventorySource {
   @Column('timestamptz', { nullable: true })
   mergedSince: Date | null;
 
-  /** Edition of the reader that read its assets; null for a source of a version that did not record editions. */
+  /** Edition of the reader that read its assets; null for a source stored by a version that did not record editions. */
   @Column('int', { nullable: true })
   reading: number | null;
 
-  /** The merge up to which `reading` holds. If it differs from the last merge, a version that does not record editions has merged a document since. */
+  /**
+   * The merge up to which `reading` is valid. If it differs from the last merge, a version that does not record editions has since merged a document.
+   */
   @Column('timestamptz', { nullable: true })
   readMerge: Date | null;
 
-  /** While the source is being read again: the last asset that was read. */
+  /** While the source is being reread: the last asset that was reread. */
   @Column('uuid', { nullable: true })
   readAfter: string | null;
 
@@ -49,7 +51,7 @@ export class InventorySource {
   @Column('text', { nullable: true })
   owner: string | null;
 
-  /** Prefixes of the contexts of places that single tools report; null if there are none. */
+  /** Context prefixes of the locations reported by individual tools; null if there are none. */
   @Column('text', { array: true, nullable: true })
   toolContexts: string[] | null;
 

@@ -11,7 +11,7 @@ export function isMembers(value: unknown): value is JsonMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** memberTextOf returns the value if it is a text, and '' otherwise. */
+/** memberTextOf returns the value if it is a string, and '' otherwise. */
 export function memberTextOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
@@ -55,7 +55,7 @@ const FROM_THE_TOP: PointerTo = (member) => (member === '' ? '' : `/${member}`);
 /** A number with 16 digits or an exponent may exceed 2^53−1. Only then are the numbers checked. */
 const WIDE_NUMBER = /[:[,]\s*-?(?:\d{16}|[\d.]+[eE])/;
 
-/** parseJson parses a document. @throws Problem 400 for a text that is not JSON, 422 for texts that cannot be stored */
+/** parseJson parses a document. @throws Problem 400 if the text is not JSON, 422 for strings that cannot be stored */
 export function parseJson(text: string, pointerTo: PointerTo = FROM_THE_TOP): unknown {
   let value: unknown;
   try {

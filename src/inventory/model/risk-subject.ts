@@ -2,7 +2,7 @@ import type { AssetKind } from './asset-kind.js';
 
 export type AlgorithmPurpose = 'key-establishment' | 'encryption' | 'signature' | 'unknown';
 
-/** AlgorithmUse is one algorithm with the facts that rules use. A name like SHA256withRSA contains two of them. Sizes are in bits. */
+/** AlgorithmUse is one algorithm with the facts that rules use. A name like SHA256withRSA contains two algorithms. Sizes are in bits. */
 export interface AlgorithmUse {
   readonly family: string;
   /** Size of the key, modulus or digest. */
@@ -20,7 +20,7 @@ export interface AlgorithmUse {
   readonly padding: string | null;
   /** Hash inside a MAC. */
   readonly hash: string | null;
-  /** Name of a hybrid, which is judged as a whole. */
+  /** Name of a hybrid, which is classified as a whole. */
   readonly hybrid: string | null;
   /** The classical and post-quantum algorithms of a hybrid. */
   readonly parts?: readonly AlgorithmUse[];
@@ -34,7 +34,7 @@ export interface ProtocolFacts {
   readonly kePq: boolean | null;
 }
 
-/** RiskSubject holds the time-independent facts on which a verdict depends. */
+/** RiskSubject contains the time-independent facts on which a verdict depends. */
 export interface RiskSubject {
   readonly kind: AssetKind;
   readonly ingredients: readonly AlgorithmUse[];
@@ -44,7 +44,7 @@ export interface RiskSubject {
   /** Conditions on certificates. */
   readonly certificate?: readonly string[];
   readonly quality?: readonly string[];
-  /** Names of algorithms that were not recognized, or not well enough to call them safe. Users can define them. */
+  /** Names of algorithms that were not recognized, or not well enough to be classified as safe. Users can define them. */
   readonly unread?: readonly string[];
   /** Algorithm under which the asset is listed if it is not the first by rank: the key of a certificate. */
   readonly main?: AlgorithmUse;
@@ -56,6 +56,6 @@ export interface RiskSubject {
 /** ResolvedBy is one step from an asset to the algorithm that determines its verdict. */
 export interface ResolvedBy {
   readonly via: 'reference' | 'dependsOn' | 'usedBy' | 'name';
-  /** Asset id; absent for the asset's own name. */
+  /** Asset ID; undefined for the asset's own name. */
   readonly assetId?: string;
 }

@@ -14,12 +14,12 @@ export interface Deadline {
   /** Section and scope within the document. */
   readonly provision?: string;
   readonly jurisdiction: string;
-  /** Whether the deadline is binding under the authority rather than advice. */
+  /** Whether the deadline is binding rather than advisory. */
   readonly binding: boolean;
   readonly draft: boolean;
-  /** To whom or what the deadline is limited: new acquisitions, plans. Such a date does not end any existing use. */
+  /** Plans, acquisitions or organizations to which the deadline is limited. Such a date does not end any existing use. */
   readonly appliesTo?: string;
-  /** false if the deadline is known from secondary sources and was not read in the primary source. */
+  /** False if the deadline was taken from secondary sources and not checked against the primary source. */
   readonly verified?: boolean;
   /** Link to the document. */
   readonly url?: string;
@@ -35,7 +35,7 @@ export interface RiskFinding {
   readonly standards: readonly string[];
   readonly deadlines: readonly Deadline[];
   readonly target: string | null;
-  /** false for a well-known fact whose source was not read again for this edition of the rules. */
+  /** False for a well-known fact that was not checked against its source for this edition of the rules. */
   readonly verified: boolean;
   /** The part of the asset that the finding is about: an algorithm or a cipher suite. */
   readonly subject: string;
@@ -59,7 +59,10 @@ export interface RiskVerdict {
   readonly bits: number | null;
   /** Date of `deadlineBy`. */
   readonly deadline: string | null;
-  /** First binding deadline of all findings, or the first deadline if none is binding. Absent in verdicts of versions that did not store it. */
+  /**
+   * First binding deadline of all findings, or the first deadline if none is binding. Undefined in verdicts written by versions that did not store
+   * it.
+   */
   readonly deadlineBy?: Deadline | null;
   readonly findings: readonly RiskFinding[];
 }
@@ -72,7 +75,7 @@ export function levelNumber(level: Level): number {
 export interface VerdictFacts {
   readonly family: string | null;
   readonly bits: number | null;
-  /** From 0 (NONE) to 4 (CRITICAL), without lifecycle. */
+  /** Risk level from 0 (NONE) to 4 (CRITICAL), excluding the lifecycle. */
   readonly level: number;
   readonly quantum: string;
   readonly classical: string;

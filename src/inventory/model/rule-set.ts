@@ -2,7 +2,9 @@ import type { Axis, Deadline, Level } from './risk-verdict.js';
 
 type Range = readonly [min: number, max: number];
 
-/** RuleMatch holds the conditions of a rule on single facts: a list of values, a range, or null for "not declared". All conditions must match. */
+/**
+ * RuleMatch contains the conditions of a rule on individual facts: a list of values, a range, or null for "not declared". All conditions must match.
+ */
 export interface RuleMatch {
   readonly family?: readonly string[];
   readonly notFamily?: readonly string[];
@@ -42,18 +44,18 @@ export interface Rule {
   readonly standards: readonly string[];
   readonly deadlines: readonly Deadline[];
   readonly target: string | null;
-  /** Whether the fact was read in the primary source for this edition. */
+  /** Whether the fact was checked against the primary source for this edition. */
   readonly verified: boolean;
 }
 
-/** OwnName is a name that no vocabulary contains, with the meaning that a user gave it. */
+/** OwnName is a name that no vocabulary contains, with the meaning that a user defined. */
 export interface OwnName {
   /** The name in a document, without surrounding blanks. Case does not matter. */
   readonly name: string;
   /** A known name, such as AES-256-GCM. */
   readonly means: string;
   readonly reason: string;
-  /** Id of the user or API key that defined the name. */
+  /** ID of the user or API key that defined the name. */
   readonly by: string;
   /** ISO 8601. */
   readonly at: string;

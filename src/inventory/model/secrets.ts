@@ -78,8 +78,8 @@ const MAX_HARMLESS = 4096;
 const SHORT = 40;
 
 /**
- * blankSecrets replaces the secrets of a JSON value in place: in texts, in properties whose name indicates a secret, and in private JWK members. Returns the
- * number of places.
+ * blankSecrets replaces the secrets of a JSON value in place: in strings, in properties whose name indicates a secret, and in private JWK members.
+ * Returns the number of replaced secrets.
  */
 export function blankSecrets(value: object): number {
   return Array.isArray(value) ? blankItems(value as unknown[]) : blankMembers(value as Record<string, unknown>);
@@ -158,8 +158,8 @@ function halfOf(der: Buffer, isPrivate: boolean): KeyObject {
 }
 
 /**
- * Whether a text is the base64 of a DER private key: a SEQUENCE that starts with the version INTEGER 0 or 1 (PKCS #8, RFC 5958; PKCS #1, RFC 8017 A.1.2; SEC 1,
- * RFC 5915).
+ * Reports whether a string is the base64 of a DER private key: a SEQUENCE that starts with the version INTEGER 0 or 1 (PKCS #8, RFC 5958; PKCS #1,
+ * RFC 8017 A.1.2; SEC 1, RFC 5915).
  */
 function isPrivateDer(base64: string): boolean {
   if (!base64.startsWith('M')) return false;

@@ -1,4 +1,6 @@
-/** tallied returns SQL for the level and the values by which `inventory_tally` counts an asset. `row` has the columns of `judged_asset`. */
+/**
+ * tallied returns SQL for the level and the values by which `inventory_tally` counts an asset. `row` is an alias with the columns of `judged_asset`.
+ */
 export const tallied = (row: string): string => `
   coalesce(${row}.level, -1) AS level,
   ARRAY['kind', 'state', 'owner', 'quantum', 'family', 'size', 'deadline', 'expiry', 'verdict'] AS dimension,

@@ -6,7 +6,7 @@ import type { Mention } from './name-mentions.js';
 import { type NameReading, readName } from './name-reading.js';
 import { type DeclaredAlgorithm, type MentionContext, publicKeyPurposeOf, usageOf } from './use-purposes.js';
 
-/** ReadAlgorithm holds the algorithms that a name and its declared properties stand for. */
+/** ReadAlgorithm contains the algorithms that a name and its declared properties stand for. */
 export interface ReadAlgorithm {
   readonly uses: readonly AlgorithmUse[];
   readonly reading: NameReading;
@@ -53,14 +53,17 @@ export function algorithmUsesOf(name: string, declared: DeclaredAlgorithm = NOTH
   return readAlgorithm(name, declared).uses;
 }
 
-/** Reads a name without meaning by the family that is declared for it. */
+/** Interprets a name without meaning as the family that is declared for it. */
 function withDeclaredFamily(reading: NameReading, { algorithmFamily }: DeclaredAlgorithm): NameReading {
   if (reading.mentions.length > 0 || algorithmFamily === undefined) return reading;
   const byFamily = readName(algorithmFamily);
   return byFamily.mentions.length > 0 ? { ...byFamily, isWhole: false } : reading;
 }
 
-/** A primitive counts as much as a word: a signature of which only the hash was recognized is not safe. */
+/**
+ * Reports whether the algorithm may have a public key. A declared primitive carries the same weight as a word in the name: a signature of which only
+ * the hash was recognized is not safe.
+ */
 function mayBePublicKey(
   { mentions, mayBePublicKey: byName, isNoAlgorithm }: NameReading,
   { primitive }: DeclaredAlgorithm,
@@ -86,7 +89,7 @@ function isDeclaredSymmetric(mentions: readonly Mention[], primitive: string | u
   return roles !== undefined && mentions.some(({ role }) => roles.includes(role));
 }
 
-/** Families that protect nothing, whatever they are used for. */
+/** Families that provide no protection, regardless of their use. */
 const UNPROTECTED = new Set(['NULL', 'anonymous']);
 
 interface UseContext extends MentionContext {

@@ -1,6 +1,6 @@
 import type { Mention } from './name-mentions.js';
 
-/** Hybrid is a combination of a classical and a post-quantum algorithm that is judged as one. */
+/** Hybrid is a combination of a classical and a post-quantum algorithm that is classified as one. */
 export interface Hybrid {
   /** Name in TLS, SSH or HPKE if there is one, otherwise its kind. */
   readonly name: string;

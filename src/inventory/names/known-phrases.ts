@@ -13,7 +13,7 @@ interface Piece {
   readonly end: number;
 }
 
-/** withPhrasesRead returns a name in which vocabulary phrases are replaced by what they stand for: `PKINIT DH group 2` becomes `PKINIT DH-1024`. */
+/** withPhrasesRead returns a name in which vocabulary phrases are replaced with their meaning: `PKINIT DH group 2` becomes `PKINIT DH-1024`. */
 export function withPhrasesRead(text: string): string {
   if (text.length > MAX_LENGTH) return text;
   const pieces = piecesOf(text);
@@ -55,8 +55,8 @@ function phraseAt(text: string, pieces: readonly Piece[], at: number): Phrase | 
 }
 
 /**
- * findByEndOfPath returns what the end of a path names, such as `SystemRandom` in `random.SystemRandom` or `crypto.SystemRandom`. Undefined if no vocabulary
- * contains it.
+ * findByEndOfPath returns the meaning of the last part of a path, such as `SystemRandom` in `random.SystemRandom` or `crypto.SystemRandom`. Undefined
+ * if no vocabulary contains it.
  */
 export function findByEndOfPath(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return undefined;

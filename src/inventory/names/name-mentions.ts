@@ -34,7 +34,7 @@ export interface Mentions {
   readonly isSignedWith: boolean;
 }
 
-/** Shorter words are ignored, such as the l in ML-DSA-L and single letters of versions. */
+/** Minimum length of an unrecognized word. Shorter words are ignored, such as the l in ML-DSA-L and single letters in versions. */
 const MIN_UNREAD_LENGTH = 3;
 /** Numbers that can be the size of a family, by the kind of its sizes. */
 const SIZES: Readonly<Record<FamilySizes, (value: number) => boolean>> = {
@@ -207,7 +207,7 @@ function giveSize({ value, at }: GivenNumber, { before, behind }: Around, isForN
     nearest.curveBits = value;
     return;
   }
-  // RSA-OAEP-256: the digest after OAEP is not a modulus, whatever size it could be.
+  // RSA-OAEP-256: the number after OAEP is a digest size, not a modulus.
   if (nearest?.role === 'key' && nearest.purpose === 'encryption' && value <= 512) return;
   const ahead = isForNext ? behind : behind.filter(({ at: next, sizes }) => next === at + 1 && sizes !== 'curve');
   const candidates = isForNext ? [...ahead, ...before] : [...before, ...ahead];

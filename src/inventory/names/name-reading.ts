@@ -8,7 +8,7 @@ import { suiteAmong } from './suite-among.js';
 import { suiteMentions } from './suite-mentions.js';
 import { ownMember } from '../../formats/encoding/own-member.js';
 
-/** NameReading is what the name of an algorithm states. */
+/** NameReading contains the facts stated by the name of an algorithm. */
 export interface NameReading {
   readonly mentions: readonly Mention[];
   /** Words that no vocabulary contains, in lower case. */
@@ -41,7 +41,7 @@ const SCREEN_OS = /^(?:(pre|rsa|dsa|ecdsa)-)?g(\d{1,2})-(?=(?:esp-|ah-)?(?:des|3
 const CIPHER_ALONE = /^AES(?:128|256)-CCM8?$/i;
 /** Separators before an object identifier at the end of a name, as in curves of RFC 5656 and algorithms of CycloneDX (`aes-128-gcm@2.16.840…`). */
 const BEFORE_OID = ['-', '@', ':', '_', ' ', '('];
-/** In a GSS method, the Base64 of the mechanism's identifier follows the key exchange (RFC 4462). */
+/** Matches a GSS method, in which the Base64 mechanism identifier follows the key exchange (RFC 4462). */
 const GSS = /^gss-([a-z0-9-]{3,60}?)-(?:[A-Za-z0-9+/]{22}==|\*)$/;
 /** Parts of words that are typical of names of public-key algorithms. */
 const PUBLIC_KEY_LIKE =
@@ -53,7 +53,7 @@ const PLAIN_WORDS = new Set(
   ),
 );
 
-/** readName reads the name of an algorithm: as a whole by the vocabularies, otherwise by its words. */
+/** readName interprets the name of an algorithm: as a whole if a vocabulary contains it, otherwise word by word. */
 export function readName(name: string): NameReading {
   const text = name.normalize('NFKC').trim();
   const oid = OID.exec(text)?.[1];
@@ -174,7 +174,7 @@ function isWhole({ mentions, unread }: Mentions, tokens: readonly NameToken[]): 
   return !hasWordsBeside && mentions.some(({ family }) => !PLAIN_WORDS.has(family));
 }
 
-/** Former names of an algorithm, by its standard name. */
+/** Former names of algorithms, keyed by their standard name. */
 const FORMER: Readonly<Record<string, string>> = {
   'ML-KEM': 'Kyber',
   'ML-DSA': 'Dilithium',

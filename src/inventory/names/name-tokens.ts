@@ -24,7 +24,7 @@ const MIN_GLUED_WORD_LENGTH = 3;
 /** The letters and digits of a name, and the positions at which its parts begin. */
 interface Letters {
   readonly text: string;
-  /** For each position, whether a part begins there, judged by letter case, digits or a separator. */
+  /** For each position, whether a part begins there, based on letter case, digits or a separator. */
   readonly begins: readonly boolean[];
   /** For each position, whether a separator precedes it. */
   readonly separated: readonly boolean[];

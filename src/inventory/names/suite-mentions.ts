@@ -2,7 +2,7 @@ import type { Mention } from './name-mentions.js';
 import { mentionsOf } from './name-mentions.js';
 import { tokensOf } from './name-tokens.js';
 
-/** Key exchanges of suites before TLS 1.3, by the text before WITH. Those not listed use only shared keys. */
+/** Key exchanges of cipher suites before TLS 1.3, keyed by the text before WITH. Exchanges that are not listed use only pre-shared keys. */
 const EXCHANGES: readonly (readonly [start: RegExp, means: string])[] = [
   [/^(?:RSA|RSA_PSK)$/, 'RSA key exchange'],
   [/^RSA_EXPORT$/, 'RSA-512 key exchange'],
@@ -18,7 +18,7 @@ const EXCHANGES: readonly (readonly [start: RegExp, means: string])[] = [
   [/^ECCPWD$/, 'Dragonfly'],
 ];
 
-/** suiteMentions returns the parts of a cipher suite by its IANA name: the key exchange first, then cipher and MAC. */
+/** suiteMentions splits the IANA name of a cipher suite into its algorithms: the key exchange first, then the cipher and the MAC. */
 export function suiteMentions(registered: string): readonly Mention[] {
   const name = registered.replace(/^TLS_/, '');
   const at = name.indexOf('_WITH_');

@@ -5,7 +5,7 @@ import { algorithmUsesOf } from './algorithm-uses.js';
 /** Quality conditions that no longer apply once all names are known. */
 const ANSWERED = new Set(['unknown-algorithm', 'unread-public-key']);
 
-/** TaughtNames applies user-defined algorithm names to facts when they are judged. The stored facts state what was read and do not change. */
+/** TaughtNames applies user-defined algorithm names to facts when they are classified. The stored facts remain as read. */
 export class TaughtNames {
   private readonly uses: ReadonlyMap<string, readonly AlgorithmUse[]>;
 

@@ -1,7 +1,7 @@
 import type { AlgorithmUse, AlgorithmPurpose } from '../model/risk-subject.js';
 import type { Mention } from './name-mentions.js';
 
-/** DeclaredAlgorithm holds the facts that are declared about an algorithm in addition to its name (CycloneDX `algorithmProperties`). */
+/** DeclaredAlgorithm contains the facts that are declared about an algorithm in addition to its name (CycloneDX `algorithmProperties`). */
 export interface DeclaredAlgorithm {
   readonly primitive?: string;
   readonly parameterSetIdentifier?: string;

@@ -9,7 +9,7 @@ import { type PgpSignature, pgpSignature } from '../../formats/openpgp/signature
 /** Maximum size of a user ID. */
 const MAX_USER_ID_BYTES = 300;
 
-/** PgpKey is a key of a keyring, as stated by its packets. */
+/** PgpKey is a key in a keyring, as stated by its packets. */
 export interface PgpKey {
   /** Hexadecimal, lower case. */
   readonly fingerprint: string;
@@ -105,7 +105,7 @@ function addSignature({ signatures }: Draft, { body }: PgpPacket): void {
   }
 }
 
-/** What the signatures on a key state. Only signatures of its primary key count; a signature without an issuer is treated as such. */
+/** Statements in the signatures on a key. Only signatures by its primary key are used; a signature without an issuer is treated as one. */
 interface Statements {
   readonly expires: Date | undefined;
   readonly revoked: PgpKey['revoked'];
@@ -128,7 +128,7 @@ function newer(newest: PgpSignature | undefined, signature: PgpSignature): PgpSi
   return newest === undefined || signature.created > newest.created ? signature : newest;
 }
 
-/** A subkey expires with its primary key at the latest. */
+/** Returns the keys. A subkey expires no later than its primary key. */
 function finished(drafts: readonly Draft[]): PgpKey[] {
   const known = new Map<Draft, Statements>();
   return drafts.map((draft) => {

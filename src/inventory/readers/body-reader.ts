@@ -71,7 +71,7 @@ function readUnknown(text: string, options: BodyOptions, detail: string | undefi
   throw refused(tool === undefined ? (detail ?? NOTHING_KNOWN) : `is ${notRead(tool)}`);
 }
 
-/** Rejects repeated members, because only one of two lists of components would be read. A text with an outline has no repeated members. */
+/** Rejects repeated members, because only one of two lists of components would be read. Text with an outline has no repeated members. */
 function refuseRepeated(text: string): void {
   const found = findAmbiguity(text, { roundsNumbers: true });
   if (found === undefined) return;
@@ -105,7 +105,7 @@ const COMPRESSED = 'is compressed: send its content';
 const SQLITE =
   'is an SQLite database, such as cert9.db of NSS or a key store: export from it (pk12util -o, certutil -L -a)';
 const XML = 'is XML: CycloneDX is read as JSON, which its generators and cyclonedx-cli write as well';
-/** Common files that are not supported, by their first bytes in hexadecimal. */
+/** Common file formats that are not supported, keyed by their first bytes in hexadecimal. */
 const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
   ['1f8b', COMPRESSED],
   ['28b52ffd', COMPRESSED],
@@ -119,7 +119,7 @@ const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
   ['efbbbf3c626f6d', XML],
   ['fffe3c003f00', XML],
 ];
-/** Common JSON formats that are not supported, by a member. */
+/** Common JSON formats that are not supported, identified by a member. */
 const OTHER_JSON: readonly (readonly [member: string, detail: string])[] = [
   ['spdxVersion', 'is SPDX, which has no cryptographic assets: send CycloneDX'],
   ['@context', 'is JSON-LD, such as SPDX 3, which is not supported: send CycloneDX'],
@@ -132,7 +132,7 @@ function strangerBy(bytes: Buffer): string | undefined {
   return STRANGERS.find(([prefix]) => start.startsWith(prefix))?.[1];
 }
 
-/** Returns the reason for rejecting a file. XML of a scanner is named. */
+/** Returns the reason for rejecting a file. XML written by a scanner is identified. */
 function strangerIn(bytes: Buffer, detail: string): string {
   const tool = detail === XML ? scannerOf(bytes.toString('latin1', 0, 4096)) : undefined;
   return tool === undefined ? detail : `is ${notRead(tool)}`;
@@ -142,7 +142,7 @@ function refused(detail: string, pointer = ''): Problem {
   return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
-/** Reads line by line: V8 aborts the process if a list has one element for each octet of a large body. */
+/** Reads line by line: V8 aborts the process if an array has one element for each byte of a large body. */
 function linesOf(text: string): unknown[] {
   const items: unknown[] = [];
   for (let start = 0; start < text.length;) {
@@ -156,7 +156,7 @@ function linesOf(text: string): unknown[] {
   return items;
 }
 
-/** Sensors write the id of the scan at the start. */
+/** Number of bytes in which the scan ID is searched. Sensors write it at the start. */
 const HEAD_BYTES = 4096;
 const SCAN_ID = '"scanId"';
 

@@ -39,11 +39,11 @@ export function isSensorScan(document: JsonMembers): boolean {
 }
 
 /**
- * readSensorScan reads the format of sensors: `{scanId?, source?, complete?, assets: [{component | certificate | publicKey, ref?, occurrence?, dependsOn?,
- * provides?}]}`. `component` is a CycloneDX 1.6 component, `certificate` an X.509 certificate in PEM or base64 DER, `publicKey` a PEM public key or a line as
- * in authorized_keys. `dependsOn` and `provides` name bom-refs, or the `ref` of other items in the same scan. With `complete`, whatever the source contained
- * before and the scan does not contain is missing. An invalid item is rejected individually with its pointer; a scan with more than MAX_REJECTED invalid items
- * is rejected as a whole.
+ * readSensorScan reads the format of sensors: `{scanId?, source?, complete?, assets: [{component | certificate | publicKey, ref?, occurrence?,
+ * dependsOn?, provides?}]}`. `component` is a CycloneDX 1.6 component, `certificate` an X.509 certificate in PEM or base64 DER, `publicKey` a PEM
+ * public key or a line as in authorized_keys. `dependsOn` and `provides` name bom-refs, or the `ref` of other items in the same scan. With
+ * `complete`, anything that the source contained before and the scan does not contain is missing. An invalid item is rejected individually with its
+ * pointer; a scan with more than MAX_REJECTED invalid items is rejected as a whole.
  */
 export function readSensorScan(document: JsonMembers, mode: Mode): Draft {
   for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${truncate(name, 64)}`, 'unknown field');
@@ -156,7 +156,7 @@ function credentialItem(
   return credentials.found.assets.get(made);
 }
 
-/** Checks the component and its place by the CycloneDX 1.6 schema. */
+/** Validates the component and its location against the CycloneDX 1.6 schema. */
 function faultOf(component: unknown, occurrence: unknown): Fault {
   if (!isMembers(component)) return { pointer: '/component', detail: 'must be of type object' };
   const found = new SchemaFaults();
@@ -183,7 +183,7 @@ function occurrenceOf(given: unknown): DraftOccurrence[] {
 /** Collects certificates and public keys that a sensor sends individually in their own format. */
 class FoundCredentials {
   readonly found = new CredentialComponents();
-  /** Refs of the sensor, mapped to the refs of their items here. */
+  /** Maps the sensor's refs to the refs of the items in the draft. */
   readonly refs = new Map<string, string>();
 
   /** Returns the ref of the asset, or undefined if the text cannot be read. */

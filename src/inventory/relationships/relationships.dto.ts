@@ -11,7 +11,7 @@ import { RELATIONSHIP_KINDS, type RelationshipKind } from '../model/asset-relati
 import type { Direction, Edge, Radius, Reached } from './relationships.reader.js';
 
 export class NeighboursQuery extends PageQuery {
-  /** out: assets that the asset uses; in: assets that use it. */
+  /** `out`: assets that the asset uses; `in`: assets that use it. */
   @Optional(OneOf(['out', 'in'], { default: 'out' })) direction?: Direction;
   @Optional(OneOf(RELATIONSHIP_KINDS)) kind?: RelationshipKind;
 }
@@ -21,7 +21,7 @@ export class RelationshipsQuery extends PageQuery {
 }
 
 export class RadiusQuery {
-  /** Most steps. */
+  /** Maximum number of steps. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(20) depth?: number = 10;
   /** Maximum number of assets. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(20_000) limit?: number = 1000;
@@ -30,7 +30,7 @@ export class RadiusQuery {
 export class PathQuery {
   @IdRef() from: string;
   @IdRef() to: string;
-  /** Most steps. */
+  /** Maximum number of steps. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(20) depth?: number = 10;
 }
 

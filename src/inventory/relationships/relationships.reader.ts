@@ -39,7 +39,7 @@ export interface EdgeQuery {
   readonly cursor?: string;
 }
 
-/** RelationshipsReader walks the graph of assets. */
+/** RelationshipsReader traverses the asset graph. */
 @Injectable()
 export class RelationshipsReader {
   constructor(
@@ -71,8 +71,8 @@ export class RelationshipsReader {
   }
 
   /**
-   * Returns what is affected if an asset fails: everything that uses it, directly or indirectly. `provides` does not mean use and is not followed. The search
-   * proceeds level by level, so that each asset is reached once, by its shortest path, and cycles end.
+   * Returns what is affected if an asset fails: everything that uses it, directly or indirectly. `provides` does not mean use and is not followed.
+   * The search is breadth-first, so each asset is reached once, by its shortest path, and cycles terminate.
    */
   async blastRadius(id: string, depth: number, max: number): Promise<Radius> {
     await this.assertExists(id);
@@ -177,7 +177,7 @@ interface Step {
   readonly kinds: number;
 }
 
-/** Returns the assets in the order in which they were reached, without those deleted since. */
+/** Returns the assets in the order in which they were reached, without those that have since been deleted. */
 function together(met: Iterable<Met>, shown: readonly Shown[]): Reached[] {
   const byId = new Map(shown.map((one) => [one.id, one]));
   const reached: Reached[] = [];

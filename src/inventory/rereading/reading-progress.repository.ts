@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { NIL_ID } from '../../platform/database/new-id.js';
 import { READING_EDITION } from '../risk/reading-edition.js';
 
-/** SourceInWork is a source whose assets are being read again, with the progress so far. */
+/** SourceInWork is a source whose assets are being reread, with the progress so far. */
 export interface SourceInWork {
   readonly id: string;
   readonly name: string;
@@ -12,10 +12,10 @@ export interface SourceInWork {
 
 /** SQL over `s`, a source: this edition has read everything up to the last merge, or is reading it. */
 const IS_CURRENT = `s.reading = $1 AND s.read_merge IS NOT DISTINCT FROM s.merged_at`;
-/** SQL over `s`, a source: it must be read again. Sources read by a newer edition are left to that edition. */
+/** SQL over `s`, a source: it must be reread. Sources read by a newer edition are left to that edition. */
 const IS_OUTDATED = `(s.reading IS NULL OR s.reading <= $1) AND (${IS_CURRENT} AND s.read_after IS NULL) IS NOT TRUE`;
 
-/** OUTDATED_SOURCE selects the sources that must be read again. */
+/** OUTDATED_SOURCE selects the sources that must be reread. */
 export const OUTDATED_SOURCE = `SELECT 1 FROM inventory_source s WHERE ${IS_OUTDATED.replaceAll('$1', String(READING_EDITION))}`;
 
 /**
@@ -32,7 +32,9 @@ export async function nextOutdated(tx: EntityManager): Promise<SourceInWork | un
   return rows[0];
 }
 
-/** noteProgress records the last asset read of a source; undefined means that all were read. Returns false if another process is reading the source. */
+/**
+ * noteProgress records the last asset read of a source; undefined means that all were read. Returns false if another process is rereading the source.
+ */
 export async function noteProgress(
   tx: EntityManager,
   { id, after }: SourceInWork,

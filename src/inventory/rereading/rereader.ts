@@ -23,7 +23,7 @@ const PAGE = 500;
 const JOB = 'read-again';
 const WHY = 'A new version reads more from documents.';
 
-/** The assets of a page that are now read differently, with the rules that judge them. */
+/** The assets on a page that are now read differently, with the rules that apply to them. */
 interface Differing {
   readonly assets: readonly ReadAgain[];
   readonly verdicts: readonly VerdictRow[];
@@ -32,9 +32,9 @@ interface Differing {
 }
 
 /**
- * Rereader reads again what older versions of the reader stored, so that improvements reach assets whose documents are not sent again, or are sent unchanged
- * (docs/decisions/0140). It works source by source and page by page, and resumes wherever it stopped. An asset is written only if its verdict changes, and
- * reported only if its level changes.
+ * Rereader rereads assets stored by older versions of the reader, so that improvements reach assets whose documents are not sent again, or are sent
+ * unchanged (docs/decisions/0140). It works source by source and page by page, and resumes where it stopped. An asset is written only if its verdict
+ * changes, and reported only if its level changes.
  */
 @Injectable()
 export class Rereader {
@@ -49,7 +49,7 @@ export class Rereader {
 
   @Background({ name: JOB, scope: 'process', due: OUTDATED_SOURCE, quotesErrors: false })
   async readOutdated(isStopping: () => boolean): Promise<void> {
-    // A process of an older version would overwrite the new readings, so nothing is read again while one runs.
+    // A process of an older version would overwrite the new results, so nothing is reread while one is running.
     const seen = this.heartbeat.seen();
     if (seen.length > 0 && !seen.some(isOlder)) await this.leases.alone(JOB, () => this.readAll(isStopping));
   }
@@ -120,7 +120,7 @@ export class Rereader {
   }
 }
 
-/** Whether the process is running and knows fewer migrations than this one. */
+/** Reports whether the process is running and has fewer migrations than this one. */
 function isOlder({ schema, agoMs }: ReturnType<InstanceHeartbeat['seen']>[number]): boolean {
   const isEarlier = MIGRATION_NAMES.includes(schema) ? schema !== NEWEST_MIGRATION : isSuperseded(schema);
   return agoMs < MISSED_AFTER_MS && isEarlier;

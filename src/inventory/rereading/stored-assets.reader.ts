@@ -51,9 +51,9 @@ const LISTED: ReadonlySet<AssetKind> = new Set(['component', 'protocol', 'certif
 const USED_BY = bitOf('dependsOn') | bitOf('cryptoRef');
 
 /**
- * storedAssets returns up to `limit` assets of a source after an id, as described by the documents that added them. Sources may describe an asset differently,
- * so the assets from which its verdict was derived come first, and the same reader reaches the same result. Assets that the newest document of the source no
- * longer contains are left out: they have no edges any more and keep their verdict.
+ * storedAssets returns up to `limit` assets of a source after an id, as described by the documents that added them. Sources may describe an asset
+ * differently, so the assets from which its verdict was derived come first, and the same reader reaches the same result. Assets that the newest
+ * document of the source no longer contains are omitted: they no longer have edges and keep their verdict.
  */
 export async function storedAssets(
   tx: EntityManager,
@@ -63,7 +63,7 @@ export async function storedAssets(
     `SELECT DISTINCT asset_id AS id FROM asset_occurrence WHERE source_id = $1 AND asset_id > $2 AND missed = 0 ORDER BY asset_id LIMIT $3`,
     [sourceId, after, limit],
   )) as { id: string }[];
-  // A component that uses nothing has nothing to be judged by.
+  // A component that uses nothing has no facts to classify.
   const rows = (await tx.query(
     `SELECT ${COLUMNS} FROM asset a WHERE a.id = ANY($1::uuid[]) AND NOT (a.kind = 'component' AND a.verdict_id IS NULL) ORDER BY a.id`,
     [uuidArray(ids.map(({ id }) => id))],
@@ -168,7 +168,7 @@ function connect(from: StoredAsset | undefined, to: StoredAsset | undefined, kin
       from.edges.push({ kind, to });
 }
 
-/** Sorts edges by kind, then those that decided before, then by id. */
+/** Sorts edges by kind, then by whether they determined the previous verdict, then by ID. */
 function sortEdges(edges: GraphEdge[], resolvedBy: readonly ResolvedBy[]): void {
   if (edges.length < 2) return;
   const deciding = new Set(resolvedBy.flatMap(targetOf));
@@ -177,7 +177,10 @@ function sortEdges(edges: GraphEdge[], resolvedBy: readonly ResolvedBy[]): void 
   edges.sort((a, b) => order(a.kind, b.kind) || rank(a.to) - rank(b.to) || order(a.to.id, b.to.id));
 }
 
-/** Orders the assets so that, of several that use a key, the one that decided comes first, because the first of the graph decides. */
+/**
+ * Orders the assets so that, of several that use a key, the one that determined the previous verdict comes first, because the first one in the graph
+ * determines it.
+ */
 function decidingFirst(all: readonly StoredAsset[]): StoredAsset[] {
   const users = new Set(
     all.flatMap(({ resolvedBy }) => resolvedBy.filter(({ via }) => via === 'usedBy').flatMap(targetOf)),

@@ -28,7 +28,7 @@ export class OwnNameView {
   means: string;
   /** @example 'The vendor says so in its manual, section 4' */
   reason: string;
-  /** Id of the user or API key that defined the name. @example 0197f2e0-8d1c-7c3a-9f0e-0c6b5a4d3e2f */
+  /** ID of the user or API key that defined the name. @example 0197f2e0-8d1c-7c3a-9f0e-0c6b5a4d3e2f */
   by: string;
   /** @example 2026-11-20T12:00:00.000Z */
   at: string;

@@ -42,7 +42,7 @@ export class QuantumRiskController {
 
   /**
    * List risk rules
-   * @remarks Returns the rules by which assets are judged, with their sources and deadlines.
+   * @remarks Returns the rules by which assets are classified, with their sources and deadlines.
    */
   @Get('rules')
   @Needs('inventory:read')
@@ -64,7 +64,7 @@ export class QuantumRiskController {
 
   /**
    * Create or replace a risk rule
-   * @remarks Creates or replaces a rule. All assets are then judged again in the background.
+   * @remarks Creates or replaces a rule. All assets are then reclassified in the background.
    */
   @Put('rules/:ruleId')
   @HttpCode(HttpStatus.ACCEPTED)
@@ -81,7 +81,7 @@ export class QuantumRiskController {
 
   /**
    * Delete a risk rule
-   * @remarks Deletes a rule. All assets are then judged again in the background.
+   * @remarks Deletes a rule. All assets are then reclassified in the background.
    */
   @Delete('rules/:ruleId')
   @HttpCode(HttpStatus.ACCEPTED)
@@ -96,7 +96,7 @@ export class QuantumRiskController {
 
   /**
    * Get reclassification progress
-   * @remarks Returns the progress of judging all assets again.
+   * @remarks Returns the progress of reclassifying all assets.
    */
   @Get('reclassifications/:version')
   @Needs('inventory:read')
@@ -122,7 +122,7 @@ export class OwnNamesController {
 
   /**
    * Define an algorithm name
-   * @remarks Defines the meaning of an algorithm name, replacing any earlier definition. All assets are then judged again in the background.
+   * @remarks Defines the meaning of an algorithm name, replacing any earlier definition. All assets are then reclassified in the background.
    */
   @Put()
   @HttpCode(HttpStatus.ACCEPTED)
@@ -133,7 +133,7 @@ export class OwnNamesController {
 
   /**
    * Delete an algorithm name
-   * @remarks Deletes the definition of an algorithm name. All assets are then judged again in the background.
+   * @remarks Deletes the definition of an algorithm name. All assets are then reclassified in the background.
    */
   @Delete()
   @HttpCode(HttpStatus.ACCEPTED)

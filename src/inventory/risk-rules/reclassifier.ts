@@ -29,9 +29,9 @@ interface Rules {
   readonly why: string;
 }
 
-/** JudgedAnew is the result of judging everything again. */
+/** JudgedAnew is the result of reclassifying all assets. */
 export interface JudgedAnew {
-  /** Number of judged sets of facts. */
+  /** Number of reclassified sets of facts. */
   readonly judged: number;
   /** Number of sets of facts whose verdict changed. */
   readonly repaired: number;
@@ -45,8 +45,8 @@ interface Stored {
 }
 
 /**
- * Reclassifier judges everything again after a change of rules. It judges sets of facts rather than assets, because an asset shows its verdict
- * (docs/decisions/0068). It may stop at any time: each verdict records the version of the rules that made it.
+ * Reclassifier reclassifies all assets after a rule change. It processes sets of facts rather than assets, because assets with the same facts share a
+ * verdict (docs/decisions/0068). It may stop at any time: each verdict records the version of the rules that made it.
  */
 @Injectable()
 export class Reclassifier {
@@ -60,21 +60,21 @@ export class Reclassifier {
     private readonly jobs: BackgroundJobs,
   ) {}
 
-  /** Wakes the job that judges by changed rules. Call it after a change of the rules was committed. */
+  /** Wakes the job that applies changed rules. Call it after committing a rule change. */
   wake(): void {
     this.jobs.wake(JUDGING_JOB);
   }
 
   /**
-   * Judges everything by the current rules although they have not changed, because a new release may include other rules or interpret the same facts
-   * differently. Returns undefined while another process is judging.
+   * Reclassifies all assets by the current rules, even if the rules have not changed, because a new release may include different rules or interpret
+   * the same facts differently. Returns undefined while another process is reclassifying.
    */
   async judgeAnew(): Promise<JudgedAnew | undefined> {
     this.assertRunning();
     return this.alone((tx) => this.judgeEach(tx, 'All assets were judged again.'));
   }
 
-  /** Judges everything again if the rules were changed. */
+  /** Reclassifies all assets if the rules have changed. */
   @Background({ name: JUDGING_JOB, scope: 'process', first: 0, due: JUDGING, quotesErrors: false })
   async judgeByChangedRules(): Promise<void> {
     const waiting = (await this.db.query(`${JUDGING} LIMIT 1`)) as unknown[];
@@ -82,8 +82,8 @@ export class Reclassifier {
   }
 
   /**
-   * Repairs verdicts that do not follow from the facts and the rules. Such a verdict was changed by something else or by a bug. Verdicts of another edition are
-   * left alone, because processes of two versions compare during an upgrade.
+   * Repairs verdicts that do not follow from the facts and the rules. Such a verdict was modified outside the service or by a bug. Verdicts of other
+   * editions are left unchanged, because processes of two versions run this comparison during an upgrade.
    */
   @Background({ name: COMPARE_JOB, scope: 'cluster', every: DAY_MS, when: isWorker, quotesErrors: false })
   async compare(): Promise<void> {
@@ -93,7 +93,7 @@ export class Reclassifier {
     this.logger.error(`repaired ${repaired} verdicts of ${changedAssets} assets, which differed from the rules`);
   }
 
-  /** Judges everything again, once after a start, if the rules of this release differ from those of the previous release. */
+  /** Reclassifies all assets, once after startup, if the rules of this release differ from those of the previous release. */
   @Background({ name: 'risk-edition', scope: 'process', every: OUTDATED_EVERY_MS, first: 0, quotesErrors: false })
   async judgeOutdated(): Promise<void> {
     if (this.isUpToDate) return;
@@ -105,7 +105,7 @@ export class Reclassifier {
     else await this.alone((tx) => this.judgeEach(tx, 'A new release has other rules.'));
   }
 
-  /** Returns undefined while another process is judging. */
+  /** Returns undefined while another process is reclassifying. */
   private async alone<Result>(work: (tx: EntityManager) => Promise<Result>): Promise<Result | undefined> {
     return (await this.leases.alone(JOB, () => work(this.db.manager)))?.result;
   }
@@ -192,7 +192,7 @@ export class Reclassifier {
   }
 }
 
-/** editionOf names the rules that made a verdict. */
+/** editionOf returns the name of the rules that produced a verdict. */
 export function editionOf(edition: string, version: number): string {
   return version === 0 ? edition : `${edition}+${version}`;
 }

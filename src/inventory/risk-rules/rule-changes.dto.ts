@@ -40,7 +40,7 @@ export class DeadlineBody {
   @Flag() draft: boolean;
   /** Organizations, plans or acquisitions to which the date is limited. Such a date is not a deadline of an asset. @example 'new acquisitions' */
   @Optional(Text(1, 300)) appliesTo?: string;
-  /** false if the deadline was not read in the primary source; defaults to true. @example true */
+  /** False if the deadline was not checked against the primary source. Defaults to true. @example true */
   @Optional(Flag()) verified?: boolean;
   /** Link to the document (http or https). @example https://wiki.example.org/house-rules */
   @IsOptional() @Matches(/^https?:\/\/\S+$/) @Length(1, 500) url?: string;
@@ -60,7 +60,7 @@ export class RuleBody {
   @ListOf(DeadlineBody, { max: 50 }) deadlines: DeadlineBody[];
   /** Recommended replacement. @example ML-DSA-65 */
   @Optional(Text(1, 300)) target?: string;
-  /** Whether the fact was read in the primary source. @example true */
+  /** Whether the rule was checked against the primary source. @example true */
   @Flag() verified: boolean;
 
   toRule(id: string): Rule {
@@ -72,7 +72,7 @@ export class RuleBody {
 export class TestRuleBody {
   /** @example Q-RSA-SIG-112 */
   @Matches(RULE_ID) id: string;
-  /** The new rule; absent to delete the rule. */
+  /** The new rule. Omit it to delete the rule. */
   @Optional(Nested(RuleBody)) rule?: RuleBody;
 
   toChange(): RuleChange {
@@ -101,9 +101,9 @@ export class TrialExampleView {
 export class TrialView {
   /** Number of assets whose verdict would change. @example 120 */
   changedAssets: number;
-  /** Those assets by current level. */
+  /** The assets that would change, by current level. */
   before: LevelCountsView;
-  /** The same assets by level after the change. */
+  /** The assets that would change, by level after the change. */
   after: LevelCountsView;
   /** Largest groups of assets that would change. */
   examples: TrialExampleView[];
@@ -124,9 +124,9 @@ export class ReclassificationView {
   /** Version of the rules. @example 3 */
   version: number;
   @ApiProperty({ enum: ['JUDGING', 'DONE'] }) status: 'JUDGING' | 'DONE';
-  /** Id of the changed rule, or `name:` followed by the algorithm name that was defined or deleted. @example Q-RSA-SIG-112 */
+  /** ID of the changed rule, or `name:` followed by the algorithm name that was defined or deleted. @example Q-RSA-SIG-112 */
   changedRule: string;
-  /** Number of sets of facts to judge. @example 340 */
+  /** Number of sets of facts to classify. @example 340 */
   total: number;
   /** @example 200 */
   judged: number;

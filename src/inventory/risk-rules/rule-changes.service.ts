@@ -22,7 +22,7 @@ const CONDITIONS = new Set(
 /** RuleChange is one change: a rule that is added or replaces the rule with its id, or a rule that is removed. */
 export type RuleChange = { readonly put: Rule } | { readonly remove: string };
 
-/** RuleChangesService changes the rules. Each change creates a version, by which everything is judged again. */
+/** RuleChangesService changes the rules. Each change creates a version, and all assets are reclassified. */
 @Injectable()
 export class RuleChangesService {
   constructor(
@@ -52,7 +52,7 @@ export class RuleChangesService {
     return { ...ruleSet, rules: next };
   }
 
-  /** @throws Problem 412 if the rules were changed since `version`. */
+  /** @throws Problem 412 if the rules have changed since `version`. */
   async apply(caller: Caller, version: number, change: RuleChange): Promise<RiskRuleSet> {
     const id = 'put' in change ? change.put.id : change.remove;
     const made = await this.db.transaction(async (tx) => {

@@ -25,7 +25,8 @@ const NAMES = ['material', 'certificate', 'quality', 'suite'];
 const MAX_VALUES = 200;
 
 /**
- * checkedMatch checks the conditions of a rule. Conditions evaluated in code and patterns for cipher suites can only be used as in the rules of the product.
+ * checkedMatch checks the conditions of a rule. Conditions evaluated in code and patterns for cipher suites can only be used as in the built-in
+ * rules.
  *
  * @throws Problem 400 `request.invalid` with a pointer.
  */

@@ -32,7 +32,7 @@ interface VerdictPair {
   readonly after: RiskVerdict;
 }
 
-/** differs reports whether two verdicts differ in what an asset shows. */
+/** differs reports whether two verdicts differ in the facts shown for an asset. */
 export function differs(a: RiskVerdict, b: RiskVerdict): boolean {
   return (
     a.level !== b.level ||
@@ -45,7 +45,7 @@ export function differs(a: RiskVerdict, b: RiskVerdict): boolean {
   );
 }
 
-/** RuleTrial judges by proposed rules and reports what would change. It writes nothing. */
+/** RuleTrial classifies assets by proposed rules and reports what would change. It writes nothing. */
 @Injectable()
 export class RuleTrial {
   constructor(private readonly db: DataSource) {}

@@ -14,16 +14,16 @@ export class DeadlineView {
   provision?: string;
   /** @example NIST */
   jurisdiction: string;
-  /** Whether the deadline is binding under the authority rather than advice. */
+  /** Whether the deadline is binding rather than advisory. */
   binding: boolean;
-  /** Whether the document is not final. */
+  /** Whether the document is a draft. */
   draft: boolean;
   /**
    * Plans, acquisitions or organizations to which the date is limited. Such a date is not a deadline of an asset.
    * @example "new acquisitions for National Security Systems"
    */
   appliesTo?: string;
-  /** false if the deadline was not read in the primary source. */
+  /** False if the deadline was not checked against the primary source. */
   verified?: boolean;
   /** Link to the document. @example "https://csrc.nist.gov/pubs/ir/8547/ipd" */
   url?: string;
@@ -46,7 +46,7 @@ export class RuleView {
   deadlines: DeadlineView[];
   /** Recommended replacement. @example ML-DSA-65 */
   target: string | null;
-  /** Whether the source was read again for this edition; false for a well-known fact. */
+  /** Whether the rule was checked against its source for this edition; false for a well-known fact. */
   verified: boolean;
 
   static of(rule: Rule): RuleView {
@@ -66,7 +66,7 @@ export class RulesView {
   items: RuleView[];
   /** Always null: all rules are on one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
-  /** Version of the rules: the value for `If-Match`. 0 stands for the rules of the product. @example 3 */
+  /** Version of the rules, used as the value for `If-Match`. 0 stands for the built-in rules. @example 3 */
   version: number;
 
   static of({ version, ruleSet: { edition, rules } }: NumberedRules): RulesView {

@@ -9,7 +9,7 @@ const ON_CURVE = new Set(['EC', 'ECDSA', 'ECDH', 'EdDSA', 'XDH']);
 
 /** AlgorithmUseLists derives lists from lists of ingredients, each once, so that assets that use the same algorithms share one list. */
 export class AlgorithmUseLists {
-  /** A key belongs to the cipher, signature or MAC in a name, not to the hash next to it. */
+  /** Returns the algorithms to which a key belongs: the cipher, signature or MAC in a name, not the hash next to it. */
   readonly ofKey = memoize((named: readonly AlgorithmUse[]): readonly AlgorithmUse[] => {
     const keyed = named.filter(({ usage }) => usage === null);
     return keyed.length > 0 ? keyed : named;
@@ -61,7 +61,7 @@ function asSignature(part: AlgorithmUse): AlgorithmUse {
   return part.purpose === 'unknown' && part.usage === null ? { ...part, purpose: 'signature', usage: null } : part;
 }
 
-/** The key of a certificate authenticates, unless its algorithm can only be used otherwise. */
+/** The key of a certificate authenticates, unless its algorithm does not support that. */
 function asCertificateKey(part: AlgorithmUse): AlgorithmUse {
   return part.purpose === 'unknown' || part.purpose === 'encryption' ? { ...part, purpose: 'signature' } : part;
 }

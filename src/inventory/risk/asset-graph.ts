@@ -17,7 +17,7 @@ export interface GraphEdge {
   readonly to: GraphAsset;
 }
 
-/** AssetGraph holds the assets of one document and their edges. */
+/** AssetGraph contains the assets of one document and their edges. */
 export class AssetGraph {
   private incoming: ReadonlyMap<GraphAsset, GraphEdge[]> | undefined;
 

@@ -7,8 +7,8 @@ import { type DeclaredName, declaredOf } from './named-algorithms.js';
 import { type DeclaredProtocol, declaredProtocol } from './protocol-facts.js';
 
 /**
- * Traits are the facts of an asset itself that a verdict uses, apart from name and edges. Assets with equal facts share one object, so that a hundred thousand
- * keys need little memory.
+ * Traits are an asset's own facts that affect its verdict, except for its name and edges. Assets with equal facts share one object, so that a hundred
+ * thousand keys need little memory.
  */
 export interface Traits {
   readonly declared: DeclaredName;
@@ -22,14 +22,14 @@ export interface Traits {
 export interface MaterialTraits {
   /** Conditions, as named by the rules. */
   readonly conditions: readonly string[];
-  /** false for a salt or an initialization vector, which is neither strong nor weak, whatever it is used with. */
+  /** False for a salt or an initialization vector, which is neither strong nor weak, regardless of the algorithm. */
   readonly isKey: boolean;
 }
 
 /** Material that is used as a key with an algorithm. */
 const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-secret', 'other', 'unknown']);
 
-/** Traits by their JSON. The size is limited, whatever is sent. */
+/** Traits, keyed by their JSON. The size is limited, regardless of what is sent. */
 const KNOWN = new Map<string, Traits>();
 const MAX_KNOWN = 4096;
 const MAX_KNOWN_LENGTH = 300;

@@ -4,12 +4,12 @@ import { isMembers, memberTextOf } from '../model/json.js';
 import { SHOR_BREAKABLE } from '../vocabularies/families.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 
-/** NIST IR 8547 ipd: last day of 112-bit keys. `LAST_DAY` is the last day of all classical public keys. */
+/** Last day of 112-bit keys (NIST IR 8547 ipd). `LAST_DAY` is the last day of all classical public keys. */
 const LAST_DAY_112 = Date.parse('2030-12-31T23:59:59Z');
 const LAST_DAY = Date.parse('2035-12-31T23:59:59Z');
 const DAY = 24 * 3600 * 1000;
 const NONE: readonly string[] = [];
-/** CA/B Forum: maximum validity of a public TLS certificate in days, by the day of issue. */
+/** Maximum validity of a public TLS certificate in days, by day of issue (CA/B Forum). */
 const LIMITS: [from: string, days: number][] = [
   ['2029-03-15', 47],
   ['2027-03-15', 100],
@@ -23,12 +23,12 @@ export interface CertificateTraits {
   readonly outlives: 0 | 1 | 2;
   readonly isLongLived: boolean;
   readonly signsCode: boolean;
-  /** For public TLS certificates only. */
+  /** Whether the validity exceeds the maximum. Applies to public TLS certificates only. */
   readonly isTooLong: boolean;
   readonly isSelfSigned: boolean;
-  /** Whether its key encrypts secrets, which can be recorded now and decrypted later. */
+  /** Whether the certificate's key encrypts secrets, which can be recorded now and decrypted later. */
   readonly enciphers: boolean;
-  /** All of it. */
+  /** All facts as a string. */
   readonly text: string;
 }
 

@@ -5,7 +5,7 @@ import deadlinesFile from './deadlines.json' with { type: 'json' };
 import rulesFile from './default-rules.json' with { type: 'json' };
 import sourcesFile from './sources.json' with { type: 'json' };
 
-/** A deadline in `deadlines.json`. Its link is that of its document. */
+/** A deadline in `deadlines.json`. The link is taken from its document. */
 type StoredDeadline = Omit<Deadline, 'url'>;
 type StoredRule = Omit<Rule, 'deadlines'> & { readonly deadlines: readonly string[] };
 
@@ -16,7 +16,7 @@ const DEADLINES = new Map(
   }),
 );
 
-/** sourceUrl returns the link to a document that rules, deadlines and positions cite; undefined for documents of other organisations. */
+/** sourceUrl returns the link to a document that rules, deadlines and positions cite; undefined for any other document. */
 export function sourceUrl(document: string): string | undefined {
   return ownMember(sourcesFile.sources as Readonly<Record<string, string>>, document);
 }
@@ -31,7 +31,7 @@ function ruleOf(stored: StoredRule): Rule {
   return { ...stored, deadlines };
 }
 
-/** DEFAULT_RULES are the rules that ship with the product. */
+/** DEFAULT_RULES are the built-in rules. */
 export const DEFAULT_RULES: RuleSet = {
   edition: rulesFile.edition,
   rules: (rulesFile.rules as unknown as readonly StoredRule[]).map(ruleOf),

@@ -16,7 +16,7 @@ export type Stance = (typeof STANCES)[number];
 export interface Opinion {
   readonly jurisdiction: string;
   readonly stance: Stance;
-  /** Status in the rules, or a sentence. */
+  /** Status in the rules, or an explanation. */
   readonly reason: string | null;
   /** Last day of the previous state, or of the current one for `ACCEPTS_UNTIL`. */
   readonly date: string | null;
@@ -28,14 +28,14 @@ export interface Opinion {
   readonly url: string | null;
   readonly binding: boolean;
   readonly draft: boolean;
-  /** true if read in the primary source, false if known from secondary sources, null if no statement about this algorithm was found. */
+  /** True if checked against the primary source, false if taken from secondary sources, null if no statement about this algorithm was found. */
   readonly verified: boolean | null;
 }
 
 /** Target is a possible replacement with the jurisdictions that object to it. */
 export interface Target {
   readonly name: string;
-  /** Jurisdictions that discourage or reject it on that day. If empty, it satisfies all. */
+  /** Jurisdictions that discourage or reject it on that day. If empty, the target satisfies all jurisdictions. */
   readonly objections: readonly string[];
 }
 
@@ -48,7 +48,7 @@ interface Position {
   readonly reason: string;
   readonly authority: string;
   readonly provision?: string;
-  /** null if the position follows from what the document omits. */
+  /** Null if the position follows from an omission in the document. */
   readonly verified: boolean | null;
 }
 
@@ -63,7 +63,7 @@ const OBJECTING: ReadonlySet<Stance> = new Set<Stance>(['DISCOURAGES', 'REJECTS'
 
 /** Authorities with lists of allowed algorithms, which implies that all others are not allowed. */
 const POSITIVE_LISTS = new Map(positionsFile.positiveLists.map((list) => [list.jurisdiction, list]));
-/** Authorities that judge hybrids by their parts. The others have a position on hybrids, or none. */
+/** Authorities that evaluate hybrids by their parts. All others have their own position on hybrids, or none. */
 const JUDGED_BY_PARTS: ReadonlySet<string> = new Set(positionsFile.judgedByParts);
 /** Uses covered by lists of allowed algorithms. Key derivations, MACs and generators are never listed. */
 const LISTED_USES: ReadonlySet<CryptoUse> = new Set(['key-establishment', 'encryption', 'signature', 'cipher', 'hash']);
@@ -84,9 +84,9 @@ function allHybrids(): string[] {
 }
 
 /**
- * opinionsOn returns the position of each authority on an algorithm on a day: the worst of its own statement and of the deadlines that have passed. An
- * authority that judges hybrids by their parts is never milder on a hybrid than on the part it prefers. Algorithms missing from a list of allowed algorithms
- * are rejected (docs/decisions/0183).
+ * opinionsOn returns the position of each authority on an algorithm on a day: the worst of its own statement and of the deadlines that have passed.
+ * An authority that evaluates hybrids by their parts is never milder on a hybrid than on its preferred part. Algorithms missing from a list of
+ * allowed algorithms are rejected (docs/decisions/0183).
  */
 export function opinionsOn(ingredient: AlgorithmUse, day: string, engine: RiskEngine): Opinion[] {
   const { findings } = engine.judge({ kind: 'algorithm', ingredients: [ingredient] });
@@ -155,7 +155,7 @@ function isPublicKey({ family, hybrid }: AlgorithmUse): boolean {
   return hybrid !== null || findFamily(family)?.nature !== undefined;
 }
 
-/** worse returns the worse of two opinions. Any opinion overrides silence; of two future dates, the nearer one counts. */
+/** worse returns the worse of two opinions. Any opinion overrides silence; of two future dates, the earlier one is worse. */
 export function worse(a: Opinion, b: Opinion): Opinion {
   if (a.stance === 'SILENT') return b;
   const difference = STANCES.indexOf(b.stance) - STANCES.indexOf(a.stance);

@@ -2,11 +2,11 @@ import type { RuleSet } from '../model/rule-set.js';
 import { type AxisVerdict, levelNumber } from '../model/risk-verdict.js';
 
 const DAY = 24 * 3600 * 1000;
-/** Two years for most kinds of keys (NIST SP 800-57 part 1 rev. 5, table 1). */
+/** Maximum cryptoperiod: two years for most kinds of keys (NIST SP 800-57 part 1 rev. 5, table 1). */
 const CRYPTOPERIOD_DAYS = 730;
 const FINE: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
 
-/** The members with the dates of a certificate or key. */
+/** A certificate or key with its dates. */
 interface DatedAsset {
   readonly kind: string;
   readonly notBefore: Date | null;

@@ -6,21 +6,21 @@ import { type ReadAlgorithm, readAlgorithm } from '../names/algorithm-uses.js';
 import type { NameReading } from '../names/name-reading.js';
 import type { AlgorithmUse } from '../model/risk-subject.js';
 
-/** NamedAlgorithms holds the algorithms that the name and OID of a component stand for. */
+/** NamedAlgorithms contains the algorithms that the name and OID of a component stand for. */
 export interface NamedAlgorithms {
   readonly ingredients: readonly AlgorithmUse[];
-  /** The name, if it was not recognized, or not well enough to call it safe. */
+  /** The name, if it was not recognized, or not well enough to be classified as safe. */
   readonly unread: readonly string[];
   /** Whether the unrecognized part looks like a public-key algorithm. */
   readonly mayBePublicKey: boolean;
   readonly isNoAlgorithm: boolean;
   /** Whether the name consists of an algorithm and nothing else. */
   readonly isWhole: boolean;
-  /** Whether name and OID cannot mean the same algorithm. */
+  /** Whether the name and the OID contradict each other. */
   readonly isContradictory: boolean;
 }
 
-/** DeclaredName is what a component declares about an algorithm. */
+/** DeclaredName contains the facts that a component declares about an algorithm. */
 export interface DeclaredName {
   readonly oid: string | undefined;
   readonly properties: AlgorithmProperties | undefined;
@@ -63,7 +63,7 @@ function read(name: string, { oid, properties }: DeclaredName): NamedAlgorithms 
   const byOid = identifier === undefined ? undefined : readAlgorithm(identifier, properties);
   const unread = named.uses.length === 0 || named.reading.mayBePublicKey ? unreadName(name, named.reading) : [];
   if (byOid === undefined || byOid.uses.length === 0) return { ...namedOnly(named), unread, isContradictory: false };
-  // The OID counts, whatever the name is.
+  // The OID is used regardless of the name.
   if (named.uses.length === 0)
     return { ...namedOnly(byOid), unread: [], mayBePublicKey: false, isContradictory: false };
   const fit = related(named.uses, byOid.uses);
@@ -86,7 +86,7 @@ function unreadName(name: string, { isNoAlgorithm }: NameReading): readonly stri
   return isNoAlgorithm || name.trim() === '' ? [] : [truncate(name.trim(), MAX_UNREAD_LENGTH)];
 }
 
-/** Adds what the OID states in addition to the name: a size, a mode, or the hash of a signature. */
+/** Adds the facts that the OID states in addition to the name: a size, a mode, or the hash of a signature. */
 function completed(named: readonly AlgorithmUse[], byOid: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
   const merged = named.map((use) => {
     const same = byOid.find(({ family, hybrid }) => family === use.family && hybrid === use.hybrid);
@@ -114,7 +114,7 @@ const KIN: Readonly<Record<string, string>> = Object.fromEntries(
   ['ECDSA', 'ECDH', 'ECMQV', 'ECIES', 'XDH', 'EdDSA', 'SM2', 'Schnorr', 'GOST'].map((family) => [family, 'EC']),
 );
 
-/** Whether a name and an OID can mean the same: RSA and SHA256withRSA can, AES and RSA cannot. */
+/** Reports whether a name and an OID can mean the same algorithm: RSA and SHA256withRSA can, AES and RSA cannot. */
 function related(a: readonly AlgorithmUse[], b: readonly AlgorithmUse[]): boolean {
   if (b.length === 0) return true;
   const kin = (family: string) => KIN[family] ?? family;

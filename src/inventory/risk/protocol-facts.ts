@@ -10,18 +10,21 @@ const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)
 const MAX_SUITES = 500;
 /** Maximum length of the name of a cipher suite or group, in characters. No real name is longer, and a verdict is stored for each set of names. */
 const MAX_SUITE_LENGTH = 200;
-/** Replaces each version of a known protocol that no rule covers. Otherwise, each text would get a separate verdict although all are judged alike. */
+/**
+ * Replaces each version of a known protocol that no rule covers. Otherwise, each version string would get a separate verdict, although all are
+ * classified alike.
+ */
 const OTHER_VERSION = 'other';
 const MAX_VERSION_LENGTH = 40;
 const MAX_PROTOCOL_NAME_LENGTH = 100;
 
-/** DeclaredProtocol holds the facts that a protocol declares. */
+/** DeclaredProtocol contains the facts that a protocol declares. */
 export interface DeclaredProtocol extends Omit<ProtocolFacts, 'kePq'> {
   /** Groups for the key exchange (CycloneDX 1.7 `tlsGroups`). */
   readonly groups: readonly string[];
   /** Name, for protocols that are identified only by it. */
   readonly name: string;
-  /** What the name contains in addition to protocol and version: `group31` in `IKEv2 group31`. */
+  /** Part of the name in addition to the protocol and version: `group31` in `IKEv2 group31`. */
   readonly addition: string;
 }
 
@@ -57,7 +60,7 @@ function declaredType(component: CdxComponent): string | undefined {
   return typeof declared === 'string' && !['other', 'unknown'].includes(declared) ? declared.toLowerCase() : undefined;
 }
 
-/** Brackets have no meaning here. */
+/** Returns the rest of the name, without brackets, which have no meaning. */
 function additionTo(name: string, protocol: string): string {
   const rest = truncate(name, MAX_PROTOCOL_NAME_LENGTH).replace(protocol, ' ');
   return rest.replaceAll(/[()[\]{}:]/g, ' ').trim();
@@ -121,7 +124,7 @@ const VERSIONS: Readonly<Record<string, RegExp>> = {
   wpa: /^(?:[123]|wep|tkip)$/,
 };
 
-/** Whether rules cover the protocol and version. A rule also reports a missing version. */
+/** Reports whether rules cover the protocol and version. A rule also reports a missing version. */
 function isKnownVersion(type: string, version: string | null): boolean {
   const known = VERSIONS[type];
   return known !== undefined && (version === null || known.test(version));

@@ -11,7 +11,7 @@ import { READING_EDITION } from './reading-edition.js';
 
 /**
  * Digest of what each edition reads from all names of the vocabularies and registries. If this test fails, names are read differently: increase
- * READING_EDITION, so that stored assets are read again, and add the new digest.
+ * READING_EDITION, so that stored assets are reread, and add the new digest.
  */
 const DIGESTS: Readonly<Record<number, string>> = {
   1: '06f95b4ef651f7800ff4e40d2753353b',

@@ -15,7 +15,7 @@ import { TaughtNames } from '../names/taught-names.js';
 
 const NOTHING: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
 
-/** RiskEngine judges facts by rules. It is pure: the same facts and rules give the same verdict, regardless of time. */
+/** RiskEngine classifies facts by rules. It is pure: the same facts and rules always yield the same verdict. */
 export class RiskEngine {
   private readonly rules: RuleIndex;
   private readonly names: TaughtNames;
@@ -87,7 +87,7 @@ function numeric(param: string | null | undefined): number | null {
   return param !== null && param !== undefined && /^\d{1,5}$/.test(param) ? Number(param) : null;
 }
 
-/** Of equal verdicts, the first one is returned: current weaknesses come before future ones. */
+/** Returns the highest verdict. If several are equal, the first one is returned, because current weaknesses come before future ones. */
 function highest(verdicts: (AxisVerdict | null)[]): AxisVerdict {
   return verdicts.reduce<AxisVerdict>(
     (top, verdict) => (verdict !== null && levelNumber(verdict.level) > levelNumber(top.level) ? verdict : top),

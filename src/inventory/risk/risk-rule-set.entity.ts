@@ -1,10 +1,10 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { OwnName, Rule } from '../model/rule-set.js';
 
-/** `JUDGING`: assets are being judged again; `DONE`: all assets have been judged. */
+/** `JUDGING`: assets are being reclassified; `DONE`: all assets have been reclassified. */
 export type RuleSetStatus = 'JUDGING' | 'DONE';
 
-/** A complete edition of the rules and names with the changes of users. Without any edition, the rules of the product apply as version 0. */
+/** A complete edition of the rules and names, including user changes. If there is no edition, the built-in rules apply as version 0. */
 @Entity('risk_rule_set')
 export class RiskRuleSet {
   /** Consecutive number. The highest version is in force. */
@@ -21,11 +21,11 @@ export class RiskRuleSet {
   @Column('jsonb', { default: [] })
   names: OwnName[];
 
-  /** Whether only names have been defined so far. The rules are then those of the product, even after an upgrade. */
+  /** Whether only names have been defined so far. If so, the built-in rules apply, even after an upgrade. */
   @Column('boolean', { default: false })
   followsProduct: boolean;
 
-  /** Id of the rule that this version changed, or `name:` followed by a name. */
+  /** ID of the rule that this version changed, or `name:` followed by a name. */
   @Column('text')
   changedRule: string;
 
@@ -35,7 +35,7 @@ export class RiskRuleSet {
   @Column('text', { default: 'JUDGING' })
   status: RuleSetStatus;
 
-  /** Number of sets of facts to judge. `judged` is the number judged so far. */
+  /** Number of sets of facts to classify. `judged` is the number classified so far. */
   @Column('int', { default: 0 })
   total: number;
 

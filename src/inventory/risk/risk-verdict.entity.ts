@@ -3,7 +3,10 @@ import type { AssetKind } from '../model/asset-kind.js';
 import type { RiskSubject } from '../model/risk-subject.js';
 import type { Deadline, RiskVerdict, VerdictFacts } from '../model/risk-verdict.js';
 
-/** The verdict of the rules on one set of facts. All assets with the same facts share the row, and the view `judged_asset` joins it to them. */
+/**
+ * The verdict on one set of facts, according to the rules. All assets with the same facts share the row, and the view `judged_asset` joins it to
+ * them.
+ */
 @Entity('risk_verdict')
 export class RiskVerdictRow implements VerdictFacts {
   /** Hash of the facts. */
@@ -16,7 +19,7 @@ export class RiskVerdictRow implements VerdictFacts {
   @Column('jsonb')
   verdict: RiskVerdict;
 
-  /** Edition of the rules that judged. */
+  /** Edition of the rules that produced the verdict. */
   @Column('text')
   rules: string;
 

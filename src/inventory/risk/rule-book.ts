@@ -5,13 +5,16 @@ import { DEFAULT_RULES } from './default-rules.js';
 import { RiskEngine } from './risk-engine.js';
 import type { RuleSet } from '../model/rule-set.js';
 
-/** Shared by transactions that commit verdicts, exclusive for one that changes the rules. After the change, no verdict by the old rules is committed. */
+/**
+ * Lock key. Transactions that commit verdicts take the lock in shared mode, and a transaction that changes the rules in exclusive mode, so that no
+ * verdict based on the old rules is committed after the change.
+ */
 const RULES_LOCK = `hashtextextended('inventory.rules', 0)`;
 
 export interface NumberedRules {
   readonly version: number;
   readonly ruleSet: RuleSet;
-  /** Whether the rules are those of the product, regardless of defined names. */
+  /** Whether the built-in rules apply, regardless of defined names. */
   readonly followsProduct: boolean;
 }
 
@@ -50,7 +53,7 @@ export class RuleBook {
     return { version, ruleSet, followsProduct };
   }
 
-  /** Whether verdicts by this version of the rules may be committed. Call it right before the commit. */
+  /** Reports whether verdicts based on this version of the rules may be committed. Call it right before the commit. */
   async stillHolds(tx: EntityManager, version: number): Promise<boolean> {
     await tx.query(`SELECT pg_advisory_xact_lock_shared(${RULES_LOCK})`);
     const [row] = (await tx.query('SELECT coalesce(max(version), 0) AS version FROM risk_rule_set')) as {
@@ -61,7 +64,7 @@ export class RuleBook {
     return holds;
   }
 
-  /** Prevents other transactions from committing verdicts until this one ends. */
+  /** Prevents other transactions from committing verdicts until the transaction ends. */
   async lockRules(tx: EntityManager): Promise<void> {
     await tx.query(`SELECT pg_advisory_xact_lock(${RULES_LOCK})`);
   }
@@ -83,7 +86,7 @@ export async function lockVerdictsShared(tx: EntityManager): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock_shared(${LOCK})`);
 }
 
-/** lockVerdicts waits for all transactions that share the verdicts, and blocks others until this one ends. */
+/** lockVerdicts takes the exclusive verdict lock: it waits for holders of the shared lock, and blocks new ones until the transaction ends. */
 export async function lockVerdicts(tx: EntityManager): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
 }

@@ -20,7 +20,7 @@ export interface ReadSubject {
   readonly resolvedBy: ResolvedBy[] | null;
 }
 
-/** SubjectReader finds the facts that rules use: those of the asset itself and those of the algorithms that it uses. */
+/** SubjectReader finds the facts that rules use: those of the asset itself and those of the algorithms used by the asset. */
 export class SubjectReader {
   private readonly named = memoize(({ name, traits }: GraphAsset) => namedAlgorithms(name, traits.declared));
   private readonly lists = new AlgorithmUseLists();
@@ -148,7 +148,7 @@ export class SubjectReader {
     );
   }
 
-  /** A library or application is judged by what it uses, not by what it provides to others. */
+  /** A library or application is classified by what it uses, not by what it provides to others. */
   private component(asset: GraphAsset): ReadSubject {
     const used = this.graph
       .targets(asset, 'dependsOn')
@@ -283,7 +283,7 @@ function withUnread(facts: FurtherFacts, { unread, quality }: Unread): FurtherFa
 
 const NOTHING_UNREAD: Unread = { unread: [], quality: [] };
 const UNREAD_PUBLIC_KEY = ['unread-public-key'];
-/** Maximum number per asset. More names would add no information. */
+/** Maximum number of unrecognized names per asset. More names would add no information. */
 const MAX_UNREAD = 5;
 
 function unknownIn({ ingredients }: Resolved): string[] {
@@ -307,7 +307,7 @@ function isGiven(value: FurtherFacts[keyof FurtherFacts]): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 
-/** Whether a module is stated to be validated by FIPS 140-2 and not by its successor. */
+/** Reports whether a module is declared as validated under FIPS 140-2 but not under its successor. */
 function isValidatedByFips1402({ properties }: DeclaredName): boolean {
   const levels = properties?.certificationLevel;
   if (!Array.isArray(levels)) return false;
@@ -324,7 +324,9 @@ const CATEGORIES: Record<string, Record<string, number>> = {
   'SHA-3': { 256: 2, 384: 4 },
 };
 
-/** Whether the security level that a document claims differs from that of the algorithm, in either direction. The identity of the algorithm decides. */
+/**
+ * Reports whether the security level claimed by a document differs from that of the algorithm, in either direction. The algorithm takes precedence.
+ */
 function claimConflict({ properties }: DeclaredName, parts: readonly AlgorithmUse[]): boolean {
   const claim = properties?.nistQuantumSecurityLevel;
   if (typeof claim !== 'number' || parts.length === 0) return false;

@@ -20,8 +20,8 @@ export interface WholeRun {
 }
 
 /**
- * withExternalProperties returns a run with what the log stores in `inlineExternalProperties` (sections 3.13.6, 3.15 and 4). Other files are not fetched; each
- * member stored there is noted in `warnings`.
+ * withExternalProperties returns a run completed with the `inlineExternalProperties` of the log (sections 3.13.6, 3.15 and 4). Other files are not
+ * fetched; each member stored there is noted in `warnings`.
  */
 export function withExternalProperties(
   given: JsonMembers,

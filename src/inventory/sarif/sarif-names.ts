@@ -1,7 +1,7 @@
 import type { DraftAsset } from '../model/document.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** Rules about cryptography, by the names that tools use. */
+/** Matches the names that tools use for rules about cryptography. */
 const RULES =
   /weak-?crypto|insecure-?(?:hash|cipher|crypto)|cipher|hashing|weak-?hash|md5|sha-?1\b|\b(?:[3t]|triple-?)?des(?:ede)?\b|ecb|(?:insecure|predictable|pseudo|weak)-?random|(?:rsa|ec|insufficient|weak)-key-size|padding-oracle|^G40[1-7]$|^G50[1-7]$|^S(?:4426|4790|5542|5547|2245)$|^CA53(?:50|51|58|79|84|85|94)$|^SCS00(?:0[4-6]|1[0-3])$/i;
 /** Titles such as `Do Not Use Broken Cryptographic Algorithms`, `Weak/Broken Hash Algorithm`, `WeakBrokenHashAlgorithm`, `Use_of_Broken_or_Risky_…`. */
@@ -19,7 +19,7 @@ export interface NamedAlgorithm {
   readonly mode?: string;
 }
 
-/** Algorithms that a text names, most specific first. The words of identifiers are separated here: `EVP md5` and `SHA1 with RSA`. */
+/** Algorithms that a text can name, most specific first. The words in identifiers have been separated: `EVP md5` and `SHA1 with RSA`. */
 const NAMES: [RegExp, NamedAlgorithm][] = [
   [
     /(?<!\d)3 ?DES\b|\bDESede\b|\bTriple[ -]?DES\b|\bDES3\b|\bdes[ -]?ede3?\b|\bTDEA\b|\bTDES\b/gi,
@@ -75,7 +75,7 @@ const WEAK = new Set([
   'SHA-1',
   'RIPEMD',
 ]);
-/** A sentence that recommends a replacement for what was found. */
+/** Matches a sentence that recommends a replacement for the finding. */
 const ADVICE = /^(?:consider|migrate to|prefer|replace|switch to|upgrade to)\b|\binstead\b(?! of)|\bsuch as\b/i;
 /** Families that have a size. `SIZES` matches the usual sizes; other numbers in a line have another meaning. */
 const SIZED = new Set(['RSA', 'DSA', 'DH']);
@@ -101,7 +101,7 @@ export function namesWeakness(text: string): boolean {
   return false;
 }
 
-/** isWeakness does the same for the identifier of a CWE entry, which may be the bare number. */
+/** Like `namesWeakness`, but for the identifier of a CWE entry, which may be the bare number. */
 export function isWeakness(id: string | number): boolean {
   return /^\d{1,6}$/.test(String(id)) ? CRYPTOGRAPHIC.has(Number(id)) : namesWeakness(String(id));
 }
@@ -145,7 +145,7 @@ export function sizedBy(snippets: readonly string[], algorithm: NamedAlgorithm):
   return only === undefined || others.length > 0 ? algorithm : { ...algorithm, name: `${name}-${only}` };
 }
 
-/** Appends the text with the words of identifiers separated, if that makes a difference: `HmacMD5`, `DES_ecb_encrypt`, `SHA1withRSA`. */
+/** Appends a copy of the text with the words in identifiers separated, if it differs: `HmacMD5`, `DES_ecb_encrypt`, `SHA1withRSA`. */
 function apart(text: string): string {
   const words = text
     .replaceAll('_', ' ')

@@ -4,9 +4,9 @@ import { atIndex, membersOf, objectsOf } from './sarif-values.js';
 
 /** Names that tools use for the checkout folder, whose location differs between builds. */
 const CHECKOUT = /^%?(?:SRC|SOURCE|REPO|REPOSITORY|PROJECT)_?ROOT%?$|^%?(?:ROOTPATH|WORKSPACE|CHECKOUT)%?$/i;
-/** Maximum steps in a chain: artifacts within artifacts, bases relative to bases, logical locations within others. */
+/** Maximum number of steps in a chain: artifacts within artifacts, bases relative to bases, logical locations within others. */
 const MAX_STEPS = 32;
-/** Characters of a text that are part of a location: the steps of a chain can repeat one text. */
+/** Maximum number of characters of a string that are used in a location, because the steps of a chain can repeat one string. */
 const MAX_PART = 4000;
 
 export interface SarifPlace {
@@ -14,7 +14,7 @@ export interface SarifPlace {
   readonly line: number | null;
 }
 
-/** SarifPlaces finds the places of the results of one run (SARIF 2.1.0 sections 3.4, 3.14.14, 3.24, 3.28 to 3.33, 3.36 to 3.38 and 3.46). */
+/** SarifPlaces finds the locations of the results of one run (SARIF 2.1.0 sections 3.4, 3.14.14, 3.24, 3.28 to 3.33, 3.36 to 3.38 and 3.46). */
 export class SarifPlaces {
   private readonly artifacts: readonly JsonMembers[];
   private readonly logical: readonly JsonMembers[];
@@ -53,7 +53,7 @@ export class SarifPlaces {
     return location === undefined ? [] : [{ location, line: null }];
   }
 
-  /** Returns the code at the places of a result that the run quotes, by itself or within the surrounding lines (sections 3.29.4 and 3.29.5). */
+  /** Returns the code at the locations of a result, if the run quotes it, either alone or with the surrounding lines (sections 3.29.4 and 3.29.5). */
   snippets(result: JsonMembers): string[] {
     return objectsOf(result['locations']).flatMap((location) => {
       const { region, contextRegion } = membersOf(location['physicalLocation']);
@@ -90,7 +90,10 @@ export class SarifPlaces {
     return path.map((part, index) => (index === 0 ? part : `!/${part.replace(/^\/+/, '')}`)).join('');
   }
 
-  /** Returns a URI relative to the checkout if it is given so or lies in the checkout folder that the run states. Otherwise, resolves it against its base. */
+  /**
+   * Returns a URI relative to the checkout if it is already relative, or if it is in the checkout folder stated by the run. Otherwise, resolves it
+   * against its base.
+   */
   private uri(location: JsonMembers): string {
     let uri = local(partOf(location['uri']));
     let base = memberTextOf(location['uriBaseId']);
@@ -172,8 +175,9 @@ function isAbsolute(uri: string): boolean {
 }
 
 /**
- * Removes segments without meaning from a relative reference (`./src/a.c`), so that a file is one place however a tool was started. `..` is kept, because the
- * preceding segment may be a link (SARIF 2.1.0 section 3.10.2). URIs contain no backslashes, so a backslash is a Windows separator.
+ * Removes segments without meaning from a relative reference (`./src/a.c`), so that a file has one location regardless of how the tool was started.
+ * `..` is kept, because the preceding segment may be a link (SARIF 2.1.0 section 3.10.2). URIs contain no backslashes, so a backslash is a Windows
+ * separator.
  */
 function withoutDots(uri: string): string {
   const segments = uri.replaceAll('\\', '/').split('/');

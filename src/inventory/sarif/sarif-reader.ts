@@ -13,7 +13,7 @@ import { truncate } from '../../platform/text/truncate.js';
 const VERSION = '2.1.0';
 const MAX_LOCATION = 4000;
 const MAX_WARNINGS = 100;
-/** Each place is a source with a document and a transaction of its own. */
+/** Maximum number of places. Each place is a separate source, with its own document and transaction. */
 const MAX_PLACES = 100;
 
 export function isSarif(document: JsonMembers): boolean {
@@ -34,11 +34,12 @@ interface Place {
 }
 
 /**
- * readSarif reads SARIF 2.1.0 (OASIS Standard, 27 March 2020). A result counts if it states that something was found (`kind`, `baselineState`, `suppressions`),
- * its rule is about cryptography, and it names an algorithm. Other results are only counted.
+ * readSarif reads SARIF 2.1.0 (OASIS Standard, 27 March 2020). A result is used if it reports a finding (`kind`, `baselineState`, `suppressions`),
+ * its rule is about cryptography, and it names an algorithm. All other results are only counted.
  *
- * Returns a draft for each place that runs are about: `source` if given, otherwise the category of the run, otherwise its repository. A run replaces only what
- * the same tool found at the place in the same category. A run without results, a failed run, and a run whose results are stored elsewhere replace nothing.
+ * Returns a draft for each place that the runs describe: `source` if given, otherwise the category of the run, otherwise its repository. A run
+ * replaces only what the same tool found at the place in the same category. A run without results, a failed run, and a run whose results are stored
+ * elsewhere replace nothing.
  *
  * @throws Problem 422 `document.version`, `document.invalid` or `document.too-costly`.
  */
@@ -142,7 +143,7 @@ function addFinding(
   }
 }
 
-/** Whether an invocation of the run states that it failed (section 3.20.14). */
+/** Reports whether an invocation of the run states that it failed (section 3.20.14). */
 function hasFailed(run: JsonMembers): boolean {
   return objectsOf(run['invocations']).some(({ executionSuccessful }) => executionSuccessful === false);
 }

@@ -18,7 +18,7 @@ export interface SarifTaxon {
   readonly id: string;
 }
 
-/** SarifTool holds the driver, extensions and taxonomies of one run (SARIF 2.1.0 sections 3.18, 3.19, 3.52 and 3.54). */
+/** SarifTool contains the driver, extensions and taxonomies of one run (SARIF 2.1.0 sections 3.18, 3.19, 3.52 and 3.54). */
 export class SarifTool {
   readonly name: string;
   private readonly driver: JsonMembers;

@@ -25,13 +25,13 @@ export function atIndex(list: readonly JsonMembers[], index: unknown): JsonMembe
   return typeof index === 'number' ? list[index] : undefined;
 }
 
-/** textsOf returns the texts of a list, or a single text in place of a list. Some tools nest one list in another. */
+/** textsOf returns the strings of a list, or a single string given instead of a list. Some tools nest one list in another. */
 export function textsOf(value: unknown): string[] {
   const all = Array.isArray(value) ? (value as unknown[]).flat() : [value];
   return all.filter((one) => typeof one === 'string' || typeof one === 'number').map(String);
 }
 
-/** isSameGuid compares values of `guid` regardless of case, because tools write either. */
+/** isSameGuid compares `guid` values regardless of case, because tools use both cases. */
 export function isSameGuid(a: unknown, b: unknown): boolean {
   return typeof a === 'string' && typeof b === 'string' && a !== '' && a.toLowerCase() === b.toLowerCase();
 }

@@ -5,7 +5,7 @@ import type { SavedView, ViewOrder } from './saved-views.service.js';
 export class SavedViewBody {
   /** Unique. @example 'RSA to replace by 2030' */
   @Name(1, 100) name: string;
-  /** Query in the syntax of the parameter `q` of the list of assets. @example 'level>=HIGH and family=RSA' */
+  /** Query, in the syntax of the `q` parameter of the asset list. @example 'level>=HIGH and family=RSA' */
   @Text(1, 2000) q: string;
   @Optional(OneOf(ASSET_SORTS, { default: 'id', example: '-level' })) sort?: AssetSort;
 
@@ -25,7 +25,7 @@ export class SavedViewView {
   sort: string;
   /** Path of the asset list with this query. @example /api/assets?q=family%3DRSA&sort=-level */
   url: string;
-  /** Version of the saved query: the value for `If-Match`. @example 1 */
+  /** Version of the saved query, used as the value for `If-Match`. @example 1 */
   version: number;
   /** @example 2026-11-20T12:00:00Z */
   changedAt: Date;

@@ -91,7 +91,7 @@ export class SavedViewsService {
     return this.get(made);
   }
 
-  /** @throws Problem 412 if the saved query was changed since `version`. */
+  /** @throws Problem 412 if the saved query has changed since `version`. */
   async change(caller: Caller, id: string, version: number, order: ViewOrder): Promise<SavedView> {
     this.assertQuery(order.query);
     await this.get(id);

@@ -1,6 +1,6 @@
 import familiesFile from './families.json' with { type: 'json' };
 
-/** FamilyRole is what an algorithm of a family does. `key` has a public key that signs, encrypts or agrees. */
+/** FamilyRole is the role of the algorithms in a family. `key` stands for a public key that signs, encrypts or agrees. */
 export type FamilyRole = 'key' | 'sign' | 'exchange' | 'cipher' | 'hash' | 'mac' | 'kdf' | 'random' | 'other';
 
 /**
@@ -9,7 +9,7 @@ export type FamilyRole = 'key' | 'sign' | 'exchange' | 'cipher' | 'hash' | 'mac'
  */
 export type FamilyNature = 'classical' | 'post-quantum' | 'broken';
 
-/** FamilySizes is the kind of numbers that can be a size of the family: of a modulus, curve, digest, key or parameter set. */
+/** FamilySizes defines which numbers can be a size in the family: of a modulus, curve, digest, key or parameter set. */
 export type FamilySizes =
   'modulus' | 'curve' | 'digest' | 'aes' | 'cipher' | 'light' | 'mlkem' | 'mldsa' | 'level' | 'falcon';
 

@@ -1,19 +1,19 @@
 import curvesFile from './curves.json' with { type: 'json' };
 import oidsFile from './oids.json' with { type: 'json' };
 
-/** An elliptic curve of a standard. */
+/** An elliptic curve defined by a standard. */
 interface NamedCurve {
   /** Name in the registry that assigns its object identifier. */
   readonly name: string;
   /** Size of the field in bits. */
   readonly bits: number;
-  /** Undefined if no registry assigns one. */
+  /** Object identifier in dotted form; undefined if no registry assigns one. */
   readonly oid: string | undefined;
 }
 
 /** The meaning of an object identifier in a registry. */
 interface IdentifiedAlgorithm {
-  /** A name that states the algorithm, or the name of a curve. */
+  /** Name of the algorithm or curve. */
   readonly name: string;
   /** Name of the registry. */
   readonly source: string;
@@ -38,12 +38,12 @@ for (const { name, bits, oids = [], aliases = [] } of curvesFile.curves as reado
 for (const { source, names } of oidsFile.registries)
   for (const [oid, name] of Object.entries(names)) IDENTIFIERS.set(oid, { name, source });
 
-/** findByOid returns the algorithm or curve of an object identifier in dotted form, or undefined if no registry here contains it. */
+/** findByOid returns the algorithm or curve of an object identifier in dotted form, or undefined if no registry contains it. */
 export function findByOid(oid: string): IdentifiedAlgorithm | undefined {
   return IDENTIFIERS.get(oid);
 }
 
-/** nameByOid returns only the name. */
+/** Like `findByOid`, but returns only the name. */
 export function nameByOid(oid: string): string | undefined {
   return findByOid(oid)?.name;
 }
@@ -58,7 +58,7 @@ export function curveNames(): readonly string[] {
   return [...CURVES.keys()].filter((name) => !/^[\d.]+$/.test(name));
 }
 
-/** Dots are kept, because they separate the numbers of an identifier. */
+/** Normalizes a name. Dots are kept, because they separate the numbers of an identifier. */
 function bareName(name: string): string {
   return name.toLowerCase().replaceAll(/[\s_/-]/g, '');
 }

@@ -1,6 +1,6 @@
 import suitesFile from './tls-suites.json' with { type: 'json' };
 
-/** Suites by each of their names and by their code point. The first name is that in the IANA registry. */
+/** Cipher suites, keyed by each of their names and by their code point. The first name is the one in the IANA registry. */
 const SUITES = new Map<string, string>();
 for (const [code, names] of Object.entries(suitesFile.suites as Readonly<Record<string, string>>)) {
   const all = names.split(' ');

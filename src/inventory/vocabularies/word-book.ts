@@ -57,7 +57,7 @@ for (const [family, { words: own }] of knownFamilies())
     });
   }
 
-/** Words by the codes of their letters, so that all words that begin at a position of a text are found in one walk. */
+/** Node of a trie of words, keyed by character code, so that all words that begin at a position of a text are found in one pass. */
 interface Branch {
   readonly next: Map<number, Branch>;
   word: Word | undefined;
@@ -76,8 +76,8 @@ for (const [letters, word] of WORDS) {
 }
 
 /**
- * eachWordAt calls `tell` with each word that a text contains at a position, and with the position after it. The text is in lower case, without hyphens, blanks
- * and the like.
+ * eachWordAt calls `tell` with each word that a text contains at a position, and with the position after it. The text is in lower case, without
+ * hyphens, blanks and other separators.
  */
 export function eachWordAt(text: string, from: number, tell: (word: Word, to: number) => void): void {
   let branch: Branch | undefined = ROOT;

@@ -120,7 +120,7 @@ describe('a rotation in a key file', () => {
   });
 });
 
-/** Removes a carriage return, which a line at the end of the file may have gained or lost. */
+/** Removes a trailing carriage return, which the last line of the file may have gained or lost. */
 const bare = (line: string) => line.replace(/\r$/, '');
 
 it('the options of the line are kept, with the expiry prepended', () => {

@@ -18,7 +18,7 @@ export interface KeyReplacement {
   readonly next: Buffer;
   /** New key as written on a line: `TYPE BASE64`. */
   readonly nextKey: string;
-  /** Comment of each line of the new key. Absent: the comment of the replaced line, followed by `tag`. */
+  /** Comment of each line of the new key. Defaults to the comment of the replaced line, followed by `tag`. */
   readonly nextComment?: string;
   /** Identifies the rotation on its lines: `sealwright:ID`. */
   readonly tag: string;
@@ -70,7 +70,7 @@ export function standingsOf(file: Buffer, { old, next, originals }: KeyReplaceme
 export function withNextLimited(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
   const { old, next, originals } = replacement;
   return editLines(replacement.path, file, (line, behind) => {
-    if (isOf(line, next)) return [line]; // was renewed together with the preceding line
+    if (isOf(line, next)) return [line]; // already renewed together with the preceding line
     if (!isOf(line, old) || line.key === undefined) return [line];
     if (behind !== undefined && isOf(behind, next)) return [line];
     const { options, indent, comment } = line.key;
@@ -103,7 +103,7 @@ export function withNextPermanent(file: Buffer, replacement: KeyReplacement): Ed
   return withLimits(file, replacement, replacement.next, undefined);
 }
 
-/** Sets a limit on every line of the old key. A line keeps the limit of an earlier attempt if it expires sooner. */
+/** Sets a limit on every line of the old key. A line keeps the limit of an earlier attempt if that limit expires sooner. */
 export function withOldLimited(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
   const { path, old, originals } = replacement;
   return editLines(path, file, (line) => {
@@ -138,8 +138,8 @@ export function rolledBack(file: Buffer, replacement: KeyReplacement): EditedFil
 }
 
 /**
- * Restores the old key permanently, in case the new key fails: removes its limit, or, if the old key was removed, adds it before each line of the new key with
- * that line's options. If both keys were removed by others, neither is restored.
+ * Restores the old key permanently, in case the new key fails: removes its limit, or, if the old key was removed, adds it before each line of the new
+ * key with that line's options. If both keys were removed by another program, neither is restored.
  */
 export function withOldRestored(file: Buffer, replacement: KeyReplacement, oldText: string): EditedFile {
   const { path, old, next, originals } = replacement;
@@ -206,13 +206,13 @@ function limitOf({ key }: AuthorizedKeysLine, originals: ReadonlySet<string>): L
   return /^expiry-time="(\d{8,14}Z?)"/.exec(key.options)?.[1];
 }
 
-/** Returns the limit that expires first. Limits in different notations (UTC, local time) are not comparable: the second one is returned. */
+/** Returns the limit that expires first. Limits in different notations (UTC, local time) cannot be compared; the second one is returned. */
 export function earlierLimit(one: Limit, other: Limit): Limit {
   if (one === undefined || other === undefined) return one ?? other;
   return one.length === other.length && one < other ? one : other;
 }
 
-/** Returns the options without the limit added by `withExpiry`. A limit that the line had before stays. */
+/** Returns the options without the limit added by `withExpiry`. A limit that the line had before is kept. */
 function withoutLimit(options: string, originals: ReadonlySet<string>): string {
   if (originals.has(options)) return options;
   const own = options.replace(/^expiry-time="\d{8,14}Z?",?/, '');
@@ -220,8 +220,8 @@ function withoutLimit(options: string, originals: ReadonlySet<string>): string {
 }
 
 /**
- * Changes only lines. A file without a final line end stays without one. A line added after another gets that line's end. After the last line it gets
- * the file's line end, because sshd would otherwise read both as one line.
+ * Changes individual lines. A file without a final line ending remains without one. An added line gets the line ending of the preceding line. After
+ * an unterminated last line, it gets the file's line ending, because sshd would otherwise read both as one line.
  */
 function editLines(path: string, file: Buffer, change: LineChange): EditedFile {
   const before = readLines(file);

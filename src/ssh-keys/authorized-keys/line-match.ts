@@ -1,7 +1,7 @@
 /** Match is a pair `[i, j]` of equal lines in two files: line i of the first file and line j of the second. */
 export type Match = readonly [number, number];
 
-/** With more differences, the whole change is shown as one block: the cost of finding the shortest diff grows with the square. */
+/** With more differences, the whole change is shown as one block, because the cost of finding the shortest diff is quadratic. */
 const MAX_DIFFERENCES = 400;
 
 /** Returns the common lines of two files that minimize the remaining differences (Myers, "An O(ND) Difference Algorithm"). */

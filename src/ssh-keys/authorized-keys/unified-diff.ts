@@ -10,12 +10,12 @@ interface Row {
 
 const CONTEXT = 3;
 const NO_END = '\\ No newline at end of file\n';
-/** UTF-8 characters that would change how a line is displayed. */
+/** Characters that would change how a line is displayed. */
 const MISLEADING = /\p{Bidi_Control}|\p{Zl}|\p{Zp}|[\u0080-\u009f]/u;
 
 /**
- * unifiedDiff returns the output of `diff -u` for two files, without times. Empty if the files are equal. The diff contains every difference, so `withDiff`
- * recreates the second file from the first.
+ * unifiedDiff returns the output of `diff -u` for two files, without timestamps. Empty if the files are equal. The diff contains every difference, so
+ * `withDiff` recreates the second file from the first.
  */
 export function unifiedDiff(path: string, before: Buffer, after: Buffer): string {
   if (before.equals(after)) return '';
@@ -41,7 +41,7 @@ export function withDiff(before: Buffer, diff: string, encoding: Encoding): Buff
   return Buffer.from([...made, ...old.slice(at)].join(''), encoding);
 }
 
-/** Reports whether a diff shows the whole change: applied to the old file, it yields the new file. */
+/** Reports whether a diff is complete: applied to the old file, it yields the new file. */
 export function showsWhole(before: Buffer, diff: string, after: Buffer): boolean {
   return withDiff(before, diff, encodingOf(before, after)).equals(after);
 }

@@ -15,7 +15,7 @@ export interface RevocationContent {
   readonly version: bigint;
   readonly generatedAt: Date;
   readonly certificates: readonly RevokedCertificates[];
-  /** Blobs of keys that are refused in every form, including certificates. */
+  /** Blobs of keys that are rejected in every form, including certificates. */
   readonly keys: readonly Buffer[];
 }
 

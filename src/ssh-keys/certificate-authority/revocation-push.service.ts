@@ -24,7 +24,7 @@ export interface Pushed {
   readonly code?: string;
 }
 
-/** Checks the list on the host before it replaces the old one, because sshd refuses every key if the list is unreadable. */
+/** Checks the list on the host before it replaces the old one, because sshd rejects every key if the list is unreadable. */
 const CHECK = `
 umask 077; list=$(mktemp) || exit 1; trap 'rm -f -- "$list"' EXIT HUP INT TERM
 cat > "$list" && ssh-keygen -Q -l -f "$list" >/dev/null
@@ -88,7 +88,7 @@ export class RevocationPush {
     }
   }
 
-  /** Reads the list again after writing, so that a slow push does not leave an older list in place. */
+  /** Regenerates the list after writing, so that a slow push does not leave an older list in place. */
   private async put(session: ChangeSession, path: string, authorityId: string): Promise<Pushed> {
     const { hostId } = session;
     const place = { path, as: 'root', mark: newId(), mode: '644' };

@@ -8,16 +8,16 @@ import { TtlCache } from '../../platform/database/ttl-cache.js';
 import type { RevocationKind, SshRevocation } from './ssh-authority.entity.js';
 import type { SshCertificate } from './ssh-certificate.entity.js';
 
-/** RevocationRecord is what was revoked for an authority. */
+/** RevocationRecord identifies a revoked certificate or key of an authority. */
 export type RevocationRecord = Pick<SshRevocation, 'authorityId' | 'kind' | 'value'>;
 
 /**
- * RevocationRecords reads revocations from their rows and from the audit log. Deleting or changing a row in the database, or suppressing it with
- * a trigger, therefore does not undo a revocation.
+ * RevocationRecords reads revocations from their rows and from the audit log. Deleting or modifying a row directly in the database, or suppressing it
+ * with a trigger, therefore does not undo a revocation.
  */
 @Injectable()
 export class RevocationRecords {
-  /** Cached by list version. A new version is read immediately, the same version again after some seconds. */
+  /** Cached by list version. A new version is read immediately; the same version is reread after a few seconds. */
   private readonly records = new TtlCache<readonly RevocationRecord[]>(() => this.read());
 
   private readonly remembered = new Map<string, RevocationRecord>();

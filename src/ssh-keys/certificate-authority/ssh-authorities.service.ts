@@ -49,7 +49,8 @@ export class SshAuthoritiesService {
     const errors = [{ pointer: '/name', detail: 'is taken' }];
     const taken = () => new Problem('conflict', 'ssh-ca.name-taken', detail, { errors });
     const made = await writeUnique(this.db, insert, taken).catch(async (error: unknown) => {
-      // The row was refused, so nothing uses the key. After an interrupted commit the outcome is unknown, and an unused key is the lesser evil.
+      // The row was rejected, so nothing uses the key. After an interrupted commit, the outcome is unknown, and leaving an unused key is the lesser
+      // evil.
       if (error instanceof Problem) await this.vault.destroy(key);
       throw error;
     });
@@ -58,8 +59,8 @@ export class SshAuthoritiesService {
   }
 
   /**
-   * Retires an authority. In the state `RETIRING` it issues no more certificates but hosts still trust it, so that another authority can take over without a
-   * gap.
+   * Retires an authority. In state `RETIRING`, it no longer issues certificates but is still trusted by hosts, so that another authority can take
+   * over without a gap.
    */
   async retire(caller: Caller, id: string, state: 'RETIRING' | 'RETIRED'): Promise<void> {
     await this.db.transaction(async (tx) => {
@@ -68,7 +69,7 @@ export class SshAuthoritiesService {
       const moved = await changeSealed(tx, SshAuthority, { id, state: from }, { state });
       if (moved !== 1) {
         if (!(await tx.existsBy(SshAuthority, { id, state }))) throw await authorityRefusalOf(tx, id);
-        // A caller that missed the response repeats the call.
+        // A caller that missed the response may repeat the call.
         if (await this.audit.isRecorded(tx, action, id)) return confirmRead(tx);
       }
       await this.audit.appendBy(tx, caller, entry(action, id, {}));

@@ -160,7 +160,7 @@ export class SshCaController {
 
   /**
    * Get an SSH certificate
-   * @remarks Returns a requested certificate, and its content once it is signed.
+   * @remarks Returns a requested certificate, including its content once it is signed.
    */
   @Get(':id/certificates/:certificateId')
   @Needs('keys:read')
@@ -183,7 +183,7 @@ export class SshCaController {
 
   /**
    * Revoke an SSH certificate
-   * @remarks Revokes a certificate or a key. Hosts refuse it after they next update the revocation list.
+   * @remarks Revokes a certificate or a key. Hosts reject it once they have updated their revocation list.
    */
   @Post(':id/revocations')
   @HttpCode(204)

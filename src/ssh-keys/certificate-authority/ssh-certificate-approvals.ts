@@ -41,7 +41,7 @@ export class SshCertificateApprovals {
     return this.approvals.judgeAll('ssh-certificate', usesOfRow(authority, certificate, request));
   }
 
-  /** Asserts that the policies are unchanged, inside the transaction that acts on a judgement. Throws Problem `approval.policies-changed`. */
+  /** Asserts that the policies are unchanged, inside the transaction that acts on an evaluation. Throws Problem `approval.policies-changed`. */
   assertCurrent(tx: EntityManager, { revision }: PolicyJudgement): Promise<void> {
     return this.approvals.assertCurrent(tx, revision);
   }
@@ -67,9 +67,9 @@ export class SshCertificateApprovals {
   }
 
   /**
-   * Decides whether the row may be signed now: an approval covers exactly this row and meets the current policies, or the policies require none.
-   * The row alone is not enough, because anyone with write access to the database can create one: the log must confirm the request.
-   * `waits`: the current policies require further votes, and the certificate is PENDING_APPROVAL again.
+   * Reports whether the row may be signed now: an approval covers exactly this row and meets the current policies, or the policies require none. The
+   * row alone is not sufficient, because anyone with write access to the database can create one, so the log must confirm the request. `waits`: the
+   * current policies require further votes, and the certificate is PENDING_APPROVAL again.
    */
   async clearance(authority: SshAuthority, certificate: SshCertificate): Promise<'covered' | 'refused' | 'waits'> {
     const { id, approvalId, request } = certificate;
@@ -86,7 +86,7 @@ export class SshCertificateApprovals {
       : 'covered';
   }
 
-  /** Reports whether a certificate without an approval needs none and is unchanged since it was requested. */
+  /** Reports whether a certificate needs no approval and is unchanged since it was requested. */
   private async isFree(
     authority: SshAuthority,
     certificate: SshCertificate,
@@ -98,7 +98,7 @@ export class SshCertificateApprovals {
     return demand === undefined;
   }
 
-  /** Reports whether the current policies require further votes. If so, the certificate waits for its approval again. */
+  /** Reports whether the current policies require further votes. If so, the certificate is pending approval again. */
   private async reopen(approvalId: string, certificate: SshCertificate, uses: KeyUseToApprove[]): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       const { demand } = await this.approvals.judgeNow(tx, 'ssh-certificate', uses);
@@ -125,7 +125,10 @@ export function contentEntry(authority: SshAuthority, certificate: SshCertificat
   return { action: 'ssh-ca.certificate-described', target, detail: { sha256 } };
 }
 
-/** Returns the facts of a certificate that policies evaluate, built from its row: the same when it is requested, before it is signed, and in trials. */
+/**
+ * Returns the facts of a certificate that policies evaluate, built from its row. They are the same when it is requested, before it is signed, and in
+ * trials.
+ */
 export function usesOfRow(
   { name, kind }: Pick<SshAuthority, 'name' | 'kind'>,
   { keyId, principals, renews }: JudgedCertificate,
@@ -171,7 +174,7 @@ function documentOf(authority: SshAuthority, certificate: SshCertificate): Recor
     forceCommand,
     extensions: [...extensions],
     requestedBy: { ...requestedBy },
-    // Absent if there is none, so that documents of the previous version stay unchanged.
+    // Undefined if there is none, so that documents of the previous version remain unchanged.
     renewal: renewal === undefined ? undefined : { ...renewal },
     rule: rule === undefined ? undefined : { ...rule },
     renews: renews ?? undefined,

@@ -14,9 +14,9 @@ import { certificateLine, type CertificateContent, signingOf, toBeSigned } from 
 import { Background, isWorker } from '../../platform/work/background.js';
 
 const NONCE_BYTES = 32;
-/** Maximum rows signed by one sweep. */
+/** Maximum number of rows signed by one sweep. */
 const MAX_SWEPT = 50;
-/** Seconds that the process which accepted or released a certificate has to sign it before other processes do. */
+/** Seconds that the process that accepted or released a certificate has to sign it before other processes do. */
 const SWEEP_AFTER_SECONDS = 10;
 
 const UNSIGNED = {
@@ -40,7 +40,7 @@ export class SshCertificateSigner {
   ) {}
 
   /**
-   * Returns the certificate's row, after signing it if that is necessary and allowed. Concurrent calls are safe: the first stored signature counts.
+   * Returns the certificate's row, after signing it if that is necessary and allowed. Concurrent calls are safe: the first stored signature is kept.
    * @throws Problem `ssh-ca.inactive` if the authority no longer issues certificates
    */
   async sign(id: string): Promise<SshCertificate> {

@@ -34,7 +34,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     this.subjects.register('ssh-certificate', this);
   }
 
-  /** Keys of a policy are authority names here. */
+  /** For SSH certificates, the keys of a policy are authority names. */
   async unknownKeys(tx: EntityManager, names: readonly string[]): Promise<readonly string[]> {
     const known = await tx.find(SshAuthority, { select: { name: true }, where: { name: In([...names]) } });
     const found = new Set(known.map(({ name }) => name));
@@ -64,7 +64,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     return usesOfRow(authority, certificate, certificate.request);
   }
 
-  /** A login rule that was changed, disabled or removed issues no certificate. The rule that is judged is the one in the log. */
+  /** Returns a Problem if the certificate no longer matches its logged request, or if its login rule was changed, disabled or removed. */
   async lostGround(tx: EntityManager, { subjectId: id }: SubjectApproval): Promise<Problem | undefined> {
     const certificate = await tx.findOneByOrFail(SshCertificate, { id });
     const authority = await findTrusted(tx, SshAuthority, { id: certificate.authorityId });
@@ -95,7 +95,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
       );
   }
 
-  /** Moves a certificate that waited for this approval to the next status, with an audit entry. Returns false if it did not wait. */
+  /** Moves a certificate that is pending this approval to the next status, with an audit entry. Returns false if it is not pending. */
   private async move(
     tx: EntityManager,
     { approvalId, subjectId, correlation }: SubjectApproval,

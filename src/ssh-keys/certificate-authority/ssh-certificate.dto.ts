@@ -37,7 +37,7 @@ const areNetworks = (text: unknown) =>
 export class SshRenewalTermsBody {
   /** Latest expiry of a renewed certificate. @example 2028-01-01T00:00:00Z */
   @Moment() @MinDate(new Date(0)) until: Date;
-  /** Addresses from which a renewal is accepted. Default: any. @example 192.0.2.7 */
+  /** Addresses from which a renewal is accepted. Defaults to any address. @example 192.0.2.7 */
   @IsOptional()
   @MaxLength(1000)
   @ValidateBy({
@@ -56,7 +56,7 @@ export class IssueSshCertificateBody {
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
   /** Identity that sshd writes to its log. @example ann@example.org */
   @Text(0, 255) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) keyId: string;
-  /** Login names that the certificate is valid for, or names of the host. */
+  /** Login names for which the certificate is valid, or names of the host. */
   @ApiProperty({ type: [String], example: ['ann'], maxItems: 256 })
   @IsArray()
   @ArrayMinSize(1)
@@ -67,15 +67,17 @@ export class IssueSshCertificateBody {
   @Moment() @MinDate(new Date(0)) validAfter: Date;
   /** @example 2027-01-02T00:00:00Z */
   @Moment() @MinDate(new Date(0)) validBefore: Date;
-  /** For users: addresses from which the certificate is valid. @example 192.0.2.0/24 */
+  /** User certificates only: addresses from which the certificate is valid. @example 192.0.2.0/24 */
   @IsOptional()
   @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs, separated by commas' })
   sourceAddress?: string;
-  /** For users: the only command that the certificate runs. @example /usr/bin/backup */
+  /** User certificates only: the command to which the certificate is restricted (force-command). @example /usr/bin/backup */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
-  /** For users: permissions besides logging in. Absent: a terminal. */
+  /** User certificates only: permissions in addition to logging in. Defaults to a terminal (`permit-pty`). */
   @Optional(ListOf(OneOf(EXTENSIONS), { max: EXTENSIONS.length, example: ['permit-pty'] })) extensions?: Extension[];
-  /** For hosts: allows the host to renew the certificate itself, with the same names and lifetime. Absent: not allowed. */
+  /**
+   * Host certificates only: allows the host to renew the certificate itself, with the same names and lifetime. If omitted, renewal is not allowed.
+   */
   @Optional(Nested(SshRenewalTermsBody)) renewal?: SshRenewalTermsBody;
 
   toOrder(): SshCertificateOrder {
@@ -88,7 +90,7 @@ const SHOWN_STATUSES = ['ISSUED', ...CERTIFICATE_STATUSES] as const;
 type ShownStatus = (typeof SHOWN_STATUSES)[number];
 
 export class SshCertificateFailure {
-  /** Problem code, see docs/errors.md. @example approval.rejected */
+  /** Problem code; see docs/errors.md. @example approval.rejected */
   code: string;
   /** @example 'Bob rejected it: not from here' */
   detail: string;
@@ -97,7 +99,7 @@ export class SshCertificateFailure {
 export class SshCertificateView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** Decimal. @example "17" */
+  /** Serial number in decimal. @example "17" */
   serial: string;
   /** @example ann@example.org */
   keyId: string;
@@ -117,15 +119,18 @@ export class SshCertificateView {
   @ApiProperty({ enum: SHOWN_STATUSES, example: 'ISSUED' }) status: ShownStatus;
   /** The approval that a policy requires. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
-  /** For hosts: the time until which the host can renew the certificate itself. @example 2028-01-01T00:00:00.000Z */
+  /** Host certificates only: time until which the host can renew the certificate itself. @example 2028-01-01T00:00:00.000Z */
   renewableUntil?: string;
   /** The certificate that this one replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   renews?: string;
-  /** Name of the user, API key, client or run that requested the certificate. Absent for certificates of earlier versions. @example ann@example.org */
+  /**
+   * Name of the user, API key, client or run that requested the certificate. Not present for certificates issued by earlier versions.
+   * @example ann@example.org
+   */
   requestedBy?: string;
-  /** Claims about the requester, proved by the issuer of a workload's token. */
+  /** Verified claims of the requester's workload token. */
   verified?: VerifiedIdentityView;
-  /** Why the certificate will not be signed. */
+  /** Reason why the certificate will not be signed. */
   failure?: SshCertificateFailure;
 
   static of(row: SshCertificate): SshCertificateView {
@@ -142,7 +147,7 @@ export class SshCertificateView {
 }
 
 export class IssuedSshCertificateView extends SshCertificateView {
-  /** Whether the certificate is revoked: by its serial number, key ID, or key. @example false */
+  /** Whether the certificate is revoked by its serial number, key ID or key. @example false */
   revoked: boolean;
   /** @example 2027-01-01T00:00:00Z */
   createdAt: Date;

@@ -3,8 +3,8 @@ import type { Caller, OrderedBy } from '../../access/caller.js';
 import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
 /**
- * CERTIFICATE_STATUSES are the statuses of a certificate. READY: signed, or may be signed. PENDING_APPROVAL: waiting for approval. FAILED: will never be
- * signed.
+ * CERTIFICATE_STATUSES are the statuses of a certificate. READY: signed, or ready to be signed. PENDING_APPROVAL: waiting for approval. FAILED: will
+ * never be signed.
  */
 export const CERTIFICATE_STATUSES = ['READY', 'PENDING_APPROVAL', 'FAILED'] as const;
 export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
@@ -15,7 +15,7 @@ export interface RenewalTerms {
   readonly until: string;
   /** Addresses and CIDRs from which a renewal is accepted, separated by commas. Null: any. */
   readonly sourceAddress: string | null;
-  /** ID of the API key or OAuth client that requested the first certificate. Absent for other callers. */
+  /** ID of the API key or OAuth client that requested the first certificate. Undefined for other callers. */
   readonly credential?: string;
 }
 
@@ -29,11 +29,11 @@ export interface CertificateRequest {
   readonly requestedBy: OrderedBy & Pick<Caller, 'ownerId'>;
   /** X-Request-Id of the call. */
   readonly correlation: string;
-  /** Identity of the requester as proved by an issuer. Absent for callers that are not workloads. */
+  /** Verified identity of the requester. Undefined for callers that are not workloads. */
   readonly identity?: VerifiedIdentity;
-  /** Login rule that defines the content. Absent if the request itself does. */
+  /** Login rule that defines the content. Undefined if the request itself does. */
   readonly rule?: { readonly id: string; readonly revision: number };
-  /** For host certificates that the host may renew. Absent: it may not. */
+  /** Terms under which the host may renew its certificate. Undefined if it may not. */
   readonly renewal?: RenewalTerms;
 }
 

@@ -15,15 +15,15 @@ export interface CertificateContent {
   readonly serial: bigint;
   /** Key ID, which sshd logs at each login with the certificate. */
   readonly keyId: string;
-  /** Login names, or names of the host. An empty list would match everyone and is refused. */
+  /** Login names, or names of the host. An empty list would match everyone and is rejected. */
   readonly principals: readonly string[];
   readonly validAfter: Date;
   readonly validBefore: Date;
-  /** Users only: addresses from which the certificate is valid, as in `from=`. */
+  /** User certificates only: addresses from which the certificate is valid, as in `from=`. */
   readonly sourceAddress?: string;
-  /** Users only: the only command that the certificate can run. */
+  /** User certificates only: the command to which the certificate is restricted. */
   readonly forceCommand?: string;
-  /** Users only. For example `permit-pty`. */
+  /** User certificates only: extensions, for example `permit-pty`. */
   readonly extensions: readonly string[];
 }
 
@@ -106,16 +106,16 @@ function secondsOf(date: Date): bigint {
 export const AUTHORITY_KEY_TYPES = ['ec-p256', 'ec-p384', 'rsa-3072', 'rsa-4096'] as const satisfies KeyType[];
 export type AuthorityKeyType = (typeof AUTHORITY_KEY_TYPES)[number];
 
-/** How a key signs certificates: the parameters for the HSM, and the SSH algorithm name. */
+/** Defines how a key signs certificates: the parameters for the HSM, and the SSH algorithm name. */
 interface AuthoritySigning {
   readonly type: AuthorityKeyType;
   readonly scheme: SignatureScheme;
   readonly algorithm: DigestAlgorithm;
-  /** RFC 5656 section 3.1.1, RFC 8332 section 3. */
+  /** SSH algorithm name (RFC 5656 section 3.1.1, RFC 8332 section 3). */
   readonly name: string;
 }
 
-/** sshd accepts no SHA-1 signatures by authorities, so RSA keys sign with rsa-sha2-512. */
+/** sshd does not accept SHA-1 signatures from authorities, so RSA keys sign with rsa-sha2-512. */
 const RSA = { scheme: 'rsa-pkcs1v15', algorithm: 'sha512', name: 'rsa-sha2-512' } as const;
 const HOW: Readonly<Record<AuthorityKeyType, Omit<AuthoritySigning, 'type'>>> = {
   'ec-p256': { scheme: 'ecdsa-raw', algorithm: 'sha256', name: 'ecdsa-sha2-nistp256' },

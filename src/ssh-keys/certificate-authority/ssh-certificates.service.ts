@@ -19,7 +19,7 @@ import { certificateTypeOf, type CertificateContent } from './ssh-certificate.js
 export interface SshCertificateOrder extends Omit<CertificateContent, 'kind' | 'key' | 'serial'> {
   /** `TYPE BASE64 [COMMENT]` */
   readonly publicKey: string;
-  /** Hosts only: how the host may renew the certificate itself. Absent: not at all. */
+  /** Host certificates only: terms under which the host may renew the certificate itself. Undefined if it may not. */
   readonly renewal?: RenewalTerms;
   /** Login rule that defines the content. */
   readonly rule?: CertificateRequest['rule'];
@@ -93,7 +93,7 @@ export class SshCertificatesService {
     return this.signer.sign(written);
   }
 
-  /** A certificate with renewal is requested again without its requester, so everything known about the requester is stored. */
+  /** A renewable certificate is requested again without its original requester, so everything known about the requester is stored. */
   private async requestOf(caller: Caller, order: SshCertificateOrder): Promise<CertificateRequest> {
     const { kind, id, name, ownerId, behind = [], origin } = caller;
     const once = { kind, id, name, ...(behind.length === 0 ? {} : { behind: [...behind] }) };
@@ -121,7 +121,7 @@ export class SshCertificatesService {
   }
 }
 
-/** Returns the audit entry of a certificate: what will be certified if it waits for approval, otherwise what is certified. */
+/** Returns the audit entry of a certificate: what will be certified if it is pending approval, otherwise what is certified. */
 export function certificateEntry(certificate: SshCertificate) {
   const { id, authorityId, serial, keyId, fingerprint, principals, validAfter, validBefore, approvalId } = certificate;
   const { renews, request } = certificate;
@@ -154,7 +154,10 @@ async function takeSerial(tx: EntityManager, id: string): Promise<string> {
   throw inactive();
 }
 
-/** A name that matches every host, or that a server may interpret as a pattern for every account, proves nothing about the holder of the key. */
+/**
+ * Rejects a name that matches every host, or that a server may interpret as a pattern for every account, because it proves nothing about the holder
+ * of the key.
+ */
 function assertPrincipals({ kind }: SshAuthority, principals: readonly string[]): void {
   const refused = principals.findIndex((one) => (kind === 'user' ? one.includes('*') : !namesHost(one)));
   if (refused === -1) return;

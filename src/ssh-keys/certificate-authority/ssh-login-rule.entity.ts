@@ -4,8 +4,8 @@ import type { ClaimCondition } from '../../access/identity/verified-identity.js'
 
 export const LOGIN_SUBJECTS = ['workload', 'person'] as const;
 /**
- * LoginSubject is what a rule matches: workload runs by the claims of their token, or users by `email`, `sub` (their ID) and `provider` (names of
- * the identity providers to which they are linked).
+ * LoginSubject is the kind of caller that a rule matches: workload runs by the claims of their token, or users by `email`, `sub` (their ID) and
+ * `provider` (names of the identity providers to which they are linked).
  */
 export type LoginSubject = (typeof LOGIN_SUBJECTS)[number];
 
@@ -50,7 +50,7 @@ export class SshLoginRule extends SealedEntity {
   @Column('boolean')
   bindAddress: boolean;
 
-  /** The only command that the certificate can run. Null: any. */
+  /** The command to which the certificate is restricted. Null: any. */
   @Column('text', { nullable: true })
   forceCommand: string | null;
 

@@ -27,7 +27,7 @@ export class SshRevocationView {
 export class SshRevocationPage extends PageOf(SshRevocationView) {}
 
 export class RevokeSshCertificateBody {
-  /** What is revoked: a certificate by its serial number or key ID, or a key in every form. */
+  /** Kind of revocation: a certificate by its serial number or key ID, or a key in every form. */
   @OneOf(REVOCATION_KINDS, { example: 'serial' }) kind: RevocationKind;
   /** Serial number in decimal, key ID, or public key. @example "17" */
   @Text(0, 20_000)
@@ -42,7 +42,7 @@ export class PushRevocationsBody {
   /** IDs of managed hosts. */
   @ListOf(IdRef(), { min: 1, max: 200, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] }) hostIds: string[];
   /**
-   * Expected RevokedKeys file in sshd_config. A host whose sshd uses another file is not changed. Absent: the file that its sshd uses.
+   * Expected RevokedKeys file in sshd_config. A host whose sshd uses another file is not changed. Defaults to the file that the host's sshd uses.
    * @example /etc/ssh/revoked_keys
    */
   @IsOptional()
@@ -54,13 +54,13 @@ export class PushRevocationsBody {
 export class PushedView implements Pushed {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId: string;
-  /** RevokedKeys file of the host's sshd. Absent if sshd was not queried. @example /etc/ssh/revoked_keys */
+  /** RevokedKeys file of the host's sshd. Not present if sshd was not queried. @example /etc/ssh/revoked_keys */
   path?: string;
   /** @example true */
   done: boolean;
-  /** SHA-256 of the list that the host now has, in hexadecimal. @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
+  /** SHA-256 of the list now on the host, in hexadecimal. @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
   sha256?: string;
-  /** Reason for the failure, see docs/errors.md. @example host.unreachable */
+  /** Problem code of the failure; see docs/errors.md. @example host.unreachable */
   code?: string;
 }
 
@@ -68,7 +68,7 @@ export class PushedList {
   items: PushedView[];
 }
 
-/** The line end of a .pub file is not part of the key. */
+/** Removes the line ending of a .pub file, which is not part of the key. */
 function withoutLineEnd(text: string): string {
   return trimEndOf(trimEndOf(text, '\n'), '\r');
 }

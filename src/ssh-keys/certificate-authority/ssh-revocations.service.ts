@@ -57,7 +57,7 @@ export class SshRevocationsService {
   /** Returns the list of all authorities of a kind. If there are none, the list is empty, and sshd accepts it. */
   async listOfKind(kind: CertificateKind): Promise<Buffer> {
     const { manager } = this.db;
-    // If a row was changed in the database, no list is created. Hosts keep their current list, so no revocation is undone.
+    // If a row was modified directly in the database, no list is created. Hosts keep their current list, so no revocation is undone.
     const all = (await manager.find(SshAuthority, { order: { id: 'ASC' } })).map(
       (one) => assertSealed(manager, SshAuthority, one) ?? one,
     );

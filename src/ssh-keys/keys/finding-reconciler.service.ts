@@ -7,12 +7,12 @@ import { SshKeyFindings, type WrongFindings } from './ssh-key-findings.js';
 
 const JOB = 'reconcile-findings';
 const DAY_MS = 24 * 3_600_000;
-/** Maximum keys per transaction. */
+/** Maximum number of keys per transaction. */
 const PAGE = 200;
 
 /**
- * FindingReconciler compares the stored findings of all SSH keys with the current rules. Findings are updated when a key or its locations change. But unchanged
- * keys age too, another age limit or version judges them differently, and a bug could leave stored findings outdated.
+ * FindingReconciler compares the stored findings of all SSH keys with the current rules. Findings are updated when a key or its locations change. But
+ * unchanged keys age too, a different age limit or version evaluates them differently, and a bug could leave stored findings outdated.
  */
 @Injectable()
 export class FindingReconciler {

@@ -21,7 +21,7 @@ export interface SshKeyFault {
   readonly rule: FindingRule;
   readonly severity: FindingSeverity;
   readonly locationId: string | null;
-  /** One sentence with the reason. */
+  /** Reason for the finding, as one sentence. */
   readonly detail: string;
 }
 
@@ -35,11 +35,11 @@ const NARROWING = new Set(['restrict', 'from', 'command', 'principals']);
 
 export interface FindingSubject {
   readonly key: Pick<SshKey, 'type' | 'bits' | 'owner' | 'custody' | 'knownSince'>;
-  /** Current locations, without those where the key no longer is. */
+  /** Current locations of the key. */
   readonly locations: readonly SshKeyLocation[];
 }
 
-/** Applies all rules to one key. A finding about a line or file contains its location. */
+/** Applies all rules to one key. A finding about a line or file includes its location. */
 export function findingsOf(subject: FindingSubject, maxAgeDays: number, now: Date): SshKeyFault[] {
   const { key, locations } = subject;
   const lines = locations.filter(({ kind }) => kind === 'authorized-key');

@@ -25,7 +25,7 @@ export class SshKeyFinding {
   @Column('text')
   severity: FindingSeverity;
 
-  /** Location of the finding. Null if it concerns the key itself. */
+  /** Location of the finding. Null if the finding concerns the key itself. */
   @Column('uuid', { nullable: true })
   locationId: string | null;
 

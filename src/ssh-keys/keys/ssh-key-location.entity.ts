@@ -3,7 +3,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 export const LOCATION_KINDS = ['authorized-key', 'private-key'] as const;
 export type LocationKind = (typeof LOCATION_KINDS)[number];
 
-/** SshKeyLocation is a place on a host where a key is or was. */
+/** SshKeyLocation is a current or past location of a key on a host. */
 @Entity('ssh_key_location')
 @Index('ssh_key_location_place', ['hostId', 'path', 'kind', 'account', 'keyId', 'occurrence'], { unique: true })
 @Index('ssh_key_location_key', ['keyId'])
@@ -32,7 +32,7 @@ export class SshKeyLocation {
   @Column('int', { nullable: true })
   line: number | null;
 
-  /** Number of the line among the lines of the same key in one file. */
+  /** Position of the line among the lines of the same key in one file. */
   @Column('int', { default: 1 })
   occurrence: number;
 
@@ -47,7 +47,7 @@ export class SshKeyLocation {
   @Column('boolean', { nullable: true })
   passphrase: boolean | null;
 
-  /** When a signature last proved that the file contains the private key. Null: only reported by the host. */
+  /** Time at which a signature last proved that the file contains the private key. Null if only reported by the host. */
   @Column('timestamptz', { nullable: true })
   provenAt: Date | null;
 
@@ -60,7 +60,7 @@ export class SshKeyLocation {
   @Column('timestamptz')
   lastSeen: Date;
 
-  /** Set when the file was read again and the key was missing. */
+  /** Time at which the file was first read without the key. Null while the key is present. */
   @Column('timestamptz', { nullable: true })
   goneAt: Date | null;
 }

@@ -17,7 +17,7 @@ function isIndexable({ path, account }: FoundSshKey): boolean {
   return Buffer.byteLength(path) + Buffer.byteLength(account) <= MAX_PLACE_BYTES;
 }
 
-/** SshKeySightings records what scans found: keys, their locations, and logins with them. Recording the same scan twice changes nothing. */
+/** SshKeySightings records scan findings: keys, their locations, and logins with them. Recording the same scan twice has no effect. */
 @Injectable()
 export class SshKeySightings {
   private readonly logger = new Logger(SshKeySightings.name);
@@ -45,7 +45,7 @@ export class SshKeySightings {
     });
   }
 
-  /** Returns the ID for each fingerprint. */
+  /** Stores the keys and returns the ID for each fingerprint. */
   private async keep(tx: EntityManager, keys: readonly Known[], seenAt: string): Promise<Map<string, string>> {
     const rows = [...Map.groupBy(keys, ({ fingerprint }) => fingerprint).values()].map((same) => keyRow(same, seenAt));
     const { from, values } = columns(

@@ -33,7 +33,8 @@ export class SshKeyLoginView {
   /** Source address of the login. @example 192.0.2.7 */
   source: string;
   /**
-   * Line in the host's log. @example 'Accepted publickey for deploy from 192.0.2.7 port 50022 ssh2: ED25519 SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og'
+   * Line in the host's log.
+   * @example 'Accepted publickey for deploy from 192.0.2.7 port 50022 ssh2: ED25519 SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og'
    */
   evidence: string;
 
@@ -52,7 +53,7 @@ export class SshKeyView {
   /** @example 256 */
   bits?: number;
   /**
-   * Public key as in a .pub file. Absent if only the private key was seen and does not contain it.
+   * Public key as in a .pub file. Not present if only the private key was found and does not contain it.
    * @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r'
    */
   publicKey?: string;
@@ -65,7 +66,10 @@ export class SshKeyView {
   @ApiProperty({ enum: SSH_KEY_STATES, example: 'ACTIVE' }) state: SshKeyState;
   /** The key that replaced this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy?: string;
-  /** Oldest evidence of the key: when it was first seen, or the date of a file owned by root. A public key itself has no date. @example 2024-03-01T08:00:00Z */
+  /**
+   * Time of the oldest evidence of the key: its first sighting, or the date of a file owned by root. A public key itself has no date.
+   * @example 2024-03-01T08:00:00Z
+   */
   knownSince: Date;
   /** @example 2026-11-20T14:00:00Z */
   lastSeen?: Date;
@@ -110,14 +114,14 @@ export class SshKeyLocationView {
   path: string;
   /** @example 3 */
   line?: number;
-  /** As written. @example 'from="192.0.2.0/24",no-pty' */
+  /** Options of the line, as written. @example 'from="192.0.2.0/24",no-pty' */
   options?: string;
   /** @example deploy@build-7 */
   comment?: string;
   /** Whether a passphrase protects the private key. @example true */
   passphrase?: boolean;
   /**
-   * For a private key file. `claimed`: reported by the host, which the owner of the file can influence. `proven`: a signature was made with the file at
+   * For a private key file. `claimed`: reported by the host, which the owner of the file can forge. `proven`: a signature was made with the file at
    * `provenAt`.
    */
   @ApiProperty({ enum: POSSESSIONS, required: false, example: 'claimed' }) possession?: FilePossession;
@@ -167,9 +171,9 @@ export class SshKeyAccessView {
   @ApiProperty({ enum: CUSTODIES, example: 'host' }) custody: Custody;
   /** @example payments-team */
   owner?: string;
-  /** Files that contain the private half, or are reported to. */
+  /** Files that contain, or are reported to contain, the private half. */
   holders: SshKeyLocationView[];
-  /** Accounts that the key can log in to. */
+  /** Accounts to which the key can log in. */
   opens: OpenedAccountView[];
 
   static of({ key, holders, opens }: SshKeyAccess): SshKeyAccessView {

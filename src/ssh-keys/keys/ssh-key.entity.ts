@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** CUSTODIES are the kinds of holders of the private half. `unknown`: not entered yet. */
+/** CUSTODIES are the kinds of holders of the private half. `unknown`: not specified yet. */
 export const CUSTODIES = ['unknown', 'human', 'host', 'service', 'hsm'] as const;
 export type Custody = (typeof CUSTODIES)[number];
 
@@ -48,9 +48,8 @@ export class SshKey {
   replacedBy: string | null;
 
   /**
-   * Oldest evidence of the key that no host account can forge: when it was first recorded here, or the last write to a file of root that contained it,
-   * whichever is
-   * earlier.
+   * Oldest evidence of the key that no host account can forge: when it was first recorded here, or the last write to a file owned by root that
+   * contained it, whichever is earlier.
    */
   @Column('timestamptz', { default: () => 'now()' })
   knownSince: Date;

@@ -33,7 +33,7 @@ export class SshKeysController {
 
   /**
    * Register an SSH key
-   * @remarks Registers a key by its public key. A key that a scan found before keeps its ID.
+   * @remarks Registers a key by its public key. A key that a scan has already found keeps its ID.
    */
   @Post()
   @Needs('hosts:write')
@@ -86,7 +86,7 @@ export class SshKeysController {
 
   /**
    * Get SSH key access
-   * @remarks Returns the accounts that an SSH key can log in to.
+   * @remarks Returns the accounts to which an SSH key can log in.
    */
   @Get(':id/access')
   @Needs('keys:read')

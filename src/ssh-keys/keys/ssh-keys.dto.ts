@@ -11,9 +11,9 @@ export class SshKeysQuery extends PageQuery {
   @IsOptional()
   @Matches(/^SHA256:[A-Za-z0-9+/]{43}$/, { message: 'must be SHA256: and 43 characters of base64' })
   fingerprint?: string;
-  /** Keys with a finding of this rule. */
+  /** Only keys with a finding from this rule. */
   @Optional(OneOf(FINDING_RULES)) finding?: FindingRule;
-  /** Keys located on this host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Only keys located on this host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) hostId?: string;
   /** @example payments-team */
   @Optional(Text(0, 200)) owner?: string;

@@ -125,5 +125,5 @@ export class SshKeysReader {
   }
 }
 
-/** Maximum locations of one key in a response. */
+/** Maximum number of locations of one key in a response. */
 const MAX_PLACES = 5000;

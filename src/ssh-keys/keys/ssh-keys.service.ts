@@ -28,8 +28,8 @@ export class SshKeysService {
   ) {}
 
   /**
-   * Registers a key by its public half. Returns the ID of the key: a key that a scan found before keeps its ID and gets
-   * owner and custody.
+   * Registers a key by its public half. Returns the ID of the key. A key that a scan has already found keeps its ID, and its owner and custody are
+   * set.
    */
   async enter(caller: Caller, { publicKey, owner, custody }: KnownSshKey, use?: IdempotentUse): Promise<string> {
     const read = readPublicKeyLine(publicKey);
@@ -40,7 +40,7 @@ export class SshKeysService {
     }
     const fingerprint = sshFingerprintOf(read.blob);
     return this.db.transaction(async (tx) => {
-      // The ID of a key that was already known differs from the one recorded for the idempotency key.
+      // The ID of a known key differs from the one recorded for the idempotency key.
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return (await tx.findOneByOrFail(SshKey, { fingerprint })).id;
       const [row]: { id: string }[] = await tx.query(

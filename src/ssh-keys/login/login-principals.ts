@@ -9,14 +9,14 @@ import type { LoginSubject, SshLoginRule } from '../certificate-authority/ssh-lo
 
 /** `{claim}`, `{/pointer/to/claim}`, or `{email:local}`: the part of a claim before the @. */
 const CLAIM = /\{([^{}:]{1,200})(:local)?\}/g;
-/** Characters that a claim may contribute to a name: nothing with a meaning to sshd, a shell or in a path. */
+/** Values that a claim may contribute to a name: nothing with a special meaning to sshd, to a shell or in a path. */
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 /** Principal of a rule, with each claim replaced by a letter. */
 const NAME = /^[A-Za-z0-9_.@:-]{1,255}$/;
-/** Accounts that a claim cannot produce. A user with one of these names elsewhere would be root here. */
+/** Account names that a claim must not produce. A user with one of these names at the provider would become root on the host. */
 const RESERVED = new Set(['root', 'toor', 'admin', 'administrator']);
 
-/** Returns why a text cannot be a principal of a rule. Undefined if it can. */
+/** Returns the reason why a string cannot be a principal of a rule, or undefined if it can. */
 export function faultOfPrincipal(text: string): string | undefined {
   return NAME.test(text.replaceAll(CLAIM, 'x')) ? undefined : 'is neither a name, nor a name with claims in braces';
 }
@@ -40,7 +40,8 @@ export function principalsOf(rule: Pick<SshLoginRule, 'name' | 'principals'>, cl
 }
 
 /**
- * Names of the claims that say who vouches for the others, of which a rule must have a condition on one. Undefined if nobody else could assert the claims.
+ * Names of the claims that identify who asserts the other claims. A rule must have a condition on at least one of them. Undefined if nobody else
+ * could assert the claims.
  */
 export type RequiredOrigin = readonly [string, ...string[]] | undefined;
 
@@ -84,11 +85,11 @@ export interface RuleVerdict {
   readonly rule: Pick<SshLoginRule, 'id' | 'name'>;
   readonly accepted: boolean;
   readonly fault?: (typeof RULE_FAULTS)[number];
-  /** For the fault `claim`: the claim, its required values, and its actual values. */
+  /** For fault `claim`: the claim, its required values, and its actual values. */
   readonly claim?: string;
   readonly wanted?: readonly string[];
   readonly given?: readonly string[];
-  /** For the fault `principal`. */
+  /** For fault `principal`: the reason. */
   readonly detail?: string;
   /** Principals of the certificate. */
   readonly principals: readonly string[];

@@ -6,8 +6,8 @@ import type { LoginSubject } from '../certificate-authority/ssh-login-rule.entit
 import type { RequiredOrigin } from './login-principals.js';
 
 /**
- * requiredOrigin returns the claims of which a rule must name one for this caller: the issuer of a workload, or the provider or ID of a person of an identity
- * provider, while there are several of them.
+ * requiredOrigin returns the claims of which a rule must name at least one for this caller, if there are several issuers or providers: the issuer of
+ * a workload, or the provider or ID of an identity provider's user.
  */
 export async function requiredOrigin(
   tx: EntityManager,

@@ -17,7 +17,7 @@ import { type RuleVerdict, ruleVerdict } from './login-principals.js';
 import { requiredOrigin } from './required-origin.js';
 import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
-/** Maximum rules per trial. More than users can review. */
+/** Maximum number of rules per trial: more than users can review. */
 const MAX_TRIED = 1000;
 
 export type SshLoginRuleOrder = Omit<SshLoginRule, 'id' | 'revision' | 'createdAt' | 'updatedAt' | 'seal'>;

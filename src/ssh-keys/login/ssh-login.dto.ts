@@ -21,11 +21,11 @@ const isPrincipal = (text: unknown) => typeof text === 'string' && faultOfPrinci
 export class SshLoginRuleBody {
   /** @example 'deploy jobs' */
   @Name(1, 100) name: string;
-  /** Authority that issues the certificates: for users, or for hosts that are workloads. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the authority that issues the certificates: for users, or for hosts that are workloads. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @IdRef() authorityId: string;
   /**
-   * Whether the rule matches workloads, by the claims of their token, or users, by `email`, `sub` (their ID) and `provider` (the name of an identity provider
-   * of the user; absent for users who have only a password).
+   * Whether the rule matches workloads, by the claims of their token, or users, by `email`, `sub` (their ID) and `provider` (the name of the user's
+   * identity provider; not present for users who only have a password).
    */
   @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
   /** Conditions. All must be met. */
@@ -45,9 +45,9 @@ export class SshLoginRuleBody {
   sourceAddress?: string;
   /** Whether the certificates are valid only from the address of the request. */
   @Optional(Flag()) bindAddress?: boolean = false;
-  /** The only command that the certificates can run. @example /usr/bin/deploy */
+  /** Command to which the certificates are restricted (force-command). @example /usr/bin/deploy */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
-  /** Permissions of the certificates besides running commands. Absent: a terminal (`permit-pty`) for users, none for workloads. */
+  /** Permissions of the certificates in addition to running commands. Defaults to a terminal (`permit-pty`) for users, and to none for workloads. */
   @Optional(ListOf(OneOf(EXTENSIONS), { unique: true, example: ['permit-pty'] })) extensions?: string[];
   @Optional(Flag()) enabled?: boolean = true;
 
@@ -110,7 +110,7 @@ export class SshLoginRuleView {
 export class SshLoginRulePage extends PageOf(SshLoginRuleView) {}
 
 export class SshLoginBody {
-  /** Your key. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
+  /** Your public key. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
   /** Name or ID of the rule, if several rules match you. @example 'deploy jobs' */
   @Optional(Text(1, 100)) rule?: string;

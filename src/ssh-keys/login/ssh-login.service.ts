@@ -18,7 +18,7 @@ import { principalsOf, ruleFor } from './login-principals.js';
 import { requiredOrigin } from './required-origin.js';
 import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
-/** validAfter is backdated by this much, because the clocks of hosts may be slow. */
+/** validAfter is backdated by this much, because host clocks may be slow. */
 const EARLIER_MS = 60_000;
 const MAX_KEY_ID_LENGTH = 200;
 
@@ -41,7 +41,7 @@ export class SshLoginService {
     private readonly clock: Clock,
   ) {}
 
-  /** Issues a certificate for the caller's key, or one that waits for the approval that a policy requires. */
+  /** Issues a certificate for the caller's key. If a policy requires approval, the certificate is pending until it is approved. */
   async login(
     caller: Caller,
     { publicKey, kind, rule: named }: SshLoginOrder,

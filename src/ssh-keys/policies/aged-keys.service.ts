@@ -24,9 +24,9 @@ const DUE = { table: 'ssh_rotation_policy', where: 'due_at <= now() AND paused_b
 const PAUSE = `interval '7 days'`;
 
 /**
- * AgedKeys orders rotations of keys that exceed the age limit, if the next private half can reach its holder automatically: in the custody of the service or
- * the HSM, or
- * of a managed host with exactly one known file. The file must prove the old key before anything is changed. Keys held by people need human action.
+ * AgedKeys requests rotations of keys that exceed the age limit, if the next private half can reach its holder automatically: keys in the custody of
+ * the service or the HSM, or of a managed host with exactly one known file. Possession of the old key must be proven from that file before anything
+ * is changed. Keys held by people need human action.
  */
 @Injectable()
 export class AgedKeys {
@@ -98,7 +98,7 @@ function orderOf({ settings }: RotationPolicy, { id, custody, holder }: AgedKey)
   return { keyId: id, custody, dryRun: false, settings: rules };
 }
 
-/** Returns the author of the policy. Its rotations count as the author's, who therefore cannot approve them. */
+/** Returns the author of the policy. Its rotations count as requested by the author, who therefore cannot approve them. */
 function callerOf({ id, madeBy, ownerId }: RotationPolicy): Caller {
   const origin = { requestId: `policy ${id} ${newId()}`, address: '' };
   return callerOfOrder(madeBy, { ownerId, using: ['keys:rotate'], origin });

@@ -4,7 +4,7 @@ import { columns } from '../../platform/database/statements.js';
 import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import type { RotationPolicy } from './rotation-policy.entity.js';
 
-/** A key with a private key file that a host reports but has not proven. */
+/** A key whose private key file is reported by a host but not proven. */
 interface Claimed {
   readonly keyId: string;
   readonly fingerprint: string;
@@ -16,15 +16,14 @@ interface Claimed {
 }
 
 /**
- * HeldBackKeys records keys that a policy does not rotate because the only evidence comes from a host: a file said to contain the private half, or its date.
- * Anyone with
- * access to the account can forge both, and would receive the new key.
+ * HeldBackKeys records keys that a policy does not rotate because the only evidence comes from a host: a file reported to contain the private half,
+ * or its date. Anyone with access to the account can forge both, and would receive the new key.
  */
 @Injectable()
 export class HeldBackKeys {
   constructor(private readonly db: DataSource) {}
 
-  /** Records new held-back keys, at most as many as the policy may order at once, and raises an alert for each. */
+  /** Records new held-back keys, at most as many as the policy may rotate at once, and raises an alert for each. */
   async look(policy: RotationPolicy): Promise<void> {
     await this.db.transaction(async (tx) => {
       await this.forget(tx, policy);
@@ -59,7 +58,7 @@ export class HeldBackKeys {
     });
   }
 
-  /** Deletes keys whose custody has been entered, that are retired, or whose file no longer exists. */
+  /** Deletes keys whose custody has been set, that are retired, or whose file no longer exists. */
   private async forget(tx: EntityManager, { id }: RotationPolicy): Promise<void> {
     await tx.query(
       `DELETE FROM ssh_rotation_held_back b WHERE b.policy_id = $1 AND NOT EXISTS (

@@ -20,12 +20,12 @@ export function factsOf({ name, maxAgeDays, keyOwner, mostPerHour, settings, mad
   return { name, maxAgeDays, keyOwner, mostPerHour, settings, madeBy, ownerId };
 }
 
-/** isAsLogged reports whether a policy is as its newest entry of POLICY_ACTIONS has it. Otherwise the policy was written in the database. */
+/** isAsLogged reports whether a policy matches its newest entry of POLICY_ACTIONS. If not, its row was modified directly in the database. */
 export function isAsLogged(policy: PolicyFacts, newest: LoggedWrite | undefined): boolean {
   if (newest === undefined || newest.action === 'ssh-rotation-policy.removed') return false;
   const { madeBy, ownerId } = policy;
   if (newest.actorKind !== madeBy.kind || newest.actorId !== madeBy.id) return false;
-  // Entries of earlier versions have the acting caller only.
+  // Entries written by earlier versions contain only the acting caller.
   const isComplete = newest.detail['madeBy'] !== undefined;
   if (!isComplete && madeBy.kind === 'user' && ownerId !== madeBy.id) return false;
   const { madeBy: loggedAuthor, ownerId: loggedOwner, client: _session, ...order } = newest.detail;

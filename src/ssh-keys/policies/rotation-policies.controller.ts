@@ -18,7 +18,7 @@ export class RotationPoliciesController {
 
   /**
    * Create a rotation policy
-   * @remarks Keys older than the limit are rotated automatically.
+   * @remarks Creates a policy that automatically rotates keys older than its limit.
    */
   @Post()
   @Needs('keys:rotate')
@@ -55,7 +55,7 @@ export class RotationPoliciesController {
 
   /**
    * Replace a rotation policy
-   * @remarks Rotations in progress continue. Later rotations run on behalf of the caller.
+   * @remarks Replaces a rotation policy. Rotations in progress continue. Later rotations run on behalf of the caller.
    */
   @Put(':id')
   @Needs('keys:rotate')

@@ -14,7 +14,7 @@ export class RotationPolicyBody extends RotationTermsBody {
   @Int(1, 3650) maxAgeDays: number;
   /** Limits the policy to keys of this owner. @example payments-team */
   @Optional(Text(1, 200)) keyOwner?: string;
-  /** Maximum number of rotations that the policy orders within an hour. Default: 5. @example 5 */
+  /** Maximum number of rotations that the policy starts within an hour. Defaults to 5. @example 5 */
   @Optional(Int(1, 100)) mostPerHour?: number;
 
   static orderOf(body: RotationPolicyBody): NewRotationPolicy {
@@ -30,7 +30,7 @@ export class HeldBackKeyView implements ShownHeldBackKey {
   keyId: string;
   /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   fingerprint: string;
-  /** Problem code, see docs/errors.md. @example rotation.holder-claimed */
+  /** Problem code; see docs/errors.md. @example rotation.holder-claimed */
   code: string;
   /** @example 'build-7 says that /home/eve/.ssh/id_work of eve holds this key. Nobody has proven it.' */
   detail: string;
@@ -57,15 +57,19 @@ export class RotationPolicyView {
   window?: WindowBody;
   /** User who last changed the policy. Its rotations run on behalf of this user. @example "Ann Example" */
   madeBy: string;
-  /** Why the service paused the policy: its last author can no longer order rotations. To resume it, a user who can must save it again. @example 'Paused: …' */
+  /**
+   * Reason why the service paused the policy: its last author may no longer rotate keys. To resume the policy, a user who may rotate keys must save
+   * it again.
+   * @example 'Paused: …'
+   */
   pausedBecause?: string;
-  /** Number of the version, used as the ETag. @example 1 */
+  /** Version number, used as the ETag. @example 1 */
   version: number;
   /** @example 2026-11-20T14:00:00Z */
   createdAt: Date;
   /** Time of the next check. @example 2026-11-20T15:00:00Z */
   dueAt: Date;
-  /** Latest twenty keys that the policy did not rotate, and why. */
+  /** The latest twenty keys that the policy did not rotate, and the reasons. */
   heldBack: HeldBackKeyView[];
 
   static of(

@@ -26,7 +26,7 @@ export interface ShownHeldBackKey {
 
 const MAX_HELD_BACK_SHOWN = 20;
 
-/** RotationPoliciesService manages the policies that rotate keys by age. */
+/** RotationPoliciesService manages age-based rotation policies. */
 @Injectable()
 export class RotationPoliciesService {
   constructor(
@@ -49,7 +49,8 @@ export class RotationPoliciesService {
   }
 
   /**
-   * Replaces a policy. From now on it orders rotations on behalf of the caller, and a pause ends. Rotations in progress continue, and the next due time stays.
+   * Replaces a policy. From now on, it requests rotations on behalf of the caller. A paused policy is resumed. Rotations in progress continue, and
+   * the next due time remains unchanged.
    */
   async change(caller: Caller, id: string, version: number, order: NewRotationPolicy): Promise<RotationPolicy> {
     return this.write(order, async (tx) => {
@@ -74,7 +75,7 @@ export class RotationPoliciesService {
     return this.cursors.newest('ssh-rotation-policies', this.db.createQueryBuilder(RotationPolicy, 'policy'), page);
   }
 
-  /** Returns the keys that these policies did not rotate, and why, by policy. */
+  /** Returns the keys that these policies did not rotate, and the reasons, keyed by policy. */
   async heldBack(policies: readonly RotationPolicy[]): Promise<Map<string, ShownHeldBackKey[]>> {
     const rows: (ShownHeldBackKey & { policyId: string })[] = await this.db.query(
       `SELECT b.policy_id AS "policyId", b.key_id AS "keyId", k.fingerprint, b.code, b.detail, b.since
@@ -92,7 +93,7 @@ export class RotationPoliciesService {
       const { name } = await this.get(id, tx);
       const { affected } = await tx.delete(RotationPolicy, { id });
       await tx.delete(HeldBackKey, { policyId: id });
-      // Otherwise another caller has removed it, with an audit entry.
+      // Otherwise, another caller has removed the policy and added the audit entry.
       if (affected === 1) await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.removed', id, { name }));
     });
   }
@@ -104,7 +105,7 @@ export class RotationPoliciesService {
   }
 }
 
-/** Returns the author on whose behalf a policy orders rotations. */
+/** Returns the author on whose behalf a policy requests rotations. */
 async function signature(tx: EntityManager, caller: Caller): Promise<Pick<RotationPolicy, 'madeBy' | 'ownerId'>> {
   return { madeBy: orderedBy(caller, await peopleBehind(tx, caller)), ownerId: caller.ownerId };
 }

@@ -14,7 +14,10 @@ const CHANGED =
 const PAUSED =
   "Paused: the last author of this policy may no longer order rotations. A user with keys:rotate can save it again; it then orders in that user's name.";
 
-/** RotationPolicyRights lets a policy order rotations only as its last author wrote it, and only while the author has the right to order them. */
+/**
+ * RotationPolicyRights lets a policy request rotations only if it is unchanged since its last author wrote it, and only while the author has the
+ * right to rotate keys.
+ */
 @Injectable()
 export class RotationPolicyRights {
   constructor(
@@ -24,7 +27,7 @@ export class RotationPolicyRights {
     private readonly vouched: VouchedEntries,
   ) {}
 
-  /** Reports whether the policy may order rotations now. If not, pauses it and raises an alert. */
+  /** Reports whether the policy may request rotations now. If not, pauses it and raises an alert. */
   async mayOrder(policy: RotationPolicy): Promise<boolean> {
     const written = await this.vouched.about(this.db.manager, [policy.id], POLICY_ACTIONS);
     const isLogged = isAsLogged(policy, written.at(-1));

@@ -20,7 +20,7 @@ export class RotationPolicy {
   @Column('text', { nullable: true })
   keyOwner: string | null;
 
-  /** Maximum number of rotations that the policy orders within an hour. */
+  /** Maximum number of rotations that the policy requests within an hour. */
   @Column('int')
   mostPerHour: number;
 
@@ -31,14 +31,14 @@ export class RotationPolicy {
   @Column('int', { default: 1 })
   version: number;
 
-  /** Last author, on whose behalf the policy orders rotations. */
+  /** Last author, on whose behalf the policy requests rotations. */
   @Column('jsonb')
   madeBy: OrderedBy;
 
   @Column('text')
   ownerId: string;
 
-  /** Why the service paused the policy. Null while it is active. A change of the policy resumes it. */
+  /** Reason why the service paused the policy. Null while it is active. Changing the policy resumes it. */
   @Column('text', { nullable: true })
   pausedBecause: string | null;
 
@@ -66,7 +66,7 @@ export class HeldBackKey {
   @Column('text')
   detail: string;
 
-  /** When the reason was first found. */
+  /** Time at which the reason was first detected. */
   @Column('timestamptz', { default: () => 'now()' })
   since: Date;
 }

@@ -21,9 +21,9 @@ interface Shown {
 }
 
 /**
- * HostRenewalService renews host certificates: a host presents its current certificate, proves possession of the key, and gets the next certificate with the
- * same names.
- * No approval is needed unless a policy requires one. Each certificate is renewed once. A repeated request returns the same certificate.
+ * HostRenewalService renews host certificates: a host presents its current certificate, proves possession of the key, and gets the next certificate
+ * with the same names. No approval is needed unless a policy requires one. Each certificate is renewed once. A repeated request returns the same
+ * certificate.
  */
 @Injectable()
 export class HostRenewalService {
@@ -75,7 +75,7 @@ export class HostRenewalService {
     return next === null ? undefined : this.signer.sign(next.id);
   }
 
-  /** The row must contain exactly this certificate. Another authority can issue one under the name of ours. */
+  /** Returns the row that contains exactly this certificate. Another authority could issue one under the name of this one. */
   private async find(shown: SshCertificateContent): Promise<Shown> {
     const { authority: fingerprint, serial, blob } = shown;
     const authorities = await authoritiesBy(this.db.manager, { kind: 'host' });
@@ -91,7 +91,9 @@ export class HostRenewalService {
   }
 }
 
-/** Whether a certificate has the content of its row. The authority signed the certificate; the row may have been changed in the database. */
+/**
+ * Reports whether a certificate matches its row. The authority signed the certificate, but the row may have been modified directly in the database.
+ */
 function isOf(
   { key, keyId, principals, validAfter, validBefore }: SshCertificateContent,
   row: SshCertificate,

@@ -43,7 +43,9 @@ export class RenewalReasons {
     throw new Problem('forbidden', 'ssh-renewal.paused', PAUSED);
   }
 
-  /** Reports whether everyone behind the order, and the API key or client that placed it, may still issue certificates. A revoked key has no rights. */
+  /**
+   * Reports whether everyone behind the request, and the API key or client that made it, may still issue certificates. A revoked key has no rights.
+   */
   private async mayStillIssue({ request }: SshCertificate): Promise<boolean> {
     if (request === null) return false;
     const { requestedBy, renewal } = request;

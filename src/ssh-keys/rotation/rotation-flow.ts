@@ -18,7 +18,8 @@ import { RolloutController, STALLED_ROTATION } from './rollout/rollout-controlle
 import { StepExecutor } from './steps/step-executor.js';
 
 /**
- * RotationOrders handles the first half of a rotation, when it is ordered: it plans the rotation, evaluates the policies, and records it. No host is contacted.
+ * RotationOrders handles the first half of a rotation, when it is requested: it plans the rotation, evaluates the policies, and records it. No host
+ * is contacted.
  */
 @Injectable()
 export class RotationOrders {
@@ -30,7 +31,7 @@ export class RotationOrders {
     private readonly writer: NewRotationWriter,
   ) {}
 
-  /** Places an order. Returns the ID of the rotation, or of the one recorded earlier with the same Idempotency-Key. */
+  /** Requests a rotation. Returns its ID, or the ID of the rotation recorded earlier with the same Idempotency-Key. */
   async place(caller: Caller, order: SshKeyRotationOrder, use?: IdempotentUse): Promise<string> {
     const id = use?.resource ?? newId();
     const plan = await this.planner.plan(order);
@@ -50,9 +51,8 @@ export class RotationOrders {
 }
 
 /**
- * RotationRunner handles the second half in the background: it claims a target, performs its steps, and records the outcomes, until the target has to wait.
- * After each target, the
- * rollout decides how the whole rotation continues: with the next wave, the approval, the handover, or the end.
+ * RotationRunner handles the second half in the background: it claims a target, performs its steps, and records the outcomes, until the target has to
+ * wait. After each target, the rollout decides how the whole rotation continues: with the next wave, the approval, the handover, or the end.
  */
 @Injectable()
 export class RotationRunner {

@@ -1,6 +1,6 @@
 declare module 'bcrypt-pbkdf' {
   interface BcryptPbkdf {
-    /** Fills `key`. Answers 0 when it did. OpenBSD's bcrypt_pbkdf(3). */
+    /** Derives `key` with OpenBSD's bcrypt_pbkdf(3). Returns 0 on success. */
     pbkdf(
       passphrase: Uint8Array,
       passphraseLength: number,

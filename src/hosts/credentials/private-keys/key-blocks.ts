@@ -14,16 +14,16 @@ const BEGIN = '-----BEGIN ';
 const DASHES = '-----';
 const PUTTY = 'PuTTY-User-Key-File-';
 
-/** Invisible characters that are copied along from web pages and chats. */
+/** Invisible characters that are copied from web pages and chats along with the text. */
 const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/gu;
-/** Line ends that were escaped, once or more often. */
+/** Line endings that were escaped once or several times. */
 const ESCAPED_END = /\\{1,4}(?:r\\{1,4})?n/g;
 /** Base64 of a whole file, as in pipeline variables and Kubernetes secrets. No key file is shorter. */
 const WRAPPED = /^[A-Za-z0-9+/]{100,}={0,2}$/;
 
 /**
- * Returns the text with uniform line ends and without invisible characters. A single line with escaped `\n` is split into lines, and the base64
- * of a whole file is decoded.
+ * Returns the text with uniform line endings and without invisible characters. A single line with escaped `\n` is split into lines, and the base64 of
+ * a whole file is decoded.
  */
 export function plainText(text: string): string {
   const plain = inLines(unwrapped(text).replaceAll(INVISIBLE, ''));
@@ -47,8 +47,8 @@ export function puttyStart(text: string): number {
 }
 
 /**
- * Returns the first block of a private key. Text before it, such as EC PARAMETERS, certificates or attributes, is skipped, as in OpenSSL.
- * Throws PrivateKeyFault if there is none, and names what was found instead.
+ * Returns the first block of a private key. Text before it, such as EC PARAMETERS, certificates or attributes, is skipped, as in OpenSSL. Throws
+ * PrivateKeyFault, which states what was found instead, if there is none.
  */
 export function privateKeyBlock(text: string): KeyBlock {
   const labels: string[] = [];

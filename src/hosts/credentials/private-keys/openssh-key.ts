@@ -8,9 +8,9 @@ import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsuppo
 import { truncate } from '../../../platform/text/truncate.js';
 import { ownMember } from '../../../formats/encoding/own-member.js';
 
-/** Start of a key in the format `openssh-key-v1` (OpenSSH's PROTOCOL.key). */
+/** First bytes of a key in `openssh-key-v1` format (OpenSSH's PROTOCOL.key). */
 const MAGIC = Buffer.from('openssh-key-v1\0');
-/** ssh-keygen uses 24, users up to a few hundred. Each round costs some milliseconds. */
+/** Maximum number of bcrypt rounds. ssh-keygen uses 24, and users up to a few hundred. Each round takes a few milliseconds. */
 const MAX_ROUNDS = 1000;
 const SEED_BYTES = 32;
 const BLOCK = 8;
@@ -108,8 +108,8 @@ function opened(method: Cipher, derived: Buffer, sealed: Buffer, tag: Buffer): B
 }
 
 /**
- * PROTOCOL.chacha20poly1305 with packet number 0: block 0 makes the key of Poly1305, and the contents begin with block 1. Node does not offer
- * Poly1305 alone, so the check numbers and the match of the key halves verify the result instead.
+ * PROTOCOL.chacha20poly1305 with packet number 0: block 0 yields the Poly1305 key, and the content begins with block 1. Node does not provide
+ * Poly1305 on its own, so the result is verified by the check numbers and by matching the key halves instead.
  */
 function chacha(derived: Buffer, sealed: Buffer): Buffer {
   const counter = Buffer.alloc(16);

@@ -7,7 +7,7 @@ import type { KeyBlock } from './key-blocks.js';
 import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../../platform/text/truncate.js';
 
-/** Maximum hash rounds of PBKDF2 or an older derivation: about two seconds of one core. */
+/** Maximum number of hash rounds of PBKDF2 or an older derivation: about two seconds on one core. */
 const MAX_ITERATIONS = 5_000_000;
 /** Maximum N·r·p of scrypt (RFC 7914): four times the maximum that openssl writes. */
 const MAX_SCRYPT = 1 << 20;
@@ -48,7 +48,7 @@ function opened(block: KeyBlock, passphrase: string | undefined): KeyObject {
   }
 }
 
-/** RFC 1421 in OpenSSL's form: `AES-128-CBC,` and the hexadecimal IV. The key takes one round of MD5. */
+/** RFC 1421 in OpenSSL's form: `AES-128-CBC,` and the hexadecimal IV. The key is derived with one round of MD5. */
 function assertCipher(info: string): void {
   const [name = ''] = info.split(',');
   if (!/^(?:AES-(?:128|192|256)-CBC|DES-EDE3-CBC)$/.test(name))

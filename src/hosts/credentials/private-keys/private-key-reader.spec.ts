@@ -28,7 +28,7 @@ const sshKeygen = (kind: readonly string[], passphrase = '', more: readonly stri
   run('ssh-keygen', '-q', ...kind, '-N', passphrase, '-C', 'a comment', '-f', file, ...more);
   return file;
 };
-/** Reference: the public key that OpenSSH itself reads from the file. */
+/** Returns the public key that OpenSSH reads from the file, as a reference. */
 const byOpenSsh = (file: string, passphrase = '') =>
   run('ssh-keygen', '-y', '-P', passphrase, '-f', file).trim().split(' ').slice(0, 2).join(' ');
 const ours = async (text: string, passphrase?: string) =>

@@ -17,12 +17,12 @@ const RSA_BITS = { min: 1024, max: 16_384 };
 const PROBE = Buffer.from('do the halves belong together?');
 
 /**
- * readLoginKey reads a private key in any common format: OpenSSH, PKCS #1, SEC 1, PKCS #8 and PuTTY, encrypted or not, with any line ends and
- * other text before it. Decryption can take seconds of CPU, so call it in a thread (private-keys.service.ts). Throws PrivateKeyFault.
+ * readLoginKey reads a private key in any common format: OpenSSH, PKCS #1, SEC 1, PKCS #8 and PuTTY, encrypted or not, with any line endings, and
+ * possibly preceded by other text. Decryption can take seconds of CPU, so call it in a thread (private-keys.service.ts). Throws PrivateKeyFault.
  */
 export async function readLoginKey(text: string, passphrase?: string): Promise<UsableKey> {
   try {
-    // An empty form field sends an empty text, which is never a passphrase.
+    // An empty form field sends an empty string, which is never a passphrase.
     const { key, publicBlob } = await readAny(plainText(text), passphrase || undefined);
     assertUsableKey(key);
     const publicKey = sshPublicKeyOf(createPublicKey(key));

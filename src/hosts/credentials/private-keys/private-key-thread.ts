@@ -7,7 +7,7 @@ export interface PrivateKeyOrder {
   readonly passphrase?: string;
 }
 
-/** Buffers arrive as Uint8Array in the other thread. */
+/** In the other thread, Buffers are received as Uint8Array. */
 export type PrivateKeyReply =
   | { readonly key: UsableKey }
   | { readonly fault: { readonly reason: PrivateKeyFaultReason; readonly message: string } };

@@ -5,9 +5,9 @@ import type { PrivateKeyFaultReason } from './private-key-fault.js';
 import type { UsableKey } from './private-key-reader.js';
 import type { PrivateKeyOrder, PrivateKeyReply } from './private-key-thread.js';
 
-/** Maximum parallel threads. Each uses one core, and up to 256 MiB for Argon2. */
+/** Maximum number of concurrent threads. Each uses one core, and up to 256 MiB for Argon2. */
 const MAX_THREADS = 2;
-/** The most expensive key within the limits takes some seconds on a slow machine. */
+/** The most expensive key within the limits takes a few seconds on a slow machine. */
 const DEADLINE_MS = 30_000;
 const HEAP_MB = 128;
 

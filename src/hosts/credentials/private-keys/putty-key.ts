@@ -8,9 +8,9 @@ import { truncate } from '../../../platform/text/truncate.js';
 import { fromBrokenBase64 } from '../../../formats/encoding/base64.js';
 import { ownMember } from '../../../formats/encoding/own-member.js';
 
-/** In KiB. The default of puttygen is 8192. */
+/** Maximum memory for Argon2 in KiB. puttygen uses 8192 by default. */
 const MAX_MEMORY = 256 * 1024;
-/** KiB times passes. The maximum takes some seconds of one core. */
+/** Maximum product of memory in KiB and passes. At the maximum, key derivation takes a few seconds on one core. */
 const MAX_WORK = 4 * 1024 * 1024;
 const MAX_PARALLELISM = 16;
 const MAX_LINES = 1000;
@@ -18,7 +18,7 @@ const ALGORITHMS: Readonly<Record<string, number>> = { Argon2d: 0, Argon2i: 1, A
 const KEY_BYTES = 32;
 const IV_BYTES = 16;
 const SEED_BYTES = 32;
-/** RFC 9106 section 3.1. */
+/** Minimum salt length (RFC 9106 section 3.1). */
 const MIN_SALT_BYTES = 8;
 
 interface PuttyFile {

@@ -96,13 +96,13 @@ function ofVerdicts(tree: QueryTree, context: Context): string {
   return `(${tree.parts.map((part) => ofVerdicts(part, context)).join(tree.kind === 'and' ? ' AND ' : ' OR ')})`;
 }
 
-/** Whether verdicts alone decide the query. */
+/** Reports whether the query depends on verdicts alone. */
 function saysAll(tree: QueryTree): boolean {
   if (tree.kind === 'comparison') return OF_VERDICTS.has(tree.field.text.toLowerCase());
   return tree.kind === 'not' ? saysAll(tree.part) : tree.parts.every((part) => saysAll(part));
 }
 
-/** Whether the comparison selects assets by kinds other than `component`. Plain components usually have no verdict. */
+/** Reports whether the comparison selects assets by kinds other than `component`. Plain components usually have no verdict. */
 function isOfKind({ field, operator, values }: Comparison): boolean {
   const isKind = field.text.toLowerCase() === 'kind' && operator === '=';
   return isKind && values.every(({ text: value }) => value !== 'component');
@@ -145,7 +145,7 @@ function kind(operator: QueryOperator, value: QueryValue, context: Context): str
   return choice(operator === '=' ? kindColumn(value.text) : 'kind', ASSET_KINDS)(operator, value, context);
 }
 
-/** Compares a text column. `*` is a wildcard; an empty text matches assets without a value. */
+/** Compares a text column. `*` is a wildcard; an empty string matches assets without a value. */
 function text(column: string): CompareOne {
   return (operator, value, { alias, bind }) => {
     onlyEquals(operator, value);
@@ -181,7 +181,7 @@ function labelled(operator: QueryOperator, values: readonly QueryValue[], { alia
   return `${operator === '=' ? '' : 'NOT '}(${column} <> '{}' AND (${any.join(' OR ')}))`;
 }
 
-/** Matches the rule of any finding, not only of the deciding one. Verdicts are few: they are scanned once, and their assets are found by index. */
+/** Matches the rule of any finding, not only of the deciding one. The few verdicts are scanned once, and their assets are found by index. */
 function found(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
   for (const value of values) onlyEquals(operator, value);
   const rules = bind(values.map(({ text: value }) => value));
@@ -203,8 +203,8 @@ function seenAt(operator: QueryOperator, values: readonly QueryValue[], { alias,
 const INDEXED_CHARACTERS = 32;
 
 /**
- * Returns a condition in the form of the indexes, which cover only occurrences with a location. Prefixes use a B-tree, because the trigram index would read the
- * list of each trigram of a long text. The comparisons used here are not supported by the trigram index.
+ * Returns a condition in the form of the indexes, which cover only occurrences with a location. Prefixes use a B-tree, because the trigram index
+ * would read the list of each trigram of a long string. The comparisons used here are not supported by the trigram index.
  */
 function locationIs(pattern: string, bind: Bind): string {
   const [start = '', ...more] = pattern.split('*');
@@ -242,12 +242,14 @@ export function likePattern(pattern: string): string {
   return likeText(pattern).replaceAll('*', '%');
 }
 
-/** prefixPattern returns a LIKE pattern for texts with a prefix, in which `*` is literal. Unlike `starts_with`, LIKE uses an index in any collation. */
+/**
+ * prefixPattern returns a LIKE pattern for strings with a prefix, in which `*` is literal. Unlike `starts_with`, LIKE uses an index in any collation.
+ */
 export function prefixPattern(start: string): string {
   return `${likeText(start)}%`;
 }
 
-/** Escapes a text for LIKE. */
+/** Escapes a string for LIKE. */
 function likeText(value: string): string {
   return value.replaceAll(/[\\%_]/g, String.raw`\$&`);
 }

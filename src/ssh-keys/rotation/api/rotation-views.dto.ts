@@ -14,7 +14,7 @@ import { STEP_OUTCOMES, type StepOutcome } from '../model/rotation-target.entity
 import type { ShownRotation, ShownTarget } from './rotations.reader.js';
 
 export class RotationFailureView {
-  /** Problem code, see docs/errors.md. @example rotation.halted */
+  /** Problem code; see docs/errors.md. @example rotation.halted */
   code: string;
   /** @example 'Too many hosts could not be rotated.' */
   detail: string;
@@ -36,13 +36,13 @@ export class RotationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   failure?: RotationFailureView;
-  /** Hosts that the last scan could not read completely. They may accept the key too. */
+  /** Hosts that the last scan could not read completely. These hosts may accept the key too. */
   @ApiProperty({
     type: [String],
     example: ['Host web-3: the last scan could not read /home/app/.ssh/authorized_keys.'],
   })
   warnings: string[];
-  /** When the new key was handed over to its holder. @example 2026-11-20T14:00:00Z */
+  /** Time at which the new key was handed over to its holder. @example 2026-11-20T14:00:00Z */
   promotedAt?: Date;
   /** @example 2026-11-20T14:00:00Z */
   createdAt: Date;
@@ -74,7 +74,7 @@ export class RotationPage extends PageOf(RotationView) {}
 export class FileDiffView {
   /** @example /home/deploy/.ssh/authorized_keys */
   path: string;
-  /** Change made by adding the new key, in the format of `diff -u`. @example "--- /home/deploy/.ssh/authorized_keys" */
+  /** Change made by adding the new key, in `diff -u` format. @example "--- /home/deploy/.ssh/authorized_keys" */
   adds: string;
   /** Change made by the whole rotation. @example "--- /home/deploy/.ssh/authorized_keys" */
   result: string;
@@ -109,9 +109,9 @@ export class RotationTargetView {
   failure?: RotationFailureView;
   /** Time at which sshd stops accepting the old key. @example 2026-11-21T14:00:00Z */
   oldEndsAt?: Date;
-  /** When the old key was found again after its removal. @example 2026-12-01T02:00:00Z */
+  /** Time at which the old key was found again after its removal. @example 2026-12-01T02:00:00Z */
   driftedAt?: Date;
-  /** `high`: sshd itself reported the files that it reads. */
+  /** `high` if sshd itself reported the files that it reads. */
   @ApiProperty({ enum: ['high', 'low'], required: false, example: 'high' }) confidence?: 'high' | 'low';
   /** @example AuthorizedKeysCommand tells sshd keys too */
   @ApiProperty({ type: [String], example: ['AuthorizedKeysCommand provides keys to sshd as well'] }) warnings: string[];
@@ -147,7 +147,7 @@ export class RotationTargetView {
 export class RotationTargetPage extends PageOf(RotationTargetView) {}
 
 export class ReleasedKeyView {
-  /** ID of the current key. Differs from the requested key if that was replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the current key. Differs from the requested key if that key was replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   fingerprint: string;

@@ -51,7 +51,7 @@ export class RotationsController {
 
   /**
    * Release a private SSH key
-   * @remarks Returns the private key of an SSH key that the service holds. For a replaced key, returns that of its current successor.
+   * @remarks Returns the private key of an SSH key that the service holds. For a replaced key, returns the private key of its current successor.
    */
   @Post('keys/:id/private-key')
   @HttpCode(200)
@@ -93,7 +93,7 @@ export class RotationsController {
 
   /**
    * Skip a rotation target
-   * @remarks Skips an account on which nothing has been changed.
+   * @remarks Skips an account that has not been changed yet.
    */
   @Post('rotations/:id/targets/:targetId/skip')
   @HttpCode(200)
@@ -133,7 +133,7 @@ export class RotationsController {
 
   /**
    * Confirm a rotation
-   * @remarks Confirms that the holder has used the new key. A login in the log of a host also confirms it.
+   * @remarks Confirms that the holder has used the new key. A login recorded in a host's log also confirms it.
    */
   @Post('rotations/:id/confirm')
   @HttpCode(202)

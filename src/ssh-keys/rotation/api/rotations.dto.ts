@@ -27,13 +27,13 @@ export class HolderBody extends PlaceBody {
 export class WindowBody {
   /** First hour of the window (UTC). @example 22 */
   @Int(0, 23) from: number;
-  /** Hour at which the window ends (UTC). Smaller than `from` for a window across midnight. @example 4 */
+  /** Hour at which the window ends (UTC). Smaller than `from` if the window spans midnight. @example 4 */
   @Int(0, 23) to: number;
 }
 
 /** RotationTermsBody contains the settings that rotations by users and by policies have in common. */
 export class RotationTermsBody {
-  /** Time for which both keys work after the handover, in seconds. Default: one day. @example 86400 */
+  /** Seconds for which both keys work after the handover. Defaults to one day. @example 86400 */
   @Optional(Int(1, 90 * DAY)) overlapSeconds?: number;
   /** `halt`: a host that cannot be rotated halts the rotation. `skip`: the host keeps the old key. */
   @Optional(OneOf(['halt', 'skip'], { example: 'halt' })) onFailure?: 'halt' | 'skip';
@@ -49,17 +49,17 @@ export class RotateSshKeyBody extends RotationTermsBody {
    * which it cannot leave. `human`: you send the public key. `host`: generated on the host that uses it, which it never leaves.
    */
   @Optional(OneOf(NEW_CUSTODIES, { example: 'service' })) custody?: NewCustody;
-  /** New public key, for the custody `human`. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r ann@laptop' */
+  /** New public key, for custody `human`. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r ann@laptop' */
   @Optional(Text(0, 20_000)) @OneKeyLine() publicKey?: string;
-  /** Location of the private key, for the custody `host`. */
+  /** Location of the private key, for custody `host`. */
   @Optional(Nested(HolderBody)) holder?: HolderBody;
-  /** Accounts whose keys are replaced. Default: all known accounts. The first account is changed alone, then five percent, then the rest. */
+  /** Accounts whose keys are replaced. Defaults to all known accounts. The first account is changed alone, then five percent, then the rest. */
   @Optional(ListOf(PlaceBody, { min: 1, max: 2000 })) targets?: PlaceBody[];
   /** Whether known locations that are not in `targets` keep the old key. @example false */
   @Optional(Flag()) leaveOthers?: boolean;
-  /** Whether to return the changes line by line, and obstacles, without changing anything. @example false */
+  /** Whether to return the line-by-line changes and any obstacles without changing anything. @example false */
   @Optional(Flag()) dryRun?: boolean;
-  /** How long sshd accepts the new key before it is verified, in seconds. Default: 3600. @example 3600 */
+  /** Seconds for which sshd accepts the new key before it is verified. Defaults to 3600. @example 3600 */
   @Optional(Int(10, DAY)) verifySeconds?: number;
 
   static settingsOf(body: RotateSshKeyBody): RotationSettings {

@@ -110,7 +110,7 @@ export class RotationsReader implements BeforeApplicationShutdown {
   }
 }
 
-/** Returns a text that changes with everything an event shows: the rotation, and the number of targets by state and outcome. */
+/** Returns a string that changes whenever the content of an event changes: the rotation, and the number of targets by state and outcome. */
 function markOf({ rotation, progress }: ShownRotation): string {
   const counts = Object.entries(progress).map(([state, count]) => `${state}=${count}`);
   return [rotation.status, rotation.wave, rotation.nextKeyId ?? '-', ...counts].join(' ');

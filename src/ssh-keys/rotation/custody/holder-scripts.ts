@@ -1,9 +1,7 @@
 /**
- * Scripts for keys whose private half stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each script is repeatable and runs as
- * the account that
- * holds the key. Requires a POSIX shell, and ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3: the account has not proven that it holds the key; the
- * last
- * line of the output is the reason.
+ * Scripts for keys whose private half stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each script is repeatable and
+ * runs as the account that holds the key. Requires a POSIX shell, and ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3: the account has not
+ * proven possession of the key; the last line of the output is the reason.
  */
 
 /** HOLDER_NAMESPACE is the namespace of signatures that prove possession of a key (PROTOCOL.sshsig). */
@@ -11,8 +9,8 @@ export const HOLDER_NAMESPACE = 'holder@sealwright';
 export const UNPROVEN = 3;
 
 /**
- * Exits if another account could replace the key file: through a symbolic link on the path, or in a directory that others may write to. sshd applies the same
- * check to authorized_keys (StrictModes). No agent is used, because it could sign with a key that is not in the file.
+ * Exits if another account could replace the key file: through a symbolic link on the path, or in a directory that is writable by others. sshd
+ * applies the same check to authorized_keys (StrictModes). No agent is used, because it could sign with a key that is not in the file.
  */
 const OWN_PLACE = `
 set -u; umask 077; LC_ALL=C; export LC_ALL; unset SSH_AUTH_SOCK SSH_ASKPASS DISPLAY
@@ -28,13 +26,12 @@ while [ "$at" != / ]; do
 done
 sign() { ssh-keygen -q -Y sign -n ${HOLDER_NAMESPACE} -f "$1" 2>/dev/null; }
 `;
-/** Larger than any OpenSSH or PEM key file, in bytes. */
+/** Maximum size of a key file in bytes: larger than any OpenSSH or PEM key file. */
 const MAX_KEY_BYTES = 65_536;
 
 /**
- * PROVE takes a message on standard input. It signs the message with the private key in the file, which must belong to this account alone, and prints the
- * signature. The
- * signature is verified with the public key: nothing else that an account reports about its files is proof.
+ * PROVE takes a message on standard input. It signs the message with the private key in the file, which must belong to this account alone, and prints
+ * the signature. The signature is verified with the public key, because nothing else that an account reports about its files is proof.
  */
 export const PROVE = `${OWN_PLACE}
 case $(stat -c '%F|%u|%h' -- "$1" 2>/dev/null) in
@@ -65,9 +62,9 @@ sign "$next"
 `;
 
 /**
- * TRY_KEY takes $3 user, $4 address, $5 port, $6 old or new, and known_hosts lines on standard input. It logs in with that key (the new key from whichever file
- * contains it)
- * without running a command. It prints accepted, denied, or unclear with the reason. PIPE is trapped because SIGPIPE would end the shell without its EXIT trap.
+ * TRY_KEY takes $3 user, $4 address, $5 port, $6 old or new, and known_hosts lines on standard input. It logs in with that key (the new key from
+ * whichever file contains it) without running a command. It prints accepted, denied, or unclear with the reason. PIPE is trapped because SIGPIPE
+ * would end the shell without its EXIT trap.
  */
 export const TRY_KEY = `${OWN_PLACE}
 key=$1
@@ -95,8 +92,8 @@ exit 0
 `;
 
 /**
- * TAKE_OVER replaces the old private key with the new one in one rename, with mode 600 whatever the old mode was. The .pub file is removed first: ssh
- * would trust it and refuse a private key that does not match.
+ * TAKE_OVER replaces the old private key with the new one in one rename, with mode 600 regardless of the old mode. The .pub file is removed first:
+ * ssh would trust it and reject a private key that does not match.
  */
 export const TAKE_OVER = `${OWN_PLACE}
 set -e

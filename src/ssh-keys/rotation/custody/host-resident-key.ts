@@ -30,7 +30,7 @@ const TIMEOUT_MS = 60_000;
 const NOT_THE_KEY =
   'Its signature was not made with that key: the public key in the file is another one, or was only claimed.';
 
-/** HostResidentKey is a key in the custody of a host: it is generated and tried there, and its private half is never sent. */
+/** HostResidentKey is a key in the custody of a host: it is generated and tested there, and its private half never leaves the host. */
 @Injectable()
 export class HostResidentKey {
   constructor(
@@ -40,12 +40,11 @@ export class HostResidentKey {
   ) {}
 
   /**
-   * Makes the holder sign a fresh challenge with the private key in its file, and log in with the key from there. The signature is verified here with the
-   * public
-   * key to be replaced, because nothing else that the account reports is proof. Throws Problem `rotation.holder-unproven`.
+   * Makes the holder sign a fresh challenge with the private key in its file, and log in with the key from there. The service verifies the signature
+   * with the public key to be replaced, because nothing else that the account reports is proof. Throws Problem `rotation.holder-unproven`.
    */
   async prove({ rotation, target, old, next }: Work): Promise<void> {
-    // After the handover the file contains the new key, which was generated for the holder that had proven the old one.
+    // After the handover, the file contains the new key, which was generated for the holder that had proven possession of the old one.
     const key = rotation.promotedAt !== null && next !== undefined ? next : old;
     const message = challengeOf(rotation);
     const signature = await this.run(rotation, PROVE, [], message);
@@ -97,7 +96,7 @@ export class HostResidentKey {
     await this.run(rotation, FORGET_NEW);
   }
 
-  /** Records that the location of the key is proven, and not only reported by the host. */
+  /** Records that the location of the key is proven rather than only reported by the host. */
   private async keepProof(rotation: Rotation, keyId: string): Promise<void> {
     const { hostId, account, path } = holderOf(rotation);
     await this.db.query(

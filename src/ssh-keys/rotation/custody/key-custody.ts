@@ -30,7 +30,7 @@ export class KeyCustody {
     private readonly audit: AuditService,
   ) {}
 
-  /** Generates an Ed25519 key pair and seals its private half with a key of the HSM. */
+  /** Generates an Ed25519 key pair and seals its private half with an HSM key. */
   async makeSealed(comment: string, owner: string | null): Promise<MadeKey> {
     const id = newId();
     const { publicKey, privateKey } = newEd25519Pair(comment);
@@ -89,7 +89,7 @@ export class KeyCustody {
     throw new Problem('conflict', 'ssh-key.not-held', 'The service does not hold the private half of this key.');
   }
 
-  /** Returns how the HSM identifies a key. Throws Problem `ssh-key.not-held`. */
+  /** Returns the attributes by which the HSM identifies a key. Throws Problem `ssh-key.not-held`. */
   async inHsm(keyId: string): Promise<Pick<VaultKey, 'ckaId' | 'identity'>> {
     const secret = await this.db.manager.findOneBy(SshKeySecret, { keyId });
     if (secret?.ckaId) return { ckaId: secret.ckaId, identity: identityOf(keyId) };

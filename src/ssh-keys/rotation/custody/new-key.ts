@@ -10,7 +10,7 @@ import { KeyCustody } from './key-custody.js';
 import { KeyTrial, type Verdict } from './key-trial.js';
 import { commentAfter, type ReadyWork, requesterOf, type Work } from '../model/rotation-work.js';
 
-/** Problem codes that mean that the holder, or its host, must no longer be changed. */
+/** Problem codes indicating that the holder, or its host, must no longer be changed. */
 const UNCHANGEABLE_CODES = ['rotation.holder-unproven', 'host.not-managed', 'host.missing'];
 
 /** NewKey generates, tries, hands over and abandons the new key of a rotation, according to its custody. */
@@ -70,7 +70,7 @@ export class NewKey {
     return host.credentialFingerprint === old.fingerprint;
   }
 
-  /** Returns a login with the old key if the service holds it, for a host whose credential is refused. Undefined otherwise. */
+  /** Returns a login with the old key if the service holds it, for a host that rejects its stored credential. Undefined otherwise. */
   async oldLogin({ old, target }: Work): Promise<Login | undefined> {
     const privateKey = await this.custody.open(old.id).catch((error: unknown) => {
       if (error instanceof Problem && error.code === 'ssh-key.not-held') return undefined;
@@ -93,7 +93,7 @@ export class NewKey {
     await this.hosts.update(requesterOf(rotation), host.id, host.version, { credential });
   }
 
-  /** Removes what was kept for a rollback. */
+  /** Removes the data kept for a rollback. */
   async discardOld({ rotation }: ReadyWork): Promise<void> {
     if (rotation.custody === 'host') await this.resident.forgetOld(rotation);
   }

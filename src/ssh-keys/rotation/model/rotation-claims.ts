@@ -42,8 +42,8 @@ export class RotationClaims {
   }
 
   /**
-   * Claims a due target. Only one worker works on a host at a time. A target whose worker did not
-   * return within its lease is claimed like any other: the next step determines its progress from the host.
+   * Claims a due target. Only one worker works on a host at a time. A target whose lease has expired is claimed like any other: the next step
+   * determines its progress from the host.
    */
   async claim(): Promise<Work | undefined> {
     const id = await whenDue(this.db, DUE_TARGET, async (tx) => {
@@ -55,7 +55,10 @@ export class RotationClaims {
     return id === undefined ? undefined : this.read(id);
   }
 
-  /** Performs `work` and renews the lease until it ends. An expired lease is not renewed: another target of the host may have been claimed since. */
+  /**
+   * Performs `work` and renews the lease until it ends. An expired lease is not renewed: another target on the same host may have been claimed in the
+   * meantime.
+   */
   hold({ target }: Work, work: () => Promise<void>): Promise<void> {
     const row = claimOf(target);
     return this.queue.hold(row, work, () =>

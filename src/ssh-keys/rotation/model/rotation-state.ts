@@ -16,10 +16,9 @@ export const ROTATION_STATUSES = [
 export type RotationStatus = (typeof ROTATION_STATUSES)[number];
 
 /**
- * Allowed transitions. SURVEYING: every account is read, so that approvers can see the changes. PLANNED ends a dry run. RUNNING returns to PENDING_APPROVAL if
- * the policies
- * require further votes before the first host is changed. HALTED: too many targets
- * failed, and a user decides. AWAITING_HOLDER: the holder of the new key must use or confirm it.
+ * Allowed transitions. SURVEYING: every account is read, so that approvers can see the changes. PLANNED ends a dry run. RUNNING returns to
+ * PENDING_APPROVAL if the policies require further votes before the first host is changed. HALTED: too many targets failed, and a user decides.
+ * AWAITING_HOLDER: the holder of the new key must use or confirm it.
  */
 const MOVES: Record<RotationStatus, readonly RotationStatus[]> = {
   SURVEYING: ['PENDING_APPROVAL', 'HALTED', 'ROLLING_BACK', 'ROLLED_BACK', 'PARTIAL'],
@@ -107,7 +106,8 @@ export type StepName = (typeof STEPS)[keyof typeof STEPS] | 'check-new' | 'roll-
 export const TARGET_STEPS: readonly StepName[] = [...Object.values(STEPS), 'check-new', 'roll-back'];
 
 /**
- * Returns the next step of a target. During a rollback, this is the rollback itself if the old key is still there. While both keys are valid, the new key is checked.
+ * Returns the next step of a target. During a rollback, this is the rollback itself if the old key is still present. While both keys are valid, the
+ * new key is checked.
  */
 export function nextStep(state: TargetState, isRollingBack: boolean, isInOverlap = false): StepName | undefined {
   if (isRollingBack && !hasReached(state, 'REMOVED')) return 'roll-back';
@@ -115,7 +115,10 @@ export function nextStep(state: TargetState, isRollingBack: boolean, isInOverlap
   return (STEPS as Partial<Record<TargetState, StepName>>)[state];
 }
 
-/** Returns the seconds for which the old key must still be accepted. 0 after the overlap, and for a target of an earlier version, which was due at its end. */
+/**
+ * Returns the seconds for which the old key must still be accepted. 0 after the overlap, and for targets created by earlier versions, which were due
+ * at its end.
+ */
 export function secondsOfOverlap({ overlapEndsAt }: { readonly overlapEndsAt: Date | null }): number {
   return Math.max(0, ((overlapEndsAt?.getTime() ?? 0) - Date.now()) / 1000);
 }
@@ -130,7 +133,7 @@ export function secondsUntilCheck(overlapSeconds: number, secondsLeft: number): 
   return Math.max(0, Math.min(interval, secondsLeft));
 }
 
-/** Steps that wait for the maintenance window. Work in progress is brought to a safe state at any hour. */
+/** Steps that wait for the maintenance window. All other steps bring work in progress to a safe state and run at any hour. */
 const WINDOWED_STEPS: readonly StepName[] = ['add', 'promote', 'remove-old'];
 const HOUR_MS = 3600 * 1000;
 const HOURS_PER_DAY = 24;

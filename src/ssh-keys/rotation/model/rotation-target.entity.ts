@@ -27,7 +27,10 @@ export interface TargetPlan {
   readonly warnings: readonly string[];
 }
 
-/** RotationTarget is one account on one host. Its lease belongs to one worker at a time, and every write of that worker must present the fence of its claim. */
+/**
+ * RotationTarget is one account on one host. Its lease belongs to one worker at a time, and every write by that worker must include the fence of its
+ * claim.
+ */
 @Entity('ssh_rotation_target')
 @Index('ssh_rotation_target_account', ['rotationId', 'hostId', 'account'], { unique: true })
 @Index('ssh_rotation_target_due', ['dueAt'], { where: `outcome = 'OPEN'` })
@@ -65,11 +68,11 @@ export class RotationTarget {
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
 
-  /** When the next step is due. Null while the target waits for the others. */
+  /** Time at which the next step is due. Null while the target waits for the others. */
   @Column('timestamptz', { nullable: true })
   dueAt: Date | null;
 
-  /** When the new key is checked again. Null outside the overlap. Earlier versions read only `dueAt`. */
+  /** Time at which the new key is checked again. Null outside the overlap. Earlier versions read only `dueAt`. */
   @Column('timestamptz', { nullable: true })
   checkAt: Date | null;
 
@@ -80,7 +83,7 @@ export class RotationTarget {
   @Column('jsonb', { nullable: true })
   plan: TargetPlan | null;
 
-  /** Original files, byte for byte, sealed: JSON of path to base64. */
+  /** Original files, byte for byte, sealed: a JSON object that maps paths to base64. */
   @Column('bytea', { nullable: true, select: false })
   snapshot: Buffer | null;
 
@@ -88,7 +91,7 @@ export class RotationTarget {
   @Column('timestamptz', { nullable: true })
   oldEndsAt: Date | null;
 
-  /** When the overlap ends and the old key is removed. */
+  /** Time at which the overlap ends and the old key is removed. */
   @Column('timestamptz', { nullable: true })
   overlapEndsAt: Date | null;
 
@@ -108,7 +111,7 @@ export class RotationTarget {
   @Column('timestamptz', { nullable: true })
   finishedAt: Date | null;
 
-  /** When a scan found the old key again after its removal. */
+  /** Time at which a scan found the old key again after its removal. */
   @Column('timestamptz', { nullable: true })
   driftedAt: Date | null;
 }
@@ -135,7 +138,7 @@ export class RotationStep {
   @Column('text', { default: 'STARTED' })
   outcome: StepOutcome;
 
-  /** Hashes of the files before and after, and which key the host accepted or denied. Contains no secrets. */
+  /** File hashes before and after the step, and which key the host accepted or denied. Contains no secrets. */
   @Column('jsonb', { default: {} })
   detail: Record<string, unknown>;
 

@@ -11,7 +11,7 @@ export interface Work {
   readonly rotation: Rotation;
   readonly target: RotationTarget;
   readonly old: SshKey & { readonly blob: Buffer };
-  /** Absent until the new key has been generated. */
+  /** Undefined until the new key has been generated. */
   readonly next?: SshKey & { readonly blob: Buffer };
 }
 
@@ -30,7 +30,7 @@ export interface DoneStep {
   readonly outcome?: TargetOutcome;
   /** Seconds until the next step. Default: 0. Null while the target waits for the others. */
   readonly dueIn?: number | null;
-  /** Seconds until the next check of the new key. Absent: no check. */
+  /** Seconds until the next check of the new key. Undefined for no check. */
   readonly checkIn?: number;
   readonly change?: Change;
   readonly detail?: Facts;

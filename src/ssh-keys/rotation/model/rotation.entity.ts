@@ -26,11 +26,11 @@ export interface RotationSettings {
   readonly ignoreManagers: boolean;
   /** Hours of the day (UTC) in which hosts may be changed, `from` ≤ hour < `to`. Spans midnight if `from` is larger. */
   readonly window?: { readonly from: number; readonly to: number };
-  /** Location of the private key, for the custody `host`. */
+  /** Location of the private key, for custody `host`. */
   readonly holder?: { readonly hostId: string; readonly account: string; readonly path: string };
 }
 
-/** Rotation is the replacement of one SSH key by another on every account that the old key can log in to. */
+/** Rotation is the replacement of one SSH key by another on every account to which the old key can log in. */
 @Entity('ssh_rotation')
 @Index('ssh_rotation_key', ['keyId'])
 @Index('ssh_rotation_one_per_key', ['keyId'], { unique: true, where: 'finished_at IS NULL AND NOT dry_run' })
@@ -72,7 +72,7 @@ export class Rotation {
   @Column('text')
   correlation: string;
 
-  /** Approvals that the policies required when the rotation was ordered. Null if none. */
+  /** Approvals that the policies required when the rotation was requested. Null if none. */
   @Column('jsonb', { nullable: true })
   approvalDemand: ApprovalRequirement | null;
 
@@ -83,7 +83,7 @@ export class Rotation {
   @Column('timestamptz', { nullable: true })
   promotedAt: Date | null;
 
-  /** When the holder of the new key confirmed that the key works. */
+  /** Time at which the holder of the new key confirmed that the key works. */
   @Column('timestamptz', { nullable: true })
   confirmedAt: Date | null;
 

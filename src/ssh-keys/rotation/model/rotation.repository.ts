@@ -147,7 +147,7 @@ function settlementOf(target: RotationTarget, step: StepName, result: StepResult
       const failed = { state, code, reason, checkIn: null };
       if (spent) return { ...failed, outcome, dueIn: null, strikes, recorded: 'FAILED' };
       const again = backoffSeconds(strikes);
-      // The end of the overlap does not move while the new key cannot be checked.
+      // The end of the overlap is not postponed while the new key cannot be checked.
       const due =
         step === 'check-new' ? { dueIn: secondsOfOverlap(target), checkIn: again } : { dueIn: again, checkIn: null };
       return { ...failed, ...due, outcome: 'OPEN', strikes: strikes + 1, recorded: 'RETRY' };

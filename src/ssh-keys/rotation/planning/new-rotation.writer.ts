@@ -17,9 +17,9 @@ import type { RotationPlan } from './rotation-planner.js';
 export interface NewRotation {
   readonly id: string;
   readonly plan: RotationPlan;
-  /** Absent until the key has been generated. */
+  /** Undefined until the key has been generated. */
   readonly newKey: MadeKey | undefined;
-  /** Absent if no approval is required. */
+  /** Undefined if no approval is required. */
   readonly demand: ApprovalRequirement | undefined;
 }
 
@@ -102,8 +102,8 @@ function waveOf(index: number, targets: number): number {
 }
 
 /**
- * Throws if the host takes part in an open rotation, which could neither finish nor be rolled back on a removed host. Skipped and finished targets do not
- * count.
+ * Throws if the host is part of an open rotation, which could neither finish nor be rolled back on a removed host. Skipped and finished targets are
+ * ignored.
  */
 async function assertNotRotating(tx: EntityManager, hostId: string): Promise<void> {
   const [rotation]: { id: string }[] = await tx.query(

@@ -33,7 +33,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     this.subjects.register('ssh-rotation', this);
   }
 
-  /** Requests approval after every account was surveyed. The rotation then waits for it. Returns the ID of the approval. */
+  /** Requests approval after every account was surveyed. The rotation is then pending approval. Returns the ID of the approval. */
   async ask(tx: EntityManager, rotation: Rotation): Promise<string> {
     if (rotation.approvalDemand === null) throw new Error('this rotation needs no approval');
     const id = newId();

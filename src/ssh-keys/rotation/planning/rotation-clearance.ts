@@ -22,7 +22,7 @@ import { FencedOff, StepFailure } from '../model/rotation-work.js';
 import { documentOf } from './rotation-document.js';
 import { usesOfRotation } from './rotation-requirements.js';
 
-/** Outcome of a refused target: FAILED_PRECHECK before its host was changed, BLOCKED afterwards. */
+/** Outcome of a rejected target: FAILED_PRECHECK before its host was changed, BLOCKED afterwards. */
 type Refusal = 'FAILED_PRECHECK' | 'BLOCKED';
 
 /** An account whose keys are changed. */
@@ -31,7 +31,7 @@ type Account = Pick<RotationTarget, 'hostId' | 'account'>;
 /** Outcomes after which a target is not changed again. */
 const ENDED: ReadonlySet<unknown> = new Set(['ROLLED_BACK', 'SKIPPED', 'PROVEN'] satisfies TargetOutcome[]);
 
-/** RotationClearance verifies, before a host is changed, that the rotation matches its order and its approval. */
+/** RotationClearance verifies, before a host is changed, that the rotation matches its request and its approval. */
 @Injectable()
 export class RotationClearance {
   constructor(
@@ -42,10 +42,10 @@ export class RotationClearance {
   ) {}
 
   /**
-   * Asserts before a host is changed that the rows match the order in the audit log, that the approval is granted, and that it covers the current
-   * rows. Until the first host is changed, the current policies must be met too: if they require further votes, the rotation becomes
-   * PENDING_APPROVAL again. A rotation that has started finishes under its original approval. Throws StepFailure, or FencedOff if the
-   * rotation waits again.
+   * Asserts before a host is changed that the rows match the request in the audit log, that the approval is granted, and that it covers the current
+   * rows. Until the first host is changed, the current policies must be met too: if they require further votes, the rotation becomes PENDING_APPROVAL
+   * again. A rotation that has started finishes under its original approval. Throws StepFailure, or FencedOff if the rotation is pending approval
+   * again.
    */
   async assertCovers(rotation: Rotation): Promise<void> {
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
@@ -64,7 +64,7 @@ export class RotationClearance {
   }
 
   /**
-   * Asserts that everyone behind the order may still rotate keys, so that no host is changed for a disabled user or a revoked key. Called before
+   * Asserts that everyone behind the request may still rotate keys, so that no host is changed for a disabled user or a revoked key. Called before
    * the new key is added to a host, and again before the key becomes permanent.
    *
    * @param outcome BLOCKED if the new key is already on the host
@@ -78,7 +78,10 @@ export class RotationClearance {
     }
   }
 
-  /** Asserts, before a host is changed further or rolled back, that the rotation was ordered, and approved if approval was required. Throws StepFailure. */
+  /**
+   * Asserts, before a host is changed further or rolled back, that the rotation was requested, and approved if approval was required. Throws
+   * StepFailure.
+   */
   async assertApproved(rotation: Rotation): Promise<void> {
     if (!(await this.wasDemanded(rotation, 'BLOCKED'))) return;
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
@@ -107,7 +110,7 @@ export class RotationClearance {
     throw notApproved(detail, 'BLOCKED');
   }
 
-  /** Reports whether the order required approval, according to the audit log. Throws StepFailure if a row differs from the logged order. */
+  /** Reports whether the request required approval, according to the audit log. Throws StepFailure if a row differs from the logged request. */
   private async wasDemanded(rotation: Rotation, outcome: Refusal = 'FAILED_PRECHECK'): Promise<boolean> {
     const { manager } = this.db;
     await this.assertUnderWay(rotation, outcome);
@@ -136,7 +139,7 @@ export class RotationClearance {
   }
 
   /**
-   * Asserts that, according to the audit log, the rotation has not ended, and is only rolled back after somebody asked for it. Throws StepFailure, and the
+   * Asserts that, according to the audit log, the rotation has not ended, and is only rolled back if a user requested it. Throws StepFailure, and the
    * Problems of RightsLedger.
    */
   private async assertUnderWay({ id, status }: Rotation, outcome: Refusal): Promise<void> {
@@ -177,7 +180,7 @@ export class RotationClearance {
   }
 }
 
-/** Returns what the log contains about an order in addition to its settings: the accounts that it changes, and whether it requires approval. */
+/** Returns the logged details of a request in addition to its settings: the accounts that it changes, and whether it requires approval. */
 export function loggedOrder(
   accounts: readonly Account[],
   needsApproval: boolean,
@@ -191,14 +194,14 @@ function isAsOrdered({ actorId, detail }: EntryRow, rotation: Rotation, accounts
   const { keyId, custody, dryRun, settings, requestedBy } = rotation;
   if (actorId !== requestedBy.id) return false;
   const { accountsSha256 } = loggedOrder(accounts, false);
-  // Orders of earlier versions contain no hash of their accounts, and name their requester only as the actor.
+  // Entries written by earlier versions contain no hash of the accounts, and name the requester only as the actor.
   const hashed = 'accountsSha256' in detail ? { accountsSha256 } : {};
   const by = 'requestedBy' in detail ? { requestedBy } : {};
   const wanted: Record<string, unknown> = { keyId, custody, dryRun, settings, ...hashed, ...by };
   return Object.entries(wanted).every(([name, value]) => canonicalJson(detail[name] ?? null) === canonicalJson(value));
 }
 
-/** Reports whether the old key is the one that was to be replaced. Orders of earlier versions do not contain its fingerprint. */
+/** Reports whether the old key is the one that was to be replaced. Entries written by earlier versions do not contain its fingerprint. */
 function isOldKey({ detail }: EntryRow, old: SshKey | null): boolean {
   const { fingerprint } = detail;
   if (old?.blob == null) return false;

@@ -11,7 +11,7 @@ interface Parts {
   readonly hosts: readonly Host[];
 }
 
-/** Returns the part of a plan that an approval covers: the files with their hashes, and the changes. It contains no times. */
+/** Returns the part of a plan that an approval covers: the files with their hashes, and the changes. It contains no timestamps. */
 export function coveredPlan({ files, diffs, confidence, warnings }: TargetPlan) {
   return {
     files: files.map(({ path, as, sha256, originals, oldText }) => ({

@@ -7,7 +7,9 @@ import { Host } from '../../../hosts/model/host.entity.js';
 import type { SshKey } from '../../keys/ssh-key.entity.js';
 import type { RotationPlan } from './rotation-planner.js';
 
-/** RotationRequirements determines from the policies who must approve a rotation. Each host is judged separately, and all requirements must be met. */
+/**
+ * RotationRequirements determines from the policies who must approve a rotation. Each host is evaluated separately, and all requirements must be met.
+ */
 @Injectable()
 export class RotationRequirements {
   constructor(
@@ -22,7 +24,7 @@ export class RotationRequirements {
   }
 
   /**
-   * Verifies, inside the transaction that acts on a judgement, that the policies are unchanged and that the caller may open the approval they
+   * Verifies, inside the transaction that acts on an evaluation, that the policies are unchanged and that the caller may open the approval they
    * require. Throws Problem `approval.policies-changed`, `approval.too-many-open`.
    */
   async assertCurrent(tx: EntityManager, caller: Caller, { revision, demand }: PolicyJudgement): Promise<void> {
@@ -31,7 +33,7 @@ export class RotationRequirements {
   }
 }
 
-/** Facts about a rotation before the policies judge it. */
+/** Facts about a rotation, as input to policy evaluation. */
 interface JudgedRotation extends Pick<RotationPlan, 'custody' | 'accounts'> {
   /** The key to replace. */
   readonly key: SshKey;

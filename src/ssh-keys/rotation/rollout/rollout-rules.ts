@@ -26,7 +26,7 @@ export interface RotationMove {
 
 const FAILURES: readonly TargetOutcome[] = ['FAILED_PRECHECK', 'BLOCKED', 'ROLLED_BACK', 'CRITICAL'];
 export const RIGHTS_LOST = 'rotation.rights-lost';
-/** Failures of one account that concern all accounts. */
+/** Failures of one account that affect all accounts. */
 const HALTING_CODES = ['rotation.holder-unproven', RIGHTS_LOST];
 
 export function progressOf(all: readonly RotationTarget[]): RotationProgress {
@@ -44,8 +44,8 @@ export function progressOf(all: readonly RotationTarget[]): RotationProgress {
 }
 
 /**
- * Returns the halt required before the rotation can continue. A holder that did not prove its key, or a requester who lost the right, concerns every host,
- * however many hosts may fail otherwise.
+ * Returns the halt that the rotation requires before it can continue. A holder that did not prove its key, or a requester who lost the right, affects
+ * every host, regardless of how many hosts may otherwise fail.
  */
 export function haltOf(rotation: Rotation, progress: RotationProgress, wave = rotation.wave): RotationMove | undefined {
   const failed = progress.all.find(

@@ -46,7 +46,7 @@ export class RotationActions {
 
   /**
    * Resumes a halted rotation, or one that locked a host out, and retries the failed targets. After the handover, a missing line of the new key is
-   * restored. Throws Problem `rotation.under-way` if another rotation of the key has been started since.
+   * restored. Throws Problem `rotation.under-way` if another rotation of the key has since been started.
    */
   async retry(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'retried', async (tx) => {
@@ -69,7 +69,7 @@ export class RotationActions {
     });
   }
 
-  /** Skips a host, which keeps the old key. Allowed only while nothing has been changed on it. */
+  /** Skips a host, which keeps the old key. Allowed only while the host is unchanged. */
   async skip(caller: Caller, id: string, targetId: string): Promise<void> {
     await this.act(caller, id, 'skipped', async (tx) => {
       const [, skipped]: [unknown, number] = await tx.query(

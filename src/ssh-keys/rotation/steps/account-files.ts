@@ -46,8 +46,8 @@ export class AccountFiles {
   }
 
   /**
-   * Applies `edit` to every file. Files that `edit` leaves unchanged are not written, so the call can be repeated. Lines added by others
-   * are preserved: a file that was changed since it was read is read again.
+   * Applies `edit` to every file. Files that `edit` leaves unchanged are not written, so the call can be repeated. Lines added by other programs are
+   * preserved: a file that has changed since it was read is reread.
    */
   async change(session: ChangeSession, work: ReadyWork, edit: Edit): Promise<WrittenFile[]> {
     const written: WrittenFile[] = [];

@@ -16,7 +16,7 @@ export interface KeyFile {
   readonly sha256: string;
   /** Reasons not to change the file, each as a clause that follows the path. */
   readonly obstacles: readonly string[];
-  /** What sshd would reject if it checks modes: the file and the directories that others can change, each as `/home/a has the mode 777`. */
+  /** The file and the directories that are writable by others, each as `/home/a has the mode 777`. sshd rejects them if it checks modes. */
   readonly loose: readonly string[];
 }
 
@@ -42,7 +42,7 @@ echo "\${free:-0} $takes \${flags:--}"
 for one in "$real" "$dir" "$2"; do stat -c '%a %n' -- "$one" 2>/dev/null || :; done
 `;
 
-/** $1 seconds, $2 utc or local. Prints the time that many seconds ahead by the host's own clock, which sshd uses for expiry-time. */
+/** $1 seconds, $2 utc or local. Prints the time that many seconds ahead according to the host's own clock, which sshd uses for expiry-time. */
 const TIME_AHEAD = `
 at=$(($(date -u +%s) + $1))
 if [ "$2" = utc ]; then date -u -d "@$at" +%Y%m%d%H%M%SZ; else date -d "@$at" +%Y%m%d%H%M%S; fi
@@ -53,7 +53,7 @@ const MIN_FREE_KIB = 64;
 /** Copies of the file that can exist at once: the current one, the new one, and those written by other programs. */
 const COPIES = 4;
 const KIB = 1024;
-/** Maximum size of an authorized_keys file in bytes: some ten thousand lines. */
+/** Maximum size of an authorized_keys file in bytes: about ten thousand lines. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MANAGERS =
   /(managed|generated|maintained|controlled)\s+(by|with)\s+(puppet|ansible|chef|salt|cfengine|cloud-init|terraform|rudder)|added by google|google-guest-agent/i;
@@ -146,7 +146,7 @@ function looseIn(lines: readonly string[]): string[] {
   });
 }
 
-/** Returns the text that names a configuration management system, which would undo the change. Undefined if there is none. */
+/** Returns the text in the file that names a configuration management system, which would undo the change. Undefined if there is none. */
 export function managerOf(content: Buffer): string | undefined {
   return MANAGERS.exec(content.toString('latin1'))?.[0];
 }

@@ -20,11 +20,14 @@ const TIME_PLACEHOLDER = '20000101000000Z';
 
 export interface Checked {
   readonly plan: TargetPlan;
-  /** Current files: JSON of path to base64. */
+  /** Current files, as a JSON object that maps paths to base64. */
   readonly snapshot: Buffer;
 }
 
-/** RotationPrecheck checks a target before anything is changed: it plans the changes, refuses targets with obstacles, and reads the files for the snapshot. */
+/**
+ * RotationPrecheck checks a target before anything is changed: it plans the changes, rejects targets with obstacles, and reads the files for the
+ * snapshot.
+ */
 @Injectable()
 export class RotationPrecheck {
   constructor(
@@ -64,7 +67,10 @@ export class RotationPrecheck {
       throw refusal('rotation.own-login', 'The service logs in with this key, so it must hold the new key as well.');
   }
 
-  /** An old key that the host does not accept from here could not be tested later either. A key held by a host is tested from that host. */
+  /**
+   * Asserts that the host accepts the old key from here, because it could not be tested later otherwise. A key held by a host is tested from that
+   * host.
+   */
   private async assertOldAccepted(work: Work, files: readonly KeyFile[]): Promise<void> {
     const { target, rotation, old } = work;
     if (rotation.custody === 'host') return this.newKey.assertHeld(work);

@@ -26,10 +26,9 @@ import { type DoneStep, type ReadyWork, StepFailure, type StepResult, type Work 
 const SECOND_MS = 1000;
 
 /**
- * RotationSteps performs the steps of a rotation on one account, from the first change. Each step brings the files to a defined state, so it can be repeated
- * after a
- * crash at any point. When a step limits or removes a key, its session stays open until a login with the new key has been
- * tried, because that session can undo the change without any key.
+ * RotationSteps performs the steps of a rotation on one account, from the first change. Each step brings the files to a defined state, so it can be
+ * repeated after a crash at any point. When a step limits or removes a key, its session stays open until a login with the new key has been tried,
+ * because that session can undo the change without any key.
  */
 @Injectable()
 export class RotationSteps {
@@ -104,7 +103,7 @@ export class RotationSteps {
 
   private async verify(work: ReadyWork): Promise<StepResult> {
     if ((await this.newKey.try(work)) === 'accepted') return verified({ new: 'accepted' });
-    // The time limit may have passed while no worker was running, so try once more with a new limit. If that fails, the key is at fault.
+    // The time limit may have passed while no worker was running, so try once more with a new limit. If that fails, the problem is the key.
     const renewed = await this.inSession(work, (session) => this.putNext(session, work));
     if ((await this.newKey.try(work)) === 'accepted') return verified({ ...renewed, new: 'accepted' });
     const { code } = await this.causeOfRefusal(work);
@@ -136,7 +135,7 @@ export class RotationSteps {
     const undo = () => this.files.change(session, work, withOldPermanent);
     await this.assertNewAccepted(work, undo);
     const wanted = await this.survey.limit(session, overlapSeconds);
-    // An attempt that died may have set a limit. It stays, because a key that sshd has refused must not be accepted again.
+    // A crashed attempt may have set a limit. It is kept, because a key that sshd has stopped accepting must not be accepted again.
     let until = wanted;
     const written = await this.files.change(session, work, (file, replacement) => {
       const edited = withOldLimited(file, replacement, wanted);
@@ -157,8 +156,8 @@ export class RotationSteps {
   }
 
   /**
-   * Logs in with the new key while the old one is still valid. If the host refuses the new key, the old key loses its limit, so that nobody is
-   * locked out when the limit expires.
+   * Logs in with the new key while the old one is still valid. If the host rejects the new key, the limit of the old key is removed, so that nobody
+   * is locked out when it expires.
    */
   private async checkNew(work: ReadyWork): Promise<StepResult> {
     const { target, rotation } = work;
@@ -198,8 +197,8 @@ export class RotationSteps {
   }
 
   /**
-   * Runs `undo` if the host denies the new key, even before a change, because an earlier attempt may have made the change and died. If a user requested it,
-   * first restores the line of the new key. A network failure proves nothing and is rethrown.
+   * Runs `undo` if the host denies the new key, even before a change, because an earlier attempt may have made the change before it crashed. If a
+   * user requested it, first restores the line of the new key. A network failure proves nothing and is rethrown.
    */
   private async assertNewAccepted(work: ReadyWork, undo?: () => Promise<unknown>): Promise<void> {
     if ((await this.newKey.try(work)) === 'accepted') return;
@@ -219,7 +218,7 @@ export class RotationSteps {
     throw cause;
   }
 
-  /** Returns the reason why the host refuses the new key, according to its files. */
+  /** Returns the reason why the host rejects the new key, according to its files. */
   private async causeOfRefusal(work: ReadyWork): Promise<StepFailure> {
     const { next } = await this.inSession(work, (session) => this.files.standings(session, work));
     if (next === 'absent') return lineRemoved(work);
@@ -241,7 +240,7 @@ export class RotationSteps {
     }
   }
 
-  /** Logs in with the credential of the host. If it is refused, logs in with the old key if the service holds it. */
+  /** Logs in with the host's credential. If the credential is rejected, logs in with the old key if the service holds it. */
   private async open(work: Work): Promise<ChangeSession> {
     const { hostId } = work.target;
     const { correlation } = work.rotation;
@@ -267,7 +266,7 @@ function lineRemoved({ target }: ReadyWork): StepFailure {
   );
 }
 
-/** Returns the seconds from one limit to another. 0 if they cannot be compared. Both are times of the host's clock in the same notation. */
+/** Returns the seconds from one limit to another. 0 if they cannot be compared. Both are times by the host's clock, in the same notation. */
 function secondsBetween(from: Limit, to: Limit): number {
   if (from === undefined || to === undefined) return 0;
   const [start, end] = [from, to].map((limit) =>

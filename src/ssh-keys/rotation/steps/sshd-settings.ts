@@ -45,7 +45,7 @@ export async function askSshd(session: SshSession, name: string): Promise<SshdSe
   return { settings, account: { name, uid: Number(uid), home } };
 }
 
-/** Runs as root if the login may, otherwise as the account, otherwise as the login itself. */
+/** Runs as root if the login permits it, otherwise as the account, otherwise as the login itself. */
 async function asRoot<T>(session: SshSession, account: string, run: (as?: string) => Promise<T>): Promise<T> {
   for (const as of ['root', account]) {
     try {

@@ -22,7 +22,7 @@ const FINAL_CODES = [
   'host.not-managed',
   'rotation.holder-unproven',
 ];
-/** Faults that may be temporary: the host has not refused anything. */
+/** Faults that may be temporary: the host has not rejected anything. */
 const PASSING_CODES = [
   'host.unreachable',
   'host.timeout',
@@ -62,7 +62,10 @@ export class StepExecutor {
     }
   }
 
-  /** Asserts that the order still has its rights. Otherwise the old key loses its limit, so that it does not expire while nobody decides. */
+  /**
+   * Asserts that the requester still has the right to rotate keys. Otherwise, the limit of the old key is removed, so that the key does not expire
+   * before a user decides.
+   */
   private async assertRights(work: Work): Promise<void> {
     try {
       await this.clearance.assertRights(work.rotation, 'BLOCKED');
@@ -96,15 +99,15 @@ export class StepExecutor {
 }
 
 /**
- * Reports whether a step requires that the order still has its rights: before the new key becomes permanent and, if only a person has it, before each step that
- * writes it or takes the old key away.
+ * Reports whether a step requires that the requester still has the right to rotate keys: before the new key becomes permanent and, if only a user has
+ * it, before each step that writes it or removes the old key.
  */
 function dependsOnRights(step: StepName, { rotation }: Work): boolean {
   if (step === 'make-permanent') return true;
   return rotation.custody === 'human' && step !== 'roll-back' && step !== 'prove';
 }
 
-/** The files and changes must still match what the approvers saw. */
+/** Asserts that the files and changes still match what the approvers saw. */
 function assertAsShown({ rotation, target }: Work, plan: TargetPlan): void {
   if (rotation.approvalDemand === null) return;
   const shown = target.plan;
