@@ -20,7 +20,7 @@ export class SigningKeyVersion {
   @Column('bytea', { nullable: true })
   publicKey: Buffer | null;
 
-  /** The private key, encrypted with a key of the token, for types that the token does not support. Null if the token contains the private key. */
+  /** The private key, sealed with a key of the token, for types that the token does not support. Null if the token contains the private key. */
   @Column('bytea', { nullable: true })
   sealed: Buffer | null;
 
