@@ -260,14 +260,6 @@ async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: A
   throw new Problem('unauthenticated', 'sso.provider-changed', detail);
 }
 
-/** Maximum length of the groups in a sign-in entry, as JSON. More would fill the entry. Changes to groups are always recorded. */
-const MAX_LOGGED_GROUPS = 64_000;
-
-/** The groups are recorded at each sign-in: comparing with the row alone would miss a loss while an earlier row has been restored. */
-function loggedGroups(groups: readonly string[] | undefined): { readonly groups?: readonly string[] } {
-  return groups === undefined || JSON.stringify(groups).length > MAX_LOGGED_GROUPS ? {} : { groups };
-}
-
 /** Accepted clock skew of providers. */
 const SKEW_MS = 30_000;
 
@@ -303,7 +295,8 @@ async function personOf(tx: EntityManager, attempt: ArrivedAttempt): Promise<Ret
     throw new Problem('forbidden', 'sso.disabled', 'This account or this provider is disabled.');
   const external = { providerId, session: externalSession, logoutHint };
   const authenticatedAt = authenticationTimeOf(attempt.authenticatedAt);
-  const detail = { provider: provider.name, subject, acr: contexts, ...loggedGroups(groups) };
+  // The groups are recorded at each sign-in: comparing with the row alone would miss a loss while an earlier row has been restored.
+  const detail = { provider: provider.name, subject, acr: contexts, groups };
   const until = attempt.sessionEnd === undefined ? {} : { until: new Date(attempt.sessionEnd) };
   return { person: { user, way: provider.kind, methods, external, authenticatedAt, detail, ...until }, sessionId };
 }
