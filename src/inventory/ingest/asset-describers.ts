@@ -75,7 +75,7 @@ export async function describeAssets(tx: EntityManager, describer: Describer): P
   await tx.query(
     `WITH x AS MATERIALIZED (
        SELECT a.id, v.level, NOT f.is_free AS is_foreign, NOT f.is_free AND NOT ${IS_HIGHER} AS is_kept, $3 OR NOT ${SHOWN_BY_OTHERS} AS is_alone,
-         NOT $3 AND ${DESCRIBED_BY_OTHERS} AS takes_over
+         NOT f.is_free OR NOT $3 AND ${DESCRIBED_BY_OTHERS} AS takes_over
        FROM stage_changed c JOIN asset a ON a.id = c.id JOIN stage_asset s ON s.id = a.id
        LEFT JOIN risk_verdict v ON v.id = a.verdict_id LEFT JOIN risk_verdict n ON n.id = s.verdict_id
        CROSS JOIN LATERAL (SELECT ${IS_FREE} AS is_free) f)
