@@ -43,13 +43,8 @@ export class CredentialRights {
   }
 
   /** Reports whether each of these people, keys and clients currently has all of the scopes. */
-  async allHold(
-    ids: readonly string[],
-    scopes: readonly Scope[],
-    tx: EntityManager = this.db.manager,
-  ): Promise<boolean> {
-    for (const id of ids) if (!(await this.holds(id, scopes, tx))) return false;
-    return ids.length > 0;
+  allHold(ids: readonly string[], scopes: readonly Scope[], tx: EntityManager = this.db.manager): Promise<boolean> {
+    return allHoldNow(tx, ids, scopes);
   }
 
   /** Like `holds`, and locks the roles of the people behind the ID until the transaction ends. */
@@ -66,6 +61,16 @@ export class CredentialRights {
 /** lockPeople locks the accounts among these IDs against changes until the transaction ends. */
 export async function lockPeople(tx: EntityManager, ids: readonly string[]): Promise<void> {
   await tx.query(`SELECT FROM user_account WHERE id = ANY($1::uuid[]) ORDER BY id FOR SHARE`, [ids.filter(isId)]);
+}
+
+/** allHoldNow reports whether each of these people, keys and clients has all of these scopes. Returns false for an empty list. */
+export async function allHoldNow(
+  tx: EntityManager,
+  ids: readonly string[],
+  scopes: readonly Scope[],
+): Promise<boolean> {
+  for (const id of ids) if (!(await holdsNow(tx, id, scopes))) return false;
+  return ids.length > 0;
 }
 
 /** holdsNow reports whether a person, an API key or an OAuth client has all of these scopes. Returns false if disabled, revoked or unknown. */

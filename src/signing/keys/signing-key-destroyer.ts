@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
-import { holdsNow } from '../../auth/rights/credential-rights.js';
+import { allHoldNow } from '../../auth/rights/credential-rights.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -123,9 +123,7 @@ export class SigningKeyDestroyer {
         [id],
       );
     if (order === undefined || order.begun || order.kind === 'system') return true;
-    let isHeld = true;
-    for (const giver of [order.id, ...(order.behind ?? [])]) isHeld &&= await holdsNow(tx, giver, ['admin:*']);
-    if (isHeld) return true;
+    if (await allHoldNow(tx, [order.id, ...(order.behind ?? [])], ['admin:*'])) return true;
     this.logger.warn(
       `signing key ${name} is not destroyed: ${order.actor}, who scheduled the destruction, or somebody behind the credential used, may no longer do so; cancel it, or schedule it again`,
     );
