@@ -43,9 +43,9 @@ export class UserAdministrationService {
 
   async read(id: string): Promise<UserWithProviders> {
     const user = await this.db.manager.findOneBy(User, { id });
-    if (user === null) throw missing('user');
-    const [found] = await this.withProviders([user]);
-    return found ?? Object.assign(user, { providers: [] });
+    const [found] = await this.withProviders(user === null ? [] : [user]);
+    if (found === undefined) throw missing('user');
+    return found;
   }
 
   private async withProviders(users: readonly User[]): Promise<UserWithProviders[]> {

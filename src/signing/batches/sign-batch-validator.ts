@@ -72,28 +72,28 @@ export class SignBatchValidator {
 
   /** Looks a missing key up once, not for each of its orders. */
   private async validateAll(caller: Caller, orders: readonly SigningOrder[]): Promise<Requests> {
-    const found: Requests = new Map();
-    const validate = async (order: SigningOrder) =>
-      void found.set(order, await this.validator.validate(caller, order).catch(asProblem));
-    const firsts = firstOfEachKey(orders);
-    await Promise.all([...firsts.values()].map(validate));
-    await Promise.all(
-      orders.map(async (order) => {
-        const first = firsts.get(order.key);
-        const ofFirst = first === undefined ? undefined : found.get(first);
-        if (ofFirst instanceof Problem && ofFirst.code === 'signing-key.unknown') found.set(order, ofFirst);
-        else if (order !== first) await validate(order);
-      }),
+    const validated = async (order: SigningOrder) =>
+      [order, await this.validator.validate(caller, order).catch(asProblem)] as const;
+    const firsts = new Map(await Promise.all([...firstOfEachKey(orders).values()].map(validated)));
+    const unknown = new Map(
+      [...firsts].filter(([, one]) => isUnknownKey(one)).map(([{ key }, problem]) => [key, problem]),
     );
     // Items of an approval keep the order of the call.
-    const place = new Map(orders.map((order, i) => [order, i]));
-    return new Map([...found].toSorted(([a], [b]) => (place.get(a) ?? 0) - (place.get(b) ?? 0)));
+    const all = orders.map(async (order) => {
+      const known = firsts.get(order) ?? unknown.get(order.key);
+      return known === undefined ? await validated(order) : ([order, known] as const);
+    });
+    return new Map(await Promise.all(all));
   }
 }
 
 function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   throw error;
+}
+
+function isUnknownKey(found: NewSigningRequest | Problem): boolean {
+  return found instanceof Problem && found.code === 'signing-key.unknown';
 }
 
 function firstOfEachKey(orders: readonly SigningOrder[]): Map<SigningOrder['key'], SigningOrder> {
