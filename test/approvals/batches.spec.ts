@@ -234,9 +234,7 @@ describe('a batch from a Vault client', () => {
     const messages = Array.from({ length: 30 }, () => randomUUID());
     const first = (await signAll(messages)).body.data.batch_results;
     expect(errorsOf(first.slice(-1))).toEqual(
-      new Set([
-        'unable to decode input as base64: it must be RFC 4648 with padding and without line breaks (base64 -w0)',
-      ]),
+      new Set(['unable to decode input as base64: it must be RFC 4648 with padding and no line breaks (base64 -w0)']),
     );
     const [approvalId = '', ...others] = placesOf(first.slice(0, -1));
     expect(others).toEqual([]);

@@ -64,7 +64,7 @@ describe('signature evidence verifies with the log key only', () => {
     const evidence = await evidenceFor(body);
     expect(verifyEvidence(evidence, { logKey, content: CONTENT })).toEqual([]);
     expect(verifyEvidence(evidence, { logKey, content: Buffer.from('another file') })).toEqual([
-      'the signature is of another file',
+      'the signature is for a different file',
     ]);
   });
 
@@ -108,11 +108,11 @@ describe('signature evidence verifies with the log key only', () => {
     const content = ['--content', keep('content', CONTENT)];
     expect(await said([whole, ...content])).toMatchObject({ code: 0, out: expect.stringContaining('valid: sha256') });
     const wrong = await said([whole, '--content', other, '-o', 'json']);
-    expect([wrong.code, JSON.parse(wrong.out).faults]).toEqual([1, ['the signature is of another file']]);
+    expect([wrong.code, JSON.parse(wrong.out).faults]).toEqual([1, ['the signature is for a different file']]);
     const forged = keep('forged.json', JSON.stringify({ ...evidence, key: { ...evidence.key, name: 'other' } }));
     expect(await said([forged])).toMatchObject({
       code: 1,
-      out: expect.stringContaining('BAD the log has another key'),
+      out: expect.stringContaining('BAD the log has a different key'),
     });
     expect(await said([keep('empty.json', '{}')])).toMatchObject({ code: 1 });
     const text = JSON.stringify(evidence);
@@ -131,9 +131,9 @@ describe('signature evidence verifies with the log key only', () => {
     };
     expect(await said([keep('problem.json', JSON.stringify(problem))])).toMatchObject({
       code: 1,
-      err: expect.stringContaining('problem document of a refused call: Request not found [request.missing]'),
+      err: expect.stringContaining('error response of a rejected call: Request not found [request.missing]'),
     });
-    expect(await said([other])).toMatchObject({ code: 1, err: expect.stringContaining('cannot be read') });
+    expect(await said([other])).toMatchObject({ code: 1, err: expect.stringContaining('Cannot read') });
     rmSync(directory, { recursive: true });
   });
 
@@ -163,7 +163,7 @@ describe('signature evidence verifies with the log key only', () => {
     expect(changed((copy) => (copy.log.leaves[0].path[0] = flipped(copy.log.leaves[0].path[0])))).not.toEqual([]);
     expect(changed((copy) => (copy.log.leaves[0].data = flipped(copy.log.leaves[0].data)))).not.toEqual([]);
     expect(changed((copy) => (copy.log.checkpoint = copy.log.checkpoint.replace(/\n\d+\n/, '\n1\n')))).not.toEqual([]);
-    expect(changed((copy) => copy.log.leaves.pop())).toContain('the log has another signature');
+    expect(changed((copy) => copy.log.leaves.pop())).toContain('the log has a different signature');
   });
 
   it('and no field of the request and its key can be modified', async () => {
@@ -193,7 +193,7 @@ describe('signature evidence verifies with the log key only', () => {
       expect([name, verifyEvidence(copy, { logKey })]).not.toEqual([name, []]);
     }
     expect(verifyEvidence({ ...evidence, log: { ...evidence.log, origin: 'another/log' } }, { logKey })).toEqual([
-      'the checkpoint belongs to another log',
+      'the checkpoint is for a different log',
     ]);
   });
 });

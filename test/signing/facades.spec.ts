@@ -352,7 +352,7 @@ describe('the SignServer route', () => {
     const metaData = { USING_CLIENTSUPPLIED_HASH: 'true', CLIENTSIDE_HASHDIGESTALGORITHM: 'SHA-256' };
     const answer = await ask({ data: digestOf(CONTENT), metaData });
     const error =
-      '/data: is no sha256 hash value: it has 44 bytes, not 32; it is base64, so send "encoding": "BASE64" with it.';
+      '/data: is not a sha256 hash value: it has 44 bytes, not 32; if it is base64, set "encoding" to "BASE64".';
     expect(answer).toMatchObject({ status: 400, body: { error } });
     expect((await ask({ data: digestOf(CONTENT), metaData, encoding: 'BASE64' })).status).toBe(200);
   });

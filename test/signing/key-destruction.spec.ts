@@ -223,7 +223,7 @@ it.each<[string, (leaver: Approver) => Promise<string>]>([
   for (const { client_id: id } of clients.splice(0))
     await service.call('POST', `/api/settings/oauth-clients/${id}/secret`, { key: apiKey });
   await due(key);
-  const reason = `${key.name} is not destroyed: `;
+  const reason = `${key.name} was not destroyed: `;
   await until('a worker says why', 30, () =>
     Promise.resolve(workers.some((one) => one.log().includes(reason)) ? true : undefined),
   );

@@ -82,7 +82,7 @@ describe('a timestamp token', () => {
     ['an element in ContentInfo', sequence(raw(type), raw(explicit), JUNK)],
     ['an element behind the signers', sequence(raw(type), tagged(0, sequence(integer(3), setOf(), sequence(), setOf(), JUNK)))], // prettier-ignore
   ])('is refused with %s', (_, token) => {
-    expect(timeOf(token)).toThrow(/elements that no TimeStampToken has|not one DER element/);
+    expect(timeOf(token)).toThrow(/elements that TimeStampToken does not allow|not a single DER element/);
   });
 });
 

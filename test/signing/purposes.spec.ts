@@ -66,7 +66,7 @@ describe('a signing key', () => {
       service.call('POST', '/api/v1/verify', { key: apiKey, body: { digest: digestOf(message), signature, key } });
     expect((await verify()).body.valid).toBe(false);
     const { body } = await verify('for-tls-client');
-    expect([body.valid, body.checks[0].detail]).toEqual([true, 'by version 1 of the key "for-tls-client"']);
+    expect([body.valid, body.checks[0].detail]).toEqual([true, 'made by version 1 of key "for-tls-client"']);
   });
 
   it('is found for a signature after another key signed the same digest thousands of times', async () => {

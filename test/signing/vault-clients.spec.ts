@@ -165,7 +165,7 @@ const SHA512 = digestOf(CONTENT, 'sha512');
 
 describe('a call that Vault would sign differently than stated', () => {
   it.each([
-    ['/sha2-512', { hash_algorithm: 'sha2-256' }, 'two hash algorithms, "sha2-512" and "sha2-256"'],
+    ['/sha2-512', { hash_algorithm: 'sha2-256' }, 'conflicting hash algorithms "sha2-512" and "sha2-256"'],
     ['', { hash_algorithm: 'sha2-256', algorithm: 'sha2-512' }, 'two hash algorithms, "sha2-256" and "sha2-512"'],
     ['', { algorithm: 'md5-of-us' }, 'invalid hash algorithm "md5-of-us"'],
     ['/md5-of-us', {}, 'invalid hash algorithm "md5-of-us"'],

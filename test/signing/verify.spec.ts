@@ -206,8 +206,8 @@ describe('POST /api/v1/verify in a process without an HSM', () => {
 describe('a signature with swapped certificates', () => {
   const imposter = new ImposterAuthority('DigiCert Trusted Root G4');
   const STATEMENT = Buffer.from('{"_type":"https://in-toto.io/Statement/v1"}');
-  const NOT_ONBOARDED = /was not onboarded for version 1 of the key\. Obtain the file from its signer again/;
-  const OTHER_NAMED = /the signature names another certificate/;
+  const NOT_ONBOARDED = /was not imported for version 1 of the key\. Obtain the file from its signer again/;
+  const OTHER_NAMED = /the signature names a certificate other than/;
   let spki: Buffer;
   let imposed: X509Certificate;
   /** Another certificate for the same key by the same authority, which was onboarded as well. */

@@ -110,14 +110,14 @@ it('with lying authorities and a good one, the token of the good one is used and
   const lies: [(query: Buffer) => Answer, RegExp][] = [
     [() => 'never', /did not respond in time/],
     [() => ({ status: 429, body: Buffer.alloc(0) }), /HTTP 429/],
-    [(query) => good(honest(otherNonce(query))), /the nonce differs from the one that was sent/],
-    [(query) => good(honest(otherImprint(query))), /the imprint differs from the one that was sent/],
+    [(query) => good(honest(otherNonce(query))), /the nonce differs from the one in the request/],
+    [(query) => good(honest(otherImprint(query))), /the imprint differs from the one in the request/],
     [(query) => good(flipped(honest(query))), /no certificate in the token verifies its signature/],
-    [(query) => good(foreign(query)), /its certificate does not lead to a trusted root/],
+    [(query) => good(foreign(query)), /its certificate does not chain to a trusted root/],
     [(query) => good(expired(query)), /a certificate is valid only from /],
     [() => good(Buffer.from('garbage')), /the response is not a TimeStampResp/],
     [() => good(Buffer.from('30053003020102', 'hex')), /it was rejected with status 2/],
-    [() => good(Buffer.alloc(100_000)), /the answer is too long/],
+    [() => good(Buffer.alloc(100_000)), /the response is too long/],
   ];
   const urls = await Promise.all(lies.map(([answer]) => serve(answer)));
   const service = await startWith([...urls, 'http://127.0.0.1:2/gone', await serve((query) => good(honest(query)))]);

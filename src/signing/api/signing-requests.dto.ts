@@ -96,7 +96,7 @@ export class KeyUsedView {
 export class SigningFailureView {
   /** @example hsm.unavailable */
   code: string;
-  /** @example 'The HSM did not answer. Try again.' */
+  /** @example 'The HSM did not respond. Retry.' */
   detail: string;
 }
 

@@ -38,7 +38,7 @@ export class BuildAttestationsService {
   /** Throws the Problems of `SigningService.submit`, and Problem `attestation.no-identity`. */
   async attest(caller: Caller, { subjects, ...order }: AttestationOrder): Promise<ShownAttestation> {
     if (caller.identity === undefined) {
-      const detail = 'A provenance attests what an issuer proved. Call with the token of a workload.';
+      const detail = 'Only workloads can create build attestations. Authenticate with a workload token.';
       throw new Problem('forbidden', 'attestation.no-identity', detail);
     }
     const statement = Buffer.from(canonicalJson(provenanceStatement(subjects, caller.identity)));
@@ -55,7 +55,7 @@ export class BuildAttestationsService {
   async find(caller: Caller, id: string, seconds = 0): Promise<ShownAttestation> {
     const request = await this.requests.find(caller, id, seconds);
     if (request.format === 'attestation') return shown(request);
-    throw new Problem('missing', 'attestation.none', 'The request is for a signature and not for an attestation.');
+    throw new Problem('missing', 'attestation.none', 'This request is for a signature, not for an attestation.');
   }
 }
 

@@ -31,7 +31,7 @@ export class SigningBatchesController {
   @Needs('sign:digest')
   @TakesJson(LIMITS)
   @ApiHeader(IDEMPOTENCY_KEY)
-  @ApiOkResponse({ type: SigningBatchView, description: 'Every item has its final result' })
+  @ApiOkResponse({ type: SigningBatchView, description: 'All items have a final result' })
   @ApiAcceptedResponse({ type: SigningBatchView, description: 'Accepted; poll the Location' })
   async signBatch(
     @TheCaller() caller: Caller,
@@ -52,7 +52,7 @@ export class SigningBatchesController {
   @Post('dual')
   @Needs('sign:digest')
   @ApiHeader(IDEMPOTENCY_KEY)
-  @ApiOkResponse({ type: SigningBatchView, description: 'Both signed, or final' })
+  @ApiOkResponse({ type: SigningBatchView, description: 'Both requests have a final result' })
   @ApiAcceptedResponse({ type: SigningBatchView, description: 'Accepted; poll the Location' })
   async signDual(
     @TheCaller() caller: Caller,

@@ -15,6 +15,6 @@ it('a certificate that expired before the signing attempt is rejected, although 
   const { raw, validToDate } = new X509Certificate(pem);
   const at = (milliseconds: number) => new Date(validToDate.getTime() + milliseconds);
   expect(() => assertNotExpired([raw], at(-1000))).not.toThrow();
-  expect(() => assertNotExpired([raw], at(0))).toThrow('The certificate of the key expired at');
+  expect(() => assertNotExpired([raw], at(0))).toThrow("The key's certificate expired at");
   expect(() => assertNotExpired([])).not.toThrow();
 });

@@ -14,14 +14,18 @@ const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 export function readCertificateChain(pem: string): X509Certificate[] {
   const blocks = pem.match(PEM) ?? [];
   if (blocks.length === 0)
-    throw refusedCertificate('certificate.unreadable', 'it contains no PEM block of the type CERTIFICATE');
+    throw refusedCertificate('certificate.unreadable', 'it contains no PEM block of type CERTIFICATE');
   if (blocks.length > MAX_CHAIN_CERTIFICATES)
-    throw refusedCertificate('certificate.unreadable', `it contains more than ${MAX_CHAIN_CERTIFICATES}`);
+    throw refusedCertificate('certificate.unreadable', `it contains more than ${MAX_CHAIN_CERTIFICATES} certificates`);
   return blocks.map((block, index) => {
     try {
       return wholeCertificate(block);
     } catch (cause) {
-      throw refusedCertificate('certificate.unreadable', `number ${index + 1} is not a certificate (RFC 5280)`, cause);
+      throw refusedCertificate(
+        'certificate.unreadable',
+        `certificate ${index + 1} is not a valid X.509 certificate (RFC 5280)`,
+        cause,
+      );
     }
   });
 }
@@ -46,11 +50,14 @@ export function pathFrom(leaf: X509Certificate, others: readonly X509Certificate
   if (path.length === 1 && !isSelfSigned(leaf))
     throw refusedCertificate(
       'certificate.incomplete',
-      `the certificate of its issuer is missing: ${subjectNameOf(leaf.issuer)}`,
+      `the issuer certificate is missing: ${subjectNameOf(leaf.issuer)}`,
     );
   const [stray] = rest;
   if (stray !== undefined)
-    throw refusedCertificate('certificate.stray', `it does not belong to the path: ${subjectNameOf(stray.subject)}`);
+    throw refusedCertificate(
+      'certificate.stray',
+      `it contains an unrelated certificate: ${subjectNameOf(stray.subject)}`,
+    );
   for (const certificate of path) assertInDate(certificate, now);
   return path;
 }
@@ -64,7 +71,7 @@ export function leafCertificateOf(certificates: readonly X509Certificate[]): X50
   if (leaf === undefined || leaves.length > 1)
     throw refusedCertificate(
       'certificate.stray',
-      'the certificates do not form one path from a certificate to its issuers',
+      'the certificates do not form a single path from a leaf certificate to its issuers',
     );
   return leaf;
 }
@@ -86,11 +93,11 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
 function assertAuthority(issuer: X509Certificate, authoritiesBelow: number): void {
   const { isAuthority, keyUsage, pathLength } = certificateFactsOf(issuer);
   if (!isAuthority || keyUsage?.signsCertificates === false)
-    throw refusedCertificate('certificate.path', `it cannot issue certificates: ${subjectNameOf(issuer.subject)}`);
+    throw refusedCertificate('certificate.path', `an issuer is not a CA certificate: ${subjectNameOf(issuer.subject)}`);
   if (pathLength !== undefined && authoritiesBelow > pathLength)
     throw refusedCertificate(
       'certificate.path',
-      `it does not allow this many subordinate authorities: ${subjectNameOf(issuer.subject)}`,
+      `the path length limit of an issuer is exceeded: ${subjectNameOf(issuer.subject)}`,
     );
 }
 
@@ -98,18 +105,18 @@ function assertInDate(certificate: X509Certificate, now: Date): void {
   if (new Date(certificate.validTo) <= now)
     throw refusedCertificate(
       'certificate.expired',
-      `it expired at ${new Date(certificate.validTo).toISOString()}: ${subjectNameOf(certificate.subject)}`,
+      `a certificate expired at ${new Date(certificate.validTo).toISOString()}: ${subjectNameOf(certificate.subject)}`,
     );
   if (new Date(certificate.validFrom) > now)
     throw refusedCertificate(
       'certificate.not-yet-valid',
-      `it is valid from ${new Date(certificate.validFrom).toISOString()}: ${subjectNameOf(certificate.subject)}`,
+      `a certificate is not valid before ${new Date(certificate.validFrom).toISOString()}: ${subjectNameOf(certificate.subject)}`,
     );
 }
 
 export function refusedCertificate(code: string, detail: string, cause?: unknown): Problem {
   const errors = [{ pointer: '/chain', detail }];
-  return new Problem('refused', code, `The certificate is refused: ${detail}.`, { errors, cause });
+  return new Problem('refused', code, `The certificate was rejected: ${detail}.`, { errors, cause });
 }
 
 const DOCUMENTS = ['email-protection', 'document-signing', 'any'];
@@ -131,7 +138,7 @@ function signatures(usages?: readonly string[]): Check {
   return ({ keyUsage, purposes }) => {
     if (keyUsage?.signs === false) return 'its key usage does not include digitalSignature';
     if (usages !== undefined && purposes.length > 0 && !purposes.some((purpose) => usages.includes(purpose)))
-      return `its extended key usage allows ${purposes.join(', ')}, but not ${usages.join(', ')}`;
+      return `its extended key usage allows ${purposes.join(', ')}, not ${usages.join(', ')}`;
     return undefined;
   };
 }
@@ -147,15 +154,15 @@ const FAULTS: Record<KeyPurpose, Check> = {
   /** RFC 3161 section 2.3: exactly one purpose, critical. Verifiers reject a key that may also be used for anything else. */
   timestamping({ keyUsage, purposes, purposesCritical, isAuthority }) {
     if (purposes.length !== 1 || purposes[0] !== 'time-stamping' || !purposesCritical)
-      return 'its extended key usage must be only timeStamping, and critical';
+      return 'its extended key usage must be critical and contain only timeStamping';
     if (isAuthority || keyUsage?.signs === false || keyUsage?.other === true)
-      return 'its key usage must be digitalSignature or nonRepudiation and nothing else';
+      return 'its key usage must contain only digitalSignature or nonRepudiation';
     return undefined;
   },
   certificates({ keyUsage, isAuthority }) {
     return isAuthority && keyUsage?.signsCertificates !== false
       ? undefined
-      : 'it must be the certificate of an authority (cA, keyCertSign)';
+      : 'it must be a CA certificate (cA, keyCertSign)';
   },
 };
 
@@ -168,6 +175,6 @@ const FAULTS: Record<KeyPurpose, Check> = {
 export function assertNotExpired([der]: readonly Buffer[], now = new Date()): void {
   const end = der === undefined ? undefined : new X509Certificate(der).validToDate;
   if (end === undefined || end > now) return;
-  const detail = `The certificate of the key expired at ${end.toISOString()}, before the request was signed.`;
+  const detail = `The key's certificate expired at ${end.toISOString()}, before the request was signed.`;
   throw new Problem('conflict', 'certificate.expired', detail);
 }

@@ -47,7 +47,7 @@ export class CertificateEndings {
 function alertEventOf({ id, subject, notAfter, key, over, daysLeft }: Ending): AlertEvent {
   const days = `${daysLeft} ${daysLeft === 1 ? 'day' : 'days'}`;
   const facts = {
-    why: `It ends at ${notAfter.toISOString()}, in ${days}.`,
+    why: `The certificate expires at ${notAfter.toISOString()}, in ${days}.`,
     daysLeft,
     ...(key === null ? {} : { where: `signing key ${key}` }),
   };

@@ -19,7 +19,7 @@ export class ChainBody {
  */
 const IsNameInCertificate = () =>
   Matches(/^[\p{L}\p{M}\p{N} '()+,./:=?@&_*!#-]+$/u, {
-    message: "must have letters, digits, spaces and '()+,./:=?@&_*!#- only",
+    message: "must contain only letters, digits, spaces and '()+,./:=?@&_*!#-",
   });
 
 export class DistinguishedNameBody {
@@ -34,7 +34,7 @@ export class DistinguishedNameBody {
   /** @example Zurich */
   @Optional(Text(1, 128)) @IsNameInCertificate() state?: string;
   /** Two-letter country code (ISO 3166). @example GB */
-  @IsOptional() @Matches(/^[A-Z]{2}$/, { message: 'must be two capital letters' }) @MaxLength(2) country?: string;
+  @IsOptional() @Matches(/^[A-Z]{2}$/, { message: 'must be two uppercase letters' }) @MaxLength(2) country?: string;
 }
 
 export class CertificationRequestBody {

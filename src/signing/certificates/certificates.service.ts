@@ -77,7 +77,7 @@ export class CertificatesService {
       const leaf = certificates.find((one) => publicKey?.equals(one.publicKey.export({ type: 'spki', format: 'der' })));
       if (leaf !== undefined) return { leaf, key: await this.keys.version(keyId, version) };
     }
-    throw refusedCertificate('certificate.other-key', 'none of the certificates is for a version of this key');
+    throw refusedCertificate('certificate.other-key', 'no certificate in the chain belongs to a version of this key');
   }
 
   private async store(
@@ -93,7 +93,7 @@ export class CertificatesService {
       await this.record(tx, caller, row);
       return tx.findOneByOrFail(Certificate, { id: row.id });
     };
-    const known = () => new Problem('conflict', 'certificate.known', 'This certificate is here already.');
+    const known = () => new Problem('conflict', 'certificate.known', 'This certificate has already been imported.');
     return writeUnique(this.db, insert, known);
   }
 

@@ -56,7 +56,10 @@ export class CertificatesController {
   @Needs('signing-keys:write')
   @Fresh()
   @ApiOkResponse({ type: SelfSignedCertificateView, description: 'Signed and stored' })
-  @ApiAcceptedResponse({ type: SelfSignedCertificateView, description: 'Waits for approval; repeat the call' })
+  @ApiAcceptedResponse({
+    type: SelfSignedCertificateView,
+    description: 'Pending approval; repeat the call after it is approved',
+  })
   async createSelfSignedCertificate(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

@@ -105,14 +105,14 @@ export class SelfSignedCertificatesService {
       background: false,
     });
     if (request.keyVersion === key.version) return request;
-    throw refused(`The key "${key.name}" was just rotated. Repeat the call.`);
+    throw refused(`Key "${key.name}" was rotated during this call. Repeat the call.`);
   }
 }
 
 function compose(key: ActiveKey, { subject, notAfter }: SelfSignedOrder, now: Date): Composed {
   const { name, type, purpose, publicKey, constraints, madeAt } = key;
   if (REQUEST_PURPOSES[purpose] === undefined || isMlDsa(type))
-    throw refused(`The key "${name}" (${type}, for ${purpose}) cannot have a self-signed certificate.`);
+    throw refused(`Key "${name}" (type ${type}, purpose ${purpose}) cannot have a self-signed certificate.`);
   const end = notAfter ?? key.notAfter ?? NO_END;
   if (end <= now || end <= madeAt) {
     const errors = [{ pointer: '/notAfter', detail: 'must be in the future' }];

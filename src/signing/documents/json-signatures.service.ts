@@ -70,10 +70,10 @@ export class JsonSignaturesService {
 function signerOf({ name, type, publicKey }: ActiveKey): JsfSigner {
   const signer = jsfSignerOf(name, type, { key: publicKey, format: 'der', type: 'spki' });
   if (signer !== undefined) return signer;
-  const detail = `JSF has no signatures by keys of type ${type}; name an EC or RSA key`;
+  const detail = `JSF does not support keys of type ${type}; name an EC or RSA key`;
   throw new Problem('malformed', 'scheme.wrong-key', `key: ${detail}.`, { errors: [{ pointer: '/key', detail }] });
 }
 
 function rotated({ name }: ActiveKey): Problem {
-  return new Problem('conflict', 'signing-key.version', `The key "${name}" was just rotated. Repeat the call.`);
+  return new Problem('conflict', 'signing-key.version', `Key "${name}" was rotated during this call. Repeat the call.`);
 }

@@ -47,7 +47,7 @@ export class EvidenceService {
       throw new Problem(
         'conflict',
         'evidence.not-signed',
-        `The request is ${request.status}: there is no signature yet.`,
+        `The request has no signature to prove: its status is ${request.status}.`,
       );
     const about = request.approvalId === null ? [id] : [id, request.approvalId];
     const signIns = request.approvalId === null ? [] : await this.approved.signInsOf(request.approvalId);

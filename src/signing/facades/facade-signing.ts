@@ -92,13 +92,13 @@ export class FacadeSigning {
     const instance = `/api/v1/sign/requests/${id}`;
     if (status !== 'PENDING_APPROVAL') return late(id);
     const place = `${this.config.publicUrl}/approvals/${approvalId ?? ''}`;
-    const detail = `This key signs only after approval. Request ${id} is pending at ${place}. Repeat the call after it is approved.`;
+    const detail = `This key requires approval. Request ${id} is pending at ${place}. Repeat the call after it is approved.`;
     return new Problem('forbidden', 'approval.needed', detail, { instance });
   }
 }
 
 function late(id?: string): Problem {
-  const detail = id === undefined ? 'The signature is not made yet' : `Request ${id} is not signed yet`;
+  const detail = id === undefined ? 'The signature is not ready yet' : `Request ${id} is not signed yet`;
   const instance = id === undefined ? undefined : `/api/v1/sign/requests/${id}`;
-  return new Problem('unavailable', 'signing.late', `${detail}; repeat the call.`, { instance, retryAfter: 2 });
+  return new Problem('unavailable', 'signing.late', `${detail}. Repeat the call.`, { instance, retryAfter: 2 });
 }

@@ -30,7 +30,7 @@ describe('data from a SignServer client', () => {
   });
 
   it.each(['HEX', 'base64url'])('is rejected with the encoding %j, which SignServer does not support', (encoding) => {
-    expect(() => processOrder({ data: 'aGk=', encoding })).toThrow('must be BASE64, or NONE for text');
+    expect(() => processOrder({ data: 'aGk=', encoding })).toThrow('must be BASE64 or NONE (text)');
   });
 });
 

@@ -34,11 +34,11 @@ export function processOrder(given: unknown): ProcessOrder {
 
 function dataOf(body: WeakValues): Buffer {
   const data = body.text('data');
-  if (data === undefined) throw refusal('/data', 'must be given');
+  if (data === undefined) throw refusal('/data', 'is required');
   if (data.length > MAX_DATA) throw refusal('/data', `has more than ${MAX_DATA} characters; send a hash value instead`);
   const encoding = (body.text('encoding') ?? '').toUpperCase();
   if (encoding === '' || encoding === 'NONE') return Buffer.from(data);
-  if (encoding !== 'BASE64') throw refusal('/encoding', 'must be BASE64, or NONE for text');
+  if (encoding !== 'BASE64') throw refusal('/encoding', 'must be BASE64 or NONE (text)');
   const bytes = fromBase64(data);
   if (bytes === undefined)
     throw refusal('/data', 'is not base64 (RFC 4648 section 4, with padding and without line breaks)');
@@ -51,8 +51,8 @@ function hashValueOf(bytes: Buffer, body: WeakValues, algorithm: DigestAlgorithm
   if (bytes.length === wanted) return bytes;
   const isBase64 =
     body.text('encoding')?.toUpperCase() !== 'BASE64' && fromBase64(bytes.toString('latin1'))?.length === wanted;
-  const remedy = isBase64 ? '; it is base64, so send "encoding": "BASE64" with it' : '';
-  throw refusal('/data', `is no ${algorithm} hash value: it has ${bytes.length} bytes, not ${wanted}${remedy}`);
+  const remedy = isBase64 ? '; if it is base64, set "encoding" to "BASE64"' : '';
+  throw refusal('/data', `is not a ${algorithm} hash value: it has ${bytes.length} bytes, not ${wanted}${remedy}`);
 }
 
 function algorithmOf(name = 'SHA-256'): DigestAlgorithm {

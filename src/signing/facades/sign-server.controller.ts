@@ -7,7 +7,7 @@ import { ProcessBody, ProcessView, SignServerError, WorkerParam } from './sign-s
 import { SignServerService } from './sign-server.service.js';
 
 @ApiTags('Facades')
-@ApiResponse({ status: '4XX', description: 'Refused, in SignServer’s shape', type: SignServerError })
+@ApiResponse({ status: '4XX', description: 'Refused; the body has SignServer’s error format', type: SignServerError })
 @Controller('rest/v1/workers')
 export class SignServerController {
   constructor(private readonly workers: SignServerService) {}

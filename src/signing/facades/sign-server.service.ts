@@ -49,11 +49,11 @@ export class SignServerService {
     const certificate = certificateId === null ? undefined : await this.certificates.get(certificateId);
     const own = certificate?.chain[0];
     if (certificate === undefined || own === undefined) {
-      const detail = `The key "${keyName}" has no certificate, which clients of SignServer require. Import one first.`;
+      const detail = `Key "${keyName}" has no certificate, which SignServer clients require. Import one first.`;
       throw new Problem('conflict', 'certificate.none', detail);
     }
     if (this.clock.now() < certificate.notAfter) return own;
-    const detail = `The certificate of the key "${keyName}" expired at ${certificate.notAfter.toISOString()}.`;
+    const detail = `The certificate of key "${keyName}" expired at ${certificate.notAfter.toISOString()}. Import a renewed certificate.`;
     throw new Problem('conflict', 'certificate.expired', detail);
   }
 }

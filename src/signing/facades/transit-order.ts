@@ -52,15 +52,14 @@ export function transitOptions(body: WeakValues, hash?: string): TransitOptions 
 export function transitDigest(item: WeakValues, { algorithm, prehashed }: TransitOptions): Buffer {
   assertContext(item);
   const input = item.text('input');
-  if (input === undefined)
-    throw refusal('input', 'missing input: send the base64 of the data to be signed, or of its hash');
+  if (input === undefined) throw refusal('input', 'missing input: send the data to sign, or its hash, in base64');
   if (input.length > MAX_INPUT)
-    throw refusal('input', `input has more than ${MAX_INPUT} characters; send a hash value, with prehashed`);
+    throw refusal('input', `input has more than ${MAX_INPUT} characters; send a hash value with prehashed: true`);
   const bytes = fromBase64(input);
   if (bytes === undefined)
     throw refusal(
       'input',
-      'unable to decode input as base64: it must be RFC 4648 with padding and without line breaks (base64 -w0)',
+      'unable to decode input as base64: it must be RFC 4648 with padding and no line breaks (base64 -w0)',
     );
   if (!prehashed) return createHash(algorithm).update(bytes).digest();
   const wanted = DIGEST_BYTES[algorithm];
@@ -80,7 +79,7 @@ export function transitSignature(item: WeakValues, { marshaling }: TransitOption
   if (!text.startsWith('vault:v')) throw refusal('signature', 'invalid signature: no prefix');
   const [, version, encoded = ''] = SIGNATURE.exec(text) ?? [];
   if (version === undefined || Number(version) < 1)
-    throw refusal('signature', 'invalid signature: vault:vN:… is expected');
+    throw refusal('signature', 'invalid signature: expected vault:vN:…');
   const bytes = marshaling === 'jws' ? fromBase64Url(encoded) : fromBase64(encoded);
   if (bytes === undefined) throw refusal('signature', 'invalid base64 signature value');
   return { version: Number(version), bytes };
@@ -124,7 +123,7 @@ function hashAlgorithmOf(given: readonly (string | undefined)[]): DigestAlgorith
   if (other === undefined) return algorithm;
   throw refusal(
     'hash_algorithm',
-    `the call names two hash algorithms, "${truncate(first, 40)}" and "${truncate(other, 40)}": name one`,
+    `conflicting hash algorithms "${truncate(first, 40)}" and "${truncate(other, 40)}": name only one`,
   );
 }
 
@@ -144,7 +143,7 @@ function assertContext(item: WeakValues): void {
 
 function missingSignature(item: WeakValues): string {
   if (item.text('hmac') === undefined) return "neither a 'signature' nor an 'hmac' were given to verify";
-  return 'the keys of this service make signatures, not HMACs';
+  return 'the keys of this service create signatures, not HMACs';
 }
 
 function refusal(field: string, detail: string): Problem {

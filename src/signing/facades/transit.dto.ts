@@ -185,7 +185,7 @@ export class TransitExportParam extends TransitKeyParam {
 
 export class TransitExportVersionParam extends TransitExportParam {
   /** Version number, or `latest`. @example latest */
-  @Matches(/^(?:latest|[1-9]\d{0,8})$/, { message: 'must be the number of a version, or latest' }) version: string;
+  @Matches(/^(?:latest|[1-9]\d{0,8})$/, { message: 'must be a version number or latest' }) version: string;
 }
 
 export class TransitExportData {

@@ -104,7 +104,7 @@ export class TransitService {
       },
     );
     if (isThere) return this.key(name);
-    if (!NAME.test(name)) throw refusal('/name', 'a new key has a name of a-z, 0-9, ".", "_", "-"');
+    if (!NAME.test(name)) throw refusal('/name', 'the name of a new key can contain only a-z, 0-9, ".", "_" and "-"');
     assertOffered(order);
     await this.made.create(caller, { name, type, purpose: 'signing', constraints: {} });
     return this.key(name);
@@ -212,7 +212,11 @@ function paddingsOf({ type }: KnownKey, options: TransitOptions): TransitOptions
 
 function assertCurrent({ version }: TransitOptions, current: number): void {
   if (version === current) return;
-  throw new Problem('conflict', 'signing-key.version', `only version ${current} of the key signs, not ${version}`);
+  throw new Problem(
+    'conflict',
+    'signing-key.version',
+    `only version ${current} of the key can sign, not version ${version}`,
+  );
 }
 
 /** Vault specifies the parameter set of ML-DSA separately from the type. */
@@ -227,14 +231,14 @@ const NOT_OFFERED = ['exportable', 'allow_plaintext_backup', 'derived', 'converg
 function assertOffered(order: WeakValues): void {
   const asked = NOT_OFFERED.find((name) => order.flag(name) === true);
   if (asked !== undefined)
-    throw refusal(`/${asked}`, `${asked} is not supported: private keys stay in the HSM; omit it`);
+    throw refusal(`/${asked}`, `${asked} is not supported because private keys never leave the HSM; omit it`);
 }
 
 function unknownType(wanted: string): Problem {
   const names = KEY_TYPES.map((one) => TYPE[one] ?? one).join(', ');
   return refusal(
     '/type',
-    `unsupported key type "${truncate(wanted, 40)}": the keys of this service sign, so use one of ${names}`,
+    `unsupported key type "${truncate(wanted, 40)}": this service has only signing keys, so use one of ${names}`,
   );
 }
 

@@ -11,11 +11,11 @@ const PERMISSION_DENIED = 'permission denied';
 const NOT_IN_A_HEADER = /[^\x20-\x7e]/gu;
 const SEND_BASIC = 'Send the API key as the password of HTTP Basic, with any user name.';
 const NOT_SUPPORTED = 'this operation is not supported';
-const SIGN_ALONE = 'the keys of this service sign and verify, and do nothing else';
-const CARE_ELSEWHERE = 'keys are rotated, certified and restricted at /api/v1/signing-keys, or in the console';
-const SEND_HASH = 'hash the input yourself, and send the hash value with prehashed: true';
+const SIGN_ALONE = 'this service supports only signing and verification';
+const CARE_ELSEWHERE = 'rotate, certify and restrict keys at /api/v1/signing-keys or in the console';
+const SEND_HASH = 'hash the input yourself and send the hash value with prehashed: true';
 const OTHER_MOUNT =
-  'signing keys are found at transit/, and at the names in SVC_TRANSIT_MOUNTS (TRANSIT_SECRET_ENGINE_PATH of cosign)';
+  'signing keys are available at transit/ and at the names in SVC_TRANSIT_MOUNTS (TRANSIT_SECRET_ENGINE_PATH of cosign)';
 
 /**
  * Returns errors as Vault does: `{"errors": [text, …]}` without other members, because its Go client treats a 404 with other members as a response. A

@@ -31,7 +31,9 @@ export function vaultAnswer<Data>(requestId: string, data: Data, mount = 'transi
 
 /** Returns errors of the operation in Vault's format. */
 export const RefusesAsVault = (): MethodDecorator & ClassDecorator =>
-  applyDecorators(ApiResponse({ status: '4XX', description: 'Refused, in Vault’s shape', type: VaultErrors }));
+  applyDecorators(
+    ApiResponse({ status: '4XX', description: 'Refused; the body has Vault’s error format', type: VaultErrors }),
+  );
 
 export class VaultHealthView {
   initialized: boolean;

@@ -92,7 +92,7 @@ export class VaultSystemService {
   /** Throws Problem `signing-key.missing` if the mount does not exist. */
   mount(name: string): VaultMountData {
     if (name === 'transit' || this.config.transitMounts.includes(name)) return mounted(name);
-    throw new Problem('missing', 'route.missing', 'This address does not exist.');
+    throw new Problem('missing', 'route.missing', 'Path not found.');
   }
 
   mounts(): Record<string, VaultMountData> {

@@ -43,7 +43,7 @@ export class WeakValues {
     if (typeof value === 'boolean') return value ? 1 : 0;
     if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
     if (typeof value === 'string' && WHOLE.test(value)) return Number(value);
-    throw this.wrong(name, 'a whole number');
+    throw this.wrong(name, 'an integer');
   }
 
   /** Returns the values of an object; no values if it is absent. */
@@ -55,7 +55,7 @@ export class WeakValues {
   list(name: string): WeakValues[] | undefined {
     const value = this.values[name] ?? undefined;
     if (value === undefined) return undefined;
-    if (!Array.isArray(value)) throw this.wrong(name, 'a list of objects');
+    if (!Array.isArray(value)) throw this.wrong(name, 'an array of objects');
     return value.map((item, i) => WeakValues.of(item, `${this.at}/${name}/${i}`));
   }
 
@@ -67,7 +67,7 @@ export class WeakValues {
         ?.split(',')
         .filter((text) => text !== '');
     if (value.every((item) => typeof item === 'string')) return value;
-    throw this.wrong(name, 'a list of strings');
+    throw this.wrong(name, 'an array of strings');
   }
 
   /** Returns a Problem that names this field. */

@@ -67,7 +67,8 @@ export function signatureIdentifier(scheme: SignatureScheme, digest: FormatDiges
     case 'ecdsa-raw':
       return sequence(oid(WITH_ECDSA[digest]));
     case 'ml-dsa':
-      if (type === undefined || !isMlDsa(type)) throw new RangeError('ML-DSA is named by the type of the key');
+      if (type === undefined || !isMlDsa(type))
+        throw new RangeError('ML-DSA algorithm identifiers depend on the key type');
       return sequence(oid(ML_DSA[type]));
   }
 }

@@ -74,11 +74,11 @@ function contentOf(explicit: DerElement | undefined): DerElement {
 
 function only(bytes: Buffer): DerElement {
   const [element, ...more] = derElements(bytes);
-  if (element?.tag !== 0x30 || more.length > 0) throw new RangeError('not one SEQUENCE');
+  if (element?.tag !== 0x30 || more.length > 0) throw new RangeError('not a single SEQUENCE');
   return element;
 }
 
 function required(element: DerElement | undefined): DerElement {
-  if (element === undefined) throw new RangeError('a part is missing');
+  if (element === undefined) throw new RangeError('an element is missing');
   return element;
 }

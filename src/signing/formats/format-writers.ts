@@ -33,7 +33,7 @@ export function schemeOfFormat(
   throw invalid(
     '/scheme',
     'scheme.wrong-format',
-    `the format ${format} requires ${fitting.join(' or ') || 'nothing'} for a key of type ${type}`,
+    `format ${format} with a key of type ${type} requires ${fitting.join(' or ') || 'no scheme'}`,
   );
 }
 
@@ -41,7 +41,11 @@ export function schemeOfFormat(
 export function digestOfFormat(format: WrappedFormat, type: KeyType, algorithm: DigestAlgorithm): FormatDigest {
   const fitting = digestsFor(format, type);
   if (isFormatDigest(algorithm) && fitting.includes(algorithm)) return algorithm;
-  throw invalid('/algorithm', 'algorithm.wrong-format', `the format ${format} takes ${fitting.join(', ')} here`);
+  throw invalid(
+    '/algorithm',
+    'algorithm.wrong-format',
+    `format ${format} with this key requires ${fitting.join(' or ')}`,
+  );
 }
 
 function digestsFor(format: WrappedFormat, type: KeyType): readonly FormatDigest[] {

@@ -37,9 +37,10 @@ export function fileHashIn(content: DerElement): FileHash {
   const [data, messageDigest, ...more] = inside(content, DER.sequence);
   const [type, value, ...others] = inside(data, DER.sequence);
   const known = TYPES.find(({ id }) => type?.raw.equals(id) === true);
-  if (more.length > 0 || others.length > 0) throw new RangeError('SpcIndirectDataContent has elements behind its hash');
-  if (known === undefined) throw new RangeError('its type is not that of a program, a cabinet or an installer');
-  if (value !== undefined && !known.isValue(value)) throw new RangeError('the value of its type has other content');
+  if (more.length > 0 || others.length > 0) throw new RangeError('SpcIndirectDataContent has elements after its hash');
+  if (known === undefined) throw new RangeError('its data type is not that of a program, cabinet or installer');
+  if (value !== undefined && !known.isValue(value))
+    throw new RangeError('the value of its data type has unexpected content');
   return hashIn(messageDigest);
 }
 
@@ -47,11 +48,11 @@ function hashIn(digestInfo: DerElement | undefined): FileHash {
   const [identifier, digest, ...more] = inside(digestInfo, DER.sequence);
   const [id, parameters, ...others] = inside(identifier, DER.sequence);
   const algorithm = FORMAT_DIGESTS.find((name) => id?.raw.equals(oid(DIGEST_OID[name])));
-  if (algorithm === undefined) throw new RangeError('the hash of the file must be SHA-256, SHA-384 or SHA-512');
+  if (algorithm === undefined) throw new RangeError('the file hash must be SHA-256, SHA-384 or SHA-512');
   const isPlain = more.length === 0 && others.length === 0 && (parameters?.raw ?? NULL).equals(NULL);
-  if (!isPlain || digest?.tag !== DER.octetString) throw new RangeError('the hash of the file has other content');
+  if (!isPlain || digest?.tag !== DER.octetString) throw new RangeError('the file hash has unexpected content');
   if (digest.contents.length !== createHash(algorithm).digest().length)
-    throw new RangeError('the hash of the file has the wrong length');
+    throw new RangeError('the file hash has the wrong length');
   return { digest: Buffer.from(digest.contents), algorithm };
 }
 
@@ -114,6 +115,6 @@ function isSipInfo({ tag, contents }: DerElement): boolean {
 }
 
 function inside(element: DerElement | undefined, tag: number): DerElement[] {
-  if (element?.tag !== tag) throw new RangeError('SpcIndirectDataContent lacks a part');
+  if (element?.tag !== tag) throw new RangeError('SpcIndirectDataContent is incomplete');
   return derElements(element.contents);
 }

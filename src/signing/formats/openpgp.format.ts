@@ -62,10 +62,11 @@ export function digestsForOpenPgp(type: KeyType): readonly FormatDigest[] {
 /** Returns the hashed part if it is for a signature by this key with this digest. */
 function hashedPartOf({ content, algorithm, madeAt, publicKey }: FormatOrder): HashedPart {
   const part = read(content);
-  if (part.hash !== algorithm) throw refused('openpgp.hash', `names another hash than ${algorithm}`);
-  if (part.algorithm !== pgpAlgorithmOf(publicKey)) throw refused('openpgp.other-key', 'names another kind of key');
+  if (part.hash !== algorithm) throw refused('openpgp.hash', `names a hash algorithm other than ${algorithm}`);
+  if (part.algorithm !== pgpAlgorithmOf(publicKey))
+    throw refused('openpgp.other-key', 'names a different key algorithm');
   if (!namesKey(part, { publicKey, madeAt }))
-    throw refused('openpgp.other-key', 'does not name the fingerprint of the version of the key that signs');
+    throw refused('openpgp.other-key', 'does not contain the fingerprint of the signing key version');
   return part;
 }
 
@@ -139,7 +140,7 @@ function read(content: Buffer | undefined): HashedPart {
     statementsIn(content);
     return readHashedPart(content);
   } catch (cause) {
-    const reason = cause instanceof RangeError ? cause.message : 'it cannot be read';
+    const reason = cause instanceof RangeError ? cause.message : 'it cannot be parsed';
     throw refused('content.unreadable', `is not the hashed part of an OpenPGP signature: ${reason}`, cause);
   }
 }
@@ -147,12 +148,16 @@ function read(content: Buffer | undefined): HashedPart {
 function assertDocument({ subpackets }: HashedPart, { madeAt }: FormatOrder, now: Date): void {
   const other = subpackets.find(({ type }) => !STATED.includes(type));
   if (other !== undefined)
-    throw refused('openpgp.subpacket', `has a subpacket of the type ${other.type}, which no document needs`);
+    throw refused(
+      'openpgp.subpacket',
+      `has a subpacket of type ${other.type}, which is not allowed in a document signature`,
+    );
   const [created, ...more] = subpackets.filter(({ type }) => type === PGP_SUBPACKET.created);
-  if (created?.value.length !== 4 || more.length > 0) throw refused('openpgp.time', 'must state one creation time');
+  if (created?.value.length !== 4 || more.length > 0)
+    throw refused('openpgp.time', 'must contain exactly one creation time');
   const at = created.value.readUInt32BE(0);
   if (at < pgpSeconds(madeAt) || at > pgpSeconds(now) + MAX_CLOCK_SKEW_S)
-    throw refused('openpgp.time', 'states a creation time before that of the key, or in the future');
+    throw refused('openpgp.time', 'has a creation time before that of the key, or in the future');
 }
 
 function refused(code: string, detail: string, cause?: unknown): Problem {

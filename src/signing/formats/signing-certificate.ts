@@ -77,5 +77,5 @@ function hashNamed(identifier: DerElement | undefined): CertificateId['algorithm
   const algorithm = FORMAT_DIGESTS.find((name) => algorithmId?.raw.equals(oid(DIGEST_OID[name])));
   if (algorithm !== undefined) return algorithm;
   const name = algorithmId === undefined ? 'none' : dotted(algorithmId.contents);
-  throw new RangeError(`the signing-certificate attribute uses the unsupported hash ${name}`);
+  throw new RangeError(`the signing-certificate attribute uses the unsupported hash algorithm ${name}`);
 }

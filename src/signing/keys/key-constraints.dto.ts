@@ -37,7 +37,7 @@ export class SigningHoursBody implements SigningHours {
     name: 'timeZone',
     validator: {
       validate: (name) => typeof name === 'string' && isTimeZone(name),
-      defaultMessage: () => 'must be a time zone, for example Europe/Berlin',
+      defaultMessage: () => 'must be an IANA time zone, for example Europe/Berlin',
     },
   })
   timeZone: string;

@@ -83,29 +83,33 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
     throw forbidden(
       'key-policy.algorithm',
       '/algorithm',
-      `the key "${key.name}" signs only ${list(algorithms)} digests`,
+      `key "${key.name}" allows only these digest algorithms: ${list(algorithms)}`,
     );
   if (excludes(schemes, use.scheme))
-    throw forbidden('key-policy.scheme', '/scheme', `the key "${key.name}" signs by ${list(schemes)} alone`);
+    throw forbidden(
+      'key-policy.scheme',
+      '/scheme',
+      `key "${key.name}" allows only these signature schemes: ${list(schemes)}`,
+    );
   if (excludes(formats, use.format))
-    throw forbidden('key-policy.format', '/format', `the key "${key.name}" signs only in the format ${list(formats)}`);
+    throw forbidden('key-policy.format', '/format', `key "${key.name}" allows only these formats: ${list(formats)}`);
   const askers = [use.requestedBy, use.ownerId, ...(use.identity === null ? [] : [use.identity.trust.id])];
   if (callers !== undefined && !callers.some((one) => askers.includes(one)))
-    throw forbidden('key-policy.caller', '/key', `the key "${key.name}" is not for this caller`);
+    throw forbidden('key-policy.caller', '/key', `key "${key.name}" does not allow this caller`);
   assertVerified(key, use);
   if (fileNames !== undefined && !namesOf(use).every((name) => fileNames.some((pattern) => fits(name, pattern))))
     throw forbidden(
       'key-policy.file-name',
       '/metadata/filename',
-      `the key "${key.name}" signs only files named ${list(fileNames)}`,
+      `key "${key.name}" allows only these file names: ${list(fileNames)}`,
     );
   if (timestamp === 'required' && !use.timestamp)
-    throw forbidden('key-policy.timestamp', '/timestamp', `the key "${key.name}" signs only with a timestamp`);
+    throw forbidden('key-policy.timestamp', '/timestamp', `key "${key.name}" requires a timestamp`);
   if (hours !== undefined && !withinHours(hours, now))
     throw new Problem(
       'conflict',
       'key-policy.hours',
-      `The key "${key.name}" signs on ${hours.days.join(', ')} from ${hours.from} until ${hours.until} (${hours.timeZone}).`,
+      `Key "${key.name}" can be used only on ${hours.days.join(', ')} from ${hours.from} to ${hours.until} (${hours.timeZone}).`,
     );
 }
 
@@ -113,10 +117,10 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
 function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse): void {
   if (constraints.verified === undefined) return;
   if (identity === null)
-    throw forbidden('key-policy.identity', '/key', `the key "${name}" is only for workloads with a verified identity`);
+    throw forbidden('key-policy.identity', '/key', `key "${name}" requires a workload with a verified identity`);
   const unmet = unmetCondition(constraints.verified, identity.claims);
   if (unmet === undefined) return;
-  const detail = `the key "${name}" is only for runs with the claim ${unmet.claim} ${list(unmet.values)}`;
+  const detail = `key "${name}" requires the claim ${unmet.claim} to be one of: ${list(unmet.values)}`;
   throw forbidden('key-policy.claim', '/key', detail);
 }
 

@@ -108,6 +108,14 @@ const LIMIT_CODES = ['key-policy.quota', 'key-policy.lifetime'];
 
 function spent({ keyName, period, most }: Demand): Problem {
   return period === 'day'
-    ? new Problem('conflict', 'key-policy.quota', `The key "${keyName}" signs ${most} times a day (UTC), and has.`)
-    : new Problem('conflict', 'key-policy.lifetime', `The key "${keyName}" signs ${most} times in its life, and has.`);
+    ? new Problem(
+        'conflict',
+        'key-policy.quota',
+        `Key "${keyName}" has reached its daily limit of ${most} signatures (resets at 00:00 UTC).`,
+      )
+    : new Problem(
+        'conflict',
+        'key-policy.lifetime',
+        `Key "${keyName}" has reached its lifetime limit of ${most} signatures.`,
+      );
 }

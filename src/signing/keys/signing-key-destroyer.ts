@@ -125,7 +125,7 @@ export class SigningKeyDestroyer {
     if (order === undefined || order.begun || order.kind === 'system') return true;
     if (await allHoldNow(tx, [order.id, ...(order.behind ?? [])], ['admin:*'])) return true;
     this.logger.warn(
-      `signing key ${name} is not destroyed: ${order.actor}, who scheduled the destruction, or somebody behind the credential used, may no longer do so; cancel it, or schedule it again`,
+      `signing key ${name} was not destroyed: ${order.actor}, who scheduled the destruction, or the owner of the credential used, is no longer permitted to destroy it; cancel the destruction or schedule it again`,
     );
     return false;
   }

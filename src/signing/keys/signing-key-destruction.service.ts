@@ -29,7 +29,7 @@ export class SigningKeyDestructionService {
         state: 'PENDING_DESTRUCTION',
       });
       if (was === undefined)
-        throw new Problem('conflict', 'signing-key.inactive', 'The state of the key does not allow this.');
+        throw new Problem('conflict', 'signing-key.inactive', 'The key cannot be destroyed in its current state.');
       const destroyAt = new Date(this.clock.now().getTime() + days * DAY_MS);
       await insertSealed(tx, SigningKeyDestruction, { keyId: was.id, destroyAt });
       const detail = {
@@ -58,7 +58,7 @@ export class SigningKeyDestructionService {
     await this.db.transaction(async (tx) => {
       const was = await changeKey(tx, id, ({ state }) => state === 'PENDING_DESTRUCTION', { state: 'DISABLED' });
       if (was === undefined)
-        throw new Problem('conflict', 'signing-key.not-pending', 'No destruction of this key waits to be carried out.');
+        throw new Problem('conflict', 'signing-key.not-pending', 'This key is not scheduled for destruction.');
       await tx.query(`DELETE FROM signing_key_destruction WHERE key_id = $1`, [id]);
       const detail = { from: 'PENDING_DESTRUCTION', to: 'DISABLED' };
       await this.audit.appendBy(tx, caller, {

@@ -92,7 +92,7 @@ export class SigningKeyLifeService {
         [id, ABANDONED_AFTER_MS],
       );
       if (row?.making === true || row?.next === true)
-        throw new Problem('conflict', 'signing-key.rotating', 'A new version of this key is on its way already.');
+        throw new Problem('conflict', 'signing-key.rotating', 'A rotation of this key is already in progress.');
       const version = (row?.last ?? 0) + 1;
       await tx.insert(SigningKeyVersion, { keyId: id, version, ckaId });
       await this.record(tx, caller, 'signing-key.rotation-requested', id, { version });
@@ -107,11 +107,11 @@ export class SigningKeyLifeService {
     const [pair] = await tx.findBy(SigningKeyVersion, { ckaId: ckaIdOf(earlier) });
     if (pair?.publicKey) return false;
     if (pair?.failedAt === null)
-      throw new Problem('conflict', 'signing-key.rotating', 'A new version of this key is on its way already.');
+      throw new Problem('conflict', 'signing-key.rotating', 'A rotation of this key is already in progress.');
     throw new Problem(
       'conflict',
       'signing-key.rotation-failed',
-      'The rotation with this Idempotency-Key failed. Use a new key to try again.',
+      'The rotation with this Idempotency-Key failed. Retry with a new Idempotency-Key.',
     );
   }
 
@@ -178,5 +178,5 @@ export async function activateVersion(tx: EntityManager, keyId: string, version:
 }
 
 function inactive(): Problem {
-  return new Problem('conflict', 'signing-key.inactive', 'The state of the key does not allow this.');
+  return new Problem('conflict', 'signing-key.inactive', 'The key does not allow this operation in its current state.');
 }

@@ -52,6 +52,6 @@ export class SigningKeyTermsService {
   private async refusal(id: string, revision: number): Promise<Problem> {
     const now = await this.reader.get(id);
     if (now.revision !== revision) return staleProblem(`/api/v1/signing-keys/${id}`);
-    return new Problem('conflict', 'signing-key.inactive', 'The state of the key does not allow this.');
+    return new Problem('conflict', 'signing-key.inactive', 'The key cannot be changed in its current state.');
   }
 }

@@ -126,7 +126,7 @@ export class SigningKeyReader {
     const key = await this.byNameOrId.find(cacheKeyOf(wanted));
     if (key === null) throw await this.absence(wanted, nameOrId === undefined);
     if (!purposes.includes(key.purpose))
-      throw new Problem('forbidden', 'signing-key.purpose', `The key "${key.name}" is for ${key.purpose} alone.`);
+      throw new Problem('forbidden', 'signing-key.purpose', `Key "${key.name}" can be used only for ${key.purpose}.`);
     await this.assertNotDestroyed(key);
     assertInDate(key, this.clock.now());
     return key;
@@ -144,7 +144,7 @@ export class SigningKeyReader {
       return { id, name, type };
     }
     const errors = [{ pointer: '/key', detail: `no signing key is named "${wanted}"` }];
-    throw new Problem('refused', 'signing-key.unknown', `There is no signing key "${wanted}".`, { errors });
+    throw new Problem('refused', 'signing-key.unknown', `Signing key "${wanted}" not found.`, { errors });
   }
 
   /**
@@ -157,7 +157,7 @@ export class SigningKeyReader {
     );
     if (rows[0] !== undefined) return this.withKey(rows[0]) as ActiveKey;
     const key = await this.get(id);
-    throw new Problem('conflict', 'signing-key.version', `The key "${key.name}" has no such version.`);
+    throw new Problem('conflict', 'signing-key.version', `Key "${key.name}" does not have the requested version.`);
   }
 
   /** Returns the key for a vault order, in the version of an accepted use. State, dates and constraints are checked again. */
@@ -184,7 +184,7 @@ export class SigningKeyReader {
     assertPermitted(key, use, now);
     const { verified } = key.constraints;
     if (verified === undefined || namesIssuer(verified) || !(await hasSeveralIssuers(this.db.manager))) return;
-    const detail = `the key "${key.name}" is for runs with certain claims, which every issuer can assert: add the claim iss to its constraints`;
+    const detail = `key "${key.name}" requires claims that any issuer can assert: add the claim iss to its constraints`;
     throw forbidden('key-policy.claim', '/key', detail);
   }
 
@@ -302,8 +302,8 @@ export class SigningKeyReader {
     if (rows[0] !== undefined) return stopped(rows[0]);
     const errors = [{ pointer: '/key', detail: `no active signing key is named "${wanted}"` }];
     const detail = isDefault
-      ? `No key was named, and the default key "${wanted}" does not exist.`
-      : `There is no active signing key "${wanted}".`;
+      ? `No key was named, and the default key "${wanted}" does not exist. Name a key.`
+      : `No active signing key is named "${wanted}".`;
     return new Problem('refused', 'signing-key.unknown', detail, { errors });
   }
 }
@@ -334,15 +334,23 @@ interface Stopped {
 
 function stopped({ name, state, destroyAt }: Stopped): Problem {
   if (state === 'DESTROYED')
-    return new Problem('conflict', 'signing-key.destroyed', `The private key of "${name}" was destroyed.`);
-  if (state === 'DISABLED') return new Problem('conflict', 'signing-key.disabled', `The key "${name}" is disabled.`);
+    return new Problem('conflict', 'signing-key.destroyed', `The private key of "${name}" has been destroyed.`);
+  if (state === 'DISABLED') return new Problem('conflict', 'signing-key.disabled', `Key "${name}" is disabled.`);
   const at = destroyAt?.toISOString() ?? 'once';
-  return new Problem('conflict', 'signing-key.pending-destruction', `The key "${name}" is to be destroyed at ${at}.`);
+  return new Problem(
+    'conflict',
+    'signing-key.pending-destruction',
+    `Key "${name}" is scheduled for destruction at ${at}.`,
+  );
 }
 
 function assertInDate({ name, notBefore, notAfter }: ActiveKey, now: Date): void {
   if (notBefore !== null && now < notBefore)
-    throw new Problem('conflict', 'signing-key.not-yet', `The key "${name}" signs from ${notBefore.toISOString()}.`);
+    throw new Problem(
+      'conflict',
+      'signing-key.not-yet',
+      `Key "${name}" cannot sign before ${notBefore.toISOString()}.`,
+    );
   if (notAfter !== null && now >= notAfter) throw expired(name, notAfter);
 }
 
@@ -351,7 +359,7 @@ function inactive(): Problem {
 }
 
 function expired(name: string, notAfter: Date): Problem {
-  return new Problem('conflict', 'signing-key.expired', `The key "${name}" signed until ${notAfter.toISOString()}.`);
+  return new Problem('conflict', 'signing-key.expired', `Key "${name}" expired at ${notAfter.toISOString()}.`);
 }
 
 /** SQL predicate: the key in the row `alias` is disabled, is or will be destroyed, or its `notAfter` has passed. */

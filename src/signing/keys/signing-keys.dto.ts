@@ -17,7 +17,7 @@ const EXAMPLE_KEY = `-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQc
 export class CreateSigningKeyBody {
   /** Lower-case letters, digits, dots, hyphens and underscores. @example release-2027 */
   @Matches(/^[a-z0-9][a-z0-9._-]{0,62}$/, {
-    message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit',
+    message: 'must be 1 to 63 characters from a-z, 0-9, ".", "_" and "-", and start with a letter or digit',
   })
   name: string;
   @OneOf(KEY_TYPES, { example: 'ec-p256' }) type: KeyType;

@@ -118,7 +118,11 @@ export class SigningKeysService {
       await stillMay(tx, caller);
       const made = await changeSealed(tx, SigningKey, { id, state: 'GENERATING' }, { state: 'ACTIVE' });
       if (made !== 1)
-        throw new Problem('conflict', 'signing-key.abandoned', 'The key took too long to generate and was cancelled.');
+        throw new Problem(
+          'conflict',
+          'signing-key.abandoned',
+          'Generating the key took too long and was cancelled. Retry.',
+        );
       await tx.update(SigningKeyVersion, { keyId: id, version: 1 }, { publicKey, evidence, sealed });
       await this.audit.append(tx, [
         entry('signing-key.generated', caller, caller.origin.requestId, id, { ...evidence }),
@@ -150,7 +154,7 @@ export function assertSpan(notBefore: Date | null, notAfter: Date | null): void 
 /** Timestamping and certificate keys sign only data from the service, which enforces no other constraints on them. */
 export function assertConstrainable(purpose: KeyPurpose, constraints: KeyConstraints): void {
   if (CALLER_PURPOSES.includes(purpose) || Object.keys(constraints).length === 0) return;
-  const detail = `are not for keys of the purpose ${purpose}`;
+  const detail = `are not allowed for keys with the purpose ${purpose}`;
   const errors = [{ pointer: '/constraints', detail }];
   throw new Problem('malformed', 'key-policy.purpose', `/constraints: ${detail}.`, { errors });
 }
@@ -158,8 +162,8 @@ export function assertConstrainable(purpose: KeyPurpose, constraints: KeyConstra
 /** ML-DSA is supported by verifiers of code and documents. Certificates, timestamps, OpenPGP, SSH and TLS do not support it yet. */
 function assertSuits(type: KeyType, purpose: KeyPurpose): void {
   if (!isMlDsa(type) || keyPurposesFor(undefined).includes(purpose)) return;
-  const errors = [{ pointer: '/type', detail: `does not suit keys of the purpose ${purpose}` }];
-  throw new Problem('malformed', 'signing-key.type', `/type: does not suit keys of the purpose ${purpose}.`, {
+  const errors = [{ pointer: '/type', detail: `is not supported for keys with the purpose ${purpose}` }];
+  throw new Problem('malformed', 'signing-key.type', `/type: is not supported for keys with the purpose ${purpose}.`, {
     errors,
   });
 }

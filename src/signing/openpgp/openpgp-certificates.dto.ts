@@ -14,7 +14,7 @@ const REASONS = Object.keys(REVOCATION_REASONS) as RevocationReason[];
 export class CertifyUserIdsBody {
   /** User IDs to certify, by convention `Name <email>`. @example ["Example Ltd releases <releases@example.org>"] */
   @ListOf(Text(3, 200), { min: 1, max: MAX_USER_IDS, unique: true })
-  @Matches(/^[^\p{C}]+$/u, { each: true, message: 'must be one line of text without control characters' })
+  @Matches(/^[^\p{C}]+$/u, { each: true, message: 'must be a single line of text without control characters' })
   userIds: string[];
   /** Expiry of the key, stated with every user ID of the request. If omitted, the key does not expire. @example 2031-01-01T00:00:00Z */
   @Optional(Moment()) expiresAt?: Date;

@@ -90,7 +90,7 @@ export class OpenPgpCertificatesService {
     const { version } = await this.keys.get(id);
     const found = await this.of(await this.keys.version(id, version));
     if (found.users.length > 0) return found;
-    throw new Problem('missing', 'openpgp.none', `The key "${found.key.name}" has no OpenPGP certificate.`);
+    throw new Problem('missing', 'openpgp.none', `Key "${found.key.name}" has no OpenPGP certificate.`);
   }
 
   /** Returns the certificates for a page of signing keys, newest key first. Keys without a certificate are omitted. */
@@ -112,7 +112,7 @@ export class OpenPgpCertificatesService {
     this.keys.forget(known);
     const key = await this.keys.active(id, keyPurposesFor('openpgp'));
     if (!isMlDsa(key.type)) return key;
-    const detail = `The key "${known.name}" has the type ${key.type}: OpenPGP version 4 supports RSA and the NIST curves.`;
+    const detail = `Key "${known.name}" has type ${key.type}, which OpenPGP version 4 does not support. Use an RSA key or a NIST curve.`;
     throw new Problem('conflict', 'openpgp.key-type', detail);
   }
 

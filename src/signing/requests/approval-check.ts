@@ -16,7 +16,7 @@ export interface MaybeHeld {
 
 const MISMATCH = {
   code: 'approval.mismatch',
-  detail: 'The request is not what was approved, or was not approved.',
+  detail: 'The request differs from what was approved, or was never approved.',
 };
 
 /**

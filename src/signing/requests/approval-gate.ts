@@ -65,9 +65,9 @@ export function waitingFor(approvalId: string, request: NewSigningRequest): NewS
  * @param requestId the waiting request, if there is one
  */
 export function needsApproval(requestId?: string): Problem {
-  const detail = 'The key signs only after approval';
+  const detail = 'This key requires approval';
   if (requestId === undefined)
-    return new Problem('forbidden', 'approval.needed', `${detail}, and this call cannot wait for it.`);
+    return new Problem('forbidden', 'approval.needed', `${detail}, but this call cannot wait for it.`);
   const instance = `/api/v1/sign/requests/${requestId}`;
-  return new Problem('forbidden', 'approval.needed', `${detail}, for which ${instance} waits.`, { instance });
+  return new Problem('forbidden', 'approval.needed', `${detail}. Request ${instance} is pending.`, { instance });
 }

@@ -54,7 +54,7 @@ export class ApprovalRenewal {
     for (const { id } of rows)
       await this.db
         .transaction((tx) => this.renewPending(tx, id))
-        .catch((error: unknown) => this.logger.warn(`the approval ${id} cannot be renewed: ${String(error)}`));
+        .catch((error: unknown) => this.logger.warn(`approval ${id} could not be renewed: ${String(error)}`));
   }
 
   /**

@@ -19,11 +19,11 @@ const ENDS = ['signing.signed', 'signing.failed'];
 const ABOUT_REQUEST = ['signing.accepted', 'signing.approval-renewed', ...ENDS];
 const NOT_LOGGED = {
   code: 'signing.not-logged',
-  detail: 'The request in the database differs from the request that the audit log has.',
+  detail: 'The request in the database differs from the one in the audit log.',
 };
 const NEEDED = {
   code: 'approval.needed',
-  detail: 'A policy that was created or changed since requires approval. Submit the request again.',
+  detail: 'A policy that was created or changed after this request requires approval. Submit the request again.',
 };
 
 /**

@@ -67,7 +67,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
       [requestsOf(approval), SWEEP_AFTER_MS],
     );
     if (moved.length === 0)
-      throw new Problem('conflict', 'approval.subject-gone', 'The request does not wait for this approval.');
+      throw new Problem('conflict', 'approval.subject-gone', 'The request is not waiting for this approval.');
     const detail = { from: 'PENDING_APPROVAL', to: 'QUEUED', approval: approvalId };
     await this.audit.append(
       tx,

@@ -157,7 +157,7 @@ export class SignRequestValidator {
 /** A workload can use only the keys that its trust lists. */
 function assertGiven({ keys }: Caller, name: string): void {
   if (keys === undefined || keys.includes(name) || keys.includes('*')) return;
-  const detail = `the trust of this workload does not include the key "${name}"`;
+  const detail = `this workload's trust does not allow key "${name}"`;
   throw new Problem('forbidden', 'workload-trust.key', `/key: ${detail}.`, { errors: [{ pointer: '/key', detail }] });
 }
 
@@ -181,7 +181,11 @@ function useOf(caller: Caller, order: SigningOrder, resource: string): Idempoten
 function purposeOf({ format, purpose }: SigningOrder): SignaturePurpose | undefined {
   if (format === 'openpgp' && (purpose === undefined || purpose === 'openpgp')) return 'openpgp';
   if (format !== 'openpgp' && purpose !== 'openpgp') return purpose;
-  throw invalid('/format', 'openpgp.format', 'the format openpgp and the purpose openpgp belong together');
+  throw invalid(
+    '/format',
+    'openpgp.format',
+    'the format openpgp requires the purpose openpgp, and the purpose openpgp requires this format',
+  );
 }
 
 /** The digest of an attestation is that of its statement. */
@@ -193,30 +197,30 @@ function digestOf(order: SigningOrder): Digest {
   const bytes = digestBytes(digest ?? '', algorithm);
   if (format === 'openpgp') return { algorithm, digest: bytes, content: hashedPart(encoded) };
   if (encoded !== undefined)
-    throw malformedContent('content.unexpected', 'is only for the formats authenticode and openpgp');
+    throw malformedContent('content.unexpected', 'is allowed only for the formats authenticode and openpgp');
   return { algorithm, digest: bytes, content: null };
 }
 
 function hashedPart(encoded: string | undefined): Buffer {
   if (encoded === undefined)
-    throw malformedContent('content.missing', 'send the hashed part of the OpenPGP signature, in base64');
+    throw malformedContent('content.missing', 'must be the hashed part of the OpenPGP signature, in base64');
   const bytes = fromBase64(encoded);
   if (bytes === undefined) throw malformedContent('content.unreadable', 'must be base64 with padding');
   return bytes;
 }
 
 function statementDigest(statement: Buffer | undefined): Digest {
-  if (statement === undefined) throw new Error('the service composes the statements of attestations');
+  if (statement === undefined) throw new Error('the service composes attestation statements');
   return { algorithm: 'sha256', digest: createHash('sha256').update(statement).digest(), content: statement };
 }
 
 /** For `authenticode`, the digest is in the data extracted from the file. An additional digest must be equal to it. */
 function authenticodeDigest({ digest, content: encoded }: SigningOrder): Digest {
   if (encoded === undefined)
-    throw malformedContent('content.missing', 'send the output of osslsigncode extract-data in base64');
+    throw malformedContent('content.missing', 'must be the output of osslsigncode extract-data, in base64');
   const found = extracted(encoded);
   if (digest !== undefined && !digestBytes(digest, found.algorithm).equals(found.digest))
-    throw malformedContent('content.other-digest', 'is of a file whose Authenticode hash differs from the digest');
+    throw malformedContent('content.other-digest', 'has an Authenticode hash that differs from the digest');
   return found;
 }
 
@@ -226,7 +230,7 @@ function extracted(encoded: string): Digest {
   try {
     return readExtractedData(bytes);
   } catch (cause) {
-    const reason = cause instanceof RangeError ? cause.message : 'cannot be read';
+    const reason = cause instanceof RangeError ? cause.message : 'it cannot be parsed';
     throw malformedContent('content.unreadable', `is not the output of osslsigncode extract-data: ${reason}`, cause);
   }
 }
@@ -241,13 +245,13 @@ function assertUsable(
     throw new Problem(
       'conflict',
       'certificate.none',
-      `The format ${format} requires a certificate, and the key "${key.name}" has none.`,
+      `Format ${format} requires a certificate, but key "${key.name}" has none. Import one first.`,
     );
   if (now >= certificate.notAfter)
     throw new Problem(
       'conflict',
       'certificate.expired',
-      `The certificate of the key "${key.name}" expired at ${certificate.notAfter.toISOString()}.`,
+      `The certificate of key "${key.name}" expired at ${certificate.notAfter.toISOString()}. Import a renewed certificate.`,
     );
   const { purposes } = certificate;
   if (
@@ -258,7 +262,7 @@ function assertUsable(
     throw new Problem(
       'conflict',
       'certificate.purpose',
-      `The certificate of the key "${key.name}" does not allow code signing.`,
+      `The certificate of key "${key.name}" does not allow code signing.`,
     );
 }
 
@@ -279,19 +283,23 @@ const HEX_ONLY = /^(?:[0-9a-f]+|[0-9A-F]+)$/;
 /** Decodes a digest and checks that its length matches the algorithm. */
 export function digestBytes(base64: string, algorithm: DigestAlgorithm): Buffer {
   if (HEX_ONLY.test(base64) && base64.length >= 32) {
-    throw invalid('/digest', 'digest.hex', 'looks like hexadecimal; send base64 of the binary hash value');
+    throw invalid('/digest', 'digest.hex', 'looks like hexadecimal; send the binary hash value in base64');
   }
   const bytes = base64 === '' ? undefined : fromBase64(base64);
   if (bytes === undefined) {
     throw invalid(
       '/digest',
       'digest.not-base64',
-      'must be base64 (RFC 4648 section 4, with padding) of the binary hash value',
+      'must be the binary hash value in base64 (RFC 4648 section 4, with padding)',
     );
   }
   const wanted = DIGEST_BYTES[algorithm];
   if (bytes.length === wanted) return bytes;
-  throw invalid('/digest', 'digest.length', `a ${algorithm} digest has ${wanted} bytes, this one has ${bytes.length}`);
+  throw invalid(
+    '/digest',
+    'digest.length',
+    `a ${algorithm} digest has ${wanted} bytes, but this one has ${bytes.length}`,
+  );
 }
 
 const SCHEMES_OF = {
@@ -305,7 +313,7 @@ export function schemeFor(type: KeyType, asked: SignatureScheme | undefined): Si
   const fitting: readonly SignatureScheme[] = SCHEMES_OF[isMlDsa(type) ? 'ml' : type.startsWith('rsa') ? 'rsa' : 'ec'];
   const scheme = asked ?? fitting[0];
   if (scheme !== undefined && fitting.includes(scheme)) return scheme;
-  throw invalid('/scheme', 'scheme.wrong-key', `a key of type ${type} signs with ${fitting.join(' or ')}`);
+  throw invalid('/scheme', 'scheme.wrong-key', `a key of type ${type} supports only ${fitting.join(' or ')}`);
 }
 
 function invalid(pointer: string, code: string, detail: string, cause?: unknown): Problem {

@@ -69,7 +69,8 @@ export class Signer {
 
   private async orderOf(format: WrappedFormat, request: Claimed, key: SigningVaultKey): Promise<FormatOrder> {
     const { digest, algorithm, scheme, envelope } = request;
-    if (!isFormatDigest(algorithm)) throw new Error(`the format ${format} was accepted with ${algorithm}`);
+    if (!isFormatDigest(algorithm))
+      throw new Error(`format ${format} was accepted with unsupported digest algorithm ${algorithm}`);
     const chain = (await this.certificates.chain(request.certificateId)) ?? [];
     if (FORMAT_WRITERS[format].needsCertificate) assertNotExpired(chain);
     return {
@@ -95,7 +96,7 @@ export class Signer {
 function assertPublicKey({ publicKeySha256: logged }: Claimed, publicKey: Uint8Array): void {
   if (logged === undefined || logged === createHash('sha256').update(publicKey).digest('base64')) return;
   const detail =
-    'The public key differs from the one for which the request was accepted: it was changed in the database.';
+    'The public key differs from the one recorded when the request was accepted. It was changed in the database.';
   throw new Problem('conflict', 'signing.not-logged', detail);
 }
 
@@ -110,7 +111,8 @@ function assertSignedDigest({ format, algorithm: asked, envelope }: Claimed, typ
   if (toBeSigned === null && signedDigest === null) return;
   const algorithm = format === 'raw' ? asked : digestOfFormat(format, type, asked);
   if (toBeSigned !== null && signedDigest?.equals(createHash(algorithm).update(toBeSigned).digest()) === true) return;
-  const detail = 'The bytes to be signed differ from those that were accepted: they were changed in the database.';
+  const detail =
+    'The bytes to be signed differ from those recorded when the request was accepted. They were changed in the database.';
   throw new Problem('conflict', 'signing.not-logged', detail);
 }
 
@@ -130,7 +132,7 @@ function outcomeOf(error: unknown, strikes: number): SigningOutcome {
   const problem =
     error instanceof Problem
       ? error
-      : new Problem('unavailable', 'signing.internal', 'The attempt failed because of an internal error.', {
+      : new Problem('unavailable', 'signing.internal', 'The attempt failed with an internal error.', {
           cause: error,
         });
   const { code, message: detail } = problem;

@@ -97,7 +97,7 @@ export class SigningClaims {
           set: `strikes = strikes + 1, worker = NULL, lease_until = NULL, sweep_at = now(),
             status = CASE WHEN strikes + 1 >= $1 THEN 'FAILED' ELSE 'QUEUED' END,
             failure_code = CASE WHEN strikes + 1 >= $1 THEN 'signing.worker-lost' END,
-            failure_detail = CASE WHEN strikes + 1 >= $1 THEN 'Every process that tried to sign this stopped on the way.' END,
+            failure_detail = CASE WHEN strikes + 1 >= $1 THEN 'Every worker that claimed this request was lost.' END,
             finished_at = CASE WHEN strikes + 1 >= $1 THEN now() END`,
           returning: 't.id, t.attempt, t.correlation, t.status',
         },

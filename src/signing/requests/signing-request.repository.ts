@@ -183,7 +183,11 @@ export class SigningRequestRepository implements OnApplicationShutdown {
 async function refusalOf(tx: EntityManager, items: readonly NewSigningRequest[]): Promise<Problem> {
   const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
   return items.some(({ policies }) => policies !== undefined && policies !== row?.revision)
-    ? new Problem('conflict', 'approval.policies-changed', 'The approval policies were just changed. Try again.')
+    ? new Problem(
+        'conflict',
+        'approval.policies-changed',
+        'The approval policies were changed during this call. Repeat the call.',
+      )
     : new Problem('conflict', 'signing-key.inactive', 'The key is no longer active.');
 }
 

@@ -27,7 +27,7 @@ export class SigningProcessor extends QueueConsumer<SigningSignal> {
     // The sweep finds the requests of a failed signal, so the job itself is never retried.
     const work = this.executor
       .process(requestIds)
-      .catch((error: unknown) => this.logger.warn(`a signal was not handled: ${String(error)}`));
+      .catch((error: unknown) => this.logger.warn(`could not handle a signal: ${String(error)}`));
     this.running.add(work);
     await work;
     this.running.delete(work);

@@ -167,8 +167,9 @@ function signedOrThrow(row: SigningRow, outcome: SigningOutcome, settledAt: Date
 
 /** @param code reason why nothing was signed; undefined for a signature that came too late */
 function late(id: string, code?: string): Problem {
-  const why = code === undefined ? 'The signature was made too late and was discarded.' : 'Nothing is signed yet.';
-  const next = `The request is stored and retried: read ${PATH}/${id}, or repeat the call with the same Idempotency-Key.`;
+  const why =
+    code === undefined ? 'The signature was completed too late and was discarded.' : 'The request is not signed yet.';
+  const next = `It is stored and will be retried. Read ${PATH}/${id}, or repeat the call with the same Idempotency-Key.`;
   return new Problem('unavailable', code ?? 'signing.late', `${why} ${next}`, {
     retryAfter: 2,
     instance: `${PATH}/${id}`,

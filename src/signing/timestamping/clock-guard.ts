@@ -18,7 +18,7 @@ export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(ClockGuard.name);
   private readonly toleranceMs: number;
   private readonly servers: readonly string[];
-  private fault = 'the time servers were not queried yet';
+  private fault = 'the time servers have not been queried yet';
   private believedUntil = 0;
   private baseline = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -51,7 +51,7 @@ export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
     const ahead = before.getTime() - shown.getTime();
     const behind = shown.getTime() - this.clock.now().getTime();
     if (Math.max(ahead, behind) <= this.toleranceMs) return;
-    this.logger.error(`the clock and that of the database are ${Math.round(Math.max(ahead, behind))} ms apart`);
+    this.logger.error(`the service clock and the database clock differ by ${Math.round(Math.max(ahead, behind))} ms`);
     throw refusal();
   }
 
@@ -67,7 +67,7 @@ export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
     const answers = await Promise.allSettled(this.servers.map((server) => clockOffset(server)));
     const offsets = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     const fault = this.judge(offsets);
-    if (fault !== '' && fault !== this.fault) this.logger.error(`no timestamps: ${fault}`);
+    if (fault !== '' && fault !== this.fault) this.logger.error(`timestamps are not issued: ${fault}`);
     this.fault = fault;
     if (fault === '') {
       this.baseline = this.clock.now().getTime() - performance.now();
@@ -79,12 +79,12 @@ export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
   /** More than half of all servers must respond, and their median must be close to the local clock. Returns an empty string if there is no fault. */
   private judge(offsets: number[]): string {
     if (offsets.length * 2 <= this.servers.length)
-      return `${offsets.length} of ${this.servers.length} time servers answer`;
+      return `only ${offsets.length} of ${this.servers.length} time servers responded`;
     const median = offsets.toSorted((a, b) => a - b)[Math.floor(offsets.length / 2)] ?? 0;
     return Math.abs(median) <= this.toleranceMs ? '' : `the clock is ${Math.round(median)} ms behind the time servers`;
   }
 }
 
 function refusal(): TimestampRefusal {
-  return new TimestampRefusal('timeNotAvailable', 'The clock cannot be vouched for.');
+  return new TimestampRefusal('timeNotAvailable', 'The accuracy of the clock cannot be confirmed.');
 }

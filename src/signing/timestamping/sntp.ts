@@ -22,9 +22,9 @@ const DEFAULT_PORT = 123;
  */
 export async function clockOffset(server: string, timeoutMs = 2000): Promise<number> {
   const place = readHostAndPort(server, DEFAULT_PORT);
-  if (place === undefined) throw new Error(`${server} is not a time server: it must be host or host:port`);
+  if (place === undefined) throw new Error(`invalid time server "${server}": expected host or host:port`);
   const late = sleep(timeoutMs, undefined, { ref: false }).then(() => {
-    throw new Error(`${server} did not answer`);
+    throw new Error(`${server} did not respond`);
   });
   const { address, family } = await Promise.race([lookup(place.host), late]);
   return ask(server, createSocket(family === 6 ? 'udp6' : 'udp4'), { host: address, port: place.port }, late);

@@ -35,7 +35,10 @@ export class TimestampAuthority {
   async stamp(query: TimestampQuery, requester: TimestampRequester, requestId: string | null = null): Promise<Buffer> {
     const { tsaPolicy: policy, tsaAccuracySeconds: accuracySeconds } = this.config;
     if (query.policy?.equals(oid(policy)) === false)
-      throw new TimestampRefusal('unacceptedPolicy', `Timestamps are issued only under the policy ${policy}.`);
+      throw new TimestampRefusal(
+        'unacceptedPolicy',
+        `The requested policy is not supported. The only policy is ${policy}.`,
+      );
     const { key, stamper } = await this.keys.current();
     const at = this.guard.now();
     const genTime = wholeSeconds(at);
@@ -72,7 +75,7 @@ export class TimestampAuthority {
       throw error;
     }
     if (await this.repository.settle(intent, { signature, failureCode: null })) return signature;
-    throw new Problem('unavailable', 'timestamp.late', 'The timestamp took too long and was cancelled.');
+    throw new Problem('unavailable', 'timestamp.late', 'Issuing the timestamp took too long and was cancelled. Retry.');
   }
 }
 

@@ -75,7 +75,7 @@ function believed<Result>(check: () => Result): Result {
     return check();
   } catch (error) {
     if (error instanceof BadTimestamp) throw error;
-    throw new BadTimestamp(error instanceof Error ? `it cannot be read: ${error.message}` : 'it cannot be read');
+    throw new BadTimestamp(error instanceof Error ? `it cannot be parsed: ${error.message}` : 'it cannot be parsed');
   }
 }
 
@@ -91,7 +91,7 @@ function assertNothingElse(token: Buffer): void {
   const [signer] = elementsInside(signers);
   const fields = elementsInside(signer);
   if ([rest, beside, behind].some(({ length }) => length > 0) || fields.length > MAX_SIGNER_FIELDS)
-    throw new BadTimestamp('the token has elements that no TimeStampToken has');
+    throw new BadTimestamp('the token has elements that TimeStampToken does not allow');
 }
 
 interface ReadToken {
@@ -105,7 +105,7 @@ function readToken(token: ContentInfo): ReadToken {
   const signed = parse(Buffer.from(token.content), SignedData, 'the token is not a SignedData');
   const content = signed.encapContentInfo.eContent?.single?.buffer;
   if (signed.encapContentInfo.eContentType !== TST_INFO || content === undefined)
-    throw new BadTimestamp('the token holds no TSTInfo');
+    throw new BadTimestamp('the token contains no TSTInfo');
   const info = Buffer.from(content);
   const [signer, ...more] = [...signed.signerInfos];
   if (signer === undefined || more.length > 0) throw new BadTimestamp('the token does not have exactly one signer');
@@ -116,13 +116,13 @@ function readToken(token: ContentInfo): ReadToken {
   if (own === undefined) throw new BadTimestamp('no certificate in the token verifies its signature');
   assertNamed(own, signer);
   assertPurpose(own);
-  return { info: parse(info, TSTInfo, 'the TSTInfo cannot be read'), own, certificates };
+  return { info: parse(info, TSTInfo, 'the TSTInfo cannot be parsed'), own, certificates };
 }
 
 function assertImprint(info: TSTInfo, { digest, algorithm }: Pick<Expected, 'digest' | 'algorithm'>): void {
   const { hashAlgorithm, hashedMessage } = info.messageImprint;
   if (hashAlgorithm.algorithm !== DIGEST_OID[algorithm] || !Buffer.from(hashedMessage.buffer).equals(digest))
-    throw new BadTimestamp('the imprint differs from the one that was sent');
+    throw new BadTimestamp('the imprint differs from the one in the request');
 }
 
 function assertAsked(info: TSTInfo, { nonce, now }: Expected): void {
@@ -130,9 +130,9 @@ function assertAsked(info: TSTInfo, { nonce, now }: Expected): void {
     info.nonce === undefined ||
     BigInt(`0x${Buffer.from(info.nonce).toString('hex')}`) !== BigInt(`0x${nonce.toString('hex')}`)
   )
-    throw new BadTimestamp('the nonce differs from the one that was sent');
+    throw new BadTimestamp('the nonce differs from the one in the request');
   if (Math.abs(info.genTime.getTime() - now.getTime()) > MAX_APART_MS)
-    throw new BadTimestamp(`its time is ${info.genTime.toISOString()}`);
+    throw new BadTimestamp(`its time differs too much from the clock: ${info.genTime.toISOString()}`);
 }
 
 function certificatesOf({ certificates }: SignedData): X509Certificate[] {
@@ -163,7 +163,9 @@ function assertNamed({ raw }: X509Certificate, { sid, signedAttrs = [] }: Signer
   const { issuer, serialNumber } = issuerAndSerialNumber(raw);
   const named = sid.issuerAndSerialNumber;
   if (named !== undefined && !Buffer.from(AsnConvert.serialize(named)).equals(sequence(issuer, serialNumber)))
-    throw new BadTimestamp('its signer identifier names another certificate than the one that verifies its signature');
+    throw new BadTimestamp(
+      'its signer identifier names a different certificate than the one that verifies its signature',
+    );
   const ids = (['v1', 'v2'] as const).flatMap((version) =>
     signedAttrs
       .filter(({ attrType }) => attrType === SIGNING_CERTIFICATE[version])
@@ -171,13 +173,13 @@ function assertNamed({ raw }: X509Certificate, { sid, signedAttrs = [] }: Signer
   );
   if (ids.length === 0) throw new BadTimestamp('it has no signing-certificate attribute (RFC 3161 section 2.4.1)');
   if (!ids.every(([own]) => own !== undefined && identifies(own, raw)))
-    throw new BadTimestamp('its signing-certificate attribute names another certificate');
+    throw new BadTimestamp('its signing-certificate attribute names a different certificate');
 }
 
 function assertPurpose(certificate: X509Certificate): void {
   const { purposes, purposesCritical } = certificateFactsOf(certificate);
   if (purposes.length !== 1 || purposes[0] !== 'time-stamping' || !purposesCritical)
-    throw new BadTimestamp('its certificate is not restricted to timestamps');
+    throw new BadTimestamp('its certificate is not restricted to time stamping');
 }
 
 /** Asserts a path of valid certificates from the authority's certificate to a trusted one. */
@@ -196,7 +198,7 @@ function assertTrusted(
     if (issuer === undefined) break;
     last = issuer;
   }
-  throw new BadTimestamp('its certificate does not lead to a trusted root');
+  throw new BadTimestamp('its certificate does not chain to a trusted root');
 }
 
 function assertInDate(certificate: X509Certificate, now: Date): void {

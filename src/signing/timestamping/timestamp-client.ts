@@ -55,7 +55,7 @@ async function bodyOf(response: Response): Promise<Buffer> {
   for await (const part of response.body ?? []) {
     parts.push(part);
     size += part.length;
-    if (size > MAX_ANSWER_BYTES) throw new BadTimestamp('the answer is too long');
+    if (size > MAX_ANSWER_BYTES) throw new BadTimestamp('the response is too long');
   }
   return Buffer.concat(parts);
 }

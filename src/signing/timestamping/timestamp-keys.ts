@@ -27,9 +27,13 @@ export class TimestampKeys {
   async current(): Promise<{ key: ActiveKey; stamper: Stamper }> {
     const key = await this.key();
     const certificate = key.certificateId === null ? undefined : await this.certificates.get(key.certificateId);
-    if (certificate === undefined) throw notSetUp(`The key "${key.name}" has no certificate yet.`);
+    if (certificate === undefined) throw notSetUp(`Key "${key.name}" has no certificate yet. Import one.`);
     if (this.clock.now() >= certificate.notAfter)
-      throw new Problem('conflict', 'certificate.expired', 'The certificate of the timestamp authority has expired.');
+      throw new Problem(
+        'conflict',
+        'certificate.expired',
+        'The certificate of the timestamp authority has expired. Import a renewed certificate.',
+      );
     const scheme = isRsa(key.type) ? 'rsa-pkcs1v15' : 'ecdsa-der';
     return { key, stamper: { scheme, algorithm: DIGEST_OF[key.type] ?? 'sha256', chain: certificate.chain } };
   }
@@ -39,14 +43,14 @@ export class TimestampKeys {
       return await this.keys.active(this.config.tsaKey, ['timestamping']);
     } catch (error) {
       if (error instanceof Problem && error.code === 'signing-key.unknown')
-        throw notSetUp(`There is no key "${this.config.tsaKey}" with the purpose timestamping.`);
+        throw notSetUp(`No key with the purpose timestamping is named "${this.config.tsaKey}".`);
       throw error;
     }
   }
 }
 
 function notSetUp(detail: string): Problem {
-  return new Problem('conflict', 'tsa.none', `The timestamp authority is not set up. ${detail}`);
+  return new Problem('conflict', 'tsa.none', `The timestamp authority is not configured. ${detail}`);
 }
 
 /** Reports whether the service's own timestamp authority can issue timestamps. */
@@ -62,7 +66,7 @@ export class TimestampingHealth {
   private async read(): Promise<Indication> {
     try {
       const { key } = await this.keys.current();
-      return { status: 'UP', detail: `issues with the key "${key.name}"` };
+      return { status: 'UP', detail: `issuing with key "${key.name}"` };
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       return { status: error.code === 'tsa.none' ? 'UNKNOWN' : 'DOWN', detail: error.message };

@@ -58,7 +58,7 @@ const TAG = {
 export function readQuery(bytes: Buffer): TimestampQuery {
   const [version, imprint, ...optional] = fieldsOf(bytes);
   if (version?.tag !== TAG.integer || imprint?.tag !== TAG.sequence)
-    throw new TimestampRefusal('badDataFormat', 'This is not a TimeStampReq.');
+    throw new TimestampRefusal('badDataFormat', 'The request is not a TimeStampReq.');
   if (!leastOctets(version).equals(Buffer.from([1])))
     throw new TimestampRefusal('badRequest', 'Only version 1 of TimeStampReq is supported.');
   const taken = takeOptional(optional);
@@ -78,7 +78,7 @@ export function readQuery(bytes: Buffer): TimestampQuery {
 
 /** Returns the minimal octets of an INTEGER (X.690 section 8.3.2), as DER requires. */
 function leastOctets({ contents }: DerElement): Buffer {
-  if (contents.length === 0) throw new TimestampRefusal('badDataFormat', 'An INTEGER has no octets.');
+  if (contents.length === 0) throw new TimestampRefusal('badDataFormat', 'An INTEGER has no content octets.');
   let start = 0;
   while (start < contents.length - 1 && isIdle(contents[start], contents[start + 1])) start += 1;
   return contents.subarray(start);
@@ -92,7 +92,7 @@ function isIdle(octet = 0, next = 0): boolean {
 function fieldsOf(bytes: Buffer): DerElement[] {
   const [outer, ...more] = readElements(bytes);
   if (outer?.tag !== TAG.sequence || more.length > 0)
-    throw new TimestampRefusal('badDataFormat', 'This is not a single TimeStampReq.');
+    throw new TimestampRefusal('badDataFormat', 'The request is not a single TimeStampReq.');
   return readElements(outer.contents);
 }
 
@@ -113,13 +113,13 @@ function takeOptional(fields: DerElement[]) {
 function readImprint(imprint: DerElement): Pick<TimestampQuery, 'digest' | 'algorithm' | 'imprint'> {
   const [identifier, hash, ...more] = readElements(imprint.contents);
   if (identifier?.tag !== TAG.sequence || hash?.tag !== TAG.octetString || more.length > 0)
-    throw new TimestampRefusal('badDataFormat', 'The messageImprint cannot be read.');
+    throw new TimestampRefusal('badDataFormat', 'The messageImprint cannot be parsed.');
   const [id, ...parameters] = readElements(identifier.contents);
   const algorithm = FORMAT_DIGESTS.find((name) => id?.raw.equals(oid(DIGEST_OID[name])));
   if (algorithm === undefined)
-    throw new TimestampRefusal('badAlg', `The imprint must be by ${FORMAT_DIGESTS.join(', ')}.`);
+    throw new TimestampRefusal('badAlg', `The imprint must use one of ${FORMAT_DIGESTS.join(', ')}.`);
   if (hash.contents.length !== DIGEST_BYTES[algorithm])
-    throw new TimestampRefusal('badDataFormat', 'The imprint does not have the length of its algorithm.');
+    throw new TimestampRefusal('badDataFormat', 'The length of the imprint does not match its hash algorithm.');
   assertNoParameters(parameters);
   const name = sequence(oid(DIGEST_OID[algorithm]), ...parameters.map(() => nullValue));
   return { algorithm, digest: hash.contents, imprint: sequence(name, octetString(hash.contents)) };
@@ -130,7 +130,7 @@ function assertNoParameters(parameters: readonly DerElement[]): void {
   const [first, ...more] = parameters;
   if (more.length > 0) throw new TimestampRefusal('badDataFormat', 'The hash algorithm has more than one parameter.');
   if (first === undefined || (first.tag === TAG.null && first.contents.length === 0)) return;
-  throw new TimestampRefusal('badAlg', 'The hash algorithm has a parameter, but must have none.');
+  throw new TimestampRefusal('badAlg', 'The hash algorithm must not have a parameter.');
 }
 
 function readElements(bytes: Buffer): DerElement[] {
@@ -140,7 +140,7 @@ function readElements(bytes: Buffer): DerElement[] {
     const isOld = bytes.length > 16 && /^[A-Za-z0-9+/=\s]+$/.test(bytes.toString('latin1'));
     const detail = isOld
       ? 'This is the Authenticode timestamp protocol that preceded RFC 3161 (signtool /t). Use RFC 3161 (/tr).'
-      : 'This is not DER.';
+      : 'The request is not DER.';
     throw new TimestampRefusal('badDataFormat', detail);
   }
 }

@@ -62,7 +62,7 @@ export class TimestampSources {
         this.note(name, standing, error, requestId);
       }
     }
-    throw new Problem('unavailable', 'timestamp.unavailable', 'No timestamp authority gave a good timestamp.');
+    throw new Problem('unavailable', 'timestamp.unavailable', 'No timestamp authority returned a valid timestamp.');
   }
 
   private from(

@@ -48,7 +48,7 @@ export class TimestampingHttp implements OnModuleInit {
     if (server === undefined) return;
     const { tsaAllow } = this.config;
     if (tsaAllow.length > 0)
-      this.logger.warn(`timestamps need no credential from ${tsaAllow.join(', ')} (SVC_TSA_ALLOW)`);
+      this.logger.warn(`timestamps require no credential from ${tsaAllow.join(', ')} (SVC_TSA_ALLOW)`);
     server.addHook('onRequest', (request, _reply, done) => {
       const route = request.routeOptions.url;
       if (route === PATH || route === PATH_WITH_KEY) this.readHeaders(request, route);
@@ -92,7 +92,7 @@ export class TimestampAdmission {
     if (!isKeyInPath(key)) return;
     const [only, ...more] = caller.scopes;
     if (only !== 'timestamps:issue' || more.length > 0) {
-      const detail = 'A key in an address must have only the permission timestamps:issue. Create a separate key.';
+      const detail = 'A key in a URL must have only the permission timestamps:issue. Create a separate key.';
       throw new Problem('forbidden', 'timestamp.wide-key', detail);
     }
     this.take(`tsa:${caller.id}`, reply);

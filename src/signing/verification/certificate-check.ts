@@ -31,7 +31,7 @@ export function certificateCheckOf(
   const [leaf, ...others] = certificates;
   if (leaf === undefined && certificateIds.length === 0 && version.chains.length === 0) return undefined;
   if (leaf !== undefined && !version.publicKey.equals(leaf.publicKey.export({ type: 'spki', format: 'der' })))
-    return { ok: false, detail: 'it is the certificate of another key' };
+    return { ok: false, detail: 'the certificate belongs to a different key' };
   const chains = version.chains.filter(
     ([own]) => own !== undefined && (leaf === undefined || own.raw.equals(leaf.raw)),
   );
@@ -40,7 +40,7 @@ export function certificateCheckOf(
   if (named.length === 0)
     return {
       ok: false,
-      detail: `the signature names another certificate than ${leaf === undefined ? `those onboarded for version ${version.version} of the key` : 'the one in the message'}. Obtain the file from its signer again`,
+      detail: `the signature names a certificate other than ${leaf === undefined ? `those imported for version ${version.version} of the key` : 'the one in the message'}. Obtain the file from its signer again`,
     };
   const chain = named.find((one) => others.every((other) => one.some((known) => known.raw.equals(other.raw))));
   const stray = others.find((other) => !named.some((one) => one.some((known) => known.raw.equals(other.raw))));
@@ -67,10 +67,10 @@ function findingOf(chains: readonly Chain[], at: Date): CertificateFinding {
 }
 
 function pathFinding([leaf, ...others]: Chain, at: Date): CertificateFinding {
-  if (leaf === undefined) throw new Error('an onboarded chain has a certificate');
+  if (leaf === undefined) throw new Error('an imported chain has a certificate');
   try {
     const path = pathFrom(leaf, others, at);
-    return { ok: true, detail: `leads to ${subjectNameOf(path.at(-1)?.subject)}`, certificate: leaf };
+    return { ok: true, detail: `chains to ${subjectNameOf(path.at(-1)?.subject)}`, certificate: leaf };
   } catch (error) {
     if (error instanceof Problem) return { ok: false, detail: error.message, certificate: leaf };
     throw error;
@@ -83,7 +83,7 @@ function notOnboarded(certificate: X509Certificate | undefined, { version }: Ver
   return {
     ok: false,
     detail:
-      `the message carries the certificate${name} (SHA-256 ${sha256}), which was not onboarded for version ${version} of the key. ` +
+      `the message carries the certificate${name} (SHA-256 ${sha256}), which was not imported for version ${version} of the key. ` +
       'Obtain the file from its signer again, or import the certificate for the key if you trust it',
   };
 }

@@ -98,11 +98,11 @@ export const readJws: SignatureReader = ({ digest, algorithm, signature }) => {
   const header = json(jwsPart(encoded).toString());
   const { alg, b64, crit } = header;
   const ownKey = SENDERS_KEY.find((name) => header[name] !== undefined);
-  if (ownKey !== undefined) throw new BadSignature(`its header names a key by "${ownKey}", which is not trusted`);
+  if (ownKey !== undefined) throw new BadSignature(`its header names a key in "${ownKey}", which is not trusted`);
   if (payload !== '' || more.length > 0 || b64 !== false || JSON.stringify(crit) !== '["b64"]')
     throw new BadSignature('it is not a detached JWS with an unencoded payload');
   const prefix = (['RS', 'PS', 'ES'] as const).find((one) => alg === `${one}${algorithm.slice('sha'.length)}`);
-  if (prefix === undefined) throw new BadSignature(`its header names the algorithm ${String(alg)}`);
+  if (prefix === undefined) throw new BadSignature(`its header names the unsupported algorithm ${String(alg)}`);
   const signingInput = Buffer.concat([Buffer.from(`${encoded}.`), digest]);
   return {
     scheme: SCHEME_OF[prefix],
@@ -120,14 +120,14 @@ const SENDERS_KEY = ['jku', 'jwk', 'x5u'] as const;
 /** RFC 7515 sections 4.1.7 and 4.1.8. */
 function thumbprint(algorithm: 'sha1' | 'sha256', value: unknown): CertificateId[][] {
   if (value === undefined) return [];
-  if (typeof value !== 'string') throw new BadSignature('a thumbprint in its header is not text');
+  if (typeof value !== 'string') throw new BadSignature('a thumbprint in its header is not a string');
   return [[{ algorithm, hash: jwsPart(value) }]];
 }
 
 /** Decodes certificates from base64 of their DER (RFC 7515 section 4.1.6). */
 function certificatesIn(list: unknown): X509Certificate[] {
   if (!Array.isArray(list) || list.length > MAX_CHAIN_CERTIFICATES)
-    throw new BadSignature(`it must list at most ${MAX_CHAIN_CERTIFICATES} certificates`);
+    throw new BadSignature(`it must contain at most ${MAX_CHAIN_CERTIFICATES} certificates`);
   return list.map((one) => wholeCertificate(bytes(one)));
 }
 
@@ -139,7 +139,7 @@ export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme,
   const { messageDigest, signature } = record(content['messageSignature']);
   const { algorithm: name, digest: claimed } = record(messageDigest);
   if (name !== HASH_NAME.get(algorithm as never) || !bytes(claimed).equals(digest))
-    throw new BadSignature('the bundle is for another digest');
+    throw new BadSignature('the bundle is for a different digest');
   return {
     scheme: scheme === 'ecdsa-raw' ? 'ecdsa-der' : scheme,
     algorithm,
@@ -173,7 +173,7 @@ export const readOpenPgp: SignatureReader = ({ digest, algorithm, signature: pac
   const { hashedPart: bytesOfPart, left, numbers } = readSignaturePacket(packet);
   const hashedPart = readHashedPart(bytesOfPart);
   if (hashedPart.hash !== algorithm || !digest.subarray(0, 2).equals(left))
-    throw new BadSignature('the signature is over another digest');
+    throw new BadSignature('the signature is over a different digest');
   if (requested !== undefined && !requested.equals(bytesOfPart))
     throw new BadSignature('its hashed part differs from the one that was signed');
   if (requested === undefined && !OPENPGP_DOCUMENTS.includes(hashedPart.type))
@@ -198,7 +198,7 @@ export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, si
   const { payloadType, payload: encoded, signatures } = record(content['dsseEnvelope']);
   const payload = bytes(encoded);
   if (typeof payloadType !== 'string' || !createHash(algorithm).update(payload).digest().equals(digest))
-    throw new BadSignature('the attestation is another statement');
+    throw new BadSignature('the attestation contains a different statement');
   const [first, ...more] = Array.isArray(signatures) ? (signatures as unknown[]) : [];
   if (more.length > 0) throw new BadSignature('the attestation has more than one signature');
   const message = preAuthEncoding(payloadType, payload);
@@ -220,7 +220,7 @@ function bundleOf(bytesOfBundle: Buffer, content: (typeof BUNDLE_CONTENTS)[numbe
   const bundle = json(bytesOfBundle.toString());
   if (bundle['mediaType'] !== SIGSTORE_BUNDLE) throw new BadSignature(`its mediaType is not "${SIGSTORE_BUNDLE}"`);
   if (BUNDLE_CONTENTS.some((name) => name !== content && bundle[name] !== undefined))
-    throw new BadSignature(`it has another content than "${content}"`);
+    throw new BadSignature(`its content is not "${content}"`);
   return bundle;
 }
 
@@ -243,14 +243,14 @@ function hintsOfBundle(content: Record<string, unknown>): KeyHint[] {
 /** An empty hint is absent, as in Protobuf. */
 function hint(kind: KeyHint['kind'], text: unknown): KeyHint[] {
   if (text === undefined || text === null || text === '') return [];
-  if (typeof text !== 'string') throw new BadSignature('its key hint is not text');
+  if (typeof text !== 'string') throw new BadSignature('its key hint is not a string');
   return [{ kind, text }];
 }
 
 function tokenOfBundle(content: Record<string, unknown>): Buffer | undefined {
   const { timestampVerificationData } = record(content['verificationMaterial']);
   const stamps = record(timestampVerificationData ?? {})['rfc3161Timestamps'] ?? [];
-  if (!Array.isArray(stamps) || stamps.length > 1) throw new BadSignature('it must list at most one timestamp');
+  if (!Array.isArray(stamps) || stamps.length > 1) throw new BadSignature('it must contain at most one timestamp');
   const [stamp] = stamps as unknown[];
   return stamp === undefined ? undefined : tokenIn(bytes(record(stamp)['signedTimestamp']));
 }
@@ -271,17 +271,17 @@ function json(text: string): Record<string, unknown> {
     return readJsonObject(text);
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw error;
-    throw new BadSignature(`it cannot be read as JSON: ${error.message}`);
+    throw new BadSignature(`it is not valid JSON: ${error.message}`);
   }
 }
 
 function record(value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) throw new BadSignature('a part is missing');
+  if (typeof value !== 'object' || value === null) throw new BadSignature('a field is missing');
   return value as Record<string, unknown>;
 }
 
 function bytes(value: unknown): Buffer {
-  if (typeof value !== 'string') throw new BadSignature('a part is missing');
+  if (typeof value !== 'string') throw new BadSignature('a field is missing');
   return decoded(fromBase64(value));
 }
 
@@ -291,6 +291,6 @@ function jwsPart(text: string): Buffer {
 }
 
 function decoded(part: Buffer | undefined): Buffer {
-  if (part === undefined) throw new BadSignature('a part is not valid base64');
+  if (part === undefined) throw new BadSignature('a field is not valid base64');
   return part;
 }

@@ -38,10 +38,10 @@ interface TakenApart extends SignatureClaim {
 export const readCms: SignatureReader = ({ digest, algorithm, signature }) => {
   const { content, contentType, messageDigest, ...claim } = takeApart(signature, TIMESTAMP_TOKEN);
   if (!contentType.equals(DATA))
-    throw new BadSignature('its content type is not id-data: it is not a signature of a file');
+    throw new BadSignature('its content type is not id-data, so it is not a file signature');
   if (content !== undefined) throw new BadSignature('the CMS is not detached');
   if (claim.algorithm !== algorithm || !messageDigest.equals(digest))
-    throw new BadSignature('its messageDigest is that of another file');
+    throw new BadSignature('its messageDigest is that of a different file');
   return claim;
 };
 
@@ -51,9 +51,9 @@ export const readAuthenticode: SignatureReader = ({ digest, algorithm, signature
   if (content === undefined) throw new BadSignature('it has no SpcIndirectDataContent');
   const extracted = readExtractedData(content.raw);
   if (extracted.algorithm !== algorithm || !extracted.digest.equals(digest))
-    throw new BadSignature('its content is for another file');
+    throw new BadSignature('its content is for a different file');
   if (!messageDigest.equals(createHash(claim.algorithm).update(content.contents).digest()))
-    throw new BadSignature('its messageDigest is not that of its content');
+    throw new BadSignature('its messageDigest does not match its content');
   return claim;
 };
 
@@ -74,7 +74,7 @@ function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
   const context = { certificates, contentType: required(contentType), tokenAttribute };
   const read = readSigner(tagged(signer, DER.sequence), context);
   if (digestNamed(only(digests.contents)) !== read.algorithm)
-    throw new BadSignature('it announces another digest algorithm than that of its signer');
+    throw new BadSignature('its digest algorithm differs from that of its signer');
   return { ...read, content, contentType: context.contentType.raw };
 }
 
@@ -153,7 +153,7 @@ function inOrder(certificates: DerElement[], issuerAndSerial: DerElement): X509C
   if (certificates.length > MAX_CHAIN_CERTIFICATES)
     throw new BadSignature(`it has more than ${MAX_CHAIN_CERTIFICATES} certificates`);
   const own = certificates.find(names);
-  if (own === undefined) throw new BadSignature('the certificate of its signer is missing');
+  if (own === undefined) throw new BadSignature("its signer's certificate is missing");
   return [own, ...certificates.filter((one) => one !== own)].map(({ raw }) => wholeCertificate(raw));
 }
 
@@ -182,26 +182,26 @@ function attributeOf(attributes: DerElement, type: string): DerElement | undefin
   const [, values, ...more] = found;
   const [value, ...further] = derElements(tagged(values, SET).contents);
   if (value === undefined || [others, more, further].some(({ length }) => length > 0))
-    throw new BadSignature(`it must have the attribute ${type} once, with one value`);
+    throw new BadSignature(`it must contain the attribute ${type} exactly once, with one value`);
   return value;
 }
 
 function assertNone([element]: DerElement[]): void {
-  if (element !== undefined) throw new BadSignature('it has an element that no signature of this service has');
+  if (element !== undefined) throw new BadSignature('it contains an unexpected element');
 }
 
 function tagged(element: DerElement | undefined, tag: number): DerElement {
-  if (required(element).tag !== tag) throw new BadSignature('a part has another tag than in RFC 5652');
+  if (required(element).tag !== tag) throw new BadSignature('an element has a tag that RFC 5652 does not allow');
   return required(element);
 }
 
 function only(bytes: Buffer): DerElement {
   const [element, ...more] = derElements(bytes);
-  if (element === undefined || more.length > 0) throw new BadSignature('it is not one DER element');
+  if (element === undefined || more.length > 0) throw new BadSignature('it is not a single DER element');
   return element;
 }
 
 function required(element: DerElement | undefined): DerElement {
-  if (element === undefined) throw new BadSignature('a part is missing');
+  if (element === undefined) throw new BadSignature('an element is missing');
   return element;
 }

@@ -108,7 +108,7 @@ export class VerificationSubjects {
     const algorithm = digestAlgorithm(order.algorithm ?? 'sha256');
     const digest = digestBytes(order.digest ?? '', algorithm);
     const { format = 'raw', signature, timestamp: timestampToken } = order;
-    if (signature === undefined) throw missing('/signature', 'send the signature that is to be verified');
+    if (signature === undefined) throw missing('/signature', 'is required: send the signature to verify');
     const [first, ...others] = order.key === undefined ? await this.signersOf(digest, order) : [];
     const file = { digest, algorithm, signature };
     const isNamed = order.key !== undefined;

@@ -87,7 +87,7 @@ export class VerificationService {
     if (made instanceof BadSignature) return refused(subject, made.message);
     const { key, version, claim } = made;
     const checks: VerificationCheck[] = [
-      { check: 'signature', ok: true, detail: `by version ${version.version} of the key "${key.name}"` },
+      { check: 'signature', ok: true, detail: `made by version ${version.version} of key "${key.name}"` },
     ];
     const signedBefore = await this.checkTimestamp(claim, checks);
     const at = signedBefore ?? this.clock.now();
@@ -124,13 +124,13 @@ export class VerificationService {
       );
       if (version === undefined) continue;
       const other = otherKeyIn(taken, keyNameOf(key.id, version.version), version.publicKey);
-      if (other !== undefined) return new BadSignature(`its key hint names another key: ${oneLine(other, 100)}`);
+      if (other !== undefined) return new BadSignature(`its key hint names a different key: ${oneLine(other, 100)}`);
       return { key, version, claim: { ...taken, timestampToken: timestampToken ?? taken.timestampToken } };
     }
     return new BadSignature(
       isNamed
-        ? `no valid version of the key "${wanted.name}" made this signature`
-        : 'no key that signs code or documents made this signature; name the key if it has another purpose',
+        ? `no valid version of key "${wanted.name}" made this signature`
+        : 'no key for code or document signing made this signature; name the key if it has another purpose',
     );
   }
 
@@ -157,7 +157,7 @@ function takeApart(format: SignatureFormat, file: FileToVerify): SignatureClaim 
   } catch (error) {
     if (error instanceof BadSignature) return error;
     // Malformed input, such as DER, certificates or JSON.
-    return new BadSignature(error instanceof Error ? `it cannot be read: ${error.message}` : 'it cannot be read');
+    return new BadSignature(error instanceof Error ? `it cannot be parsed: ${error.message}` : 'it cannot be parsed');
   }
 }
 
