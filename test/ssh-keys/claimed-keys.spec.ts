@@ -85,7 +85,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
         severity: 'critical',
         facts: {
           where: expect.stringContaining('/home/eve/.ssh/id_work2 of eve'),
-          why: expect.stringContaining('This is not proven'),
+          why: expect.stringContaining('The report is not proven'),
         },
       });
       const policy = await field.ask('GET', `/v1/rotation-policies/${id}`);

@@ -124,7 +124,7 @@ describe.runIf(canRunSshd())('a host certificate', () => {
     const env = { SEALWRIGHT_URL: service.url };
     expect(await sealwright(['ssh', 'renew', hostKey], { env })).toMatchObject({
       code: 0,
-      err: expect.stringContaining('is not due before'),
+      err: expect.stringContaining('is not due for renewal before'),
     });
     expect(certificateNow()).toBe(early.certificate);
     writeFileSync(`${hostKey}-cert.pub`, first.certificate);

@@ -64,7 +64,7 @@ describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
     [
       'has another key',
       (_key, name) => void put('eve', name, newClientKey(field.directory, name).privateKey),
-      /not made with that key/,
+      /not made with the old key/,
     ],
     [
       'has another key, and the public half of this one beside it',
@@ -110,7 +110,7 @@ describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
     [
       'has a FIFO there',
       (_key, name) => void build.sshd.inside('runuser', '-u', 'eve', '--', 'mkfifo', `/home/eve/.ssh/${name}`),
-      /no regular file/,
+      /not a regular file/,
     ],
     [
       'has a file without end there',
@@ -118,7 +118,11 @@ describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
         void build.sshd.inside('runuser', '-u', 'eve', '--', 'truncate', '-s', '64G', `/home/eve/.ssh/${name}`),
       /too large/,
     ],
-    ['lets others read it', (key, name) => chmodSync(put('eve', name, key.privateKey), 0o640), /others may read it/],
+    [
+      'lets others read it',
+      (key, name) => chmodSync(put('eve', name, key.privateKey), 0o640),
+      /can be read by other accounts/,
+    ],
     [
       'keeps it where everybody may put files',
       (key, name) => {
@@ -133,7 +137,7 @@ describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
         );
         return { path: `/home/eve/open-${name}/${name}` };
       },
-      /others may change it/,
+      /other accounts can change it/,
     ],
     [
       'is root, and the key lies with somebody else',
@@ -141,7 +145,7 @@ describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
         put('eve', name, key.privateKey);
         return { account: 'root' };
       },
-      /belongs to somebody else/,
+      /is owned by another account/,
     ],
     [
       'is root, and the file is none of a key',

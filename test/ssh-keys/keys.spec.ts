@@ -229,7 +229,7 @@ it('findings that do not match the rules are detected by reconciliation, and rep
   const cli = join(import.meta.dirname, '../../dist/cli.js');
   const env = { ...process.env, ...stage.settings };
   const { status, stdout } = spawnSync(process.execPath, [cli, 'reconcile-counts'], { env, encoding: 'utf8' });
-  expect(stdout).toContain('findings of 1 SSH keys were wrong; repaired');
+  expect(stdout).toContain('repaired wrong findings of 1 SSH keys');
   expect(status).toBe(1);
   expect(rulesOf(await byFingerprint(weak.fingerprint))).toEqual(['old', 'weak']);
 });

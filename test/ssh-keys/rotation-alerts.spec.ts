@@ -127,7 +127,7 @@ describe.runIf(canRunSshd())('people are alerted about', () => {
     const mail = await smtp.mailTo(TO, 'A key that was removed is back');
     expect(mail.subject).toContain(key.fingerprint);
     expect(mail.text).toMatch(/Where\n {2}\S+, \/home\/deploy\/\.ssh\/authorized_keys:\d+ of deploy on host-\d/);
-    expect(mail.text).toContain('A rotation removed this key from there.');
+    expect(mail.text).toContain('A rotation removed this key from the file.');
     expect(await until('the message', 30, () => heard(2, key.id))).toMatchObject({
       type: 'alert.opened',
       data: { severity: 'critical', rule: { condition: 'drift' }, subject: { kind: 'ssh-key', name: key.fingerprint } },

@@ -139,8 +139,8 @@ describe.runIf(canRunSshd())('a rotation facing obstacles', () => {
   const inHost = (file: string) => file.slice(file.indexOf('/home/'));
 
   it.concurrent.each([
-    ['full', 'size=1m', /with \d+ KiB free, and replacing it needs 65 KiB/],
-    ['read-only', 'size=8m,ro', /in a directory that accepts no new file/],
+    ['full', 'size=1m', /with \d+ KiB free, but replacing it requires 65 KiB/],
+    ['read-only', 'size=8m,ro', /in a directory where no file can be created/],
   ])('on a file system that is %s is rejected, and the old key keeps working', async (_name, options, reason) => {
     const host = await field.addHost();
     const key = await field.newKey();

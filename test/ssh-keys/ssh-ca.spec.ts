@@ -282,7 +282,7 @@ describe.runIf(canRunSshd())('SSH CAs in the HSM', () => {
       'names elsewhere.example, and neither',
     );
     expect(await enter(await other({ validBefore: new Date(Date.now() - 1000).toISOString() }))).toContain(
-      'is good from',
+      'is valid from',
     );
     const broken = certificate
       .split(' ')

@@ -291,7 +291,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
         expect(await sealwright(again, { env: as(apiKey) })).toMatchObject({ code: 0, out: '', err: expect.stringMatching(/already/) }); // prettier-ignore
       expect(readFileSync(file, 'utf8')).toBe(certificate);
       const renewal = await sealwright(['ssh', 'renew', join(host.sshd.directory, 'host_ed25519')], { env: env() });
-      expect(renewal).toMatchObject({ code: 0, err: expect.stringContaining('is not due before') });
+      expect(renewal).toMatchObject({ code: 0, err: expect.stringContaining('is not due for renewal before') });
     });
 
     it('the host is unchanged when the host CA is a different one, or refuses', async () => {
@@ -300,7 +300,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
       const order = ['ssh', 'setup-host', '--config', configOf(host), '--host-certificate', '--authority'];
       for (const [name, code, said] of [
         ['logins', 2, 'is for users'],
-        ['nowhere', 1, 'There is no SSH authority "nowhere"'],
+        ['nowhere', 1, 'SSH authority "nowhere" not found'],
       ] as const)
         expect(await sealwright([...order, name], { env: as(apiKey) })).toMatchObject({ code, err: expect.stringContaining(said) }); // prettier-ignore
       const { key } = await newApiKey(service, apiKey, ['keys:read']);
@@ -362,7 +362,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
         [],
         /sets TrustedUserCAKeys to \/etc\/ssh\/own_ca\.pub/,
       ],
-      ['a reload that fails', ['PidFile none'], [], /Nothing was changed.*could not be reloaded/s],
+      ['a reload that fails', ['PidFile none'], [], /Nothing was changed.*Could not reload sshd/s],
     ])('the host is unchanged by %s', async (_case, lines, more, reason) => {
       const host = await field.addHost();
       const file = configOf(host);

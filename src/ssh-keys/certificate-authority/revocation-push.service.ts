@@ -116,7 +116,7 @@ async function listFileOf(session: SshSession): Promise<string> {
   throw new Problem(
     'conflict',
     'ssh-ca.no-list',
-    'sshd of the host names no RevokedKeys file, or could not be queried. Set RevokedKeys in its configuration first.',
+    'sshd on the host has no RevokedKeys file, or its settings could not be queried. Set RevokedKeys in sshd_config first.',
   );
 }
 

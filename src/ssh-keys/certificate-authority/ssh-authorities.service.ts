@@ -92,5 +92,9 @@ export async function authorityRefusalOf(tx: EntityManager, id: string): Promise
 }
 
 export function inactive(): Problem {
-  return new Problem('conflict', 'ssh-ca.inactive', 'The state of the authority does not allow this.');
+  return new Problem(
+    'conflict',
+    'ssh-ca.inactive',
+    'The authority does not allow this operation in its current state.',
+  );
 }

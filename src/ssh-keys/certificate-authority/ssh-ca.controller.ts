@@ -195,8 +195,8 @@ export class SshCaController {
     @Body() { kind, value, reason }: RevokeSshCertificateBody,
   ): Promise<void> {
     if (kind === 'serial' && !/^[1-9]\d{0,17}$/.test(value))
-      throw new Problem('malformed', 'ssh-ca.serial', '/value: must be a serial in decimal.', {
-        errors: [{ pointer: '/value', detail: 'must be a serial in decimal' }],
+      throw new Problem('malformed', 'ssh-ca.serial', '/value: must be a decimal serial number.', {
+        errors: [{ pointer: '/value', detail: 'must be a decimal serial number' }],
       });
     await this.revocations.revoke(caller, id, kind, value, reason);
   }

@@ -60,7 +60,7 @@ export class SshCertificateApprovals {
     const { keyId, principals } = certificate;
     const order = { id, kind: 'ssh-certificate' as const, subjectId: certificate.id, demand };
     const names = principals.map((one) => nameInTitle(one, MAX_NAME_LENGTH));
-    const title = `Certify for ${names.join(', ')} the SSH key of ${nameInTitle(keyId, MAX_NAME_LENGTH)}`;
+    const title = `Certify the SSH key of ${nameInTitle(keyId, MAX_NAME_LENGTH)} for ${names.join(', ')}`;
     const shown = documentOf(authority, certificate);
     await this.approvals.request(tx, caller, { ...order, title: shorten(title, MAX_TITLE_LENGTH), shown });
     return id;
@@ -151,7 +151,7 @@ export function usesOfRow(
 /** Returns the document that approvers see: the whole content of the certificate, built only from its rows. */
 function documentOf(authority: SshAuthority, certificate: SshCertificate): Record<string, unknown> {
   const { id, serial, keyId, principals, validAfter, validBefore, request, renews } = certificate;
-  if (request === null) throw new Error('a certificate that waits for approval has its request');
+  if (request === null) throw new Error('a certificate pending approval has its request');
   const { publicKey, sourceAddress, forceCommand, extensions, requestedBy, identity, renewal, rule } = request;
   const authorityKey = sshPublicKeyOfSpki(authority.publicKey);
   return {

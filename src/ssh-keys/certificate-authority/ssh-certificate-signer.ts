@@ -55,7 +55,7 @@ export class SshCertificateSigner {
     const clearance = await this.approvals.clearance(authority, row);
     if (clearance === 'refused') {
       const detail =
-        'The certificate to be signed differs from the approved one, or from the request in the audit log. Request it again.';
+        'The certificate to sign differs from the approved one, or from the request in the audit log. Request it again.';
       await this.fail(row, 'ssh-ca.not-approved', detail);
     } else if (clearance === 'covered') {
       const certificate = await this.certificateOf(authority, row, request);
@@ -74,7 +74,7 @@ export class SshCertificateSigner {
     );
     for (const { id } of rows) {
       await this.sign(id).catch((error: unknown) =>
-        this.logger.warn(`the SSH certificate ${id} is not signed yet: ${String(error)}`),
+        this.logger.warn(`SSH certificate ${id} is not signed yet: ${String(error)}`),
       );
     }
   }

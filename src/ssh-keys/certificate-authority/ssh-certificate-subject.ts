@@ -52,13 +52,13 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
       const maySee = request?.requestedBy.ownerId === caller.ownerId || mayDo(caller.scopes, 'audit:read');
       if (authority !== undefined && certificate !== undefined && request !== undefined && maySee)
         return usesOfRow(authority, certificate, request);
-      throw new Problem('missing', 'ssh-ca.no-certificate', `You have no SSH certificate ${id}.`);
+      throw new Problem('missing', 'ssh-ca.no-certificate', `SSH certificate ${id} not found.`);
     });
   }
 
   async usesToApprove(tx: EntityManager, { subjectId: id }: SubjectApproval): Promise<KeyUseToApprove[]> {
     const certificate = await tx.findOneByOrFail(SshCertificate, { id });
-    if (certificate.request === null) throw new Error('a certificate that waits for approval has its request');
+    if (certificate.request === null) throw new Error('a certificate pending approval has its request');
     const authority = await findAuthority(tx, certificate.authorityId);
     if (authority === null) throw new Error('the authority of a certificate is never deleted');
     return usesOfRow(authority, certificate, certificate.request);
@@ -69,7 +69,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     const certificate = await tx.findOneByOrFail(SshCertificate, { id });
     const authority = await findTrusted(tx, SshAuthority, { id: certificate.authorityId });
     if (authority === null || !(await this.approvals.isLogged(authority, certificate)))
-      return new Problem('refused', 'approval.withdrawn', 'The request was changed in the database. Make it again.');
+      return new Problem('refused', 'approval.withdrawn', 'The request was changed in the database. Submit it again.');
     const rule = certificate.request?.rule;
     if (rule === undefined) return undefined;
     const now = await findTrusted(tx, SshLoginRule, { id: rule.id });
@@ -80,7 +80,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
 
   async released(tx: EntityManager, approval: SubjectApproval): Promise<void> {
     if (!(await this.move(tx, approval, { status: 'READY' })))
-      throw new Problem('conflict', 'approval.subject-gone', 'The certificate does not wait for this approval.');
+      throw new Problem('conflict', 'approval.subject-gone', 'The certificate is not waiting for this approval.');
   }
 
   async ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void> {
@@ -91,7 +91,9 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     void this.signer
       .sign(subjectId)
       .catch((error: unknown) =>
-        this.logger.warn(`the SSH certificate ${subjectId} is signed by the next sweep: ${String(error)}`),
+        this.logger.warn(
+          `SSH certificate ${subjectId} was not signed at once; the next sweep signs it: ${String(error)}`,
+        ),
       );
   }
 

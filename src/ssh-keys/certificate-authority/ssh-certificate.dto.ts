@@ -42,7 +42,7 @@ export class SshRenewalTermsBody {
   @MaxLength(1000)
   @ValidateBy({
     name: 'networks',
-    validator: { validate: areNetworks, defaultMessage: () => 'must be addresses or CIDRs, separated by commas' },
+    validator: { validate: areNetworks, defaultMessage: () => 'must be addresses or CIDRs separated by commas' },
   })
   sourceAddress?: string;
 
@@ -61,7 +61,7 @@ export class IssueSshCertificateBody {
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(256)
-  @Matches(NAME, { each: true, message: 'must be names' })
+  @Matches(NAME, { each: true, message: 'must be valid names' })
   principals: string[];
   /** @example 2027-01-01T00:00:00Z */
   @Moment() @MinDate(new Date(0)) validAfter: Date;
@@ -69,7 +69,7 @@ export class IssueSshCertificateBody {
   @Moment() @MinDate(new Date(0)) validBefore: Date;
   /** User certificates only: addresses from which the certificate is valid. @example 192.0.2.0/24 */
   @IsOptional()
-  @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs, separated by commas' })
+  @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs separated by commas' })
   sourceAddress?: string;
   /** User certificates only: the command to which the certificate is restricted (force-command). @example /usr/bin/backup */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;

@@ -52,7 +52,7 @@ export function certificateTypeOf(type: string): string | undefined {
 export function toBeSigned(content: CertificateContent, nonce: Buffer, authority: SshPublicKey): Buffer {
   const { kind, key, serial, keyId, principals, validAfter, validBefore, extensions } = content;
   const type = CERTIFICATE_TYPES.get(key.type);
-  if (type === undefined || principals.length === 0) throw new Error('such a certificate is not issued');
+  if (type === undefined || principals.length === 0) throw new Error('unsupported key type, or no principals');
   const isUser = kind === 'user';
   return Buffer.concat([
     wireString(type),
@@ -134,6 +134,6 @@ export function signingOf(spki: Buffer): AuthoritySigning {
   const { asymmetricKeyDetails } = createPublicKey({ key: spki, format: 'der', type: 'spki' });
   const { namedCurve = '', modulusLength = 0 } = asymmetricKeyDetails ?? {};
   const type = CURVES[namedCurve] ?? AUTHORITY_KEY_TYPES.find((one) => one === `rsa-${modulusLength}`);
-  if (type === undefined) throw new Error('no authority has a key of this type');
+  if (type === undefined) throw new Error('no authority supports this key type');
   return { type, ...HOW[type] };
 }

@@ -116,7 +116,7 @@ export class SshCertificatesService {
   async get(authorityId: string, id: string): Promise<SshCertificate> {
     const certificate = await this.db.manager.findOneBy(SshCertificate, { id, authorityId });
     if (certificate !== null) return certificate;
-    const detail = 'The authority has no certificate with this ID.';
+    const detail = 'This authority has not issued a certificate with this ID.';
     throw new Problem('missing', 'ssh-ca.no-certificate', detail);
   }
 }
@@ -163,14 +163,15 @@ function assertPrincipals({ kind }: SshAuthority, principals: readonly string[])
   if (refused === -1) return;
   const detail =
     kind === 'user'
-      ? 'must be a login name: certificates for users have no patterns'
-      : 'must name a host: this pattern stands for every host';
+      ? 'must be a login name: user certificates cannot contain patterns'
+      : 'must name a host: this pattern matches every host';
   const pointer = `/principals/${refused}`;
   throw new Problem('malformed', 'request.invalid', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
 function assertTerms({ kind }: SshAuthority, { until }: RenewalTerms, validBefore: Date): void {
-  const fault = kind === 'user' ? ['', 'is for hosts'] : ['/until', 'must not be earlier than validBefore'];
+  const fault =
+    kind === 'user' ? ['', 'is allowed only for hosts'] : ['/until', 'must not be earlier than validBefore'];
   if (kind === 'host' && new Date(until) >= validBefore) return;
   const [pointer, detail] = [`/renewal${fault[0]}`, fault[1] ?? ''];
   throw new Problem('malformed', 'ssh-ca.renewal', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
@@ -179,7 +180,7 @@ function assertTerms({ kind }: SshAuthority, { until }: RenewalTerms, validBefor
 function uncertifiable(publicKey: string): Problem {
   const isKey = readPublicKeyLine(publicKey) !== undefined;
   const detail = isKey
-    ? 'must be an Ed25519, RSA or ECDSA key; the others get no certificate'
+    ? 'must be an Ed25519, RSA or ECDSA key; other types cannot be certified'
     : publicKeyFault(publicKey);
   return new Problem('malformed', 'ssh-key.unreadable', `/publicKey: ${detail}.`, {
     errors: [{ pointer: '/publicKey', detail }],

@@ -47,7 +47,7 @@ export class PushRevocationsBody {
    */
   @IsOptional()
   @MaxLength(500)
-  @Matches(/^\/[\x20-\x7e]*[^/]$/, { message: 'must be an absolute path of a file' })
+  @Matches(/^\/[\x20-\x7e]*[^/]$/, { message: 'must be an absolute file path' })
   path?: string;
 }
 

@@ -101,6 +101,6 @@ function lineOf(publicKey: string): string {
 }
 
 function deleted({ authorityId }: RevocationRecord): Problem {
-  const detail = `The audit log has revocations of the SSH authority ${authorityId}, whose row was deleted in the database. Restore the row: until then no list is published, and hosts keep theirs.`;
+  const detail = `The audit log has revocations of SSH authority ${authorityId}, but its row was deleted in the database. Restore the row. Until then, no revocation list is published, and hosts keep the last one.`;
   return new Problem('unavailable', 'ssh-ca.row-deleted', detail);
 }

@@ -87,6 +87,6 @@ function alertEventOf(
   at: Date,
 ): AlertEvent {
   const where = `${path}${line === null ? '' : `:${line}`} of ${account} on ${host}`;
-  const facts = { where, why: 'A rotation removed this key from there.', rotation: rotationId };
+  const facts = { where, why: 'A rotation removed this key from the file.', rotation: rotationId };
   return { type: 'ssh-key.drift', subject: { kind: 'ssh-key', id: keyId, name: fingerprint }, at, facts };
 }

@@ -41,9 +41,8 @@ export class FindingReconciler {
       aged += mended.aged;
       wrong += mended.wrong;
     }
-    if (aged > 0) this.logger.log(`${aged} SSH keys are too old now, or no longer`);
-    if (wrong > 0)
-      this.logger.error(`repaired the findings of ${wrong} SSH keys, which differed from the rules of this version`);
+    if (aged > 0) this.logger.log(`SSH keys whose age finding changed: ${aged}`);
+    if (wrong > 0) this.logger.error(`repaired the findings of ${wrong} SSH keys that differed from the current rules`);
     return { aged, wrong };
   }
 }

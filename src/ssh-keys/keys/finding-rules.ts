@@ -49,31 +49,38 @@ export function findingsOf(subject: FindingSubject, maxAgeDays: number, now: Dat
     ...old(key, maxAgeDays, now),
     ...orphan(key, lines, files),
     ...shared(files),
-    ...lines.filter(letsRootIn).map((line) => at(line, 'root', 'HIGH', 'It gives its holder root access.')),
+    ...lines.filter(letsRootIn).map((line) => at(line, 'root', 'HIGH', 'It grants root access.')),
     ...lines.flatMap(certAuthority),
     ...lines
       .filter(isUnrestricted)
-      .map((line) => at(line, 'unrestricted', 'LOW', 'Neither from=, command= nor restrict narrows the line.')),
+      .map((line) =>
+        at(line, 'unrestricted', 'LOW', 'The line has no from=, command= or restrict option that limits its use.'),
+      ),
     ...files
       .filter(({ passphrase }) => passphrase === false)
       .map((file) =>
-        at(file, 'no-passphrase', 'MEDIUM', 'Anyone who can read the file has the key: it has no passphrase.'),
+        at(
+          file,
+          'no-passphrase',
+          'MEDIUM',
+          'The private key has no passphrase, so anyone who can read the file can use it.',
+        ),
       ),
   ];
 }
 
 function weak({ type, bits }: FindingSubject['key']): SshKeyFault[] {
-  if (type === 'ssh-dss') return [about('weak', 'HIGH', 'DSA is broken, and OpenSSH removed it.')];
+  if (type === 'ssh-dss') return [about('weak', 'HIGH', 'DSA is broken and no longer supported by OpenSSH.')];
   if (type !== 'ssh-rsa' || bits === null || bits >= RSA_ENDING) return [];
   return bits < RSA_BROKEN
-    ? [about('weak', 'HIGH', `RSA with ${bits} bits is under 2048.`)]
-    : [about('weak', 'MEDIUM', `RSA with ${bits} bits is not to be used after 2030 (NIST SP 800-131A).`)];
+    ? [about('weak', 'HIGH', `The RSA key has ${bits} bits; the minimum is 2048.`)]
+    : [about('weak', 'MEDIUM', `RSA keys of ${bits} bits must not be used after 2030 (NIST SP 800-131A).`)];
 }
 
 function old({ knownSince }: FindingSubject['key'], maxAgeDays: number, now: Date): SshKeyFault[] {
   const days = Math.floor((now.getTime() - knownSince.getTime()) / DAY_MS);
   if (days <= maxAgeDays) return [];
-  return [about('old', 'MEDIUM', `It is at least ${days} days old; the limit is ${maxAgeDays}.`)];
+  return [about('old', 'MEDIUM', `The key is at least ${days} days old; the limit is ${maxAgeDays} days.`)];
 }
 
 function orphan(
@@ -82,13 +89,13 @@ function orphan(
   files: SshKeyLocation[],
 ): SshKeyFault[] {
   if (lines.length === 0 || files.length > 0 || owner !== null || custody !== 'unknown') return [];
-  return [about('orphan', 'MEDIUM', 'It gives access, and the holder of its private key is unknown.')];
+  return [about('orphan', 'MEDIUM', 'The key grants access, but the holder of its private key is unknown.')];
 }
 
 function shared(files: SshKeyLocation[]): SshKeyFault[] {
   const holders = new Set(files.map(({ hostId, account }) => `${hostId} ${account}`));
   if (holders.size < 2) return [];
-  return [about('shared', 'HIGH', `The same private key lies with ${holders.size} accounts.`)];
+  return [about('shared', 'HIGH', `${holders.size} accounts hold the same private key.`)];
 }
 
 /** Reports a line that accepts every certificate issued by a key, for users and jobs that are not listed on this host. */
@@ -101,10 +108,10 @@ function certAuthority(line: SshKeyLocation): SshKeyFault[] {
           line,
           'cert-authority',
           'MEDIUM',
-          'It accepts certificates that this key has signed for the listed principals.',
+          'The account accepts certificates signed by this key for the listed principals.',
         ),
       ]
-    : [at(line, 'cert-authority', 'HIGH', 'It accepts every certificate for this account that this key has signed.')];
+    : [at(line, 'cert-authority', 'HIGH', 'The account accepts every certificate signed by this key.')];
 }
 
 function letsRootIn({ account, uid }: SshKeyLocation): boolean {

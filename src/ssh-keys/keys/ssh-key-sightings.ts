@@ -32,7 +32,7 @@ export class SshKeySightings {
     const left = found.keys.filter((key) => !isIndexable(key)).length;
     if (left > 0)
       this.logger.warn(
-        `host ${found.hostId}: ${left} keys are left out, because path and account are longer than ${MAX_PLACE_BYTES} bytes`,
+        `host ${found.hostId}: skipped ${left} keys because their path and account exceed ${MAX_PLACE_BYTES} bytes`,
       );
     await this.db.transaction(async (tx) => {
       // Serializes messages of a host: two concurrent ones could each mark the keys of the other as gone.

@@ -15,7 +15,7 @@ export class SshKeyFindingView {
   @ApiProperty({ enum: FINDING_SEVERITIES, example: 'LOW' }) severity: FindingSeverity;
   /** Location of the line or file that the finding concerns. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   locationId?: string;
-  /** @example 'Neither from=, command= nor restrict narrows the line.' */
+  /** @example 'The line has no from=, command= or restrict option that limits its use.' */
   detail: string;
 
   static of(row: SshKeyFinding): SshKeyFindingView {

@@ -9,7 +9,7 @@ import { CUSTODIES, type Custody, SSH_KEY_STATES, type SshKeyState } from './ssh
 export class SshKeysQuery extends PageQuery {
   /** Fingerprint of the key. @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
   @IsOptional()
-  @Matches(/^SHA256:[A-Za-z0-9+/]{43}$/, { message: 'must be SHA256: and 43 characters of base64' })
+  @Matches(/^SHA256:[A-Za-z0-9+/]{43}$/, { message: 'must be "SHA256:" followed by 43 base64 characters' })
   fingerprint?: string;
   /** Only keys with a finding from this rule. */
   @Optional(OneOf(FINDING_RULES)) finding?: FindingRule;

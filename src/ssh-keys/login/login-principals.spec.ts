@@ -34,7 +34,7 @@ describe('certificate principals', () => {
     ['it names root in another case', '{name}', { name: 'Root' }],
     ['it makes root', 'ro{name}', { name: 'ot' }],
   ])('are rejected if %s', (_why, principal, change) => {
-    expect(() => principalsOf(rule(principal), { ...CLAIMS, ...change })).toThrow(/The rule "builds"/);
+    expect(() => principalsOf(rule(principal), { ...CLAIMS, ...change })).toThrow(/Rule "builds"/);
   });
 
   it.each(['a b', 'a/b', '{a', 'a}', '{}', '{a:other}', '', '*', '$x'])('cannot be %j', (text) => {
@@ -85,7 +85,7 @@ describe('trying claims against a rule', () => {
     });
     expect(verdict({ principals: ['{email}'] })).toMatchObject({
       fault: 'principal',
-      detail: 'The rule "builds" cannot derive a name from the claim email.',
+      detail: 'Rule "builds" cannot derive a name from the claim email.',
     });
   });
 });

@@ -18,7 +18,9 @@ const RESERVED = new Set(['root', 'toor', 'admin', 'administrator']);
 
 /** Returns the reason why a string cannot be a principal of a rule, or undefined if it can. */
 export function faultOfPrincipal(text: string): string | undefined {
-  return NAME.test(text.replaceAll(CLAIM, 'x')) ? undefined : 'is neither a name, nor a name with claims in braces';
+  return NAME.test(text.replaceAll(CLAIM, 'x'))
+    ? undefined
+    : 'must be a name, or a name that contains claims in braces';
 }
 
 /**
@@ -33,7 +35,7 @@ export function principalsOf(rule: Pick<SshLoginRule, 'name' | 'principals'>, cl
     const name = text.replaceAll(CLAIM, (_whole, claim: string, local?: string) =>
       partOf(rule, claims, { claim, local }),
     );
-    if (RESERVED.has(name.toLowerCase())) throw refused(rule, `would open the account ${name} by a claim`);
+    if (RESERVED.has(name.toLowerCase())) throw refused(rule, `would derive the account name ${name} from a claim`);
     return name;
   });
   return [...new Set(made)];
@@ -71,10 +73,18 @@ export function ruleFor<Rule extends Pick<SshLoginRule, 'id' | 'name' | 'conditi
   const asked = named === undefined ? rules : rules.filter(({ id, name }) => name === named || id === named);
   const [met, ...more] = asked.filter(({ conditions }) => unmetOf(conditions, caller) === undefined);
   if (met === undefined)
-    throw new Problem('forbidden', 'ssh-login.no-rule', 'No rule gives you an SSH certificate. Ask an administrator.');
+    throw new Problem(
+      'forbidden',
+      'ssh-login.no-rule',
+      'No rule allows you to request an SSH certificate. Contact an administrator.',
+    );
   if (more.length === 0) return met;
   const names = [met, ...more].map(({ name }) => name).join(', ');
-  throw new Problem('conflict', 'ssh-login.which', `Several rules give you a certificate. Name one of ${names}.`);
+  throw new Problem(
+    'conflict',
+    'ssh-login.which',
+    `Several rules allow you to request a certificate. Name one of: ${names}.`,
+  );
 }
 
 /** RULE_FAULTS are the reasons why a rule does not issue a certificate to a caller. */
@@ -124,12 +134,12 @@ function partOf(
   { claim, local }: { claim: string; local: string | undefined },
 ): string {
   const [value, ...more] = claimValues(claims, claim);
-  if (value === undefined || more.length > 0) throw refused(rule, `requires one value of the claim ${claim}`);
+  if (value === undefined || more.length > 0) throw refused(rule, `requires exactly one value of the claim ${claim}`);
   const part = local === undefined ? value : (/^([^@]+)@[^@]+$/.exec(value)?.[1] ?? '');
   if (PLAIN.test(part)) return part;
   throw refused(rule, `cannot derive a name from the claim ${claim}`);
 }
 
 function refused({ name }: Pick<SshLoginRule, 'name'>, why: string): Problem {
-  return new Problem('forbidden', 'ssh-login.principal', `The rule "${name}" ${why}.`);
+  return new Problem('forbidden', 'ssh-login.principal', `Rule "${name}" ${why}.`);
 }

@@ -92,7 +92,7 @@ export class SshLoginRulesService {
     const detail = `A rule named "${order.name}" already exists.`;
     const checked = async (tx: EntityManager) => {
       const authority = await findAuthority(tx, order.authorityId);
-      const fault = authority === null ? 'this authority does not exist' : faultOfRule(authority.kind, order);
+      const fault = authority === null ? 'does not exist' : faultOfRule(authority.kind, order);
       if (fault === undefined) return work(tx);
       const errors = [{ pointer: '/authorityId', detail: fault }];
       throw new Problem('refused', 'ssh-login-rule.authority', `/authorityId: ${fault}.`, { errors });
@@ -106,5 +106,7 @@ function faultOfRule(kind: CertificateKind, order: SshLoginRuleOrder): string | 
   if (kind === 'user') return undefined;
   if (order.subject === 'person') return 'certifies hosts, not users';
   const hasLimits = order.bindAddress || order.sourceAddress !== null || order.forceCommand !== null;
-  return hasLimits || order.extensions.length > 0 ? 'certifies hosts, which have no options and extensions' : undefined;
+  return hasLimits || order.extensions.length > 0
+    ? 'are not supported, because this authority certifies hosts'
+    : undefined;
 }

@@ -33,7 +33,7 @@ export class SshLoginRuleBody {
   /** Login names: literal, or with claims in braces (`ci-{project_id}`, `{email:local}`). @example ["deploy"] */
   @ListOf(Text(1, 255), { min: 1, max: 20 })
   @ValidateBy(
-    { name: 'principals', validator: { validate: isPrincipal, defaultMessage: () => 'must be names' } },
+    { name: 'principals', validator: { validate: isPrincipal, defaultMessage: () => 'must be valid names' } },
     { each: true },
   )
   principals: string[];
@@ -41,7 +41,7 @@ export class SshLoginRuleBody {
   @Int(60, MAX_LIFE_SECONDS) lifeSeconds: number;
   /** Addresses from which the certificates are valid. @example 192.0.2.0/24 */
   @IsOptional()
-  @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs, separated by commas' })
+  @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs separated by commas' })
   sourceAddress?: string;
   /** Whether the certificates are valid only from the address of the request. */
   @Optional(Flag()) bindAddress?: boolean = false;

@@ -77,7 +77,11 @@ export class SshLoginService {
     if (caller.identity !== undefined) return { subject: 'workload', claims: caller.identity.claims };
     const { kind, name: email, id: sub } = caller;
     if (kind !== 'user')
-      throw new Problem('forbidden', 'ssh-login.nobody', 'SSH certificates by rule are for users and workloads.');
+      throw new Problem(
+        'forbidden',
+        'ssh-login.nobody',
+        'Only users and workloads can request SSH certificates by rule.',
+      );
     const providers = await this.providersOf(sub);
     return { subject: 'person', claims: { email, sub, ...(providers.length === 0 ? {} : { provider: providers }) } };
   }
@@ -99,7 +103,7 @@ export class SshLoginService {
     // Another run of the same workload can continue with the certificate that the first run requested.
     const isFromRun = caller.kind === 'workload' && request !== undefined && isOwnedBy(caller, ownedBy(request));
     if (row !== null && (request?.requestedBy.id === caller.id || isFromRun)) return row;
-    throw new Problem('missing', 'ssh-ca.no-certificate', 'You have no certificate with this ID.');
+    throw new Problem('missing', 'ssh-ca.no-certificate', 'You have no SSH certificate with this ID.');
   }
 }
 

@@ -51,7 +51,7 @@ export class AgedKeys {
     for (const { id } of due)
       // The policy is due again in an hour, and must not delay the others.
       await this.apply(id).catch((error: unknown) =>
-        this.logger.error(`The rotation policy ${id} cannot be applied: ${String(error)}`),
+        this.logger.error(`rotation policy ${id} could not be applied: ${String(error)}`),
       );
   }
 
@@ -67,7 +67,7 @@ export class AgedKeys {
         await this.orders.place(callerOf(policy), orderOf(policy, key));
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
-        this.logger.warn(`policy ${policy.id} could not rotate ${key.id}: ${error.code}`);
+        this.logger.warn(`policy ${policy.id} could not rotate key ${key.id}: ${error.code}`);
       }
     }
   }

@@ -89,8 +89,5 @@ export class HeldBackKeys {
 
 function whyOf({ host, account, path, modifiedAt }: Claimed): string {
   const date = modifiedAt === null ? '' : `, dated ${modifiedAt.toISOString().slice(0, 10)}`;
-  return (
-    `${host} reports that ${path} of ${account}${date}, contains this key. This is not proven, and anyone with that account can write such a file, so the policy ` +
-    'does not rotate it. Find out whose key it is: state its custody with POST /v1/keys, or rotate it manually.'
-  );
+  return `${host} reports this key in ${path} of ${account}${date}. The report is not proven: anyone with access to that account can write such a file, so the policy does not rotate the key. Find out who owns the key, then state its custody with POST /v1/keys, or rotate it manually.`;
 }

@@ -32,7 +32,7 @@ export class HeldBackKeyView implements ShownHeldBackKey {
   fingerprint: string;
   /** Problem code; see docs/errors.md. @example rotation.holder-claimed */
   code: string;
-  /** @example 'build-7 says that /home/eve/.ssh/id_work of eve holds this key. Nobody has proven it.' */
+  /** @example 'build-7 reports this key in /home/eve/.ssh/id_work of eve. The report is not proven.' */
   detail: string;
   /** @example 2026-11-20T14:00:00Z */
   since: Date;

@@ -87,7 +87,11 @@ export class HostRenewalService {
       const row = await this.db.manager.findOneBy(SshCertificate, where);
       if (row?.certificate?.split(' ')[1] === blob.toString('base64') && isOf(shown, row)) return { authority, row };
     }
-    throw new Problem('forbidden', 'ssh-renewal.unknown', 'No authority of this service has issued the certificate.');
+    throw new Problem(
+      'forbidden',
+      'ssh-renewal.unknown',
+      'The certificate was not issued by an authority of this service.',
+    );
   }
 }
 
@@ -119,7 +123,7 @@ function hostOf({ keyId, fingerprint, request }: SshCertificate, origin: Origin)
 }
 
 function unreadable(): Problem {
-  const detail = 'must be a certificate of a host, as in a -cert.pub file';
+  const detail = 'must be a host certificate, as in a -cert.pub file';
   const errors = [{ pointer: '/certificate', detail }];
   return new Problem('malformed', 'ssh-renewal.unreadable', `/certificate: ${detail}.`, { errors });
 }

@@ -9,7 +9,7 @@ import { SshCertificateApprovals } from '../certificate-authority/ssh-certificat
 import type { SshCertificate } from '../certificate-authority/ssh-certificate.entity.js';
 
 const PAUSED =
-  'The requester of the first certificate of this host can no longer issue certificates. A user with ssh-ca:issue can issue a new one, and is then responsible for its renewals.';
+  'The requester of the first certificate of this host can no longer issue certificates. A user with ssh-ca:issue must issue a new one and is then responsible for its renewals.';
 
 /**
  * RenewalReasons verifies that a host may still renew its certificate: the current one is not revoked, and the requester of the first one may still issue
@@ -31,13 +31,9 @@ export class RenewalReasons {
    */
   async assertHold(authority: SshAuthority, certificate: SshCertificate): Promise<void> {
     if (!(await this.approvals.isLogged(authority, certificate)))
-      throw new Problem(
-        'forbidden',
-        'ssh-renewal.unknown',
-        'The audit log does not describe this certificate as its row does.',
-      );
+      throw new Problem('forbidden', 'ssh-renewal.unknown', 'The certificate row differs from the audit log.');
     if (await this.reader.isRevoked(authority, certificate))
-      throw new Problem('forbidden', 'ssh-renewal.revoked', 'The certificate, or its key, was revoked.');
+      throw new Problem('forbidden', 'ssh-renewal.revoked', 'The certificate or its key was revoked.');
     if (await this.mayStillIssue(certificate)) return;
     await this.alert(authority, certificate);
     throw new Problem('forbidden', 'ssh-renewal.paused', PAUSED);

@@ -26,12 +26,12 @@ export function assertProven(
   now: Date,
 ): void {
   if (Math.abs(now.getTime() - signedAt.getTime()) > MAX_CLOCK_MS) {
-    const detail = `The signature is dated ${signedAt.toISOString()}, and the time here is ${now.toISOString()}. Set the clock of the host.`;
+    const detail = `The signature is dated ${signedAt.toISOString()}, but the service time is ${now.toISOString()}. Set the clock of the host.`;
     throw new Problem('forbidden', 'ssh-renewal.clock', detail);
   }
   const message = Buffer.from(renewalMessage(blob, signedAt));
   if (isSshsigBy(key.blob, signature, { message, namespace: RENEWAL_NAMESPACE })) return;
-  throw new Problem('forbidden', 'ssh-renewal.proof', 'The signature was not made with the key of the certificate.');
+  throw new Problem('forbidden', 'ssh-renewal.proof', "The signature was not made with the certificate's key.");
 }
 
 type Renewed = Pick<SshCertificate, 'validAfter' | 'validBefore'>;
@@ -51,12 +51,15 @@ export function assertRenewable(
   if (now >= validBefore)
     throw new Problem('forbidden', 'ssh-renewal.expired', 'The certificate has expired. Request a new one.');
   if (terms === undefined || validBefore >= new Date(terms.until)) {
-    const why = terms === undefined ? 'The host cannot renew this certificate.' : 'It is valid until its renewals end.';
+    const why =
+      terms === undefined
+        ? 'The host is not allowed to renew this certificate.'
+        : 'Its validity already extends to the end of the renewal period.';
     throw new Problem('forbidden', 'ssh-renewal.terms', `${why} Request a new one.`);
   }
   const first = new Date(validAfter.getTime() + FIRST_PART * (validBefore.getTime() - validAfter.getTime()));
   if (now < first)
-    throw new Problem('conflict', 'ssh-renewal.early', `It can be renewed from ${first.toISOString()} on.`);
+    throw new Problem('conflict', 'ssh-renewal.early', `The certificate can be renewed from ${first.toISOString()}.`);
   if (terms.sourceAddress !== null && !isFrom(address, terms.sourceAddress))
     throw new Problem('forbidden', 'ssh-renewal.address', 'The certificate is not renewed for this address.');
 }

@@ -70,7 +70,8 @@ export class RotationRunner {
       max: config.sshRotationConcurrency,
       claim: async () => [await this.claims.claim()].filter((work) => work !== undefined),
       run: (work) => this.run(work),
-      failed: (error, { target }) => this.logger.warn(`target ${target.id} is left to its lease: ${String(error)}`),
+      failed: (error, { target }) =>
+        this.logger.warn(`target ${target.id} remains leased until the lease expires: ${String(error)}`),
     });
   }
 

@@ -16,7 +16,7 @@ import type { ShownRotation, ShownTarget } from './rotations.reader.js';
 export class RotationFailureView {
   /** Problem code; see docs/errors.md. @example rotation.halted */
   code: string;
-  /** @example 'Too many hosts could not be rotated.' */
+  /** @example '3 of 20 accounts could not be rotated.' */
   detail: string;
 }
 
@@ -113,7 +113,7 @@ export class RotationTargetView {
   driftedAt?: Date;
   /** `high` if sshd itself reported the files that it reads. */
   @ApiProperty({ enum: ['high', 'low'], required: false, example: 'high' }) confidence?: 'high' | 'low';
-  /** @example AuthorizedKeysCommand tells sshd keys too */
+  /** @example AuthorizedKeysCommand provides keys to sshd as well */
   @ApiProperty({ type: [String], example: ['AuthorizedKeysCommand provides keys to sshd as well'] }) warnings: string[];
   diffs: FileDiffView[];
   steps: RotationStepView[];

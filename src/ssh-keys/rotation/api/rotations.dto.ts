@@ -20,7 +20,7 @@ export class PlaceBody {
 export class HolderBody extends PlaceBody {
   /** Absolute path of the file with the old private key, which must belong to this account. @example /home/ci/.ssh/id_ed25519 */
   @Text(0, 500)
-  @Matches(KEY_FILE, { message: 'must be an absolute path of a file, without "." and ".." and control characters' })
+  @Matches(KEY_FILE, { message: 'must be an absolute file path without ".", ".." or control characters' })
   path: string;
 }
 

@@ -16,12 +16,12 @@ const OWN_PLACE = `
 set -u; umask 077; LC_ALL=C; export LC_ALL; unset SSH_AUTH_SOCK SSH_ASKPASS DISPLAY
 unproven() { echo "$1"; exit ${UNPROVEN}; }
 me=$(id -u); at=$1
-[ "$(readlink -f -- "$1" 2>/dev/null)" = "$1" ] || unproven 'The path leads through a symbolic link, or through nothing.'
+[ "$(readlink -f -- "$1" 2>/dev/null)" = "$1" ] || unproven 'The path contains a symbolic link or does not exist.'
 while [ "$at" != / ]; do
   at=$(dirname -- "$at")
   case $(stat -c '%u %A' -- "$at") in
     "$me d"????-??-*|'0 d'????-??-*) ;;
-    *) unproven "The directory $at belongs to somebody else, or others may change it." ;;
+    *) unproven "The directory $at is owned by another account, or other accounts can change it." ;;
   esac
 done
 sign() { ssh-keygen -q -Y sign -n ${HOLDER_NAMESPACE} -f "$1" 2>/dev/null; }
@@ -36,12 +36,12 @@ const MAX_KEY_BYTES = 65_536;
 export const PROVE = `${OWN_PLACE}
 case $(stat -c '%F|%u|%h' -- "$1" 2>/dev/null) in
   "regular file|$me|1") ;;
-  *) unproven 'It is no regular file, has another name (hard link), or belongs to somebody else.' ;;
+  *) unproven 'It is not a regular file, has more than one hard link, or is owned by another account.' ;;
 esac
 [ "$(stat -c %s -- "$1")" -le ${MAX_KEY_BYTES} ] || unproven 'It is too large to be a private key.'
 ssh-keygen -y -P '' -f "$1" </dev/null >/dev/null 2>&1 ||
-  unproven 'It is no private key, a passphrase protects it, or others may read it.'
-sign "$1" || unproven 'ssh-keygen could not sign with it: another key lies beside it as .pub, or OpenSSH is older than 8.0.'
+  unproven 'It is not a private key, has a passphrase, or can be read by other accounts.'
+sign "$1" || unproven 'ssh-keygen could not sign with it: its .pub file contains a different key, or OpenSSH is older than 8.0.'
 `;
 
 /**

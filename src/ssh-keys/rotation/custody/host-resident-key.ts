@@ -28,7 +28,7 @@ type Holder = NonNullable<RotationSettings['holder']>;
 
 const TIMEOUT_MS = 60_000;
 const NOT_THE_KEY =
-  'Its signature was not made with that key: the public key in the file is another one, or was only claimed.';
+  'The signature was not made with the old key: the public key in the file is a different one, or the host only claimed to have it.';
 
 /** HostResidentKey is a key in the custody of a host: it is generated and tested there, and its private half never leaves the host. */
 @Injectable()
@@ -51,7 +51,7 @@ export class HostResidentKey {
     if (!isSshsigBy(key.blob, signature, { message, namespace: HOLDER_NAMESPACE }))
       throw unproven(rotation, NOT_THE_KEY);
     if (key === old && (await this.try(rotation, target, 'old')) === 'denied')
-      throw unproven(rotation, 'The host to be changed does not accept the key for its account.');
+      throw unproven(rotation, 'The target host does not accept the key for its account.');
     await this.keepProof(rotation, key.id);
   }
 
@@ -66,7 +66,7 @@ export class HostResidentKey {
     throw new StepFailure(
       'FAILED_PRECHECK',
       'rotation.no-key',
-      'The holder of the key created none, or did not prove that it has the private key.',
+      'The holder of the key did not create a new key, or did not prove possession of it.',
     );
   }
 
@@ -81,7 +81,11 @@ export class HostResidentKey {
     const args = [account, host.address, String(host.port), which];
     const [verdict = '', why = ''] = (await this.run(rotation, TRY_KEY, args, Buffer.from(known))).split('\n');
     if (verdict === 'accepted' || verdict === 'denied') return verdict;
-    throw new Problem('unavailable', 'rotation.unclear', `The holder of the key could not test it: ${shown(why)}`);
+    throw new Problem(
+      'unavailable',
+      'rotation.unclear',
+      `The holder of the key could not test the new key: ${shown(why)}`,
+    );
   }
 
   async takeOver(rotation: Rotation): Promise<void> {
@@ -115,7 +119,7 @@ export class HostResidentKey {
       const { code, stdout } = await session.run(script, options);
       if (code === 0) return stdout.toString();
       if (code === UNPROVEN) throw unproven(rotation, shown(stdout.toString().trim().split('\n').at(-1) ?? ''));
-      throw new Problem('unavailable', 'rotation.holder', 'The host that holds the key could not do its part.');
+      throw new Problem('unavailable', 'rotation.holder', 'The host that holds the key could not complete its step.');
     } finally {
       session.close();
     }
@@ -137,7 +141,7 @@ function unproven(rotation: Rotation, why: string): Problem {
   return new Problem(
     'conflict',
     'rotation.holder-unproven',
-    `${path} of ${account} was not shown to hold the old private key, so nothing was changed. ${why}`,
+    `${path} of ${account} could not be shown to hold the old private key, so nothing was changed. ${why}`,
   );
 }
 

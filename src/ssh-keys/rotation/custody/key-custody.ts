@@ -86,14 +86,14 @@ export class KeyCustody {
   async open(keyId: string): Promise<Buffer> {
     const secret = await this.db.manager.findOneBy(SshKeySecret, { keyId });
     if (secret?.sealed) return this.seals.open(PURPOSE, keyId, secret.sealed);
-    throw new Problem('conflict', 'ssh-key.not-held', 'The service does not hold the private half of this key.');
+    throw new Problem('conflict', 'ssh-key.not-held', 'The service does not have the private key.');
   }
 
   /** Returns the attributes by which the HSM identifies a key. Throws Problem `ssh-key.not-held`. */
   async inHsm(keyId: string): Promise<Pick<VaultKey, 'ckaId' | 'identity'>> {
     const secret = await this.db.manager.findOneBy(SshKeySecret, { keyId });
     if (secret?.ckaId) return { ckaId: secret.ckaId, identity: identityOf(keyId) };
-    throw new Problem('conflict', 'ssh-key.not-held', 'The service does not hold the private half of this key.');
+    throw new Problem('conflict', 'ssh-key.not-held', 'The service does not have the private key.');
   }
 }
 

@@ -36,7 +36,7 @@ export class KeyTrial {
       publicKey: blob,
       sign: () => {
         asked = true;
-        return Promise.reject(new Problem('conflict', 'ssh-key.not-held', 'The private half is not here.'));
+        return Promise.reject(new Problem('conflict', 'ssh-key.not-held', 'The private key is not available.'));
       },
     };
     try {

@@ -88,7 +88,7 @@ export class RotationClaims {
   private async key(id: string): Promise<SshKey & { blob: Buffer }> {
     const key = await this.db.manager.findOneByOrFail(SshKey, { id });
     const { blob } = key;
-    if (blob === null) throw new Error('a key without a public half is not rotated');
+    if (blob === null) throw new Error('a key without a public key cannot be rotated');
     return Object.assign(key, { blob });
   }
 }

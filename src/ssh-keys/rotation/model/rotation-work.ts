@@ -58,7 +58,7 @@ export interface StartedStep {
 /** FencedOff is thrown when another worker has claimed the target. Further results of this worker are dropped. */
 export class FencedOff extends Error {
   constructor() {
-    super('the target belongs to another worker now');
+    super('the target was claimed by another worker');
   }
 }
 
@@ -109,6 +109,6 @@ export function rotationUnderWay(): Problem {
   return new Problem(
     'conflict',
     'rotation.under-way',
-    'A rotation of this key is in progress. Wait for its end; retry it if it is halted, or roll it back before its handover.',
+    'A rotation of this key is already in progress. Wait until it ends. If it is halted, retry it, or roll it back before its handover.',
   );
 }

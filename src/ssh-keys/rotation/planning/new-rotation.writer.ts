@@ -118,7 +118,7 @@ async function assertNotRotating(tx: EntityManager, hostId: string): Promise<voi
   throw new Problem(
     'conflict',
     'host.rotating',
-    `Rotation ${rotation.id} needs this host. Wait for its end, roll it back, or remove the host from it.`,
+    `Rotation ${rotation.id} needs this host. Wait until it ends, roll it back, or remove the host from it.`,
     { instance: `/v1/rotations/${rotation.id}` },
   );
 }

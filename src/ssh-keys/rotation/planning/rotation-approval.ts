@@ -35,7 +35,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
 
   /** Requests approval after every account was surveyed. The rotation is then pending approval. Returns the ID of the approval. */
   async ask(tx: EntityManager, rotation: Rotation): Promise<string> {
-    if (rotation.approvalDemand === null) throw new Error('this rotation needs no approval');
+    if (rotation.approvalDemand === null) throw new Error('this rotation requires no approval');
     const id = newId();
     const { shown, title } = await readDocument(tx, rotation);
     const order = { id, kind: 'ssh-rotation' as const, subjectId: rotation.id, demand: rotation.approvalDemand };
@@ -66,7 +66,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
       [subjectId, approvalId],
     );
     if (moved !== 1)
-      throw new Problem('conflict', 'approval.subject-gone', 'The rotation does not wait for this approval.');
+      throw new Problem('conflict', 'approval.subject-gone', 'The rotation is not waiting for this approval.');
     // Each account is surveyed again and must still match what was approved.
     await tx.query(`UPDATE ssh_rotation_target SET state = 'PLANNED' WHERE rotation_id = $1 AND outcome = 'OPEN'`, [
       subjectId,

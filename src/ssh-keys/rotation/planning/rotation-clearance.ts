@@ -55,7 +55,7 @@ export class RotationClearance {
       const { shown } = await readDocument(this.db.manager, rotation);
       const isGiven = granted?.granted === true && granted.id === rotation.approvalId;
       if (!isGiven || !granted.hash.equals(approvalHash(shown)))
-        throw notApproved('The change is not the approved one. Order the rotation again.');
+        throw notApproved('The change differs from the approved one. Order the rotation again.');
     }
     if (rotation.dryRun) return;
     await this.assertRights(rotation);
@@ -106,7 +106,7 @@ export class RotationClearance {
     const last = own.findLast(({ outcome }) => outcome === 'done')?.detail;
     const isReached = own.some(({ detail }) => detail['to'] === reached);
     if (isPlanned && isReached && !ENDED.has(last?.['outcome'])) return;
-    const detail = `The audit log does not confirm that ${account} reached ${state}: it was changed in the database.`;
+    const detail = `The audit log does not confirm that ${account} reached ${state}. The state was changed in the database.`;
     throw notApproved(detail, 'BLOCKED');
   }
 
@@ -132,7 +132,7 @@ export class RotationClearance {
       !isAsMade(order, made, next)
     )
       throw notApproved(
-        'The rotation differs from its order in the audit log: it was changed in the database.',
+        'The rotation differs from its order in the audit log. It was changed in the database.',
         outcome,
       );
     return order.detail['approval'] === true;
@@ -146,7 +146,7 @@ export class RotationClearance {
     const { withdrawn } = await this.ledger.latest();
     const isRolledBack = withdrawn.has(rollBackOf(id)) && status !== 'ROLLING_BACK';
     if (!withdrawn.has(id) && !isRolledBack) return;
-    const detail = `The rotation is ${status}, but the audit log has it as ${withdrawn.has(id) ? 'ended' : 'rolled back'}: it was changed in the database.`;
+    const detail = `The rotation is ${status}, but the audit log records it as ${withdrawn.has(id) ? 'ended' : 'rolled back'}. It was changed in the database.`;
     throw notApproved(detail, outcome);
   }
 
@@ -162,7 +162,7 @@ export class RotationClearance {
     const { demand } = await this.approvals.judgeNow(tx, 'ssh-rotation', await usesOfTargets(tx, rotation, targets));
     if (demand === undefined) return false;
     if (granted === undefined)
-      throw notApproved('The approval policies were changed, and this rotation now needs approval. Order it again.');
+      throw notApproved('The approval policies were changed, and this rotation now requires approval. Order it again.');
     if (!(await this.approvals.fallsShort(tx, granted.id, demand))) return false;
     const [, moved]: [unknown, number] = await tx.query(
       `UPDATE ssh_rotation SET status = 'PENDING_APPROVAL' WHERE id = $1 AND status = ANY($2)`,

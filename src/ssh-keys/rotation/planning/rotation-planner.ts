@@ -62,7 +62,7 @@ export class RotationPlanner {
         const key = readPublicKeyLine(given);
         if (key !== undefined && !(old.blob?.equals(key.blob) ?? false))
           return this.custody.known(key, old.owner, 'human');
-        const detail = key === undefined ? publicKeyFault(given) : 'is the key that is to go';
+        const detail = key === undefined ? publicKeyFault(given) : 'is the key to be replaced';
         throw new Problem('malformed', 'ssh-key.unreadable', `/publicKey: ${detail}.`, {
           errors: [{ pointer: '/publicKey', detail }],
         });
@@ -79,14 +79,18 @@ export class RotationPlanner {
     );
     const chosen = distinct(targets ?? known);
     if (chosen.length === 0)
-      throw new Problem('refused', 'rotation.nowhere', 'No location of the key is known. Scan hosts, or give targets.');
+      throw new Problem(
+        'refused',
+        'rotation.nowhere',
+        'No location of the key is known. Scan the hosts, or specify targets.',
+      );
     const names = new Set(chosen.map(nameOf));
     const left = known.filter((account) => !names.has(nameOf(account)));
     if (left.length === 0 || settings.leaveOthers) return chosen;
     throw new Problem(
       'refused',
       'rotation.incomplete',
-      `The key is in ${left.length} more locations, where it would remain. Give them as targets, or set leaveOthers.`,
+      `The key would remain in ${left.length} more locations. Add them to targets, or set leaveOthers.`,
     );
   }
 
@@ -94,7 +98,11 @@ export class RotationPlanner {
     const key = await this.db.manager.findOneBy(SshKey, { id });
     if (key === null) throw missing('ssh-key');
     if (key.state === 'ACTIVE' && key.blob !== null) return key;
-    throw new Problem('conflict', 'ssh-key.retired', 'The key was already replaced, or its public key is unknown.');
+    throw new Problem(
+      'conflict',
+      'ssh-key.retired',
+      'The key has already been replaced, or its public key is unknown.',
+    );
   }
 }
 
@@ -107,10 +115,10 @@ function assertFits(custody: NewCustody, { publicKey, settings }: SshKeyRotation
   const faults = [
     ...((custody === 'human') === (publicKey !== undefined)
       ? []
-      : [{ pointer: '/publicKey', detail: 'is only for custody human' }]),
+      : [{ pointer: '/publicKey', detail: 'is allowed only with custody human' }]),
     ...((custody === 'host') === (settings.holder !== undefined)
       ? []
-      : [{ pointer: '/holder', detail: 'is only for custody host' }]),
+      : [{ pointer: '/holder', detail: 'is allowed only with custody host' }]),
   ];
   const [first] = faults;
   if (first === undefined) return;

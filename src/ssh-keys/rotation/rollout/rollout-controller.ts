@@ -142,7 +142,7 @@ export class RolloutController {
          finished_at = CASE WHEN $5 THEN now() END WHERE id = $1 AND status = ANY($6)`,
       [rotation.id, status, code ?? null, reason ?? null, isOver(status), rotationStatusesBefore(status)],
     );
-    if (moved !== 1) throw new Error(`a rotation cannot go from ${rotation.status} to ${status}`);
+    if (moved !== 1) throw new Error(`a rotation cannot change from ${rotation.status} to ${status}`);
     await this.notices.moved(tx, rotation, ending);
   }
 

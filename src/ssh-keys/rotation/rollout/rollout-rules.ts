@@ -67,7 +67,7 @@ function blockedMove(all: readonly RotationTarget[]): RotationMove | undefined {
     blocked && {
       status: 'HALTED',
       code: 'rotation.blocked',
-      reason: blocked.failureDetail ?? 'A host needs a person.',
+      reason: blocked.failureDetail ?? 'A host requires manual action.',
     }
   );
 }
@@ -77,7 +77,7 @@ function tooManyFailures({ all }: RotationProgress, wave: number): RotationMove 
   const failed = all.filter((target) => target.wave <= wave && FAILURES.includes(target.outcome));
   const count = all.length === 1 ? 'The account' : `${failed.length} of ${all.length} accounts`;
   const because = failed[0]?.failureDetail;
-  const first = failed.length > 1 ? ' The first:' : '';
+  const first = failed.length > 1 ? ' First failure:' : '';
   const reason = `${count} could not be rotated${because ? `.${first} ${because}` : '.'}`;
   return { status: 'HALTED', code: 'rotation.halted', reason };
 }
@@ -103,7 +103,11 @@ function maxFailures(wave: number, size: number): number {
 /** Returns the final status of a rotation whose targets are all finished. */
 export function endingOf({ dryRun, status }: Rotation, { all, has }: RotationProgress): RotationMove {
   if (has('CRITICAL'))
-    return { status: 'CRITICAL', code: 'rotation.locked-out', reason: 'A host accepts neither key.' };
+    return {
+      status: 'CRITICAL',
+      code: 'rotation.locked-out',
+      reason: 'A host accepts neither the old key nor the new one.',
+    };
   if (dryRun) return { status: 'PLANNED' };
   if (all.every(({ outcome }) => outcome === 'PROVEN')) return { status: 'DONE' };
   if (all.every(({ outcome }) => outcome === 'ROLLED_BACK' || outcome === 'FAILED_PRECHECK'))

@@ -79,7 +79,11 @@ export class RotationActions {
         [targetId, id],
       );
       if (skipped !== 1)
-        throw new Problem('conflict', 'rotation.target-state', 'The target was changed already, or is being changed.');
+        throw new Problem(
+          'conflict',
+          'rotation.target-state',
+          'The target has already been changed, or is being changed.',
+        );
     });
   }
 
@@ -140,11 +144,11 @@ async function refusalIn(tx: EntityManager, id: string): Promise<Problem> {
   const handedOver =
     promotedAt === null
       ? ''
-      : ' Its new key was handed over: retry a halted rotation, or rotate the new key after the rotation has ended.';
+      : ' Its new key was handed over. Retry the rotation if it is halted, or rotate the new key after the rotation ends.';
   return new Problem(
     'conflict',
     'rotation.too-late',
-    `The rotation is ${status}, which does not allow this.${handedOver}`,
+    `The rotation is ${status}, which does not allow this operation.${handedOver}`,
   );
 }
 
@@ -153,7 +157,7 @@ function pendingApproval({ approvalId }: Rotation): Problem {
   return new Problem(
     'conflict',
     'rotation.pending-approval',
-    `The rotation waits for approval, and no host was changed. To cancel it, withdraw the approval: POST ${path}/withdraw.`,
+    `The rotation is pending approval, and no host has been changed. To cancel it, withdraw the approval: POST ${path}/withdraw.`,
     { instance: path },
   );
 }

@@ -68,7 +68,7 @@ export class AccountSurvey {
     const files: KeyFile[] = [];
     for (const path of keyFilesOf(settings, account)) {
       if (/[*?[]/.test(path))
-        throw new StepFailure('FAILED_PRECHECK', 'rotation.glob', `sshd reads a pattern: ${path}`);
+        throw new StepFailure('FAILED_PRECHECK', 'rotation.glob', `sshd would read this path as a pattern: ${path}`);
       const file = await this.file(session, account, path);
       if (file !== undefined) files.push(file);
     }
@@ -97,7 +97,7 @@ export class AccountSurvey {
       throw new StepFailure(
         'FAILED_PRECHECK',
         'rotation.obstacle',
-        `${path} has ${state.size} bytes, more than is read.`,
+        `${path} is too large to read: ${state.size} bytes.`,
       );
     const content = await this.files.read(session, path, { as });
     if (content === undefined || state.sha256 === null)
@@ -106,7 +106,7 @@ export class AccountSurvey {
     const [conditions = '', ...modes] = stdout.toString().split('\n');
     const obstacles = [
       ...(state.isLink && !state.realPath.startsWith(`${account.home}/`) && as !== 'root'
-        ? ['is a symbolic link out of the home']
+        ? ['is a symbolic link that leaves the home directory']
         : []),
       ...obstaclesOf(state, content, as),
       ...conditionsIn(conditions, state.size),
@@ -118,10 +118,10 @@ export class AccountSurvey {
 /** Returns obstacles in the file itself. */
 function obstaclesOf({ links, owner }: FileState, content: Buffer, as: string): string[] {
   return [
-    ...(links > 1 ? ['has another name (hard link)'] : []),
+    ...(links > 1 ? ['has more than one hard link'] : []),
     // sshd reads a line with a NUL only up to the NUL, but approvers would see more.
-    ...(content.includes(0) ? ['holds a NUL byte'] : []),
-    ...(owner === as ? [] : [`belongs to ${owner}`]),
+    ...(content.includes(0) ? ['contains a NUL byte'] : []),
+    ...(owner === as ? [] : [`is owned by ${owner}`]),
   ];
 }
 
@@ -131,9 +131,9 @@ function conditionsIn(line: string, size: number): string[] {
   const wanted = MIN_FREE_KIB + Math.ceil((COPIES * size) / KIB);
   return [
     ...(/[ia]/.test(flags) ? ['is immutable or append-only (chattr)'] : []),
-    ...(takes === 'yes' ? [] : ['is in a directory that accepts no new file']),
+    ...(takes === 'yes' ? [] : ['is in a directory where no file can be created']),
     ...(Number(free) < wanted
-      ? [`is on a file system with ${Number(free)} KiB free, and replacing it needs ${wanted} KiB`]
+      ? [`is on a file system with ${Number(free)} KiB free, but replacing it requires ${wanted} KiB`]
       : []),
   ];
 }

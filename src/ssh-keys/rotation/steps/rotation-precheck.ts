@@ -62,9 +62,16 @@ export class RotationPrecheck {
   private async assertManaged(work: Work): Promise<void> {
     const host = await this.db.manager.findOneBy(Host, { id: work.target.hostId });
     if (host === null) throw refusal('host.missing', 'The host no longer exists.');
-    if (host.managementMode !== 'managed') throw refusal('rotation.not-managed', 'The host is only monitored.');
+    if (host.managementMode !== 'managed')
+      throw refusal(
+        'rotation.not-managed',
+        'The host is only monitored. Set its managementMode to managed to allow changes.',
+      );
     if (work.rotation.custody !== 'service' && (await this.newKey.isOwnLogin(work)))
-      throw refusal('rotation.own-login', 'The service logs in with this key, so it must hold the new key as well.');
+      throw refusal(
+        'rotation.own-login',
+        'The service logs in with this key, so it must also hold the new key. Use another custody.',
+      );
   }
 
   /**
@@ -80,8 +87,8 @@ export class RotationPrecheck {
     const cause =
       loose.length > 0
         ? `sshd ignores files that other accounts can change (StrictModes), and ${loose.join(', ')}`
-        : 'a limit of its line, or a file mode';
-    throw refusal('rotation.old-refused', `The host does not accept the old key from here: ${cause}.`);
+        : 'an option of its line, or a file mode, prevents it';
+    throw refusal('rotation.old-refused', `The host does not accept the old key from this service: ${cause}.`);
   }
 
   private plan({ rotation, old, next }: Work, files: readonly KeyFile[], survey: Survey): TargetPlan {
@@ -116,7 +123,7 @@ export class RotationPrecheck {
 function wholeChange(path: string, before: Buffer, after: Buffer): string {
   const diff = unifiedDiff(path, before, after);
   if (showsWhole(before, diff, after)) return diff;
-  throw refusal('rotation.not-shown', `The change of ${path} cannot be shown completely.`);
+  throw refusal('rotation.not-shown', `The change to ${path} is too large to show in full.`);
 }
 
 /** Returns a placeholder of the right type for a key that has not been generated. */
@@ -126,16 +133,16 @@ function placeholderOf({ custody }: Work['rotation']): SshPublicKey {
 }
 
 function assertPossible(files: readonly KeyFile[], survey: Survey, { rotation, old, next }: Work): void {
-  if (files.length === 0) throw refusal('rotation.key-gone', 'The old key is in none of the files that sshd reads.');
+  if (files.length === 0) throw refusal('rotation.key-gone', 'The old key is not in any of the files that sshd reads.');
   for (const { path, content, obstacles } of files) {
     if (obstacles.length > 0) throw refusal('rotation.obstacle', `${path} ${obstacles.join(', ')}.`);
     const manager = managerOf(content);
     if (manager !== undefined && !rotation.settings.ignoreManagers)
-      throw refusal('rotation.managed-elsewhere', `${path} says "${manager}": the change would be undone.`);
+      throw refusal('rotation.managed-elsewhere', `${path} says "${manager}", which would undo the change.`);
     const isAuthority = [...optionsOf(content, old.blob)].some((options) =>
       readOptions(options).some(({ name }) => name === 'cert-authority'),
     );
-    if (isAuthority) throw refusal('rotation.cert-authority', `${path} names the key as a certificate authority.`);
+    if (isAuthority) throw refusal('rotation.cert-authority', `${path} uses the key as a certificate authority.`);
   }
   if (next !== undefined && survey.files.some(({ content }) => optionsOf(content, next.blob).size > 0))
     throw refusal('rotation.new-key-present', 'The new key is already in one of the files.');
@@ -147,10 +154,10 @@ function warningsOf({ settings, expiry }: Survey): string[] {
       ? ['this sshd does not support expiry-time (OpenSSH 7.7): only the service removes the key']
       : []),
     ...(settings.confidence === 'low'
-      ? ['sshd could not be queried for the files that it reads; its configuration was read instead']
+      ? ['sshd could not be queried for the files it reads; its configuration file was read instead']
       : []),
     ...(settings.command === undefined ? [] : ['AuthorizedKeysCommand provides keys to sshd as well']),
-    ...(settings.trustedUserCaKeys === undefined ? [] : ['Certificates give access as well (TrustedUserCAKeys)']),
+    ...(settings.trustedUserCaKeys === undefined ? [] : ['certificates grant access as well (TrustedUserCAKeys)']),
   ];
 }
 

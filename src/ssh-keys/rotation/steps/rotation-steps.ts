@@ -72,7 +72,11 @@ export class RotationSteps {
       const login = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
       const verdict = rotation.custody === 'host' ? 'not asked' : await this.trial.wouldAccept(login, old.blob);
       if (verdict !== 'denied') return { ...result, detail: { written, old: verdict, leftWithHolder } };
-      throw new StepFailure('BLOCKED', 'rotation.old-refused', 'The old key is back, but the host does not accept it.');
+      throw new StepFailure(
+        'BLOCKED',
+        'rotation.old-refused',
+        'The old key was restored, but the host does not accept it.',
+      );
     });
   }
 
@@ -86,7 +90,7 @@ export class RotationSteps {
     const standings = await this.files.standings(session, work);
     if (standings.next !== 'absent') return { kind: 'done', state: 'ADDED', detail };
     if (standings.old === 'absent')
-      throw new StepFailure('BLOCKED', 'rotation.key-gone', 'The old key is no longer in any of the files.');
+      throw new StepFailure('BLOCKED', 'rotation.key-gone', 'The old key is not in any of the files.');
     throw lineRemoved(work);
   }
 
@@ -111,7 +115,7 @@ export class RotationSteps {
     const reason =
       code === LINE_REMOVED
         ? `${lineRemoved(work).message} The file was restored.`
-        : 'The host does not accept the new key; everything is as before.';
+        : 'The host does not accept the new key. The files were restored.';
     return { kind: 'failed', outcome: 'ROLLED_BACK', code, reason, detail: { ...detail, new: 'denied' } };
   }
 
@@ -190,7 +194,7 @@ export class RotationSteps {
       throw new StepFailure(
         'BLOCKED',
         'rotation.old-still-accepted',
-        'The host still accepts the old key: it is in another place, or a program provides it to sshd.',
+        'The host still accepts the old key: it is in another file, or a program provides it to sshd.',
       );
     await this.newKey.discardOld(work);
     return { kind: 'done', state: 'PROVEN', outcome: 'PROVEN', detail: { new: 'accepted', old: 'denied' } };
@@ -262,7 +266,7 @@ function lineRemoved({ target }: ReadyWork): StepFailure {
   return new StepFailure(
     'BLOCKED',
     LINE_REMOVED,
-    `The line of the new key is missing in ${paths}: another program or user removed it. Stop the cause, then retry: the line is written again.`,
+    `The line with the new key is missing in ${paths}: another program or user removed it. Stop the cause, then retry to write the line again.`,
   );
 }
 

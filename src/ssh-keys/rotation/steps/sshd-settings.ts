@@ -39,7 +39,7 @@ export async function askSshd(session: SshSession, name: string): Promise<SshdSe
   const [, passwd = '', kind, ...rest] = stdout.toString().split('\n');
   const [, , uid, , , home = ''] = passwd.split(':');
   if (home === '')
-    throw new StepFailure('FAILED_PRECHECK', 'rotation.no-account', `The account ${name} does not exist.`);
+    throw new StepFailure('FAILED_PRECHECK', 'rotation.no-account', `Account ${name} does not exist on the host.`);
   const text = rest.join('\n');
   const settings = kind === 'effective' ? readEffective(text) : readConfigured(text);
   return { settings, account: { name, uid: Number(uid), home } };

@@ -116,7 +116,9 @@ function assertAsShown({ rotation, target }: Work, plan: TargetPlan): void {
     (file) => !shown?.files.some((one) => one.path === file.path && one.sha256 === file.sha256),
   );
   const what =
-    changed.length === 0 ? 'The account is not what' : `${changed.map(({ path }) => path).join(', ')} is not what`;
+    changed.length === 0
+      ? 'The account differs from what'
+      : `${changed.map(({ path }) => path).join(', ')} differs from what`;
   throw new StepFailure(
     'FAILED_PRECHECK',
     'rotation.not-as-shown',
@@ -131,7 +133,7 @@ function resultOf(error: unknown, { target }: Work): StepResult {
   const problem =
     error instanceof Problem
       ? error
-      : new Problem('unavailable', 'rotation.internal', 'The attempt failed because of an internal error.', {
+      : new Problem('unavailable', 'rotation.internal', 'The attempt failed with an internal error.', {
           cause: error,
         });
   const { code, message: reason, kind } = problem;
