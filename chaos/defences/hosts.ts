@@ -163,7 +163,7 @@ export const HOSTS: readonly Mutation[] = [
     finding: 9,
     defence: 'nobody else can change the directories of the file of a holder',
     file: SCRIPTS,
-    text: `    *) unproven "The directory $at belongs to somebody else, or others may change it." ;;`,
+    text: `    *) unproven "The directory $at is owned by another account, or other accounts can change it." ;;`,
     instead: '    *) ;;',
     spec: HOLDERS,
     test: 'that keeps it where everybody may put files receives no new key',

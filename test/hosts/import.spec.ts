@@ -159,7 +159,7 @@ describe('a host import', () => {
     const { body } = await take(format, text, { onRefusal: 'skip' });
     expect(body.counts).toEqual({ created: 5, refused: 1 });
     const bad = body.items.find(({ outcome }: Answer['body']) => outcome === 'refused');
-    expect(bad.errors).toEqual([{ pointer: refused, detail: 'is reached by local, not by SSH' }]);
+    expect(bad.errors).toEqual([{ pointer: refused, detail: 'uses the connection local instead of SSH' }]);
     expect(await host('lone')).toMatchObject({ address: '192.0.2.40', port: 22, labels: {} });
     expect(await host('app01')).toMatchObject({ port: 2201, labels: { 'ansible/web': 'yes', 'ansible/prod': 'yes' } });
     expect(await host('db-b')).toMatchObject({ address: 'db-b.example.org', labels: { 'ansible/db': 'yes' } });

@@ -97,7 +97,7 @@ export class ConnectionTestView implements ConnectionTest {
   milliseconds: number;
   /** Problem code of the failure. docs/errors.md explains each code. @example host.key-unknown */
   code?: string;
-  /** @example "The host shows the key SHA256:Dv7H…, which nobody has confirmed." */
+  /** @example "The host presented the key SHA256:Dv7H…, which is not confirmed. Compare it with the host's own key, then accept it." */
   detail?: string;
   /** Fingerprint of the host key, whose possession the host has proven. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   hostKeyFingerprint?: string;
@@ -109,7 +109,9 @@ export class ConnectionTestView implements ConnectionTest {
   os?: string;
   /** Whether commands can be run as root. Not present if the host record does not require it. @example true */
   becomesRoot?: boolean;
-  /** Reason why commands cannot be run as root. @example 'sudo at the host does not run commands as root (sudo: a password is required).' */
+  /**
+   * Reason why commands cannot be run as root. @example 'sudo on the host does not run commands as root (sudo: a password is required).'
+   */
   privilegeDetail?: string;
 }
 
@@ -120,7 +122,7 @@ export class ManyHostsItemView {
   name: string;
   /** Problem code, if the host was not changed. @example request.stale */
   code?: string;
-  /** @example 'Somebody changed it meanwhile.' */
+  /** @example 'The resource was changed since you read it. Read it again.' */
   detail?: string;
 }
 

@@ -22,7 +22,7 @@ export class ConnectionRecords {
       const host: Host | null = await this.db.manager.findOneBy(Host, { id });
       if (host === null) throw missing('host');
       if (route.length > MAX_JUMPS)
-        throw new Problem('refused', 'host.jump-host', 'The way to the host leads through too many others.');
+        throw new Problem('refused', 'host.jump-host', 'The path to the host has too many jump hosts.');
       route.unshift(host);
       id = host.jumpHostId;
     }
@@ -36,8 +36,7 @@ export class ConnectionRecords {
   async credential(route: readonly Host[]): Promise<Login> {
     const { id, name } = route.at(-1) as Host;
     const row = await this.db.manager.findOne(Host, { where: { id }, select: { id: true, credential: true } });
-    if (!row?.credential)
-      throw new Problem('conflict', 'host.no-credential', `The host ${name} has no credential to log in with.`);
+    if (!row?.credential) throw new Problem('conflict', 'host.no-credential', `Host ${name} has no login credential.`);
     const { login, rebound } = await this.credentials.open(route as unknown as Destination, row.credential);
     // Does nothing if the credential was replaced or removed in the meantime.
     if (rebound !== undefined)

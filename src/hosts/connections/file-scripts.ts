@@ -26,7 +26,7 @@ printf '%s\\n%s\\n%s\\n' "$facts" "$real" "$sum"
 `;
 
 export const READ_FILE = `${MUST_BE_THERE}
-[ -f "$1" ] || { echo 'it is no regular file' >&2; exit 1; }
+[ -f "$1" ] || { echo 'not a regular file' >&2; exit 1; }
 exec cat -- "$1"
 `;
 
@@ -43,7 +43,7 @@ if [ "$(id -u)" = 0 ]; then
       at=$(dirname -- "$at")
       case $kind$(stat -c '%u %A' -- "$at") in
         '0 d'????-??-*|'above 0 d'????-??-*|'0 l'*|'above 0 l'*|'above 0 d'????????[tT]*) kind='above ' ;;
-        *) echo "others may change $at" >&2; exit 77 ;;
+        *) echo "accounts other than root can change $at" >&2; exit 77 ;;
       esac
     done
   done
@@ -76,7 +76,7 @@ tmp="$dir/.sealwright.$2.$$.tmp"; old="$dir/.sealwright.$2.$$.old.tmp"
 trap 'rm -f -- "$tmp"' EXIT HUP INT TERM
 set -C; cat > "$tmp"; set +C
 hash() { h=$(sha256sum < "$1"); printf '%s' "\${h%% *}"; }
-[ "$(hash "$tmp")" = "$4" ] || { echo 'the bytes did not arrive whole' >&2; exit 75; }
+[ "$(hash "$tmp")" = "$4" ] || { echo 'the file was not transferred completely' >&2; exit 75; }
 if [ -e "$file" ]; then
   chmod "$(stat -c %a -- "$file")" "$tmp"
   want=$(stat -c %u:%g -- "$file"); [ "$(stat -c %u:%g -- "$tmp")" = "$want" ] || chown "$want" "$tmp"
@@ -94,7 +94,7 @@ if [ -e "$file" ]; then
   ln -- "$file" "$old" 2>/dev/null || :
   size=$(stat -c %s -- "$file"); have=$(hash "$file")
 fi
-[ "$have" = "$3" ] || { rm -f -- "$old"; changed meanwhile; }
+[ "$have" = "$3" ] || { rm -f -- "$old"; changed 'during the update'; }
 mv -f -T -- "$tmp" "$file"
 sync "$dir" 2>/dev/null || sync
 if command -v restorecon >/dev/null 2>&1; then restorecon -F -- "$file" >/dev/null 2>&1 || :; fi
@@ -105,5 +105,5 @@ if [ -e "$old" ] && [ "$(hash "$old")" != "$3" ]; then
   changed 'while it was replaced'
 fi
 rm -f -- "$old"
-[ "$(hash "$file")" = "$4" ] || changed 'at once by somebody else'
+[ "$(hash "$file")" = "$4" ] || changed 'by another program right after the update'
 `;

@@ -77,7 +77,11 @@ export class HostFiles {
     const args = [path, mark, expected ?? 'none', sha256, mode];
     const result = await session.run(REPLACE_FILE, { args, as, input: content, timeoutMs: 60_000 });
     if (result.code === 76)
-      throw new Problem('conflict', 'host.file-changed', 'The file was just changed by another program. Try again.');
+      throw new Problem(
+        'conflict',
+        'host.file-changed',
+        'The file was changed by another program during the update. Try again.',
+      );
     assertDone(result, path);
   }
 
@@ -99,7 +103,7 @@ function assertDone({ code, stderr }: ExecResult, path: string): void {
     throw new Problem(
       'refused',
       'host.unsafe-path',
-      `A directory on the path to ${path} can be changed by accounts other than root, so root does not write there.`,
+      `Accounts other than root can change a directory on the path to ${path}, so root does not write there.`,
     );
   // The last line of the output is the only indication of the cause. Control characters are replaced.
   const lastLine = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';

@@ -58,12 +58,12 @@ export class HostOffer {
     const [, subject, list] = SUBJECTS.find(([pattern]) => pattern.test(message)) ?? [];
     const lists = kexInitIn(this.received);
     if (subject === undefined || list === undefined || lists === undefined)
-      return 'The host offers no algorithm that this service has.';
+      return 'The host supports no algorithm that this service supports.';
     const offered = lists[list].filter((name) => !MARKER.test(name));
     const hint = offered.some((name) => LEGACY.test(name))
-      ? ' Update the host, or set legacyAlgorithms of its record to allow SHA-1 and CBC for it.'
+      ? ' Update the host, or allow SHA-1 and CBC for it with legacyAlgorithms.'
       : '';
-    return `The host offers only these algorithms for the ${subject}, and this service supports none of them: ${shown(offered)}.${hint}`;
+    return `The service supports none of the host's ${subject} algorithms: ${shown(offered)}.${hint}`;
   }
 
   /** Explains why the host may have rejected a correct key. Empty for a password. Newer hosts report which keys they accept. */
@@ -72,8 +72,8 @@ export class HostOffer {
     const accepted = this.signatureAlgorithms;
     if (type === undefined) return '';
     if (accepted !== undefined && !accepted.some((name) => isBy(type, name)))
-      return ` The login key is of the type ${type}, and the host accepts only ${shown(accepted)} (PubkeyAcceptedAlgorithms).`;
-    return ` Either it does not have this key for the user, or it does not accept keys of the type ${type} (PubkeyAcceptedAlgorithms). Check its log.`;
+      return ` The login key has type ${type}, but the host accepts only ${shown(accepted)} (PubkeyAcceptedAlgorithms).`;
+    return ` The host does not have this key for the user, or does not accept keys of type ${type} (PubkeyAcceptedAlgorithms). Check its log.`;
   }
 }
 

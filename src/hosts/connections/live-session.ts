@@ -62,7 +62,7 @@ export class LiveSession implements SshSession {
     let channel: ssh2.ClientChannel | undefined;
     const timer = setTimeout(() => {
       channel?.destroy();
-      late.reject(timedOut('a command did not end'));
+      late.reject(timedOut('a command did not finish'));
     }, timeoutMs);
     const run = this.start(command, options, (opened) => {
       channel = opened;
@@ -80,8 +80,7 @@ export class LiveSession implements SshSession {
     const parts = [randomBytes(8), randomBytes(8)].map((bytes) => bytes.toString('hex'));
     const runAs = { loginUser: this.user, privilege: this.account.privilege, as };
     const command = scriptCommand(`${printing(parts)}\n${script}`, args, runAs);
-    if (command === undefined)
-      throw new Problem('refused', 'host.privilege', `The login at the host cannot act as ${as}.`);
+    if (command === undefined) throw new Problem('refused', 'host.privilege', `The login account cannot act as ${as}.`);
     const result = await this.exec(command, { ...options, maxBytes: maxBytes + MAX_NOISE_BYTES });
     const mark = parts.join('');
     if (runAs.privilege === 'sudo' && as !== undefined && as !== this.user) assertSudo(result, mark, as);
@@ -170,7 +169,7 @@ function outputBehind(mark: string, result: ExecResult, maxBytes: number): ExecR
   const { code, stdout: whole, truncated } = result;
   const begin = whole.indexOf(`${mark}\n`);
   if (begin === -1 && code === 0) {
-    const detail = 'The host ran another command than requested. Check for a forced command or a restricted shell.';
+    const detail = 'The host ran a different command than requested. Check for a forced command or a restricted shell.';
     throw new Problem('refused', 'host.output', detail);
   }
   const stdout = begin === -1 ? whole : whole.subarray(begin + mark.length + 1);
@@ -185,13 +184,13 @@ function assertSudo({ code, stdout, stderr }: ExecResult, mark: string, as: stri
   throw new Problem(
     'refused',
     'host.privilege',
-    `sudo on the host does not run commands as ${as} (${hint}). Allow it without a password (NOPASSWD); the service sends none.`,
+    `sudo on the host does not run commands as ${as} (${hint}). Allow it without a password (NOPASSWD); the service does not send one.`,
   );
 }
 
 /** Quotes a string as one word of a POSIX shell command. Throws for NUL, which cannot be passed. */
 function shellWord(text: string): string {
-  if (text.includes('\0')) throw new Error('a NUL character cannot be in a command');
+  if (text.includes('\0')) throw new Error('a command cannot contain a NUL character');
   return /^[A-Za-z0-9_/.:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

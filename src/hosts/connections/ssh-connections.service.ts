@@ -156,17 +156,21 @@ function privilegeOf(host: Host, login: Login): Host['privilege'] {
 function distrust(state: string, blob: Buffer): Problem {
   const fingerprint = sshFingerprintOf(blob);
   if (state === 'rejected')
-    return new Problem('conflict', 'host.key-rejected', `The host shows the key ${fingerprint}, which was rejected.`);
+    return new Problem(
+      'conflict',
+      'host.key-rejected',
+      `The host presented the key ${fingerprint}, which was rejected.`,
+    );
   if (state === 'changed')
     return new Problem(
       'conflict',
       'host.key-changed',
-      `The host presents the key ${fingerprint} instead of the pinned key. No login was made.`,
+      `The host presented the key ${fingerprint} instead of the pinned key. The service did not log in.`,
     );
   return new Problem(
     'conflict',
     'host.key-unknown',
-    `The host presents the key ${fingerprint}, which is not confirmed. Compare it with the host's own key and accept it.`,
+    `The host presented the key ${fingerprint}, which is not confirmed. Compare it with the host's own key, then accept it.`,
   );
 }
 
@@ -207,7 +211,7 @@ export class HostChanges {
     throw new Problem(
       'conflict',
       'host.not-managed',
-      `The host ${host.name} is only monitored. Set its managementMode to managed if the service may change it.`,
+      `Host ${host.name} is only monitored. Set its managementMode to managed to let the service change it.`,
     );
   }
 }

@@ -10,30 +10,32 @@ export function sshFaultCode(error: unknown): string | undefined {
 }
 
 export const unreachable = (cause?: unknown): Problem =>
-  new Problem('unavailable', 'host.unreachable', 'The host does not answer at its address and port.', { cause });
+  new Problem('unavailable', 'host.unreachable', 'The host does not respond at its address and port.', { cause });
 
 export const throttled = (): Problem =>
   new Problem(
     'unavailable',
     'host.throttled',
-    'The host closed the connection before it sent anything: it limits new connections from this address for a while.',
+    'The host closed the connection before sending any data. It may be rate-limiting new connections from this address.',
     { retryAfter: 60 },
   );
 
 export const notSsh = (cause?: unknown): Problem =>
-  new Problem('unavailable', 'host.not-ssh', 'The server at the port does not speak valid SSH.', { cause });
+  new Problem('unavailable', 'host.not-ssh', 'The server at this address and port does not speak valid SSH.', {
+    cause,
+  });
 
 export const timedOut = (what: string): Problem =>
   new Problem('unavailable', 'host.timeout', `The host took too long: ${what}.`);
 
 export const lost = (cause?: unknown): Problem =>
-  new Problem('unavailable', 'host.lost', 'The connection to the host broke.', { cause });
+  new Problem('unavailable', 'host.lost', 'The connection to the host was lost.', { cause });
 
 /** Converts an error that the SSH library reports before the login has succeeded. */
 export function faultBeforeLogin(error: Error & { level?: string }, bytesRead: number, offer: HostOffer): Problem {
   const { level, message } = error;
   if (level === 'client-authentication')
-    return new Problem('refused', 'host.login-refused', `The host does not accept the login.${offer.loginLead()}`, {
+    return new Problem('refused', 'host.login-refused', `The host rejected the login.${offer.loginLead()}`, {
       cause: error,
     });
   if (level === 'client-timeout') return timedOut('the login did not finish');

@@ -140,7 +140,8 @@ function methodOf(login: Login, failed: (problem: Problem) => void): AnyAuthMeth
   switch (login.kind) {
     case 'private-key': {
       const key = ssh2.utils.parseKey(login.privateKey, login.passphrase);
-      if (key instanceof Error) throw new Problem('conflict', 'host.no-credential', 'The private key cannot be read.');
+      if (key instanceof Error)
+        throw new Problem('conflict', 'host.no-credential', 'The private key cannot be parsed.');
       return { type: 'publickey', username: login.user, key };
     }
     case 'password':
@@ -173,7 +174,7 @@ export async function openSocket(addresses: readonly Address[], route: Route): P
 function connected(host: string, { port, timeoutMs, localAddress }: Route): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, localAddress, noDelay: true });
-    const timer = setTimeout(() => socket.destroy(new Error('no answer in time')), timeoutMs);
+    const timer = setTimeout(() => socket.destroy(new Error('no response in time')), timeoutMs);
     socket.once('error', reject);
     socket.once('close', () => clearTimeout(timer));
     socket.once('connect', () => {

@@ -103,7 +103,7 @@ export class HostCredentials {
       return JSON.parse((await this.seals.open(purpose, place, sealed)).toString()) as StoredLogin;
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'hsm.not-authentic') throw error;
-      const detail = 'The credential was entered for another address, port or path to the host. Enter it again.';
+      const detail = 'The credential was entered for a different address, port or path to the host. Enter it again.';
       throw new Problem('conflict', 'host.credential-elsewhere', detail, { cause: error });
     }
   }
@@ -121,7 +121,7 @@ export class HostCredentials {
     }
     if (password !== undefined && privateKey === undefined && (passphrase ?? '') === '')
       return { login: { kind: 'password', user, password }, fingerprint: null };
-    throw refusal('/credential', 'must have either privateKey (and its passphrase) or password');
+    throw refusal('/credential', 'must have either privateKey (with its passphrase) or password');
   }
 }
 

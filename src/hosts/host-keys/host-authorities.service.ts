@@ -34,7 +34,7 @@ export class HostAuthorities {
       await this.audit.appendBy(tx, caller, entry('host-authority.added', id, { name, fingerprint }));
       return id;
     };
-    const known = () => new Problem('conflict', 'host-authority.known', 'The authority is trusted already.');
+    const known = () => new Problem('conflict', 'host-authority.known', 'This authority is already trusted.');
     const added = await writeUnique(this.db, insert, known);
     return await this.find(added);
   }

@@ -48,7 +48,7 @@ export class HostKeyAlerts {
   ): Promise<void> {
     const expected = trusted.map((key) => key.fingerprint);
     const where = `${address} port ${port}`;
-    const why = `The host presented ${fingerprint} (${type}) instead of ${expected.join(', ') || 'its certified key'}. No login was made.`;
+    const why = `The host presented ${fingerprint} (${type}) instead of ${expected.join(', ') || 'its certified key'}. The service did not log in.`;
     const subject = { kind: 'host', id, name };
     await recordAlertEvents(tx, [{ type: 'host.key-changed', subject, facts: { where, why, presented: fingerprint } }]);
     await this.webhooks.announce(tx, {

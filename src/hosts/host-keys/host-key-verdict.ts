@@ -49,17 +49,17 @@ export function certificateFault(
   now: Date,
 ): string | undefined {
   const { kind, principals, validAfter, validBefore, criticalOptions, authority } = certificate;
-  if (kind !== 'host') return 'is a certificate for users';
+  if (kind !== 'host') return 'is a user certificate';
   if (!authorities.some(({ fingerprint }) => fingerprint === authority))
     return `is signed by ${authority}, which is not trusted`;
   if (now < validAfter || now >= validBefore)
-    return `is good from ${validAfter.toISOString()} to ${validBefore.toISOString()}`;
+    return `is valid from ${validAfter.toISOString()} to ${validBefore.toISOString()}`;
   // Principals of host certificates are patterns (ssh-keygen(1), CERTIFICATES). OpenSSH accepts a certificate without principals for any host, so
   // neither that nor a pattern consisting only of wildcards proves anything about this host.
   const isNamed = (principal: string) =>
     namesHost(principal) && [name, address].some((one) => matchesHostPattern(principal.toLowerCase(), one));
   if (!principals.some(isNamed))
-    return `names ${principals.slice(0, 5).join(', ') || 'no host'}, and neither ${name} nor ${address}`;
+    return `names ${principals.slice(0, 5).join(', ') || 'no host'}, but neither ${name} nor ${address}`;
   return criticalOptions.length === 0 ? undefined : `has the critical option ${criticalOptions[0]}`;
 }
 

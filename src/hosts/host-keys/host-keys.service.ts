@@ -76,8 +76,8 @@ export class HostKeysService {
     const detail = certificateFault(certificate, host, await this.authorities.list(), new Date());
     const key = readPublicKeyBlob(certificate.key.blob);
     if (detail !== undefined || key === undefined) {
-      const errors = [{ pointer: '/publicKey', detail: detail ?? 'cannot be read' }];
-      throw new Problem('refused', 'host-key.certificate', `/publicKey: ${detail ?? 'cannot be read'}.`, { errors });
+      const errors = [{ pointer: '/publicKey', detail: detail ?? 'cannot be parsed' }];
+      throw new Problem('refused', 'host-key.certificate', `/publicKey: ${detail ?? 'cannot be parsed'}.`, { errors });
     }
     const { fingerprint } = key;
     await this.db.transaction(async (tx) => {
@@ -104,7 +104,7 @@ export class HostKeysService {
   async decide(caller: Caller, hostId: string, keyId: string, state: 'pinned' | 'rejected'): Promise<HostKey> {
     await this.db.transaction(async (tx) => {
       const key = await tx.findOneBy(HostKey, { id: keyId, hostId });
-      if (key === null) throw new Problem('missing', 'host-key.missing', 'The host has no such key.');
+      if (key === null) throw new Problem('missing', 'host-key.missing', 'Host key not found.');
       const decision = { decidedBy: caller.name, decidedAt: () => 'now()' };
       if (state === 'pinned') await this.rejectPinned(tx, hostId, key.type, caller);
       await tx.update(HostKey, { id: keyId }, { state, ...decision });

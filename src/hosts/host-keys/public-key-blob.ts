@@ -49,7 +49,7 @@ export function unreadableHostKey(line: string): Problem {
   const pointer = '/publicKey';
   const [type = ''] = (oneKeyLine(line) ?? '').split(/[ \t]/, 1);
   const detail = isSshCertificateType(type)
-    ? 'is a certificate of an unknown type or without a valid signature: send the key that it certifies'
+    ? 'is a certificate of an unknown type or with an invalid signature: send the certified key itself'
     : 'must be a line like ssh-ed25519 AAAA…';
   return new Problem('malformed', 'host-key.unreadable', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }

@@ -46,13 +46,13 @@ interface Place {
 
 /** Returns the addresses or names for a word, or its fault. */
 function hostsOf(word: string, budget: ImportBudget): Place[] | string {
-  if (/^[0-9a-f.:]+\/\d{1,3}$/i.test(word)) return 'is a network: scan it, and the machines found become hosts';
+  if (/^[0-9a-f.:]+\/\d{1,3}$/i.test(word)) return 'is a network: scan it to add the machines found as hosts';
   const range = addressesOf(word, budget);
   if (range !== undefined) return range;
   const names = expandRanges(word, budget);
   if (!Array.isArray(names)) return names.detail;
   const places = names.map((name) => readHostPlace(name));
-  return places.every((one) => one !== undefined) ? places : 'is not a host, or has no port after its colon';
+  return places.every((one) => one !== undefined) ? places : 'is not a host, or has no port after the colon';
 }
 
 /** Expands `192.0.2.1-20` and `192.0.2.1-192.0.2.20`. Returns a fault for a reversed range, and undefined for anything else. */
@@ -61,7 +61,7 @@ function addressesOf(word: string, budget: ImportBudget): Place[] | string | und
   const first = parseAddress(from);
   const last = parseAddress(to.includes('.') ? to : `${from.slice(0, from.lastIndexOf('.') + 1)}${to}`);
   if (first === undefined || last === undefined) return undefined;
-  if (last.value < first.value) return 'is a range that runs backwards';
+  if (last.value < first.value) return 'is a range whose end is before its start';
   const size = last.value - first.value + 1n;
   budget.spend(size > BigInt(Number.MAX_SAFE_INTEGER) ? Infinity : Number(size));
   return Array.from({ length: Number(size) }, (_, i) => ({

@@ -28,13 +28,13 @@ export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): 
   const written = first('ansible_host', 'ansible_ssh_host') ?? name;
   const connection = first('ansible_connection');
   if (connection !== undefined && !SSH.includes(connection))
-    return badItem(pointer, name, `is reached by ${truncate(connection, 40)}, not by SSH`);
+    return badItem(pointer, name, `uses the connection ${truncate(connection, 40)} instead of SSH`);
   const place = readHostPlace(written);
   const port = first('ansible_port', 'ansible_ssh_port') ?? place?.port;
   if ([written, port].some((value) => String(value).includes(VAULTED)))
-    return badItem(pointer, name, 'has an address or port that Ansible Vault has encrypted');
+    return badItem(pointer, name, 'has an address or port encrypted with Ansible Vault');
   if ([written, port].some((value) => String(value).includes('{{')))
-    return badItem(pointer, name, 'has an address or port that Ansible composes at run time');
+    return badItem(pointer, name, 'has an address or port that Ansible computes at run time');
   if (place === undefined) return badItem(pointer, name, `has the invalid address ${truncate(written, 60)}`);
   const labels = Object.fromEntries(
     groups

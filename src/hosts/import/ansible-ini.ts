@@ -39,14 +39,18 @@ class IniReading {
       this.graph.group(this.section);
     } else if (this.kind === 'vars') this.variable(line, at);
     else if (this.kind === 'children') this.graph.child(this.section, line.split(/\s/, 1)[0] ?? '');
-    else if (isSection(line)) this.graph.refuse(pointer, truncate(line, 60), 'is not a section of an inventory');
+    else if (isSection(line)) this.graph.refuse(pointer, truncate(line, 60), 'is not an inventory section');
     else this.host(line, at);
   }
 
   private variable(line: string, { number }: At): void {
     const at = line.indexOf('=');
     if (at < 1)
-      this.graph.refuse(`line ${number}`, truncate(line, 60), 'must be NAME=VALUE: it is below a section of variables');
+      this.graph.refuse(
+        `line ${number}`,
+        truncate(line, 60),
+        'must be NAME=VALUE, because it is in a section of variables',
+      );
     else this.graph.group(this.section, { [line.slice(0, at).trim()]: unquoted(line.slice(at + 1).trim()) });
   }
 
@@ -58,7 +62,7 @@ class IniReading {
     const fault =
       words.open === undefined
         ? stray && { column: stray.column, detail: `${truncate(stray.text, 40)} must be NAME=VALUE` }
-        : { column: words.open, detail: 'a quote is never closed' };
+        : { column: words.open, detail: 'contains an unclosed quote' };
     if (fault !== undefined || pattern === undefined) {
       const detail = `column ${(fault?.column ?? 0) + indent + 1}: ${fault?.detail ?? 'names no host'}`;
       return this.graph.refuse(pointer, pattern?.text ?? line, detail);

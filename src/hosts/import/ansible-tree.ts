@@ -38,7 +38,7 @@ function jsonOf(text: string): unknown {
   try {
     return readJson(text, { roundsNumbers: true });
   } catch (error) {
-    throw new ImportRefusal('host-import.format', `is not ansible-json: ${(error as Error).message}`);
+    throw new ImportRefusal('host-import.format', `is not valid ansible-json: ${(error as Error).message}`);
   }
 }
 
@@ -55,7 +55,7 @@ class TreeWalk {
 
   group(name: string, group: unknown, { pointer, depth }: At): void {
     this.graph.budget.spend();
-    if (depth > MAX_DEPTH) throw new ImportRefusal('host-import.too-large', 'has groups nested too deep');
+    if (depth > MAX_DEPTH) throw new ImportRefusal('host-import.too-large', 'nests groups too deeply');
     this.graph.group(name);
     if (Array.isArray(group)) return this.hosts(name, group, pointer);
     if (!isMap(group)) {

@@ -43,7 +43,8 @@ function documentOf(text: string): unknown {
   try {
     return load(text, { schema: SCHEMA, json: true });
   } catch (error) {
-    const { reason, mark } = error instanceof YAMLException ? error : { reason: 'it cannot be read', mark: undefined };
+    const { reason, mark } =
+      error instanceof YAMLException ? error : { reason: 'it cannot be parsed', mark: undefined };
     const at = mark === undefined ? '' : `line ${mark.line + 1}, column ${mark.column + 1}: `;
     throw new ImportRefusal('host-import.format', `is not valid ansible-yaml: ${at}${reason.slice(0, 200)}`);
   }
@@ -73,6 +74,6 @@ function assertAffordable(document: unknown): void {
 function unfolded(): ImportRefusal {
   return new ImportRefusal(
     'host-import.too-large',
-    'has aliases (*name) that unfold to more than is read: write groups once',
+    'has aliases (*name) that expand to more than the limit: write each group once',
   );
 }

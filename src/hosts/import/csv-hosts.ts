@@ -44,7 +44,7 @@ export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
   if (stray !== -1)
     throw new ImportRefusal(
       'host-import.format',
-      `is not a supported csv: column ${stray + 1} of line ${header?.line} is "${truncate(names[stray] ?? '', 60)}"`,
+      `has the unknown column "${truncate(names[stray] ?? '', 60)}" (column ${stray + 1} of line ${header?.line})`,
     );
   return rows.map(({ line, cells, isOpen }) => {
     budget.spendHost();
@@ -53,7 +53,7 @@ export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
       return badItem(
         pointer,
         cells[0] ?? '',
-        isOpen ? 'has a quote that is never closed' : `has ${cells.length} cells, the header ${names.length}`,
+        isOpen ? 'contains an unclosed quote' : `has ${cells.length} cells, but the header has ${names.length}`,
       );
     return item(pointer, new Map(names.map((name, i) => [name, (cells[i] ?? '').trim()])));
   });

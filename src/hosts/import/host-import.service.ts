@@ -79,7 +79,11 @@ export class HostImport {
       return { stored: true, items: await this.credentials.enter(caller, items, taken, order.credentials) };
     } catch (error) {
       if (isUniqueViolation(error))
-        throw new Problem('conflict', 'host.name-taken', 'A host with the same name was just added. Import again.');
+        throw new Problem(
+          'conflict',
+          'host.name-taken',
+          'A host with the same name was added during the import. Import again.',
+        );
       if (!(error instanceof NothingStored)) throw error;
       // The ID of a row that was rolled back would be misleading. Existing hosts keep their ID.
       const planned = taken.map((item) => (item.outcome === 'created' ? { ...item, hostId: undefined } : item));
@@ -139,12 +143,12 @@ export class HostImport {
   ): Promise<NewHost | undefined> {
     faults.push(...(await faultsOfBody(CreateHostBody, item.fields, item.pointer)));
     if (known.named(item.name) !== undefined)
-      faults.push({ pointer: `${item.pointer}/name`, detail: 'is the name of another host, at another address' });
+      faults.push({ pointer: `${item.pointer}/name`, detail: 'is the name of another host with a different address' });
     // A host in the file that already exists may have a different name in the database.
     const jumpHostId =
       item.jumpHost === undefined ? undefined : (imported.get(item.jumpHost) ?? known.named(item.jumpHost)?.id);
     if (item.jumpHost !== undefined && jumpHostId === undefined)
-      faults.push({ pointer: `${item.pointer}/jumpHost`, detail: 'is the name of no host' });
+      faults.push({ pointer: `${item.pointer}/jumpHost`, detail: 'is not the name of a host' });
     return { ...(item.fields as unknown as NewHost), ...(jumpHostId === undefined ? {} : { jumpHostId }) };
   }
 

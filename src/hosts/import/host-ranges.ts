@@ -21,11 +21,11 @@ export function expandRanges(pattern: string, budget: ImportBudget): string[] | 
     const open = pattern.indexOf('[', at);
     const close = open === -1 ? -1 : pattern.indexOf(']', open);
     const literal = pattern.slice(at, open === -1 ? undefined : open);
-    if (open !== -1 && close === -1) return { detail: 'has a range that is never closed', column: open };
+    if (open !== -1 && close === -1) return { detail: 'contains an unclosed range', column: open };
     const inner = open === -1 ? '' : pattern.slice(open + 1, close);
     const parts = open === -1 ? [''] : isIPv6(inner.replace(/%.*/, '')) ? [`[${inner}]`] : partsOf(inner, budget);
     if (parts === undefined)
-      return { detail: `[${truncate(inner, 40)}] is not a range like [01:20] or [a:f]`, column: open };
+      return { detail: `[${truncate(inner, 40)}] is not a range such as [01:20] or [a:f]`, column: open };
     budget.spend(names.length * parts.length);
     names = names.flatMap((name) => parts.map((part) => `${name}${literal}${part}`));
     at = open === -1 ? pattern.length : close + 1;

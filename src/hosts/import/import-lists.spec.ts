@@ -121,14 +121,14 @@ describe('ssh_config', () => {
       '  HostName elsewhere',
     ]);
     expect(shown(items)).toEqual([
-      'line 1: includes another file, which is not part of the import: import that one as well',
-      'line 12: HostName depends on the user and the time of the connection: write it below Host',
-      'line 2: is reached by a ProxyCommand, which is not run here: use ProxyJump',
+      'line 1: includes another file that is not part of the import: import that file as well',
+      'line 12: HostName depends on the user and time of the connection: write it under Host',
+      'line 2: uses ProxyCommand, which is not supported: use ProxyJump',
       'line 4: is reached through itself',
-      'line 6: has the HostName %u.example.com, which ssh composes at run time',
+      'line 6: has the HostName %u.example.com, which ssh computes at run time',
       'x = x:0',
       'e = e:0',
-      'line 8: goes through e by way of x, which the entry of that host does not state',
+      'line 8: is reached through e via x, which the entry of that host does not state',
     ]);
   });
 
@@ -160,9 +160,9 @@ it('a host list is accepted in each spelling, without duplicates', () => {
     'n1 = n1:22',
     'n2 = n2:22',
     'xn--bcher-kva.example = xn--bcher-kva.example:22',
-    'line 8: column 1: is a network: scan it, and the machines found become hosts',
-    'line 8: column 13: is a range that runs backwards',
-    'line 8: column 24: is not a host, or has no port after its colon',
+    'line 8: column 1: is a network: scan it to add the machines found as hosts',
+    'line 8: column 13: is a range whose end is before its start',
+    'line 8: column 24: is not a host, or has no port after the colon',
   ]);
   expect(refusal('list', '0.0.0.0-255.255.255.255')?.code).toBe('host-import.too-large');
 });
@@ -186,10 +186,10 @@ it('CSV is accepted with semicolons, tabs, a byte order mark and any line ending
     });
   }
   expect(refusal('csv', 'sep=;\r\nname;address;colour\r\na;b;c')?.detail).toBe(
-    'is not a supported csv: column 3 of line 2 is "colour"',
+    'has the unknown column "colour" (column 3 of line 2)',
   );
   expect(refusal('csv', 'name,address,colour\na,b,c')?.detail).toBe(
-    'is not a supported csv: column 3 of line 1 is "colour"',
+    'has the unknown column "colour" (column 3 of line 1)',
   );
   expect(refusal('csv', `name,address\n${'a,b\n'.repeat(5001)}`)?.code).toBe('host-import.too-large');
   expect(read('csv', `name,address\n${'a\n'.repeat(4000)}`)).toHaveLength(4000);
@@ -204,8 +204,8 @@ it('CSV is accepted as Excel writes it: separator line, empty rows and columns, 
     ]);
   const [stray, short] = read('csv', 'name,address,port,\na,192.0.2.1,22,x\nb,192.0.2.2');
   expect([stray?.faults[0]?.detail, short?.faults[0]?.detail]).toEqual([
-    'has 4 cells, the header 3',
-    'has 2 cells, the header 3',
+    'has 4 cells, but the header has 3',
+    'has 2 cells, but the header has 3',
   ]);
 });
 

@@ -78,17 +78,17 @@ describe('an Ansible inventory in INI form', () => {
       'made ansible_host="{{ address }}"',
     ]);
     expect(shown(items)).toEqual([
-      'line 2: column 4 of the name: [05:01] is not a range like [01:20] or [a:f]',
-      'line 3: column 4 of the name: [1:x] is not a range like [01:20] or [a:f]',
-      'line 4: column 5 of the name: has a range that is never closed',
+      'line 2: column 4 of the name: [05:01] is not a range such as [01:20] or [a:f]',
+      'line 3: column 4 of the name: [1:x] is not a range such as [01:20] or [a:f]',
+      'line 4: column 5 of the name: contains an unclosed range',
       'line 5: column 5: two must be NAME=VALUE',
-      'line 6: column 19: a quote is never closed',
-      'line 7: is not a host, or has no port after its colon',
-      'line 8: is not a section of an inventory',
-      'line 10: must be NAME=VALUE: it is below a section of variables',
+      'line 6: column 19: contains an unclosed quote',
+      'line 7: is not a host, or has no port after the colon',
+      'line 8: is not an inventory section',
+      'line 10: must be NAME=VALUE, because it is in a section of variables',
       'good = good:0',
-      'line 12: is reached by local, not by SSH',
-      'line 13: has an address or port that Ansible composes at run time',
+      'line 12: uses the connection local instead of SSH',
+      'line 13: has an address or port that Ansible computes at run time',
     ]);
   });
 
@@ -133,7 +133,7 @@ describe('an Ansible inventory in YAML', () => {
       '10.0.0.1 = 10.0.0.1:2200 ansible/web ansible/prod',
       'merged = 10.0.0.2:2201 ansible/web ansible/db ansible/prod',
       'db-a = db-a:2222 ansible/db ansible/prod',
-      '/odd/hosts/hidden: has an address or port that Ansible Vault has encrypted',
+      '/odd/hosts/hidden: has an address or port encrypted with Ansible Vault',
     ]);
     expect(items[0]?.ignored).toContain('secret_of_all (a secret)');
   });
@@ -177,5 +177,5 @@ it('an Ansible inventory in JSON is accepted as written by ansible-inventory and
     'b = b:2200 ansible/web',
     'c = c:0 ansible/old',
   ]);
-  expect(refusal('ansible-json', '{"a":\n  [1,]}')?.detail).toContain('is not ansible-json: line 2, column 6');
+  expect(refusal('ansible-json', '{"a":\n  [1,]}')?.detail).toContain('is not valid ansible-json: line 2, column 6');
 });

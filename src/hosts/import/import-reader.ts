@@ -45,6 +45,6 @@ function withPlace(item: ImportItem, known: readonly KnownPlace[]): ImportItem {
     const { name, address, port } = found;
     return { ...rest, name, fields: { name, address, port } };
   }
-  const detail = 'is the hash of a name, and no known host has that name';
+  const detail = 'is a hashed name that matches no known host';
   return { ...rest, faults: [...item.faults, { pointer: item.pointer, detail }] };
 }

@@ -68,7 +68,7 @@ export class ImportedCredentials {
       return [];
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      return [{ pointer: `${pointer}/credential`, detail: `was not entered: ${error.message}` }];
+      return [{ pointer: `${pointer}/credential`, detail: `was not imported: ${error.message}` }];
     }
   }
 }
@@ -93,7 +93,7 @@ function faultsOfLogin({ pointer, login }: ImportItem, names: readonly string[])
   const known = names.join(', ') || 'none';
   return [
     ...(unknown
-      ? [{ pointer: `${pointer}/credential`, detail: `"${credential}" is not a credential of the import (${known})` }]
+      ? [{ pointer: `${pointer}/credential`, detail: `"${credential}" is not a credential of this import (${known})` }]
       : []),
     ...(user === undefined || LOGIN_NAME.test(user)
       ? []

@@ -68,7 +68,7 @@ export class InventoryGraph {
 
   private member(group: string | undefined, text: string, { pointer, vars }: { pointer: string; vars: Vars }): void {
     const place = readHostPlace(text);
-    if (place === undefined) return this.refuse(pointer, text, 'is not a host, or has no port after its colon');
+    if (place === undefined) return this.refuse(pointer, text, 'is not a host, or has no port after the colon');
     const name = text.includes(':') ? place.address : text;
     if (!this.hosts.has(name)) this.budget.spendHost();
     const known = this.hosts.get(name) ?? { pointer, groups: new Set<string>(), vars: {} };

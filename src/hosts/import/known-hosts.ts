@@ -34,11 +34,10 @@ function readLine(pointer: string, line: string): ImportItem {
     return badItem(
       pointer,
       names,
-      `has the marker ${truncate(mark, 40)}: authorities are trusted by the policy ca of a host`,
+      `has the marker ${truncate(mark, 40)}: add authorities with the policy ca of a host instead`,
     );
   const key = readHostKeyLine(rest);
-  if (key === undefined)
-    return badItem(pointer, truncate(names, 100), 'is not a line of known_hosts: NAMES TYPE BASE64');
+  if (key === undefined) return badItem(pointer, truncate(names, 100), 'is not a known_hosts line: NAMES TYPE BASE64');
   const keys = [{ key, ...(mark === '@revoked' ? { state: 'rejected' as const } : {}) }];
   const common = { pointer, keys, faults: [], ignored: [] };
   const hashed = hashIn(names);
@@ -62,7 +61,7 @@ function hashIn(names: string): ImportItem['hashed'] {
 function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'faults' | 'ignored'>): ImportItem {
   const { pointer } = common;
   if (/[*?!|]/.test(names))
-    return badItem(pointer, truncate(names, 100), 'has a pattern, which does not name one host');
+    return badItem(pointer, truncate(names, 100), 'contains a pattern, which does not identify one host');
   const places = names.split(',').map(placeOf);
   // A name is more meaningful than an address, and stays the same when the machine's address changes.
   const place =

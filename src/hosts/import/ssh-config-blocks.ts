@@ -37,13 +37,13 @@ export function readBlocks(text: string): { blocks: ConfigBlock[]; faults: Confi
       faults.push({
         line,
         name: truncate(`Include ${words.join(' ')}`, 100),
-        detail: 'includes another file, which is not part of the import: import that one as well',
+        detail: 'includes another file that is not part of the import: import that file as well',
       });
     else if (PLACES.includes(key) && block.patterns === NO_PATTERNS)
       faults.push({
         line,
         name: `Match, line ${block.line}`,
-        detail: `${keyword} depends on the user and the time of the connection: write it below Host`,
+        detail: `${keyword} depends on the user and time of the connection: write it under Host`,
       });
     else if (!block.settings.has(key)) block.settings.set(key, words.join(' '));
   }

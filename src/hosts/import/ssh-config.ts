@@ -85,7 +85,7 @@ class ConfigReading {
 
   /** Returns the last jump host of a connection. Each jump host is reached through the one before it. */
   private jump(alias: string, jumps: readonly string[], pointer: string): Way {
-    if (jumps.length > MAX_JUMPS) return { detail: `is reached through more than ${MAX_JUMPS} hosts` };
+    if (jumps.length > MAX_JUMPS) return { detail: `is reached through more than ${MAX_JUMPS} jump hosts` };
     let before: string | undefined;
     for (const text of jumps) {
       const hop = this.hopOf(text.trim());
@@ -97,7 +97,7 @@ class ConfigReading {
         const own = this.items.get(hop.alias)?.jumpHost;
         if (before !== undefined && own !== before)
           return {
-            detail: `goes through ${truncate(hop.alias, 60)} by way of ${before}, which the entry of that host does not state`,
+            detail: `is reached through ${truncate(hop.alias, 60)} via ${before}, which the entry of that host does not state`,
           };
         before = name;
       }
@@ -167,10 +167,10 @@ class ConfigReading {
 function placeOf(alias: string, settings: ReadonlyMap<string, string>): { address: string } | string {
   const command = settings.get('proxycommand') ?? 'none';
   if (command !== 'none' && command !== '' && !settings.has('proxyjump'))
-    return 'is reached by a ProxyCommand, which is not run here: use ProxyJump';
+    return 'uses ProxyCommand, which is not supported: use ProxyJump';
   const address = (settings.get('hostname') ?? alias).replaceAll(/%[h%]/g, (token) => (token === '%h' ? alias : '%'));
   const place = readHostPlace(address);
   // A remaining percent sign is an ssh token or the zone of an IPv6 address.
   const isWhole = place !== undefined && (!address.includes('%') || place.address.includes(':'));
-  return isWhole ? place : `has the HostName ${truncate(address, 60)}, which ssh composes at run time`;
+  return isWhole ? place : `has the HostName ${truncate(address, 60)}, which ssh computes at run time`;
 }

@@ -19,11 +19,11 @@ export async function assertJumpHost(tx: EntityManager, hostId: string, jumpHost
   );
   const detail =
     way.length === 0
-      ? 'is no host'
+      ? 'does not exist'
       : way.some(({ id }) => id === hostId)
         ? 'leads back to the host itself'
         : way.length > MAX_JUMPS
-          ? `is reached through more than ${MAX_JUMPS} hosts`
+          ? `is reached through more than ${MAX_JUMPS} jump hosts`
           : undefined;
   if (detail === undefined) return;
   const errors = [{ pointer: '/jumpHostId', detail }];

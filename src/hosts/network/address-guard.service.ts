@@ -39,8 +39,8 @@ export class HostAddressGuard {
     const address = parseAddress(target);
     if (address !== undefined) return this.assertAllowed(address, target);
     if (NAME.test(target) && !ENDS_IN_A_NUMBER.test(target)) return;
-    throw new Problem('forbidden', 'network.spelling', `"${shown(target)}" is neither an IP address nor a host name.`, {
-      errors: [{ pointer, detail: `must be an IP address in its usual form or a host name${hintFor(target)}` }],
+    throw new Problem('forbidden', 'network.spelling', `"${shown(target)}" is not an IP address or host name.`, {
+      errors: [{ pointer, detail: `must be an IP address in standard form or a host name${hintFor(target)}` }],
     });
   }
 
@@ -63,7 +63,7 @@ export class HostAddressGuard {
   assertAllowed(address: Address, target = formatAddress(address)): void {
     const reason = this.denial(address);
     if (reason === undefined) return;
-    throw new Problem('forbidden', 'network.denied', `"${shown(target)}" is never connected to: ${reason}.`);
+    throw new Problem('forbidden', 'network.denied', `Connections to "${shown(target)}" are not allowed: ${reason}.`);
   }
 
   /** Returns the reason why connections to the address are denied, or undefined if they are allowed. */
@@ -84,14 +84,14 @@ export class HostAddressGuard {
     const denied = deniedNetworks().find(
       (one) => overlaps(one, network) && !open.some((own) => containsNetwork(own, network)),
     );
-    return denied === undefined ? undefined : `it touches ${formatNetwork(denied)}`;
+    return denied === undefined ? undefined : `it overlaps ${formatNetwork(denied)}`;
   }
 
   private async addressesOf(name: string): Promise<Address[]> {
     const texts = await (this.resolver === undefined ? systemAddresses(name) : resolved(this.resolver, name));
     const addresses = texts.flatMap((text) => parseAddress(text) ?? []);
     if (addresses.length > 0) return addresses;
-    throw new Problem('refused', 'network.no-address', `"${shown(name)}" has no address.`);
+    throw new Problem('refused', 'network.no-address', `Host name "${shown(name)}" has no address.`);
   }
 
   /** Asserts that the target is not one of the service's own stores or its API, at any address. */
@@ -100,7 +100,11 @@ export class HostAddressGuard {
     const isOurs =
       (port === this.config.port && ownAddresses().has(text)) || (await this.storeAddresses(port)).includes(text);
     if (isOurs)
-      throw new Problem('forbidden', 'network.own-service', `${text} port ${port} is a part of this service itself.`);
+      throw new Problem(
+        'forbidden',
+        'network.own-service',
+        `Connections to ${text} port ${port} are not allowed: it belongs to this service.`,
+      );
   }
 
   private async storeAddresses(port: number): Promise<string[]> {
@@ -134,8 +138,8 @@ function ownAddresses(): Set<string> {
 function hintFor(target: string): string {
   if (target.includes('://')) return ', without a scheme';
   if (target.includes('%')) return ', without a zone';
-  if (target.includes('/')) return '; a network is scanned, in a scope';
-  return /[^:]:\d{1,5}$/.test(target) ? '; the port has its own member' : '';
+  if (target.includes('/')) return '; to scan a network, create a scope';
+  return /[^:]:\d{1,5}$/.test(target) ? '; set the port separately' : '';
 }
 
 /** Returns the text in a form that is safe to include in a response. */

@@ -9,7 +9,7 @@ import {
 
 const network = (text: string): Network => {
   const parsed = parseNetwork(text);
-  if (parsed === undefined) throw new Error(`${text} is not a network`);
+  if (parsed === undefined) throw new Error(`${text} is not a valid network`);
   return parsed;
 };
 

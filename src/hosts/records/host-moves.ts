@@ -40,7 +40,7 @@ export interface SealedCredential {
 export type HostPlaceChange = Pick<Host, 'id' | 'address' | 'port' | 'jumpHostId'>;
 
 export function wayChanged(): Problem {
-  const detail = 'A host on the path to this host was just changed. Repeat the call.';
+  const detail = 'A host on the path to this host was changed during this call. Repeat the call.';
   return new Problem('conflict', 'host.way-changed', detail);
 }
 
@@ -128,11 +128,12 @@ export class HostMoves {
 }
 
 function credentialsBehindProblem(count: number): Problem {
-  const detail =
-    `${count} hosts with a stored credential are reached through this one, and their credentials would be removed: ` +
-    'repeat the call with dropCredentialsBehind, then enter them again.';
+  const detail = `${count} hosts with a stored credential are reached through this host, and their credentials would be deleted. Repeat the call with dropCredentialsBehind, then enter the credentials again.`;
   const errors = [
-    { pointer: '/dropCredentialsBehind', detail: 'must be true to drop the credentials of hosts behind' },
+    {
+      pointer: '/dropCredentialsBehind',
+      detail: 'must be true to delete the credentials of hosts reached through this host',
+    },
   ];
   return new Problem('conflict', 'host.credentials-behind', detail, { errors });
 }

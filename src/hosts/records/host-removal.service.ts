@@ -48,7 +48,7 @@ export class HostRemoval {
       if (host === null) throw missing('host');
       if (host.version !== version) throw staleProblem(`/v1/hosts/${id}`);
       if (await tx.existsBy(Host, { jumpHostId: id }))
-        throw new Problem('conflict', 'host.in-use', 'Other hosts are reached through this one. Change them first.');
+        throw new Problem('conflict', 'host.in-use', 'Other hosts are reached through this host. Change them first.');
       await this.uses.assertNone(tx, id);
       await tx.delete(HostKey, { hostId: id });
       await this.keyAlerts.removed(tx, host);

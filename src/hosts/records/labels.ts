@@ -22,7 +22,7 @@ export const IsLabels = (): PropertyDecorator => (target, propertyName) =>
     propertyName: propertyName as string,
     validator: {
       validate: areLabels,
-      defaultMessage: () => `must have at most ${MAX_LABELS} keys with texts of at most ${MAX_VALUE} characters`,
+      defaultMessage: () => `must have at most ${MAX_LABELS} keys, with values of at most ${MAX_VALUE} characters`,
     },
   });
 

@@ -36,7 +36,7 @@ export class ManyHosts {
       throw new Problem(
         'refused',
         'host.too-many',
-        `/label: More than ${MAX_HOSTS} hosts have the label ${label}. Name further labels, and repeat the call for each part.`,
+        `/label: More than ${MAX_HOSTS} hosts have the label ${label}. Add labels to select fewer hosts, and repeat the call for each part.`,
         { errors: [{ pointer: '/label', detail: `matches more than ${MAX_HOSTS} hosts` }] },
       );
     const hosts = items.toSorted((one, other) => (one.name < other.name ? -1 : 1));

@@ -21,7 +21,7 @@ export class ScanGapsService {
       `SELECT name, scan_gap AS gap FROM host WHERE scan_gap IS NOT NULL ORDER BY name LIMIT ${MAX_HOSTS + 1}`,
     );
     const named = hosts.slice(0, MAX_HOSTS).map(sentenceOf);
-    return hosts.length > MAX_HOSTS ? [...named, 'The last scans could not read further hosts.'] : named;
+    return hosts.length > MAX_HOSTS ? [...named, 'The last scans of further hosts were incomplete.'] : named;
   }
 }
 
@@ -31,6 +31,6 @@ function sentenceOf({ name, gap }: HostWithGap): string {
   const shown = paths.slice(0, MAX_PATHS).join(', ');
   const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more files` : '';
   const unread = paths.length > 0 ? `could not read ${shown}${more}` : '';
-  const unasked = lowConfidence ? 'sshd could not be queried for the files that it reads' : '';
-  return `Host ${name}: the last scan ${[unread, unasked].filter((part) => part !== '').join(', and ')}.`;
+  const unasked = lowConfidence ? 'could not query sshd for the files it reads' : '';
+  return `Host ${name}: the last scan ${[unread, unasked].filter((part) => part !== '').join(' and ')}.`;
 }

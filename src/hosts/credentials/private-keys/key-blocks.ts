@@ -63,7 +63,7 @@ export function privateKeyBlock(text: string): KeyBlock {
 
 function blockAt(text: string, label: string, from: number): KeyBlock {
   const end = text.indexOf(`-----END ${label}-----`, from);
-  if (end === -1) throw unreadable(`ends too early: the line -----END ${truncate(label, 40)}----- is missing`);
+  if (end === -1) throw unreadable(`is truncated: the line -----END ${truncate(label, 40)}----- is missing`);
   const lines = text.slice(from, end).split('\n');
   const blank = lines.findIndex((line, i) => i > 0 && line.trim() === '');
   const hasHeaders = blank !== -1 && lines.slice(0, blank).some((line) => line.includes(':'));
@@ -87,16 +87,16 @@ function headersOf(lines: readonly string[]): Map<string, string> {
 
 function withoutKey(text: string, labels: readonly string[]): Error {
   if (text.includes('BEGIN SSH2 ENCRYPTED PRIVATE KEY'))
-    return unsupported('is a key of SSH Communications (SSH2): convert it with puttygen -O private-openssh');
+    return unsupported('is an SSH2 key of SSH Communications: convert it with puttygen -O private-openssh');
   if (text.includes('SSH PRIVATE KEY FILE FORMAT 1.1'))
-    return unsupported('is a key of SSH protocol 1, which is no longer supported');
+    return unsupported('is an SSH protocol 1 key, which is no longer supported');
   const isPublic =
     labels.some((label) => label.endsWith('PUBLIC KEY')) ||
     text.includes('BEGIN SSH2 PUBLIC KEY') ||
     text.split('\n').some((line) => /^(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-\S{1,64} AAAA/.test(line.trimStart()));
-  if (isPublic) return unreadable('must be a private key; this is a public key');
+  if (isPublic) return unreadable('must be a private key, but is a public key');
   const [label] = labels;
   return label === undefined
     ? unreadable('must be a private key in OpenSSH, PEM (PKCS #1, PKCS #8, SEC 1) or PuTTY format')
-    : unreadable(`must be a private key, this is ${truncate(label, 60)}`);
+    : unreadable(`must be a private key, but is: ${truncate(label, 60)}`);
 }

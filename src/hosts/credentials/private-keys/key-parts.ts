@@ -20,7 +20,7 @@ export interface RsaParts {
 
 /** @param seed 32 bytes (RFC 8032) */
 export function ed25519Key(seed: Buffer): KeyObject {
-  if (seed.length !== ED25519_BYTES) throw unreadable('is damaged: an Ed25519 key has 32 bytes');
+  if (seed.length !== ED25519_BYTES) throw unreadable('is damaged: an Ed25519 key must have 32 bytes');
   const prefix = Buffer.from('302e020100300506032b657004220420', 'hex'); // PKCS #8 (RFC 8410) up to the seed
   return createPrivateKey({ key: Buffer.concat([prefix, seed]), format: 'der', type: 'pkcs8' });
 }
@@ -31,7 +31,7 @@ export function ed25519Key(seed: Buffer): KeyObject {
  */
 export function ecKey(curve: string, scalar: Buffer): KeyObject {
   const known = ownMember(CURVES, curve);
-  if (known === undefined) throw unreadable('names no curve that SSH has');
+  if (known === undefined) throw unreadable('uses a curve that SSH does not support');
   const d = padded(scalar, known.bytes);
   const ecdh = createECDH(known.name);
   ecdh.setPrivateKey(d);
@@ -62,7 +62,7 @@ function withoutZeros(bytes: Buffer): Buffer {
 
 function padded(bytes: Buffer, length: number): Buffer {
   const digits = withoutZeros(bytes);
-  if (digits.length > length) throw unreadable('is damaged: its number is larger than its curve');
+  if (digits.length > length) throw unreadable('is damaged: its number is too large for its curve');
   return Buffer.concat([Buffer.alloc(length - digits.length), digits]);
 }
 

@@ -53,17 +53,17 @@ export function readOpenSshKey(body: Buffer, passphrase: string | undefined): Re
     throw unreadable('is damaged: it does not begin with openssh-key-v1');
   const reader = new WireReader(body.subarray(MAGIC.length));
   const [cipherName, kdf, options] = [reader.text(), reader.text(), reader.string()];
-  if (reader.uint32() !== 1) throw unreadable('has several keys in one block');
+  if (reader.uint32() !== 1) throw unreadable('contains more than one key');
   const publicBlob = reader.string();
   assertUsable(new WireReader(publicBlob).text());
   const sealed = reader.string();
   const tag = body.subarray(MAGIC.length + reader.position);
   if (cipherName === 'none')
-    return { key: keyIn(sealed, unreadable('is damaged: its check numbers differ')), publicBlob };
+    return { key: keyIn(sealed, unreadable('is damaged: its check integers differ')), publicBlob };
   if (passphrase === undefined) throw passphraseMissing();
   const method = ownMember(CIPHERS, cipherName);
   if (method === undefined || kdf !== 'bcrypt')
-    throw unsupported(`is encrypted with ${truncate(cipherName, 60)} and ${truncate(kdf, 60)}, which is not read`);
+    throw unsupported(`is encrypted with ${truncate(cipherName, 60)} and ${truncate(kdf, 60)}, which is not supported`);
   const derived = derive(passphrase, options, method.keyBytes + method.ivBytes);
   return { key: keyIn(opened(method, derived, sealed, tag), passphraseWrong()), publicBlob };
 }
@@ -72,12 +72,10 @@ export function readOpenSshKey(body: Buffer, passphrase: string | undefined): Re
 export function assertUsable(type: string): void {
   if (type === 'ssh-dss') throw unsupported(DSA);
   if (type.startsWith('sk-'))
-    throw unsupported(
-      'is a handle to a security key (FIDO), which signs only on the machine with the device: use another key',
-    );
+    throw unsupported('is a security key handle (FIDO) and signs only on the machine with the device: use another key');
   if (!/^(?:ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(?:256|384|521))$/.test(type))
     throw unsupported(
-      `is of the type ${type.replaceAll(/[^\x21-\x7e]/g, '?').slice(0, 60)}, which no login here can use`,
+      `has the type ${type.replaceAll(/[^\x21-\x7e]/g, '?').slice(0, 60)}, which is not supported for logins`,
     );
 }
 
@@ -85,16 +83,16 @@ function derive(passphrase: string, options: Buffer, length: number): Buffer {
   const reader = new WireReader(options);
   const [salt, rounds] = [reader.string(), reader.uint32()];
   if (rounds > MAX_ROUNDS)
-    throw tooCostly(`needs ${rounds} rounds of bcrypt; the maximum is ${MAX_ROUNDS} (ssh-keygen -p -a 100)`);
+    throw tooCostly(`uses ${rounds} bcrypt rounds; the maximum is ${MAX_ROUNDS} (ssh-keygen -p -a 100)`);
   const secret = Buffer.from(passphrase);
   const key = Buffer.alloc(length);
   if (bcrypt.pbkdf(secret, secret.length, salt, salt.length, key, key.length, rounds) !== 0)
-    throw unreadable('is damaged: its derivation of the key cannot be computed');
+    throw unreadable('is damaged: its key derivation parameters are invalid');
   return key;
 }
 
 function opened(method: Cipher, derived: Buffer, sealed: Buffer, tag: Buffer): Buffer {
-  if (tag.length !== method.tagBytes) throw unreadable('is damaged: it ends too early or too late');
+  if (tag.length !== method.tagBytes) throw unreadable('is damaged: its length is wrong');
   if (method.name === 'chacha20') return chacha(derived, sealed);
   const key = derived.subarray(0, method.keyBytes);
   const stream = createDecipheriv(method.name, key, derived.subarray(method.keyBytes));

@@ -26,7 +26,7 @@ const OLDER = ['1.2.840.113549.1.12.1.3', '1.2.840.113549.1.12.1.4'];
 export function readPemKey(block: KeyBlock, passphrase: string | undefined): KeyObject {
   if (block.label === 'DSA PRIVATE KEY') throw unsupported(DSA);
   if (!['PRIVATE KEY', 'ENCRYPTED PRIVATE KEY', 'RSA PRIVATE KEY', 'EC PRIVATE KEY'].includes(block.label))
-    throw unsupported(`is a ${truncate(block.label, 40)}, which is not read`);
+    throw unsupported(`is a ${truncate(block.label, 40)}, which is not supported`);
   const isEncrypted = block.label.startsWith('ENCRYPTED') || block.headers.has('DEK-Info');
   if (!isEncrypted) return opened(block, undefined);
   if (block.label === 'ENCRYPTED PRIVATE KEY') assertAffordable(block.body);
@@ -37,14 +37,11 @@ export function readPemKey(block: KeyBlock, passphrase: string | undefined): Key
 
 function opened(block: KeyBlock, passphrase: string | undefined): KeyObject {
   const octets = block.body.length;
-  if (octets > MAX_PRIVATE_KEY_OCTETS)
-    throw tooCostly(`has ${octets} octets; the maximum is ${MAX_PRIVATE_KEY_OCTETS}`);
+  if (octets > MAX_PRIVATE_KEY_OCTETS) throw tooCostly(`has ${octets} bytes; the maximum is ${MAX_PRIVATE_KEY_OCTETS}`);
   try {
     return createPrivateKey({ key: writePem(block.label, block.body, block), format: 'pem', passphrase });
   } catch {
-    throw passphrase === undefined
-      ? unreadable(`is damaged: it is not the DER of a ${block.label}`)
-      : passphraseWrong();
+    throw passphrase === undefined ? unreadable(`is damaged: it is not a valid DER ${block.label}`) : passphraseWrong();
   }
 }
 
@@ -68,23 +65,24 @@ function assertAffordable(der: Buffer): void {
   const [kdf, about] = membersOf(derivation);
   const values = membersOf(about);
   if (isOid(kdf, PBKDF2)) return assertIterations(values[1]);
-  if (!isOid(kdf, SCRYPT)) throw unsupported('is encrypted by a derivation that is neither PBKDF2 nor scrypt');
+  if (!isOid(kdf, SCRYPT)) throw unsupported('uses a key derivation other than PBKDF2 and scrypt');
   const cost = values.slice(1, 4).reduce((product, value) => product * numberOf(value), 1);
-  if (cost > MAX_SCRYPT) throw tooCostly('needs too much scrypt: encrypt it again with lower parameters');
+  if (cost > MAX_SCRYPT)
+    throw tooCostly('uses scrypt parameters above the limit: encrypt it again with lower parameters');
 }
 
 function membersOf(element: DerElement | undefined): DerElement[] {
-  if (element === undefined) throw unreadable('is damaged: parameters of its encryption are missing');
+  if (element === undefined) throw unreadable('is damaged: encryption parameters are missing');
   return elementsOfSequence(element.raw);
 }
 
 function assertIterations(element: DerElement | undefined): void {
   const iterations = numberOf(element);
-  if (iterations > MAX_ITERATIONS) throw tooCostly(`needs ${iterations} iterations; the maximum is ${MAX_ITERATIONS}`);
+  if (iterations > MAX_ITERATIONS) throw tooCostly(`uses ${iterations} iterations; the maximum is ${MAX_ITERATIONS}`);
 }
 
 function numberOf(element: DerElement | undefined): number {
-  if (element === undefined) throw unreadable('is damaged: parameters of its encryption are missing');
+  if (element === undefined) throw unreadable('is damaged: encryption parameters are missing');
   const digits = unsignedOf(element);
   return digits.length > 6 ? Infinity : digits.readUIntBE(0, digits.length);
 }

@@ -17,11 +17,11 @@ export const unsupported = (message: string): PrivateKeyFault => new PrivateKeyF
 export const tooCostly = (message: string): PrivateKeyFault => new PrivateKeyFault('too-costly', message);
 
 export function passphraseMissing(): PrivateKeyFault {
-  return new PrivateKeyFault('passphrase-missing', 'is encrypted: give its passphrase as well');
+  return new PrivateKeyFault('passphrase-missing', 'is encrypted: send its passphrase as well');
 }
 
 export function passphraseWrong(): PrivateKeyFault {
-  return new PrivateKeyFault('passphrase-wrong', 'does not open the private key');
+  return new PrivateKeyFault('passphrase-wrong', 'does not decrypt the private key');
 }
 
 export const DSA = 'is a DSA key, which SSH servers no longer accept: use Ed25519, ECDSA or RSA';

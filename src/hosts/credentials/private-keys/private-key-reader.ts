@@ -14,7 +14,7 @@ export interface UsableKey {
 
 /** Limits of OpenSSH (sshkey.h, SSH_RSA_MINIMUM_MODULUS_SIZE). */
 const RSA_BITS = { min: 1024, max: 16_384 };
-const PROBE = Buffer.from('do the halves belong together?');
+const PROBE = Buffer.from('private key self-test');
 
 /**
  * readLoginKey reads a private key in any common format: OpenSSH, PKCS #1, SEC 1, PKCS #8 and PuTTY, encrypted or not, with any line endings, and
@@ -28,11 +28,11 @@ export async function readLoginKey(text: string, passphrase?: string): Promise<U
     const publicKey = sshPublicKeyOf(createPublicKey(key));
     const isWhole =
       (publicBlob?.equals(publicKey.blob) ?? true) && verify(null, PROBE, createPublicKey(key), sign(null, PROBE, key));
-    if (!isWhole) throw unreadable('is damaged: its private and its public half do not belong together');
+    if (!isWhole) throw unreadable('is damaged: its private key does not match its public key');
     return { publicKey, privateKey: writeOpenSshKey(key, publicKey) };
   } catch (error) {
     if (error instanceof PrivateKeyFault) throw error;
-    throw unreadable('is damaged: it cannot be read to its end');
+    throw unreadable('is damaged: it cannot be parsed completely');
   }
 }
 
@@ -48,10 +48,10 @@ function assertUsableKey({ asymmetricKeyType: type, asymmetricKeyDetails: detail
   if (type === 'dsa') throw unsupported(DSA);
   const bits = details?.modulusLength ?? 0;
   if (type === 'rsa' && (bits < RSA_BITS.min || bits > RSA_BITS.max))
-    throw unsupported(`is an RSA key of ${bits} bits; SSH has ${RSA_BITS.min} to ${RSA_BITS.max}`);
+    throw unsupported(`is an RSA key of ${bits} bits; SSH supports ${RSA_BITS.min} to ${RSA_BITS.max}`);
   if (type === 'rsa' || type === 'ed25519') return;
   const curve = details?.namedCurve ?? 'explicit parameters';
-  if (type !== 'ec') throw unsupported(`is a key of the type ${type}, which SSH does not have`);
+  if (type !== 'ec') throw unsupported(`is a key of type ${type}, which SSH does not support`);
   if (!['prime256v1', 'secp384r1', 'secp521r1'].includes(curve))
-    throw unsupported(`is on the curve ${curve}, which SSH does not have: use P-256, P-384 or P-521`);
+    throw unsupported(`is on the curve ${curve}, which SSH does not support: use P-256, P-384 or P-521`);
 }

@@ -19,7 +19,7 @@ async function reply(): Promise<PrivateKeyReply> {
     return { key: await readLoginKey(text, passphrase) };
   } catch (error) {
     const { reason, message } =
-      error instanceof PrivateKeyFault ? error : new PrivateKeyFault('unreadable', 'cannot be read');
+      error instanceof PrivateKeyFault ? error : new PrivateKeyFault('unreadable', 'cannot be parsed');
     return { fault: { reason, message } };
   }
 }

@@ -46,7 +46,7 @@ export class PrivateKeys {
       return await this.threads.run({ file, name: 'private-key', caller, input, ...limits });
     } catch (error) {
       if (!(error instanceof ThreadEnded)) throw error;
-      const message = error.why === 'deadline' ? 'takes too long to decrypt' : 'cannot be read';
+      const message = error.why === 'deadline' ? 'takes too long to decrypt' : 'cannot be parsed';
       return { fault: { reason: error.why === 'deadline' ? 'too-costly' : 'unreadable', message } };
     }
   }

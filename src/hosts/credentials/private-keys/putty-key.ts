@@ -41,13 +41,13 @@ export async function readPuttyLoginKey(text: string, passphrase: string | undef
   assertUsable(file.type);
   const encryption = file.headers.get('Encryption') ?? '';
   if (encryption !== 'none' && encryption !== 'aes256-cbc')
-    throw unsupported(`is encrypted with ${truncate(encryption, 40)}, which is not read`);
+    throw unsupported(`is encrypted with ${truncate(encryption, 40)}, which is not supported`);
   const isEncrypted = encryption !== 'none';
   if (isEncrypted && passphrase === undefined) throw passphraseMissing();
   const secrets = isEncrypted ? await secretsOf(file, passphrase ?? '') : plainSecrets(file);
   const bytes = isEncrypted ? decrypted(secrets, file.privateBytes) : file.privateBytes;
   if (!hasMac(file, secrets.macKey, bytes))
-    throw isEncrypted ? passphraseWrong() : unreadable('is damaged: its Private-MAC is another');
+    throw isEncrypted ? passphraseWrong() : unreadable('is damaged: its Private-MAC does not match');
   return { key: keyOf(file, bytes), publicBlob: file.publicBlob };
 }
 
@@ -57,9 +57,11 @@ function fileOf(text: string): PuttyFile {
   const version = Number(first.replace('PuTTY-User-Key-File-', ''));
   const [publicBlob, privateBytes] = [blocks.get('Public-Lines'), blocks.get('Private-Lines')];
   if (version !== 2 && version !== 3)
-    throw unsupported('is a PuTTY key of a version other than 2 or 3: open and save it with a newer puttygen');
+    throw unsupported(
+      'is a PuTTY key of a version other than 2 or 3: open it with a current puttygen and save it again',
+    );
   if (publicBlob === undefined || privateBytes === undefined || !headers.has('Private-MAC'))
-    throw unreadable('is damaged: a PuTTY key has Public-Lines, Private-Lines and Private-MAC');
+    throw unreadable('is damaged: Public-Lines, Private-Lines or Private-MAC is missing');
   return { version, type: type.trim(), headers, publicBlob, privateBytes };
 }
 
@@ -72,14 +74,14 @@ function partsOf(text: string): { headers: Map<string, string>; blocks: Map<stri
     const colon = line.indexOf(':');
     if (colon === -1) continue;
     const [name, value] = [line.slice(0, colon).trim(), line.slice(colon + 1).replace(/^ /, '')];
-    if (headers.has(name)) throw unreadable(`has ${truncate(name, 40)} twice`);
+    if (headers.has(name)) throw unreadable(`contains ${truncate(name, 40)} twice`);
     headers.set(name, value);
     if (!name.endsWith('-Lines')) continue;
     const count = Number(value);
     if (!Number.isInteger(count) || count < 0 || count > MAX_LINES) throw unreadable(`has no number after ${name}`);
     const block = fromBrokenBase64(lines.slice(at + 1, at + 1 + count).join(''));
     if (block === undefined)
-      throw unreadable(`is damaged: below ${truncate(name, 40)} is something else than whole base64`);
+      throw unreadable(`is damaged: the lines after ${truncate(name, 40)} are not complete base64`);
     blocks.set(name, block);
     at += count;
   }
@@ -117,10 +119,10 @@ async function argon2Secrets({ headers }: PuttyFile, secret: Buffer): Promise<Se
   ];
   const salt = Buffer.from(headers.get('Argon2-Salt')?.trim() ?? '', 'hex');
   if (algorithm === undefined || !(memoryCost > 0 && timeCost > 0 && parallelism > 0) || salt.length < MIN_SALT_BYTES)
-    throw unreadable('is damaged: its Argon2 parameters cannot be read');
+    throw unreadable('is damaged: its Argon2 parameters cannot be parsed');
   if (memoryCost > MAX_MEMORY || memoryCost * timeCost > MAX_WORK || parallelism > MAX_PARALLELISM)
     throw tooCostly(
-      `needs Argon2 with ${memoryCost} KiB and ${timeCost} passes, which exceeds the limit: save it with lower parameters`,
+      `uses Argon2 with ${memoryCost} KiB and ${timeCost} passes, which exceeds the limit: save it with lower parameters`,
     );
   const outputLen = KEY_BYTES + IV_BYTES + KEY_BYTES;
   const derived = await hashRaw(secret, { algorithm, memoryCost, timeCost, parallelism, salt, outputLen });
@@ -132,7 +134,8 @@ async function argon2Secrets({ headers }: PuttyFile, secret: Buffer): Promise<Se
 }
 
 function decrypted({ key, iv }: Secrets, bytes: Buffer): Buffer {
-  if (bytes.length % IV_BYTES !== 0) throw unreadable('is damaged: its private part has no whole blocks');
+  if (bytes.length % IV_BYTES !== 0)
+    throw unreadable('is damaged: its private part is not a multiple of the block size');
   const stream = createDecipheriv('aes-256-cbc', key, iv).setAutoPadding(false);
   return Buffer.concat([stream.update(bytes), stream.final()]);
 }
