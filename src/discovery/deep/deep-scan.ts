@@ -118,8 +118,8 @@ async function read(
   const result = await session.run(script, { ...options, maxBytes: MAX_BYTES });
   const output = outputOf(result);
   if (output !== undefined) return output;
-  if (result.truncated) throw new Problem('refused', 'host.output', 'The host prints more than 16 MiB.');
-  throw new Problem('refused', 'host.file', `The host could not be read: exit status ${result.code}.`);
+  if (result.truncated) throw new Problem('refused', 'host.output', 'The host sent more than 16 MiB.');
+  throw new Problem('refused', 'host.file', `The host could not be scanned: exit status ${result.code}.`);
 }
 
 function outputOf({ stdout, truncated }: ExecResult): ScriptLine[] | undefined {

@@ -54,7 +54,7 @@ export class BoundedStream {
       const socket = connect({ host, port, noDelay: true });
       const timer = setTimeout(() => {
         socket.destroy();
-        reject(new ProbeFault('timeout', 'no answer to the connection'));
+        reject(new ProbeFault('timeout', 'no response to the connection'));
       }, limits.connectMs);
       socket.once('error', (error: NodeJS.ErrnoException) => {
         clearTimeout(timer);
@@ -89,7 +89,7 @@ export class BoundedStream {
         this.keep(all.subarray(end + 1));
         return all.toString('latin1', 0, end).replace(/\r$/, '');
       }
-      if (all.length > maxLength) throw new ProbeFault('flood', 'a line without end');
+      if (all.length > maxLength) throw new ProbeFault('flood', 'sent a line without an end');
       this.chunks = [all];
       await this.more();
     }
@@ -117,7 +117,8 @@ export class BoundedStream {
     this.received += chunk.length;
     this.chunks.push(chunk);
     this.buffered += chunk.length;
-    if (this.received > this.limits.maxBytes) this.end(new ProbeFault('flood', 'sent more than a handshake needs'));
+    if (this.received > this.limits.maxBytes)
+      this.end(new ProbeFault('flood', 'sent more data than a handshake needs'));
     this.wake?.();
   }
 
@@ -129,7 +130,7 @@ export class BoundedStream {
 
   private hungUp(): ProbeFault {
     return this.received === 0
-      ? new ProbeFault('throttled', 'closed the connection before it sent anything')
+      ? new ProbeFault('throttled', 'closed the connection before sending any data')
       : new ProbeFault('hung-up', 'closed the connection');
   }
 }

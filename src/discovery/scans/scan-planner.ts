@@ -44,8 +44,8 @@ export class ScanPlanner {
   }
 
   private async onNetwork(order: ScanOrder): Promise<PlannedScan> {
-    refuseMembers(order, ['hosts', 'label'], 'is only for ssh-deep');
-    if (order.scopeId === undefined) throw badMember('/scopeId', 'must be there');
+    refuseMembers(order, ['hosts', 'label'], 'is allowed only for ssh-deep');
+    if (order.scopeId === undefined) throw badMember('/scopeId', 'is required');
     const scope = await this.db.manager.findOneBy(ScanScope, { id: order.scopeId });
     if (scope === null) throw missing('scan-scope');
     const ports = portsOf(scope, order.ports);
@@ -61,17 +61,17 @@ export class ScanPlanner {
     for (const [index, text] of given.entries()) {
       targets.push(...(await this.guard.targets(scope, text, port, `/targets/${index}`)));
       if (targets.length > MAX_TARGETS)
-        throw badMember(`/targets/${index}`, `is beyond the ${MAX_TARGETS} targets that one scan can have`);
+        throw badMember(`/targets/${index}`, `exceeds the limit of ${MAX_TARGETS} targets per scan`);
     }
     return [...new Set(targets)];
   }
 
   private async onHosts(order: ScanOrder): Promise<PlannedScan> {
-    refuseMembers(order, ['scopeId', 'targets', 'ports'], 'does not go with ssh-deep: name hosts or a label');
+    refuseMembers(order, ['scopeId', 'targets', 'ports'], 'is not allowed with ssh-deep: specify hosts or a label');
     const { hosts, label } = order;
     const [key = '', value] = label?.split(':', 2) ?? [];
     const stray = hosts?.findIndex((id) => !isId(id)) ?? -1;
-    if (stray !== -1) throw badMember(`/hosts/${stray}`, 'is no id');
+    if (stray !== -1) throw badMember(`/hosts/${stray}`, 'is not a valid ID');
     const query = this.db.manager
       .createQueryBuilder(Host, 'host')
       .select('host.id', 'id')
@@ -86,7 +86,7 @@ export class ScanPlanner {
     const absent = hosts?.findIndex((id) => !targets.includes(id.toLowerCase())) ?? -1;
     if (absent !== -1 || targets.length === 0) {
       const errors = absent === -1 ? [] : [{ pointer: `/hosts/${absent}`, detail: 'is not a host with a credential' }];
-      throw new Problem('refused', 'scan.no-hosts', 'The service has no credential to log in with.', { errors });
+      throw new Problem('refused', 'scan.no-hosts', 'The service has no credential to log in to the host.', { errors });
     }
     assertSize(targets.length, MAX_HOSTS);
     return { kind: order.kind, scopeId: null, targets, ports: [], total: targets.length };
@@ -95,7 +95,11 @@ export class ScanPlanner {
 
 function assertSize(total: number, max: number): void {
   if (total <= max) return;
-  throw new Problem('refused', 'scan.too-large', `The scan has ${total} probes; ${max} are the most at once.`);
+  throw new Problem(
+    'refused',
+    'scan.too-large',
+    `The scan needs ${total} probes; the maximum is ${max}. Scan fewer targets or ports at once.`,
+  );
 }
 
 function portsOf(scope: ScanScope, ports: readonly number[] = scope.ports): number[] {

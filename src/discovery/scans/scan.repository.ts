@@ -182,7 +182,8 @@ export class ScanRepository {
       );
       if (scan === undefined && !(await tx.existsBy(Scan, { id }))) throw missing('scan');
       if (scan === undefined) throw new Problem('conflict', 'scan.over', 'The scan has already ended.');
-      if (scan.runId !== null) await this.runs.end(tx, scan.runId, { ok: false, detail: 'A user cancelled the scan.' });
+      if (scan.runId !== null)
+        await this.runs.end(tx, scan.runId, { ok: false, detail: 'The scan was cancelled by a user.' });
       await this.audit.appendBy(tx, caller, { action: 'scan.cancelled', target: { kind: 'scan', id } });
     });
   }

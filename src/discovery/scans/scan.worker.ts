@@ -130,7 +130,7 @@ export class ScanWorker extends QueueConsumer<unknown> {
       isOurs = await this.repository.checkpoint(scan, 0, []);
     };
     const timer = setInterval(() => {
-      last = last.then(renew).catch((error: unknown) => this.logger.warn(`a lease was not renewed: ${String(error)}`));
+      last = last.then(renew).catch((error: unknown) => this.logger.warn(`could not renew a lease: ${String(error)}`));
     }, LEASE_RENEWAL_MS);
     return {
       isOurs: () => isOurs,

@@ -81,8 +81,8 @@ export class TargetProber {
   private readable<T>(probe: Promise<T>): Promise<T> {
     return probe.catch((error: unknown) => {
       if (error instanceof ProbeFault || isOwnFault(error)) throw error;
-      this.logger.warn(`an answer could not be read: ${String(error)}`);
-      throw new ProbeFault('malformed', 'an answer that cannot be read');
+      this.logger.warn(`could not parse a response: ${String(error)}`);
+      throw new ProbeFault('malformed', 'a response that cannot be parsed');
     });
   }
 }

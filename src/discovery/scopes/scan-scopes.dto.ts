@@ -16,7 +16,7 @@ export class CreateScanScopeBody {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(200)
-  @Matches(/^(?=.{1,253}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*\.?$/i, { each: true, message: 'each must be a DNS name' })
+  @Matches(/^(?=.{1,253}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*\.?$/i, { each: true, message: 'must be DNS names' })
   @MaxLength(254, { each: true })
   names?: string[];
   /** Ports that may be scanned. @example [22, 443] */

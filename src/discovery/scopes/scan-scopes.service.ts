@@ -33,7 +33,7 @@ export class ScanScopesService {
     if (networks.length > MAX_NETWORKS) throw tooMany(networks.length);
     const names = order.names.map((name) => name.toLowerCase().replace(/\.$/, ''));
     if (networks.length + names.length === 0)
-      throw new Problem('malformed', 'scan-scope.empty', 'A scope needs a network or a name.');
+      throw new Problem('malformed', 'scan-scope.empty', 'A scope requires at least one network or name.');
     const insert = async (tx: EntityManager) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return await tx.findOneByOrFail(ScanScope, { id: earlier });
@@ -72,7 +72,7 @@ export class ScanScopesService {
 }
 
 function tooMany(count: number): Problem {
-  const detail = `are ${count} networks when ranges are written as such; the maximum is ${MAX_NETWORKS}`;
+  const detail = `expand to ${count} networks; the maximum is ${MAX_NETWORKS}`;
   const errors = [{ pointer: '/networks', detail }];
   return new Problem('malformed', 'request.invalid', `/networks: ${detail}.`, { errors });
 }

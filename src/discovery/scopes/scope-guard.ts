@@ -27,7 +27,7 @@ export class ScopeGuard {
     return listEntriesOf(list).flatMap((word) => {
       const networks = readNetworks(word.text);
       if (Array.isArray(networks)) return networks.map((network) => this.allowedNetwork(network, pointer));
-      throw misspelt(pointer, word, networks ?? 'must be a network like 192.0.2.0/24, an address, or a range');
+      throw misspelt(pointer, word, networks ?? 'must be a network such as 192.0.2.0/24, an address, or a range');
     });
   }
 
@@ -37,7 +37,7 @@ export class ScopeGuard {
   async targets(scope: ScanScope, list: string, port: number, pointer: string): Promise<string[]> {
     const targets: string[] = [];
     const words = listEntriesOf(list);
-    if (words.length === 0) throw misspelt(pointer, { text: list, column: 1 }, 'names no target');
+    if (words.length === 0) throw misspelt(pointer, { text: list, column: 1 }, 'contains no target');
     for (const word of words) targets.push(...(await this.target(scope, word, port, pointer)));
     return targets;
   }
@@ -76,7 +76,7 @@ export class ScopeGuard {
     const isStray = (address: Address) => !scope.networks.some((one) => isIn(one, address));
     const stray = addresses.find(isStray);
     if (stray !== undefined && (network !== undefined || scope.networks.length > 0))
-      return this.refuse(pointer, `${target}, which is at ${formatAddress(stray)}`);
+      return this.refuse(pointer, `${target} (${formatAddress(stray)})`);
     return addresses.map(formatAddress);
   }
 

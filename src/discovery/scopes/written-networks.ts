@@ -25,15 +25,15 @@ export function readNetworks(written: string): Network[] | string | undefined {
   const text = written.startsWith('[') && written.endsWith(']') ? written.slice(1, -1) : written;
   const network = parseNetwork(text);
   if (network !== undefined) return [network];
-  if (text.includes('%')) return 'has a zone, which names an interface of one machine: omit it';
+  if (text.includes('%')) return 'has a zone, which names an interface of a single machine: omit it';
   if (text.includes('/')) return hostBits(text);
   const [from = '', to = '', ...rest] = text.split('-');
   const first = parseAddress(from);
   if (first === undefined || to === '' || rest.length > 0) return undefined;
   const last = parseAddress(/^\d{1,3}$/.test(to) ? `${from.slice(0, from.lastIndexOf('.') + 1)}${to}` : to);
-  if (last === undefined) return 'is not a range of addresses like 192.0.2.1-20 or 192.0.2.1-192.0.2.20';
+  if (last === undefined) return 'is not an address range such as 192.0.2.1-20 or 192.0.2.1-192.0.2.20';
   const networks = networksBetween(first, last);
-  return networks.length > 0 ? networks : 'is a range that runs backwards';
+  return networks.length > 0 ? networks : 'is a range whose end is before its start';
 }
 
 function hostBits(text: string): string {
@@ -41,8 +41,8 @@ function hostBits(text: string): string {
   const address = parseAddress(head);
   const width = address?.family === 4 ? 32 : 128;
   const isPrefix = /^\d{1,3}$/.test(bits) && Number(bits) <= width;
-  if (address === undefined || !isPrefix) return 'must be a network like 192.0.2.0/24';
+  if (address === undefined || !isPrefix) return 'must be a network such as 192.0.2.0/24';
   const size = 1n << BigInt(width - Number(bits));
   const base = formatAddress({ ...address, value: address.value - (address.value % size) });
-  return `must have host bits of zero: ${base}/${bits} is the network, ${head} the address`;
+  return `must have zero host bits: the network of ${head} is ${base}/${bits}`;
 }

@@ -76,7 +76,7 @@ function mlkem768x25519(): KeyAgreement {
     hash: 'sha256',
     sent: wireString(Buffer.concat([kemPublic, classical.raw])),
     agree: (received) => {
-      if (received.length !== ML_KEM_768_CIPHERTEXT + 32) throw new ProbeFault('malformed', 'not an ML-KEM answer');
+      if (received.length !== ML_KEM_768_CIPHERTEXT + 32) throw new ProbeFault('malformed', 'not an ML-KEM ciphertext');
       const first = decapsulate(kem.privateKey, received.subarray(0, ML_KEM_768_CIPHERTEXT));
       const second = classical.shared(received.subarray(ML_KEM_768_CIPHERTEXT));
       const secret = createHash('sha256').update(first).update(second).digest();
@@ -99,7 +99,8 @@ function sntrup761x25519(): KeyAgreement {
     hash: 'sha512',
     sent: wireString(Buffer.concat([kem.publicKey, classical.raw])),
     agree: (received) => {
-      if (received.length !== SNTRUP761_CIPHERTEXT + 32) throw new ProbeFault('malformed', 'not an NTRU Prime answer');
+      if (received.length !== SNTRUP761_CIPHERTEXT + 32)
+        throw new ProbeFault('malformed', 'not an NTRU Prime ciphertext');
       const first = kem.decapsulate(received.subarray(0, SNTRUP761_CIPHERTEXT));
       const second = classical.shared(received.subarray(SNTRUP761_CIPHERTEXT));
       const secret = createHash('sha512').update(first).update(second).digest();

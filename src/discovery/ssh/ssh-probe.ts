@@ -114,10 +114,10 @@ async function exchange(stream: BoundedStream, opening: Opening): Promise<Probed
   writePacket(stream, ours);
   writePacket(stream, Buffer.concat([Buffer.from([MSG.kexStart]), agreement.sent]));
   const reply = new MessageReader(await readPacket(stream));
-  if (reply.byte() !== MSG.kexReply) throw new ProbeFault('malformed', 'no answer to the key exchange');
+  if (reply.byte() !== MSG.kexReply) throw new ProbeFault('malformed', 'no response to the key exchange');
   const [blob, half, signature] = [reply.string(), reply.string(), reply.string()];
   const type = new MessageReader(blob).string().toString('latin1');
-  if (type !== keyTypeOf(asked)) throw new ProbeFault('malformed', 'a host key of another type than requested');
+  if (type !== keyTypeOf(asked)) throw new ProbeFault('malformed', 'a host key of a different type than requested');
   const exchanged = [Buffer.from(CLIENT), Buffer.from(version, 'latin1'), ours, theirs, blob].map(wireString);
   return { blob, proven: proof(agreement, Buffer.concat(exchanged), half, signature), kex };
 

@@ -21,7 +21,7 @@ const MAX_LINE = 8192;
 /** MessageReader parses a message of the peer. Throws ProbeFault `malformed` when reading past its end. */
 export class MessageReader extends WireReader {
   protected override tooShort(): Error {
-    return new ProbeFault('malformed', 'a message ends too early');
+    return new ProbeFault('malformed', 'a truncated message');
   }
 }
 

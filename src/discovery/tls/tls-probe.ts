@@ -34,7 +34,7 @@ const HANDSHAKE_MS = 6000;
 export async function probeTls(host: string, port: number, name?: string): Promise<TlsFacts> {
   const until = performance.now() + MAX_MS;
   const hello = async (offer: Omit<Offer, 'name'>): Promise<Choice | undefined> => {
-    if (performance.now() > until) throw new ProbeFault('timeout', 'took too long to answer');
+    if (performance.now() > until) throw new ProbeFault('timeout', 'took too long to respond');
     return exchangeHellos(host, port, { ...offer, name });
   };
   const suites: Record<string, string[]> = {};
@@ -47,7 +47,7 @@ export async function probeTls(host: string, port: number, name?: string): Promi
     if (taken.length > 0) suites[version] = taken;
   }
   const groups = await acceptedGroups(hello, suites);
-  if (Object.keys(suites).length === 0) throw new ProbeFault('malformed', 'no TLS version is accepted');
+  if (Object.keys(suites).length === 0) throw new ProbeFault('malformed', 'accepts no TLS version');
   const handshake = await fullHandshake(host, port, name);
   return {
     versions: Object.keys(suites),

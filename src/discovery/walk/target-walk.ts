@@ -44,7 +44,7 @@ export class TargetWalk {
     const index = Math.floor(position / this.ports.length);
     const port = this.ports[position % this.ports.length] as number;
     const stretch = this.stretches.find(({ first, size }) => index < first + size);
-    if (stretch === undefined || position < 0) throw new RangeError(`there is no position ${position}`);
+    if (stretch === undefined || position < 0) throw new RangeError(`position ${position} does not exist`);
     const { network, name = '', first, size } = stretch;
     if (network === undefined) return { target: name, port };
     const offset = (BigInt(index - first) * BigInt(this.factor)) % BigInt(size);
