@@ -101,7 +101,8 @@ describe('a policy pack', () => {
     const results = new Map(body.results.map((one: { identifier: string }) => [one.identifier, one]));
     expect(results.get('CNSA-SIG')).toMatchObject({
       acceptedUntil: { assets: 1, first: '2031-12-31' },
-      rationale: '1 of 3 assets violate it. Accepted for now only: 1, the first of them until 2031-12-31.',
+      rationale:
+        '1 of 3 assets violate the requirement. All violations are accepted temporarily: 1, the first until 2031-12-31.',
     });
     expect(results.get('CNSA-AES')).not.toHaveProperty('acceptedUntil');
   });

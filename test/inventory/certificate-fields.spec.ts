@@ -39,7 +39,7 @@ function certificate(key: string[], more: string[] = []): Buffer {
   return readFileSync(join(folder, 'a.der'));
 }
 
-/** Curves with their field sizes as listed by OpenSSL, except the two that have no object identifier. */
+/** Curves with their field sizes as listed by OpenSSL, except the two that have not an object identifier. */
 const CURVES = openssl('ecparam', '-list_curves')
   .toString()
   .replaceAll(/:\s*\n\s+/g, ': ')

@@ -104,7 +104,7 @@ describe('uploaded certificates', () => {
     );
     expect(edge).toEqual({ name: 'shop.example.com' });
     const bad = await post({ assets: [{ certificate: 'bm90IG9uZQ==' }] }, { 'content-type': 'application/json' });
-    expect(bad.body.rejected).toMatchObject([{ pointer: '/assets/0/certificate', detail: 'cannot be read' }]);
+    expect(bad.body.rejected).toMatchObject([{ pointer: '/assets/0/certificate', detail: 'cannot be parsed' }]);
   });
 });
 

@@ -51,7 +51,7 @@ describe('an inventory query', () => {
     expect((await asked('family=RSA and bits<many')).body).toMatchObject({
       status: 400,
       code: 'query.invalid',
-      errors: [{ pointer: 'q', column: 21, detail: 'must be a whole number' }],
+      errors: [{ pointer: 'q', column: 21, detail: 'must be an integer' }],
     });
   });
 });

@@ -49,7 +49,7 @@ const ofSource = () =>
 
 it('reconciliation leaves correct counts unchanged', async () => {
   await until('the source is counted', 30, async () => (await ofSource()).length === 1);
-  expect(await reconcile()).toEqual({ code: 0, said: expect.stringContaining('All counts are right.') });
+  expect(await reconcile()).toEqual({ code: 0, said: expect.stringContaining('All counts are correct.') });
 });
 
 it('reconciliation detects, reports and repairs wrong counts: too few, too many or for nothing', async () => {
@@ -60,10 +60,10 @@ it('reconciliation detects, reports and repairs wrong counts: too few, too many 
   await stage.sql(`UPDATE inventory_source_count SET total = 1`);
   const { code, said } = await reconcile();
   expect(code).toBe(1);
-  expect(said).toMatch(/kind: \d+ counts were wrong/);
-  expect(said).toMatch(/owner: 1 counts were wrong, by 7 in all/);
+  expect(said).toMatch(/repaired \d+ wrong counts of kind/);
+  expect(said).toMatch(/repaired 1 wrong counts of owner, off by 7 in total/);
   expect(said).toMatch(/verdict: \d+ counts were wrong/);
-  expect(said).toMatch(/sources were wrong/);
+  expect(said).toMatch(/sources with wrong counts/);
   expect(await tally()).toEqual(right);
   await until('the source is counted again', 30, async () => {
     const found = await ofSource();
@@ -81,7 +81,7 @@ it('reconciliation detects, reports and repairs states that occurrences do not s
   await stage.sql(`UPDATE asset SET state = 'resolved' WHERE id IN (SELECT id FROM asset ORDER BY id LIMIT 3)`);
   const { code, said } = await reconcile();
   expect(code).toBe(1);
-  expect(said).toContain('repaired the state of 3 assets, which differed from their occurrences');
+  expect(said).toContain('repaired the state of 3 assets that differed from their occurrences');
   expect(await stage.sql(`SELECT DISTINCT state FROM asset`)).toEqual([{ state: 'active' }]);
   expect(await tally()).toEqual(right);
 });
@@ -109,7 +109,7 @@ it('reconciliation keeps counts correct that documents change concurrently', asy
     30,
     async () => (await stage.sql('SELECT 1 FROM inventory_recount')).length === 0,
   );
-  expect((await reconcile()).said).toContain('All counts are right.');
+  expect((await reconcile()).said).toContain('All counts are correct.');
 });
 
 describe('data read by an older reader', () => {
@@ -183,5 +183,5 @@ it('a verdict that does not match the rules is detected and reclassified', async
   await until('the verdict is right again', 30, async () => JSON.stringify(await families()) === JSON.stringify(right));
   await until('the log says so', 10, () => Promise.resolve(service.log().includes('verdicts of')));
   await reconcile();
-  expect((await reconcile()).said).toContain('All counts are right.');
+  expect((await reconcile()).said).toContain('All counts are correct.');
 });

@@ -106,7 +106,7 @@ describe('a schedule run', () => {
     expect(await level()).toBe('NONE');
     expect(await ended('reclassify')).toMatchObject({
       status: 'SUCCEEDED',
-      detail: expect.stringMatching(/^\d+ sets of facts were judged; 1 assets changed$/),
+      detail: expect.stringMatching(/^\d+ sets of facts were assessed; 1 assets changed$/),
     });
     expect(await level()).toBe(judged);
     expect(await ended('reclassify')).toMatchObject({ detail: expect.stringMatching(/; 0 assets changed$/) });

@@ -52,7 +52,7 @@ export class CountReconciler {
   ) {
     this.repaired = new Counter({
       name: 'sealwright_counts_repaired_total',
-      help: 'Counts of the inventory that this process found wrong and repaired',
+      help: 'Inventory counts found wrong and repaired by this process',
       labelNames: ['of'],
       registers: [registry],
     });
@@ -75,9 +75,11 @@ export class CountReconciler {
     this.repaired.inc({ of: 'state' }, states);
     this.repaired.inc({ of: 'tally' }, values);
     this.repaired.inc({ of: 'source' }, sources);
-    const found = tally.map(({ dimension, values: count, off }) => `${dimension}: ${count} by ${off} in all`);
+    const found = tally.map(
+      ({ dimension, values: count, off }) => `${dimension}: ${count} counts, off by ${off} in total`,
+    );
     this.logger.error(
-      `counts of the inventory were wrong and are repaired: ${[`${states} states`, ...found, `${sources} sources`].join('; ')}`,
+      `repaired wrong inventory counts: ${[`${states} states`, ...found, `${sources} sources`].join('; ')}`,
     );
     await this.db.transaction((tx) =>
       this.audit.append(tx, [

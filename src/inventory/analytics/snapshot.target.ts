@@ -26,6 +26,6 @@ export class SnapshotTarget implements ScheduleTarget {
 
   async carryOut(): Promise<RunEnd> {
     const { day, taken } = await this.taker.takeLast();
-    return { ok: true, detail: taken ? `${day} is kept` : `${day} was already stored` };
+    return { ok: true, detail: taken ? `${day} has been stored` : `${day} was already stored` };
   }
 }

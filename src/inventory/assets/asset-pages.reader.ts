@@ -152,7 +152,7 @@ export class AssetPages {
       return await this.reads.db.transaction(async (tx) => {
         await tx.query(`SET LOCAL statement_timeout = ${ms}`);
         // The SQL comment marks this statement for the query plan check: it may read a lot, but is cancelled in time.
-        return tx.query<Rows>(`${statement} -- ended after ${ms} ms`, [...values]);
+        return tx.query<Rows>(`${statement} -- cancelled after ${ms} ms`, [...values]);
       });
     } catch (error) {
       if (sqlState(error) === QUERY_CANCELED) return undefined;

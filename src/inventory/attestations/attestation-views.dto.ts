@@ -79,7 +79,7 @@ export class RequirementResultView {
   acceptedUntil?: AcceptedUntilView;
   /** Score from 0 to 1; null for a requirement that has not been assessed. @example 0.925 */
   score: number | null;
-  /** @example "3 of 40 assets violate it." */
+  /** @example "3 of 40 assets violate the requirement." */
   rationale: string;
 
   static of({ examples, ...result }: RequirementResult): RequirementResultView {

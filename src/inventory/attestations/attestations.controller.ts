@@ -102,7 +102,7 @@ export class AttestationsController {
       additionalProperties: true,
       example: { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, declarations: {}, signature: {} },
     },
-    description: 'A CycloneDX 1.6 document that is signed in itself',
+    description: 'A signed CycloneDX 1.6 document',
   })
   exportSignedAttestation(
     @TheCaller() caller: Caller,

@@ -57,7 +57,8 @@ export class AttestBody extends EvaluateBody {
 
 export class PolicyRequirementBody {
   /** @example CRYPTO-1 */
-  @Matches(/^[\w.-]{1,100}$/, { message: '$property must be letters, digits, dots and dashes' }) identifier: string;
+  @Matches(/^[\w.-]{1,100}$/, { message: '$property must contain only letters, digits, dots and hyphens' })
+  identifier: string;
   /** @example "No RSA below 3072 bits" */
   @Text(1, 2000) text: string;
   /** Query that no asset may match. If omitted, a person assesses the requirement. @example 'family=RSA and bits<3072' */
@@ -76,7 +77,7 @@ export class PolicyPackBody {
   @Text(1, 100) version: string;
   /** @example 'Example Inc.' */
   @Text(1, 200) owner: string;
-  /** @example 'What every team keeps to' */
+  /** @example 'Baseline for all teams' */
   @Text(1, 2000) description: string;
   /** Maximum validity of an attestation, in days. @example 365 */
   @Int(1, 3660) reviewEveryDays: number;

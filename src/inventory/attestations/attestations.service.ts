@@ -40,12 +40,16 @@ export class AttestationsService {
       throw new Problem(
         'refused',
         'attestation.open',
-        `A person has yet to judge ${open.join(', ')}: say so in reviews.`,
+        `A person must assess ${open.join(', ')}. Add the assessments to reviews.`,
       );
     const latest = new Date(at.getTime() + pack.reviewEveryDays * DAY_MS);
     const expiresAt = order.expiresAt ?? latest;
     if (expiresAt <= at || expiresAt > latest)
-      throw new Problem('refused', 'attestation.expiry', `It can be valid for at most ${pack.reviewEveryDays} days.`);
+      throw new Problem(
+        'refused',
+        'attestation.expiry',
+        `The expiry must be in the future and at most ${pack.reviewEveryDays} days away.`,
+      );
     const id = use?.resource ?? newId();
     const { scope = null, statement, evidence } = order;
     const reviewer = order.reviewer ?? caller.name;

@@ -65,7 +65,7 @@ export class PolicyEvaluator {
     if (check.kind === 'review') {
       const review = order.reviews.find((one) => one.identifier === identifier);
       const score = review?.score ?? null;
-      const rationale = review?.rationale ?? 'It has not been assessed.';
+      const rationale = review?.rationale ?? 'Not assessed yet.';
       return { identifier, assets: 0, violations: 0, examples: [], score, rationale };
     }
     const found =
@@ -162,9 +162,9 @@ interface SubjectCount extends VerdictCount {
 const sum = (counts: readonly VerdictCount[]) => counts.reduce((all, { count }) => all + count, 0);
 
 function rationaleOf({ assets, violations, acceptedUntil }: Found): string {
-  const violated = `${violations} of ${assets} assets violate it.`;
+  const violated = `${violations} of ${assets} assets violate the requirement.`;
   if (acceptedUntil === undefined) return violated;
-  return `${violated} Accepted for now only: ${acceptedUntil.assets}, the first of them until ${acceptedUntil.first}.`;
+  return `${violated} All violations are accepted temporarily: ${acceptedUntil.assets}, the first until ${acceptedUntil.first}.`;
 }
 
 /** Finds an authority's position on the worst algorithm of each set of facts that a requirement covers. */

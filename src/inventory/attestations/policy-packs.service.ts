@@ -55,7 +55,7 @@ export class PolicyPacksService {
         throw new Problem(
           'conflict',
           'policy-pack.limit',
-          `There are ${MAX_PACKS} policy packs, which is the limit. Delete one first.`,
+          `The limit of ${MAX_PACKS} policy packs is reached. Delete one first.`,
         );
       await tx.insert(PolicyPackRow, { id: pack.id, name: pack.name, pack, createdBy: caller.id });
       await this.record(tx, caller, 'inventory.policy-pack-created', pack.id, { pack });
@@ -127,12 +127,12 @@ export function isCustomPack(id: string): boolean {
 
 function assertOwn(id: string): void {
   if (isCustomPack(id)) return;
-  const detail = 'This policy pack belongs to the product and cannot be changed. Create your own.';
+  const detail = 'This policy pack is built in and cannot be changed. Create your own.';
   throw new Problem('conflict', 'policy-pack.product', detail);
 }
 
 function sameVersion(version: string): Problem {
-  const errors = [{ pointer: '/version', detail: 'is that of the current pack' }];
-  const detail = `Attestations refer to version ${version} of this policy pack. Give the change another version.`;
+  const errors = [{ pointer: '/version', detail: 'is the version of the current pack' }];
+  const detail = `Attestations refer to version ${version} of this policy pack. Use a new version for the change.`;
   return new Problem('conflict', 'policy-pack.version', detail, { errors });
 }

@@ -18,9 +18,10 @@ export class BomLinkQuery {
 
 export class BomLinkBody {
   /** @example urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79 */
-  @Matches(SERIAL, { message: '$property must be urn:uuid: and a UUID in lower case' }) serialNumber: string;
+  @Matches(SERIAL, { message: '$property must be "urn:uuid:" followed by a UUID in lowercase' }) serialNumber: string;
   /** @example 1 */
-  @Matches(/^[1-9][0-9]{0,17}$/, { message: '$property must be a whole number from 1, as text' }) version: string;
+  @Matches(/^[1-9][0-9]{0,17}$/, { message: '$property must be an integer of at least 1, as a string' })
+  version: string;
   /** The bom-ref of an element. If omitted, the link refers to the document. @example rsa */
   @Optional(Text(1, 2000)) ref?: string;
 
@@ -32,7 +33,7 @@ export class BomLinkBody {
 export class BomLinkDocumentsQuery extends PageQuery {
   /** Serial number of a document whose versions are listed. @example urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79 */
   @IsOptional()
-  @Matches(SERIAL, { message: '$property must be urn:uuid: and a UUID in lower case' })
+  @Matches(SERIAL, { message: '$property must be "urn:uuid:" followed by a UUID in lowercase' })
   serialNumber?: string;
 }
 

@@ -37,7 +37,7 @@ function decoded(fragment: string | undefined): string | undefined {
 
 function invalid(): Problem {
   const detail =
-    'must be urn:cdx:<UUID in lower case>/<version from 1>, and #<bom-ref, percent-encoded> for an element';
+    'must be urn:cdx:<UUID in lowercase>/<version from 1>, followed by #<bom-ref, percent-encoded> for an element';
   return new Problem('malformed', 'bom-link.invalid', `link: ${detail}.`, { errors: [{ pointer: 'link', detail }] });
 }
 

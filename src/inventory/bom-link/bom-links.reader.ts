@@ -93,14 +93,14 @@ export class BomLinksReader {
        WHERE d.serial_number = $1 AND d.version = $2 AND ${OF_FIRST_SOURCE} ORDER BY d.received_at DESC LIMIT ${MAX_DOCUMENTS}`,
       [`urn:uuid:${uuid}`, version],
     );
-    if (documents.length === 0) throw unresolved('No document has this serial number and version.');
+    if (documents.length === 0) throw unresolved('No document with this serial number and version is known.');
     for (const { refs, ...document } of documents) {
       if (ref === undefined) return { link: bomLinkOf(uuid, version), document };
       const id = refs === null ? undefined : (await readRefs(refs)).get(ref);
       const asset = id === undefined ? undefined : await this.asset(id);
       if (asset !== undefined) return { link: bomLinkOf(uuid, version, ref), document, asset };
     }
-    throw unresolved('The document is known, but no asset of the inventory has this bom-ref in it.');
+    throw unresolved('The document is known, but no asset in the inventory has this bom-ref in it.');
   }
 
   /** Returns the documents that can be linked to, newest first. */
@@ -143,14 +143,14 @@ export class BomLinksReader {
       state: Date;
     }[];
     if (row === undefined) return undefined;
-    if (version !== '1') throw unresolved('No document has this serial number and version.');
+    if (version !== '1') throw unresolved('No document with this serial number and version is known.');
     const serialNumber = `urn:uuid:${uuid}`;
     const own = { version, source: 'Sealwright', format: 'CycloneDX 1.6', newestVersion: '1' };
     const document = { id: uuid, serialNumber, receivedAt: row.state, ...own };
     if (ref === undefined) return { link: bomLinkOf(uuid, version), document };
     const asset = await this.asset(ref);
     if (asset === undefined)
-      throw unresolved('The document is known, but no asset of the inventory has this bom-ref in it.');
+      throw unresolved('The document is known, but no asset in the inventory has this bom-ref in it.');
     return { link: bomLinkOf(uuid, version, ref), document, asset };
   }
 

@@ -70,7 +70,11 @@ function isEncrypted([algorithm, content, ...more]: readonly DerElement[]): bool
 function openStore(parts: readonly DerElement[], password: string, budget: DerivationBudget): Buffer {
   const { decrypt, name } = schemeOf(parts[0], 'STORE_ENCRYPTION');
   if (decrypt === undefined)
-    throw new Problem('refused', 'key-store.cipher', `The key store cannot be read: it uses ${name}.`);
+    throw new Problem(
+      'refused',
+      'key-store.cipher',
+      `The key store cannot be read: it uses ${name}, which is not supported.`,
+    );
   const clear = decrypt(parts[1]?.contents ?? Buffer.alloc(0), password, budget);
   if (clear === undefined) throw closedByPassword(password);
   return derElements(clear)[0]?.contents ?? Buffer.alloc(0);
@@ -81,7 +85,7 @@ function entryOf(entry: DerElement, password: string, budget: DerivationBudget):
   const [type, alias, , , data] = elementsInside(entry);
   const kind = KINDS[type?.contents[0] ?? -1];
   if (kind === undefined || alias === undefined || data === undefined)
-    throw new RangeError('no entry of a BCFKS store');
+    throw new RangeError('not an entry of a BCFKS store');
   const name = alias.contents.toString('utf8').replaceAll('\u0000', '');
   if (kind === 'certificate')
     return { alias: name, kind, certificates: [data.contents], securedBy: '', secret: undefined };

@@ -84,7 +84,7 @@ function isKnownFile(bytes: Buffer): boolean {
 /** U+FFFD in UTF-8, with which programs replace invalid bytes. */
 const REPLACEMENT = Buffer.from('\uFFFD');
 const MANGLED =
-  'was binary and went through a program that treated it as text (Maven resource filtering, a terminal, FTP in text mode), which replaced its octets: use the original';
+  'is damaged: a program treated the binary file as text (Maven resource filtering, a terminal, FTP in text mode). Use the original';
 
 /** Reports whether bytes of a binary file were replaced with U+FFFD. Binary files do not contain it four times by chance. */
 function isMangled(bytes: Buffer): boolean {
@@ -96,12 +96,12 @@ function isMangled(bytes: Buffer): boolean {
 /** Describes the damage to a file that begins like a supported one; undefined if there is none. */
 function damageOf(bytes: Buffer): string | undefined {
   if (isJavaKeyStore(bytes))
-    return 'begins as a Java key store, and ends too early or was changed (FTP in text mode, git with autocrlf): use the original';
+    return 'begins like a Java key store, but was truncated or changed (FTP in text mode, git with autocrlf). Use the original';
   if (bytes.lastIndexOf('-----BEGIN ') > bytes.lastIndexOf('-----END '))
-    return 'begins as PEM, and ends before its END line: use the original';
+    return 'begins like PEM, but its END line is missing. Use the original';
   const length = bytes[0] === 0x30 ? lengthStated(bytes) : undefined;
   if (length === undefined || length <= bytes.length) return undefined;
-  return `begins as DER, a key store or a certificate, and ends too early: it announces ${length} octets, and has ${bytes.length}`;
+  return `begins like DER, a key store or a certificate, but is truncated: it declares ${length} bytes and has ${bytes.length}`;
 }
 
 /** Header of an element shorter than 128 bytes. */

@@ -39,7 +39,7 @@ export class CredentialReading {
       const certificate = readX509Certificate(der);
       this.issued.push({ ref: this.found.certificate(certificate, at), certificate, der });
       return certificate;
-    }, 'is no X.509 certificate');
+    }, 'is not an X.509 certificate');
   }
 
   /** Adds a private key in a store, identified by its certificate. */
@@ -140,27 +140,27 @@ export function clean(text: string): string {
 }
 
 export function nothingHere(): Problem {
-  const detail = 'holds no certificate, key store, SSH key or OpenPGP key that can be read';
+  const detail = 'contains no readable certificate, key store, SSH key or OpenPGP key';
   return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer: '', detail }] });
 }
 
 /** closedByPassword returns the problem for a store that cannot be opened because the password is missing or wrong. */
 export function closedByPassword(password: string): Problem {
-  const detail = password === '' ? 'needs a password (X-Key-Store-Password)' : 'is not opened by this password';
+  const detail = password === '' ? 'needs a password (X-Key-Store-Password)' : 'cannot be opened with this password';
   return new Problem('refused', 'key-store.password', `The key store ${detail}.`);
 }
 
 /** tooManyRounds returns the problem for a store that needs more key derivation rounds than one document may cost. */
 export function tooManyRounds(): Problem {
   const detail = `needs more than ${MAX_ROUNDS.toLocaleString('en')} rounds of password hashing`;
-  return new Problem('refused', 'document.too-costly', `The key store ${detail}; write it again with fewer.`, {
+  return new Problem('refused', 'document.too-costly', `The key store ${detail}; save it again with fewer rounds.`, {
     errors: [{ pointer: '', detail }],
   });
 }
 
 /** derivationsUsedUp returns the problem for a sender that has used up its key derivation rounds for this minute. */
 export function derivationsUsedUp(): Problem {
-  const detail = 'You have used your rounds of password hashing for this minute. Send the key store again later.';
+  const detail = 'You have reached the limit of password hashing rounds per minute. Send the key store again later.';
   return new Problem('overloaded', 'ingest.derivations', detail);
 }
 

@@ -59,14 +59,16 @@ describe('PEM written by other programs', () => {
   it('causes a warning for other text outside the blocks, with its size', () => {
     const { names, warnings } = read(`protocol TLSv1\n${CERTIFICATE}\ncipher RC4-SHA\n`);
     expect(names).toContain('certificate files.example');
-    const detail = '28 bytes outside of the PEM blocks were not read';
+    const detail = '28 bytes outside the PEM blocks were ignored';
     expect(warnings).toEqual([{ pointer: '', code: 'pem.outside', detail }]);
   });
 
   it('reports that only the certificate in a scanner result was read', () => {
     const csv = `"id","fqdn/ip","port","severity","finding","cve","cwe"\n"SSLv3","a/10.0.0.1","443","OK","not offered","",""\n"cert","a/10.0.0.1","443","INFO","${CERTIFICATE}","",""`;
     const [warning] = read(csv).warnings;
-    expect(warning?.detail).toContain('result of testssl.sh, whose protocols, cipher suites and findings are not read');
+    expect(warning?.detail).toContain(
+      'result of testssl.sh, whose protocols, cipher suites and findings are not supported',
+    );
     const json = JSON.stringify({ server_scan_results: [{ chain: [{ as_pem: CERTIFICATE }], tls_1_0: 'accepted' }] });
     expect(read(json)).toMatchObject({ rejected: [], warnings: [{ code: 'pem.outside' }] });
     expect(read(json).warnings[0]?.detail).toContain('SSLyze');
@@ -80,7 +82,7 @@ describe('PEM written by other programs', () => {
   });
 
   it.each([
-    ['PKCS #7 SIGNED DATA', ['is not a PKCS #7 with signed data'], []],
+    ['PKCS #7 SIGNED DATA', ['is not PKCS #7 SignedData'], []],
     ['X9.42 DH PARAMETERS', [], ['pem.passed-over']],
     ['RSA PRIVATE KEY', ['is a private key that does not contain its public key'], []],
   ])('is recognized by the label %s, and reported when empty', (label, faults, notes) => {
@@ -97,9 +99,9 @@ describe('truncated PEM', () => {
     for (const text of [`${CERTIFICATE}\n${half}`, `${half}\n${CERTIFICATE}`]) {
       const { names, rejected } = read(text);
       expect(names).toContain('certificate files.example');
-      expect(rejected).toMatchObject([{ detail: expect.stringContaining('without an end') }]);
+      expect(rejected).toMatchObject([{ detail: expect.stringContaining('without an END line') }]);
     }
-    expect(() => read(half)).toThrow(/begins as PEM, and ends before its END line/);
+    expect(() => read(half)).toThrow(/begins like PEM, but its END line is missing/);
   });
 
   it('is read in one pass, however many times a block starts', () => {
@@ -145,7 +147,7 @@ describe('an SSH public key', () => {
       `${KEY}\nssh-ed25519 AAAAbroken\nssh-xmss@openssh.com AAAAFHNzaC14bXNz\n# a comment\n`,
     );
     expect(names).toHaveLength(1);
-    expect(rejected.map(({ detail }) => detail)).toEqual(['is no SSH public key', 'is no SSH public key']);
+    expect(rejected.map(({ detail }) => detail)).toEqual(['is not an SSH public key', 'is not an SSH public key']);
   });
 
   it('may use Ed448 (RFC 8709)', () => {
@@ -180,7 +182,9 @@ describe('a base64-encoded file', () => {
   });
 
   it('is not treated as a key if it is not a key file', () => {
-    expect(() => read(randomBytes(300).fill(0x41, 0, 4).toString('base64'))).toThrow(/holds no certificate/);
+    expect(() => read(randomBytes(300).fill(0x41, 0, 4).toString('base64'))).toThrow(
+      /contains no readable certificate/,
+    );
   });
 });
 
@@ -200,7 +204,7 @@ describe('a key store file', () => {
   it('of Java is opened when followed by zeros', () => {
     const padded = Buffer.concat([javaKeyStore(), Buffer.alloc(200)]);
     expect(read(padded, PASSWORD).names).toEqual(read(javaKeyStore(), PASSWORD).names);
-    expect(() => read(padded, 'another')).toThrow(/not opened by this password/);
+    expect(() => read(padded, 'another')).toThrow(/cannot be opened with this password/);
   });
 
   /** keytool -genseckey -keyalg AES -keysize 256 -storetype PKCS12 */
@@ -266,16 +270,16 @@ describe('a file damaged in transit is reported with the remedy', () => {
   });
 
   it.each<[string, Buffer, RegExp]>([
-    ['a Java key store cut short', store.subarray(0, 300), /Java key store, and ends too early/],
-    ['a certificate cut short', der.subarray(0, 200), /ends too early: it announces 395 octets, and has 200/],
-    ['a Java key store that Maven filtered', asText(store), /treated it as text/],
-    ['a certificate from a terminal', asText(der), /treated it as text/],
+    ['a Java key store cut short', store.subarray(0, 300), /Java key store, but was truncated/],
+    ['a certificate cut short', der.subarray(0, 200), /truncated: it declares 395 bytes and has 200/],
+    ['a Java key store that Maven filtered', asText(store), /treated the binary file as text/],
+    ['a certificate from a terminal', asText(der), /treated the binary file as text/],
     [
       'PKCS #12 from a terminal',
       asText(Buffer.concat([Buffer.from('308209f0020103', 'hex'), randomBytes(200)])),
-      /treated it as text/,
+      /treated the binary file as text/,
     ],
-    ['a Java key store with the line ends of Windows', withWindowsEnds(store), /was changed/],
+    ['a Java key store with the line ends of Windows', withWindowsEnds(store), /or changed/],
   ])('%s', (_, file, words) => {
     expect(() => read(file)).toThrow(words);
   });
@@ -285,7 +289,7 @@ describe('a file damaged in transit is reported with the remedy', () => {
   });
 
   it('unless it was never a key file', () => {
-    expect(() => read(Buffer.from('hello'))).toThrow(/holds no certificate/);
+    expect(() => read(Buffer.from('hello'))).toThrow(/contains no readable certificate/);
     for (const file of [Buffer.from('3003020101', 'hex'), '0123 of a text', '0'])
       expect(read(file).rejected).toHaveLength(1);
   });

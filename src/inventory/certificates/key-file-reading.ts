@@ -35,7 +35,7 @@ export function readDerInto(reading: CredentialReading, bytes: Buffer, password:
       reading.item(() => publicKey(reading, 'PUBLIC KEY', raw, '', at), 'is not a public key');
     else if (isBeside(inside(first)))
       requestOrCrl(reading, raw, at, () =>
-        reading.passOver('der.passed-over', 'a certificate request or a CRL is not listed'),
+        reading.passOver('der.passed-over', 'certificate requests and CRLs are not listed'),
       );
     else reading.certificate(raw, at);
   }
@@ -73,7 +73,7 @@ export function readTextInto(reading: CredentialReading, bytes: Buffer, password
     if (key === undefined) return;
     const at = reading.place(index + 1, null);
     const read = () => reading.found.publicKey(readSshPublicKey(key.blob, clean(key.comment)), at);
-    reading.item(read, 'is no SSH public key');
+    reading.item(read, 'is not an SSH public key');
   });
 }
 
@@ -91,7 +91,7 @@ function warnOfRest(reading: CredentialReading, text: string, blocks: readonly P
   const bytes = rest.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
   if (bytes === 0) return;
   const tool = scannerOf(text);
-  const detail = `${bytes} bytes outside of the PEM blocks were not read`;
+  const detail = `${bytes} bytes outside the PEM blocks were ignored`;
   reading.warn('pem.outside', tool === undefined ? detail : `${detail}: this is ${notRead(tool)}`);
 }
 
@@ -110,20 +110,17 @@ function afterEnd(part: string): string {
 /** readKeyringInto reads a binary keyring, as written by `gpg --export`. */
 export function readKeyringInto(reading: CredentialReading, bytes: Buffer, line: number | null = null): void {
   if (reading.format === '') reading.format = 'OpenPGP';
-  const ring = reading.item(() => readPgpKeyring(bytes), 'holds no OpenPGP key that can be read');
+  const ring = reading.item(() => readPgpKeyring(bytes), 'contains no readable OpenPGP key');
   for (const key of ring?.keys ?? []) pgpKey(reading, key, line);
   if (ring !== undefined && ring.unread > 0)
-    reading.warn(
-      'openpgp.unread',
-      `${ring.unread} keys of the keyring are of a version that is not read, or cut short`,
-    );
+    reading.warn('openpgp.unread', `${ring.unread} keys of the keyring have an unsupported version or are truncated`);
 }
 
 /** readKeyboxInto reads a `pubring.kbx`: keyrings and S/MIME certificates. */
 export function readKeyboxInto(reading: CredentialReading, bytes: Buffer): void {
   reading.format = 'OpenPGP';
   const { keyrings, certificates } = reading.whole(() => readKeybox(bytes));
-  if (keyrings.length + certificates.length === 0) reading.passOver('openpgp.empty', 'the keybox holds no key');
+  if (keyrings.length + certificates.length === 0) reading.passOver('openpgp.empty', 'the keybox contains no key');
   for (const ring of keyrings) readKeyringInto(reading, ring);
   for (const der of certificates) reading.certificate(der, reading.place(null, null));
 }
@@ -151,7 +148,9 @@ function readBlock(reading: CredentialReading, block: PemBlock, password: string
   const { label, text } = block;
   const bytes = bytesOf(block);
   if (block.isCut && label !== SIGNED_TEXT)
-    reading.reject(`is ${truncate(label, 60)} from line ${block.line} without an end: it was truncated`);
+    reading.reject(
+      `contains ${truncate(label, 60)} without an END line, starting at line ${block.line}: it was truncated`,
+    );
   else if (/^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label)) reading.certificate(bytes, at);
   else if (/^(?:PKCS7|PKCS #7 SIGNED DATA|CMS)$/.test(label)) signedInto(reading, bytes, at);
   else if (/^PGP (?:PUBLIC|PRIVATE) KEY BLOCK$/.test(label)) readKeyringInto(reading, dearmored(text), block.line);
@@ -175,14 +174,14 @@ function requestOrCrl(reading: CredentialReading, der: Buffer, at: DraftOccurren
   if (number?.tag !== DER.integer || inside(spki)[1]?.tag !== DER.bitString || spki === undefined) return passOver();
   reading.item(
     () => publicKey(reading, 'PUBLIC KEY', spki.raw, '', at),
-    'is a certificate request whose key cannot be read',
+    'is a certificate request whose key cannot be parsed',
   );
-  reading.warn('request.key-listed', 'of a certificate request its public key is listed');
+  reading.warn('request.key-listed', 'only the public key of a certificate request is listed');
 }
 
 function signedInto(reading: CredentialReading, bytes: Buffer, at: DraftOccurrence[]): void {
   const certificates = signedCertificates(withDefiniteLengths(bytes));
-  if (certificates === undefined) reading.reject('is not a PKCS #7 with signed data');
+  if (certificates === undefined) reading.reject('is not PKCS #7 SignedData');
   else for (const der of certificates) reading.certificate(der, at);
 }
 
@@ -276,9 +275,9 @@ function readPuttyKeyFacts(text: string): FoundPrivateKey {
   };
   const { at, value } = after('Public-Lines');
   const count = /^\d{1,3}$/.test(value) ? Number(value) : 0;
-  if (version === undefined || count === 0) throw new RangeError('no PuTTY key');
+  if (version === undefined || count === 0) throw new RangeError('not a PuTTY key');
   const blob = fromBrokenBase64(lines.slice(at + 1, at + 1 + count).join(''));
-  if (blob === undefined) throw new RangeError('no PuTTY key');
+  if (blob === undefined) throw new RangeError('not a PuTTY key');
   const key = readSshPublicKey(blob, truncate(after('Comment').value, 200));
   const { algorithm, fingerprint, sshFingerprint, name } = key;
   const encryption = after('Encryption').value;

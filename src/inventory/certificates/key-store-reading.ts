@@ -31,7 +31,8 @@ export function readJavaStoreInto(reading: CredentialReading, bytes: Buffer, pas
     if (kind === 'private-key' && own !== undefined) reading.storedKey(alias, own, type, at);
   }
   secrets.note();
-  if (unread > 0) reading.warn('key-store.unread', `${unread} entries from the first damaged one on were not read`);
+  if (unread > 0)
+    reading.warn('key-store.unread', `${unread} entries starting with the first damaged one were not read`);
 }
 
 /** readBcfksInto reads BCFKS, which is usually unreadable without its password. @throws Problem `key-store.password` or `key-store.cipher`. */
@@ -63,14 +64,14 @@ function openBks(bytes: Buffer, password: string, budget: DerivationBudget): Bks
     if (error instanceof WrongPassword) throw closedByPassword(password);
     if (error instanceof DerivationTooCostly) throw tooManyRounds();
     const detail =
-      'is of type UBER, which is not supported, or damaged; convert it with keytool -importkeystore -deststoretype PKCS12';
+      'is damaged or of type UBER, which is not supported; convert it with keytool -importkeystore -deststoretype PKCS12';
     throw new Problem('refused', 'key-store.cipher', `The key store ${detail}.`);
   }
 }
 
 function entriesInto(reading: CredentialReading, bytes: Buffer, entries: readonly KeyStoreEntry[]): void {
   const secrets = new SecretKeys(reading, bytes);
-  if (entries.length === 0) reading.passOver('key-store.empty', 'the key store holds nothing');
+  if (entries.length === 0) reading.passOver('key-store.empty', 'the key store is empty');
   for (const { alias, kind, certificates, securedBy, secret } of entries) {
     const at = reading.place(null, alias);
     if (kind === 'secret-key') {
@@ -167,7 +168,7 @@ class SecretKeys {
     if (this.closed > 0)
       this.reading.warn(
         'key-store.secret-keys',
-        `the algorithms of ${this.closed} secret keys are unknown: the store needs its password (X-Key-Store-Password), they have another one, or their protection is not supported`,
+        `the algorithms of ${this.closed} secret keys are unknown: the store requires its password (X-Key-Store-Password), the keys have a different password, or their protection is not supported`,
       );
   }
 }

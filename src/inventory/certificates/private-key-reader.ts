@@ -33,7 +33,7 @@ export function describeSpki(spki: Buffer): { algorithm: PublicKeyAlgorithm; fin
 export function readPrivateKeyFacts(block: PemBlock, password: string, budget: DerivationBudget): FoundPrivateKey {
   const { label, text } = block;
   const bytes = bytesOf(block);
-  if (bytes.length === 0) throw new RangeError('no bytes of a key');
+  if (bytes.length === 0) throw new RangeError('no key bytes');
   if (label === 'OPENSSH PRIVATE KEY') return readOpenSsh(bytes);
   if (label === 'ENCRYPTED PRIVATE KEY') return readEncrypted(bytes, password, budget);
   const cipher = /^DEK-Info: *([A-Z0-9-]{1,40}),/m.exec(text)?.[1];
@@ -68,7 +68,7 @@ function closed(bytes: Buffer, algorithm: PublicKeyAlgorithm | undefined, secure
 /** Reads an EncryptedPrivateKeyInfo (RFC 5958 section 3). */
 function readEncrypted(der: Buffer, password: string, budget: DerivationBudget): FoundPrivateKey {
   const [algorithm, content] = elementsInside(derElements(der)[0]);
-  if (algorithm?.tag !== DER.sequence || content?.tag !== DER.octetString) throw new RangeError('no encrypted key');
+  if (algorithm?.tag !== DER.sequence || content?.tag !== DER.octetString) throw new RangeError('not an encrypted key');
   const { name, decrypt } = passwordEncryption(algorithm.raw, nameByOid);
   if (password !== '' && decrypt !== undefined) {
     let clear: Buffer | undefined;

@@ -72,7 +72,7 @@ function keyOf(kind: string, fields: WireReader): { algorithm: PublicKeyAlgorith
     const jwk = { kty: 'OKP', crv: edwards.name, x: fields.string().toString('base64url') };
     return { algorithm: { ...edwards, bits: null, curve: null, properties: { primitive: 'signature' } }, jwk };
   }
-  if (curve === undefined) throw new RangeError('an SSH key of an unknown kind');
+  if (curve === undefined) throw new RangeError('an SSH key of an unknown type');
   fields.string();
   const point = fields.string();
   const half = (point.length - 1) / 2;

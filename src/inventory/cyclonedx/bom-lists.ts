@@ -118,7 +118,7 @@ export class BomLists {
 }
 
 function addRepair(repairs: Remark[], pointer: string): void {
-  addRemark(repairs, { pointer, code: 'duplicate.removed', detail: 'the same item is in the list already' });
+  addRemark(repairs, { pointer, code: 'duplicate.removed', detail: 'the same item is already in the list' });
 }
 
 /**
@@ -133,7 +133,7 @@ export function reportRepeatedNames(
   for (const { pointer, name } of repeated) {
     const detail = `the object has the member "${truncate(name, 64)}" twice`;
     if (mode === 'strict') found.addAt(pointer, detail);
-    else addRemark(repairs, { pointer, code: 'name.repeated', detail: `${detail}; the last value counts` });
+    else addRemark(repairs, { pointer, code: 'name.repeated', detail: `${detail}; the last value is used` });
   }
 }
 

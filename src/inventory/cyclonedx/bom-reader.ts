@@ -101,7 +101,7 @@ function versionOf(document: Record<string, unknown>): SpecVersion {
   const version = SPEC_VERSIONS.find((known) => known === stated || known === String(stated));
   if (version !== undefined) return version;
   const detail = `must be one of ${SPEC_VERSIONS.join(', ')} or 1.4-cbom-1.0`;
-  throw new Problem('refused', 'document.version', `This version of CycloneDX is not read: specVersion ${detail}.`, {
+  throw new Problem('refused', 'document.version', `This CycloneDX version is not supported: specVersion ${detail}.`, {
     errors: [{ pointer: '/specVersion', detail }],
   });
 }
@@ -139,7 +139,7 @@ function leaveOut(head: Record<string, unknown>, faults: readonly Fault[], repai
     repairs.push({
       pointer: isOfMetadata ? `/metadata/${member}` : `/${member}`,
       code: 'part.left-out',
-      detail: `is not read and was left out: ${truncate(pointer, 200)} ${detail}`,
+      detail: `is invalid and was ignored: ${truncate(pointer, 200)} ${detail}`,
     });
   }
   return repairs.length > before;
@@ -169,7 +169,7 @@ function faultsOf(document: unknown, version: SpecVersion): SchemaFaults {
 }
 
 function refuse(found: SchemaFaults): never {
-  const repeated = found.duplicates.map(({ pointer }) => ({ pointer, detail: 'is in the list already' }));
+  const repeated = found.duplicates.map(({ pointer }) => ({ pointer, detail: 'is already in the list' }));
   const errors = [...found.faults, ...repeated].slice(0, 100);
   const first = errors[0];
   const where = first === undefined ? '' : ` ${first.pointer}: ${first.detail}.`;
@@ -191,7 +191,7 @@ function lowerSerialNumber(document: Record<string, unknown>, repairs: Remark[])
   repairs.push({
     pointer: '/serialNumber',
     code: 'serial-number.lowered',
-    detail: 'hexadecimal digits must be lower-case',
+    detail: 'hexadecimal digits must be lowercase',
   });
 }
 

@@ -40,7 +40,7 @@ describe('the assets of a document', () => {
       refs: ['aes', 'near'],
       edges: ['near provides aes'],
       ignored: 1,
-      warnings: ['1 references lead to nothing in the document'],
+      warnings: ['1 references have no target in the document'],
     });
   });
 
@@ -54,7 +54,7 @@ describe('the assets of a document', () => {
     ];
     const { refs, warnings } = read({ components, dependencies });
     expect(refs).toEqual(['aes', 'far', 'near', 'user']);
-    expect(warnings).toEqual(['2 references lead to nothing in the document']);
+    expect(warnings).toEqual(['2 references have no target in the document']);
   });
 
   it('may lack a bom-ref and still be linked', () => {

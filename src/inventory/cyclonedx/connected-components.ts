@@ -173,9 +173,9 @@ const MAX_WARNINGS = 100;
 const REPEATED: Remark = {
   pointer: '',
   code: 'bom-ref.repeated',
-  detail: 'a bom-ref names two components; the first is meant',
+  detail: 'a bom-ref names two components; the first is used',
 };
 
 function danglingRemark(count: number): Remark {
-  return { pointer: '', code: 'reference.dangling', detail: `${count} references lead to nothing in the document` };
+  return { pointer: '', code: 'reference.dangling', detail: `${count} references have no target in the document` };
 }

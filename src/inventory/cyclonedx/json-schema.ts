@@ -97,9 +97,13 @@ export class SchemaCompiler {
     }
     if (uniqueItems === true) checks.push((value, found) => !Array.isArray(value) || noneTwice(value, found));
     if (typeof minItems === 'number')
-      checks.push((v, found) => !Array.isArray(v) || v.length >= minItems || found.add(`needs ${minItems} items`));
+      checks.push(
+        (v, found) => !Array.isArray(v) || v.length >= minItems || found.add(`must have at least ${minItems} items`),
+      );
     if (typeof maxItems === 'number')
-      checks.push((v, found) => !Array.isArray(v) || v.length <= maxItems || found.add(`takes ${maxItems} items`));
+      checks.push(
+        (v, found) => !Array.isArray(v) || v.length <= maxItems || found.add(`must have at most ${maxItems} items`),
+      );
     return checks;
   }
 
@@ -260,8 +264,10 @@ function scalarChecks(schema: JsonMembers): SchemaCheck[] {
     text((value) => expression.test(value), `must match ${pattern}`);
   }
   if (typeof format === 'string') text((value) => matchesFormat(format, value), `must be a ${format}`);
-  if (typeof minLength === 'number') text((value) => value.length >= minLength, `needs ${minLength} characters`);
-  if (typeof maxLength === 'number') text((value) => value.length <= maxLength, `takes ${maxLength} characters`);
+  if (typeof minLength === 'number')
+    text((value) => value.length >= minLength, `must have at least ${minLength} characters`);
+  if (typeof maxLength === 'number')
+    text((value) => value.length <= maxLength, `must have at most ${maxLength} characters`);
   if (typeof minimum === 'number')
     checks.push((v, found) => typeof v !== 'number' || v >= minimum || found.add(`must be at least ${minimum}`));
   if (typeof maximum === 'number')

@@ -31,7 +31,7 @@ export function leaveOutParts(item: unknown, depth: number, faults: readonly Fau
     const { holder, member, pointer } = part;
     if (Array.isArray(holder)) holder.splice(Number(member), 1);
     else Reflect.deleteProperty(holder, member);
-    const detail = `is not read and was left out: ${truncate(fault.pointer, 200)} ${fault.detail}`;
+    const detail = `is invalid and was ignored: ${truncate(fault.pointer, 200)} ${fault.detail}`;
     addRemark(repairs, { pointer, code: 'part.left-out', detail });
   }
   return parts.size > 0;

@@ -79,7 +79,7 @@ function listOf(document: JsonMembers, name: string): unknown[] {
 }
 
 function refuse(pointer: string, detail: string): never {
-  throw new Problem('refused', 'document.invalid', `The document cannot be read. ${pointer}: ${detail}.`, {
+  throw new Problem('refused', 'document.invalid', `The document cannot be parsed. ${pointer}: ${detail}.`, {
     errors: [{ pointer, detail }],
   });
 }

@@ -123,7 +123,7 @@ const CRYPTO = '/cryptoProperties/';
 function repairAt(place: Place, { pointer, detail }: Fault): Repair | undefined {
   const value = place.holder[place.member];
   if ((value === null || value === '') && !Array.isArray(place.holder)) {
-    const said = value === null ? 'was null' : 'was an empty text';
+    const said = value === null ? 'was null' : 'was an empty string';
     return { ...place, value: undefined, code: 'empty.removed', detail: `${said} and is ignored` };
   }
   const other = repairedValue(value, detail, place.member, pointer.includes(CRYPTO));
@@ -133,7 +133,12 @@ function repairAt(place: Place, { pointer, detail }: Fault): Repair | undefined 
   const repaired = repair?.repaired(value);
   if (repair === undefined || repaired === undefined) return undefined;
   const { code, kind } = repair;
-  return { ...place, value: repaired, code, detail: `was no ${kind} and is read as ${truncate(repaired, 200)}` };
+  return {
+    ...place,
+    value: repaired,
+    code,
+    detail: `was not a valid ${kind} and is read as ${truncate(repaired, 200)}`,
+  };
 }
 
 function wasChanged({ holder, member }: Place): boolean {

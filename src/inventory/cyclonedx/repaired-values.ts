@@ -37,18 +37,19 @@ export function repairedValue(
   const words = detail.slice(LISTED.length).split(', ');
   const word = only(words.filter((one) => bare(one) === bare(value)));
   if (word === undefined) return mayBeOther && words.includes(OTHER) ? otherWord(value, words) : undefined;
-  return { value: word, code: 'word.repaired', detail: `was in other letters and is read as ${word}` };
+  return { value: word, code: 'word.repaired', detail: `was written in different case and is read as ${word}` };
 }
 
 function ofType(value: unknown, type: string, member: string): RepairedValue | undefined {
-  const said = { code: 'type.repaired', detail: `was of another type and is read as the ${type} of the same value` };
+  const said = { code: 'type.repaired', detail: `had a different type and is read as the ${type} of the same value` };
   if (type === 'string') {
     const isVersion = /version$/i.test(member) && typeof value === 'number' && SHORT_DECIMAL.test(String(value));
     const isPlain = Number.isSafeInteger(value) || isVersion;
     return isPlain ? { value: String(value), ...said } : undefined;
   }
   if (typeof value !== 'string') return undefined;
-  if (type === 'array') return { value: [value], code: said.code, detail: 'was a string and is read as a list of it' };
+  if (type === 'array')
+    return { value: [value], code: said.code, detail: 'was a string and is read as a list of that string' };
   if (!NUMBER.test(value)) return undefined;
   const number = Number(value);
   return type === 'number' || Number.isInteger(number) ? { value: number, ...said } : undefined;
@@ -63,7 +64,11 @@ function otherWord(value: string, words: readonly string[]): RepairedValue {
     return { value: known, code: 'word.repaired', detail: `was ${said} and is read as ${known}` };
   }
   // The word is not quoted, because a misplaced value may be a secret.
-  return { value: OTHER, code: 'word.other', detail: 'was a word that the schema does not list, and is read as other' };
+  return {
+    value: OTHER,
+    code: 'word.other',
+    detail: 'was a value that the schema does not list, and is read as other',
+  };
 }
 
 function only<Item>(items: readonly Item[]): Item | undefined {
@@ -93,12 +98,12 @@ export function repairedLicense(item: unknown, within: string): RepairedValue | 
   if (!isMembers(item)) return undefined;
   const { expression, license, ...more } = item;
   if (typeof expression === 'string' && expression !== '' && license === undefined && !within.includes('/')) {
-    const detail = 'was an expression among other licenses and is read as the name of a license';
+    const detail = 'was an expression in a list of licenses, and is read as a license name';
     return { value: { license: { name: expression, ...more } }, code: 'license.named', detail };
   }
   if (within !== 'license/id' || !isMembers(license)) return undefined;
   const { id, name = id, ...rest } = license;
   if (typeof id !== 'string' || id === '') return undefined;
-  const detail = 'its ID is not a known SPDX ID, and is read as its name';
+  const detail = 'its ID is not a known SPDX ID, and is read as a name';
   return { value: { ...item, license: { ...rest, name } }, code: 'license.named', detail };
 }

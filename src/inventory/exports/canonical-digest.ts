@@ -40,7 +40,8 @@ export async function canonicalDigest({ hash, members, lists }: CanonicalOrder):
     }
     await send('end');
     const [digest] = (await answer) ?? [];
-    if (!(digest instanceof Uint8Array)) throw new Error('the thread answered something else than a digest');
+    if (!(digest instanceof Uint8Array))
+      throw new Error('the thread returned an unexpected message instead of a digest');
     return Buffer.from(digest);
   } finally {
     await worker.terminate();

@@ -98,7 +98,7 @@ export class ExportController {
       additionalProperties: true,
       example: { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components: [], signature: {} },
     },
-    description: 'A CycloneDX document that is signed in itself',
+    description: 'A signed CycloneDX document',
   })
   async exportSignedCycloneDx(
     @TheCaller() caller: Caller,
@@ -122,7 +122,7 @@ function wantsGzip(encodings: string): boolean {
 /** Sends the body for as long as the caller is authorized. The body is closed when the connection closes or the caller loses the permission. */
 function sentTo(request: AuthorizedRequest, body: Readable): Readable {
   const parts = Readable.from(whileAuthorized(request, body as AsyncIterable<Buffer>), { objectMode: false });
-  const stop = watchRight(request, () => parts.destroy(new Error('the caller can no longer read')));
+  const stop = watchRight(request, () => parts.destroy(new Error('the caller is no longer allowed to read')));
   parts.once('close', () => {
     stop();
     body.destroy();

@@ -36,7 +36,7 @@ export class Exports implements OnApplicationShutdown {
    */
   async open(principal = ''): Promise<Snapshot> {
     const own = this.underWay.filter((one) => one === principal);
-    if (own.length >= MAX_PER_CALLER) throw busy(`${MAX_PER_CALLER} exports of yours`);
+    if (own.length >= MAX_PER_CALLER) throw busy(`${MAX_PER_CALLER} of your exports`);
     if (this.underWay.length >= MAX_AT_ONCE) throw busy(`${MAX_AT_ONCE} exports`);
     this.underWay.push(principal);
     const ended = () => {

@@ -62,7 +62,7 @@ export class Snapshot {
   /** Returns the parts as a stream. The snapshot always ends with the stream, because a client that disconnects early never requests the parts. */
   stream(parts: AsyncIterable<string | Buffer>): Readable {
     const stream = Readable.from(parts, { objectMode: false });
-    stream.once('error', (error) => this.logger.error(`an export ended before its end: ${error.message}`));
+    stream.once('error', (error) => this.logger.error(`an export was aborted: ${error.message}`));
     // An error while ending does not affect what was sent. The connections are released in any case.
     stream.once('close', () => void this.end().catch(() => undefined));
     return stream;

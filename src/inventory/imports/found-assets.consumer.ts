@@ -33,12 +33,12 @@ export class FoundAssetsConsumer {
       });
       if (rejected.length > 0)
         this.logger.error(
-          `${rejected.length} assets from ${reporter} were refused: ${rejected[0]?.pointer} ${rejected[0]?.detail}`,
+          `${rejected.length} assets from ${reporter} were rejected: ${rejected[0]?.pointer} ${rejected[0]?.detail}`,
         );
     } catch (error) {
       // A retry would be rejected again.
       if (!(error instanceof Problem && (error.kind === 'refused' || error.kind === 'malformed'))) throw error;
-      this.logger.error(`assets from ${reporter} were refused: ${error.code}`);
+      this.logger.error(`assets from ${reporter} were rejected: ${error.code}`);
     }
   }
 }

@@ -60,7 +60,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     // An import that crashed its process at each attempt would crash every other process as well.
     run: async (claimed) =>
       this.finish(claimed, claimed.attempt > MAX_ATTEMPTS ? { again: 0 } : await this.runAlone(claimed)),
-    failed: (error, { id }) => this.logger.warn(`import ${id} waits: ${causeOf(error)}`),
+    failed: (error, { id }) => this.logger.warn(`import ${id} is postponed: ${causeOf(error)}`),
   });
 
   constructor(
@@ -119,7 +119,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
       if (error instanceof Problem && error.kind !== 'unavailable' && error.kind !== 'overloaded')
         return { problem: error };
       this.logger.warn(
-        `an import failed at attempt ${claimed.attempt}: ${error instanceof Error ? error.message : ''}`,
+        `an import failed on attempt ${claimed.attempt}: ${error instanceof Error ? error.message : ''}`,
       );
       return { again: error instanceof Problem ? (error.retryAfter ?? 0) : 0 };
     }
@@ -164,7 +164,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
 }
 
 function rightsEnded({ name }: ImportCaller): Problem {
-  const detail = `${name} can no longer report, so the document was not imported. Send it again with another key.`;
+  const detail = `${name} can no longer report, so the document was not imported. Send it again with a different key.`;
   return new Problem('forbidden', 'import.rights-ended', detail);
 }
 

@@ -53,7 +53,11 @@ export class ImportsService implements BeforeApplicationShutdown {
   /** @throws Problem 422 `import.password`, 429 `ingest.busy`. */
   async accept(caller: Caller, body: RawBody, options: IngestOptions): Promise<InventoryImport> {
     if (options.password !== undefined)
-      throw new Problem('refused', 'import.password', 'A password is not stored: send this key store without async.');
+      throw new Problem(
+        'refused',
+        'import.password',
+        'Passwords are not stored, so this key store cannot be imported asynchronously. Send it without async.',
+      );
     const { id: callerId, ownerId, origin } = caller;
     const { mode = 'repair', source, idempotencyKey } = options;
     const id = newId();
@@ -151,7 +155,7 @@ export class ImportsService implements BeforeApplicationShutdown {
        FROM own LEFT JOIN open ON true`,
       [id, ownerId],
     );
-    if (own >= MAX_OPEN_PER_OWNER) throw busy(`You have ${own} imports in the queue, which is the limit.`);
+    if (own >= MAX_OPEN_PER_OWNER) throw busy(`You have reached the limit of ${own} queued imports.`);
     // A full queue still accepts one import from an owner or sensor that has none in it.
     if (count >= MAX_OPEN && own > 0) throw busy('The import queue is full.');
     return Math.max(present ?? 0, (last ?? -1) + 1);

@@ -21,10 +21,10 @@ export function tooCostly(verdict: string): Problem {
 export function faultReply(error: unknown): Pick<IngestReply, 'problem' | 'failure'> {
   if (error instanceof Problem) return { problem: plain(error) };
   if (error instanceof RangeError) {
-    return { problem: { kind: 'malformed', code: 'request.malformed', message: 'The body is nested too deep.' } };
+    return { problem: { kind: 'malformed', code: 'request.malformed', message: 'The body is nested too deeply.' } };
   }
   if (sqlState(error) === TOO_SLOW) {
-    return { problem: plain(tooCostly('occupied the database for longer than five minutes')) };
+    return { problem: plain(tooCostly('occupied the database for more than five minutes')) };
   }
   const ofDatabase = databaseProblem(error);
   if (ofDatabase !== undefined) return { problem: plain(ofDatabase) };

@@ -222,8 +222,8 @@ class IngestThread {
 
   /** Terminates the thread in the middle of its document, because other documents are waiting. */
   private endThread(): void {
-    this.verdict ??= 'occupied its reader for too long';
-    this.logger.warn(`a document ${this.verdict} and is refused`);
+    this.verdict ??= 'took too long to parse';
+    this.logger.warn(`a document ${this.verdict} and was rejected`);
     void this.worker?.terminate();
   }
 
@@ -248,7 +248,7 @@ class IngestThread {
       else if (problem !== undefined) {
         const { kind, code, message, errors } = problem;
         job.reject(new Problem(kind, code, message, { errors, retryAfter: this.work.retryAfter(kind) }));
-      } else job.reject(new Error(`a document was not ingested: ${failure ?? ''}`));
+      } else job.reject(new Error(`a document was not imported: ${failure ?? ''}`));
     });
   }
 

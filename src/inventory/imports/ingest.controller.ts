@@ -33,7 +33,7 @@ const MEDIA_TYPES = [
 const KEY_HEADER = {
   name: 'Idempotency-Key',
   required: false,
-  description: 'Makes the call safe to repeat for 24 hours',
+  description: 'Makes repeating the call safe for 24 hours',
 };
 const PASSWORD_HEADER = {
   name: 'X-Key-Store-Password',
@@ -91,7 +91,7 @@ export class IngestController {
   @TakesDocuments()
   @HttpCode(HttpStatus.OK)
   @ApiOkResponse({ type: IngestView, description: 'Imported' })
-  @ApiAcceptedResponse({ type: ImportView, description: 'With async: accepted; follow the Location' })
+  @ApiAcceptedResponse({ type: ImportView, description: 'With async: accepted; poll the Location' })
   async ingest(
     @TheCaller() caller: Caller,
     @TheRawBody() body: RawBody,
@@ -110,7 +110,7 @@ export class IngestController {
   @TakesDocuments()
   @HttpCode(HttpStatus.OK)
   @ApiOkResponse({ type: IngestView, description: 'Imported' })
-  @ApiAcceptedResponse({ type: ImportView, description: 'With async: accepted; follow the Location' })
+  @ApiAcceptedResponse({ type: ImportView, description: 'With async: accepted; poll the Location' })
   async importSourceScan(
     @TheCaller() caller: Caller,
     @TheRawBody() body: RawBody,

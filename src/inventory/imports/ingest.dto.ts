@@ -32,7 +32,7 @@ export class RemarkView {
   pointer: string;
   /** @example duplicate.removed */
   code: string;
-  /** @example "a repeated dependency was left out" */
+  /** @example "a repeated dependency was removed" */
   detail: string;
 }
 

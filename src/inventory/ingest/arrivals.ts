@@ -26,7 +26,7 @@ export interface Arrival {
 export const FUTURE: Remark = {
   pointer: '/metadata/timestamp',
   code: 'document.future',
-  detail: 'the time of the document is in the future: the time of its arrival is used instead',
+  detail: 'the time of the document is in the future: the time of receipt is used instead',
 };
 
 /** The name of a source is indexed, and the parameter `source` has the same maximum length. */
@@ -36,7 +36,7 @@ const DIGEST_LENGTH = 16;
 export const SHORTENED: Remark = {
   pointer: '',
   code: 'source.shortened',
-  detail: `the name of the source is longer than ${MAX_SOURCE_LENGTH} characters: it is truncated, and ends in a part of its SHA-256`,
+  detail: `the source name is longer than ${MAX_SOURCE_LENGTH} characters: it is truncated and ends with part of its SHA-256`,
 };
 
 /** Shortens a long name so that two names with the same beginning remain distinct. */

@@ -231,7 +231,7 @@ export class RowEncoder {
 }
 
 function tooLarge({ name }: CdxComponent): Problem {
-  const detail = `has a component, "${truncate(name, 100)}", of more than ${MAX_COMPONENT_CHARACTERS} characters; send it in parts, or without its large members`;
+  const detail = `contains the component "${truncate(name, 100)}" of more than ${MAX_COMPONENT_CHARACTERS} characters; send it in parts, or without its large members`;
   return new Problem('refused', 'document.too-costly', `The document ${detail}.`, {
     errors: [{ pointer: '', detail }],
   });

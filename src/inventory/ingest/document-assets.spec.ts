@@ -104,7 +104,7 @@ describe('two certificates with one fingerprint', () => {
   it('and different subjects are reported, and merged into one asset', () => {
     const warnings = warningsOf(certificate('a', 'CN=a'), certificate('b', 'CN=b'));
     expect(warnings).toMatchObject([{ code: 'certificate.contradictory' }]);
-    expect(warnings[0]?.detail).toContain('"a" and "b" have one fingerprint');
+    expect(warnings[0]?.detail).toContain('"a" and "b" have the same fingerprint');
   });
 
   it('and equal or fewer fields are not reported', () => {

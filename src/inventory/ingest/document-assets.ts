@@ -58,7 +58,7 @@ export class DocumentAssets {
     if (placesLeftOut > 0)
       this.warn(
         'asset.places-left-out',
-        `${placesLeftOut} places are not listed: one document can list ${MAX_PLACES} places of an asset`,
+        `${placesLeftOut} occurrences are not listed: the maximum is ${MAX_PLACES} per asset and document`,
       );
   }
 
@@ -198,7 +198,7 @@ export class DocumentAssets {
     if (this.contradictions === MAX_CONTRADICTIONS) return;
     this.contradictions += 1;
     const names = [first, second].map(({ name }) => JSON.stringify(truncate(name, 100))).join(' and ');
-    const detail = `${names} have one fingerprint, but different subjects, issuers or validity periods; they are treated as one certificate, described as by the first`;
+    const detail = `${names} have the same fingerprint but different subjects, issuers or validity periods; they are treated as one certificate with the first description`;
     this.draft.warnings.push({ pointer: '', code: 'certificate.contradictory', detail });
   }
 

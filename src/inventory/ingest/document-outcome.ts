@@ -6,7 +6,7 @@ import { type KnownSource, TAKEN_OVER } from './source-owner.js';
 export const SUPERSEDED: Remark = {
   pointer: '/metadata/timestamp',
   code: 'document.superseded',
-  detail: 'a newer document of this source is known; this one is recorded and changes nothing',
+  detail: 'a newer document of this source is known; this one was recorded without effect',
 };
 
 /** contradictions returns remarks about algorithms whose name and OID contradict each other. Both are classified. */
@@ -14,7 +14,7 @@ export function contradictions(names: Iterable<string>): Remark[] {
   return [...names].map((name) => ({
     pointer: '',
     code: 'algorithm.contradictory',
-    detail: `the name and the OID of ${JSON.stringify(truncate(name, 100))} mean different algorithms; both are judged`,
+    detail: `the name and OID of ${JSON.stringify(truncate(name, 100))} stand for different algorithms; both are assessed`,
   }));
 }
 

@@ -66,7 +66,7 @@ function isPrincipal({ kind, id }: Reporter, self: string, owner: string): boole
 function assertPlain(name: string): void {
   const fault = nameFault(name);
   if (fault === undefined) return;
-  const detail = `The name of the source, "${truncate(name, 100)}", ${fault}. Report under another name (?source=).`;
+  const detail = `The source name "${truncate(name, 100)}" ${fault}. Report under another name (?source=).`;
   throw new Problem('refused', 'source.name', detail);
 }
 
@@ -90,11 +90,11 @@ async function storedSource(tx: EntityManager, id: string): Promise<StoredSource
 }
 
 const OWNED =
-  'Another reporter owns this source. Report under another name (?source=), or use a key with the scope inventory:write; a revoked key and a deleted sensor own nothing.';
+  'Another reporter owns this source. Report under another name (?source=), or use a key with the scope inventory:write. Revoked keys and deleted sensors own no sources.';
 export const TAKEN_OVER: Remark = {
   pointer: '',
   code: 'source.taken-over',
-  detail: 'the previous owner of this source no longer exists; you own it from now on',
+  detail: 'the previous owner of this source no longer exists; you now own it',
 };
 
 /** Returns the identity of a reporter. For a sensor key, this is the sensor. */

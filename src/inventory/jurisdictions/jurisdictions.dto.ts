@@ -10,7 +10,7 @@ export class OpinionView {
   /** @example CNSA */
   jurisdiction: string;
   stance: Stance;
-  /** Status in the rules, or an explanation; null if the jurisdiction has no position. @example "CNSA 2.0 asks for ML-KEM-1024" */
+  /** Status in the rules, or an explanation; null if the jurisdiction has no position. @example "CNSA 2.0 requires ML-KEM-1024" */
   reason: string | null;
   /** Last day of the previous state. @example 2030-12-31 */
   date: string | null;

@@ -27,7 +27,7 @@ export function bodyTextOf(bytes: Buffer): string {
     throw new Problem(
       'malformed',
       'request.malformed',
-      'The body is UTF-16; JSON is sent as UTF-8 (RFC 8259 section 8.1).',
+      'The body is UTF-16. Send JSON as UTF-8 (RFC 8259 section 8.1).',
     );
   if (!isUtf8(bytes)) throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.');
   return bytes.toString('utf8');
@@ -90,7 +90,7 @@ export function malformed(pointer: string, text = ''): Problem {
   const found = text === '' || text.length > MAX_SEARCHED ? undefined : jsonFault(text);
   const detail =
     found === undefined ? 'is not valid JSON' : `line ${found.line}, column ${found.column}: ${found.detail}`;
-  const message = found === undefined ? 'The body is not valid JSON.' : `The body is not valid JSON; ${detail}.`;
+  const message = found === undefined ? 'The body is not valid JSON.' : `The body is not valid JSON: ${detail}.`;
   return new Problem('malformed', 'request.malformed', message, { errors: [{ pointer, detail }] });
 }
 
@@ -117,18 +117,18 @@ function visit(root: unknown, pointerTo: PointerTo, assert: (value: unknown, poi
 /** Rejects NUL characters and unpaired surrogates. */
 function assertText(text: unknown, pointer: string): void {
   if (typeof text !== 'string') return;
-  if (text.includes('\u0000')) throw unstorable(pointer, 'holds a NUL character');
-  if (!text.isWellFormed()) throw unstorable(pointer, 'holds half of a surrogate pair');
+  if (text.includes('\u0000')) throw unstorable(pointer, 'contains a NUL character');
+  if (!text.isWellFormed()) throw unstorable(pointer, 'contains an unpaired surrogate');
 }
 
 /** JSON readers do not preserve larger numbers (RFC 7493 section 2.2). */
 function assertNumber(value: unknown, pointer: string): void {
   if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return;
-  throw unstorable(pointer, 'is beyond ±9007199254740991 (2^53−1): send it as a string', 'a number');
+  throw unstorable(pointer, 'exceeds ±9007199254740991 (2^53−1): send it as a string', 'a number');
 }
 
 function unstorable(pointer: string, detail: string, what = 'a text'): Problem {
-  return new Problem('refused', 'document.invalid', `The document is refused: ${what} ${detail}.`, {
+  return new Problem('refused', 'document.invalid', `The document was rejected: ${what} ${detail}.`, {
     errors: [{ pointer, detail }],
   });
 }

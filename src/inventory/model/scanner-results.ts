@@ -20,5 +20,5 @@ export function scannerOf(text: string): string | undefined {
 
 /** notRead returns the remark about a scanner result whose protocols and cipher suites are lost. */
 export function notRead(tool: string): string {
-  return `the result of ${tool}, whose protocols, cipher suites and findings are not read: scan the host with a TLS scan, or send CycloneDX`;
+  return `the result of ${tool}, whose protocols, cipher suites and findings are not supported: scan the host with a TLS scan, or send CycloneDX`;
 }

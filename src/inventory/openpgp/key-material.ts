@@ -41,7 +41,7 @@ export class PgpFields {
 
   skip(octets: number): void {
     this.at += octets;
-    if (this.at > this.bytes.length) throw new RangeError('an OpenPGP key is cut short');
+    if (this.at > this.bytes.length) throw new RangeError('a truncated OpenPGP key');
   }
 }
 

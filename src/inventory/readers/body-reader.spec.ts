@@ -12,19 +12,23 @@ describe('an unsupported file', () => {
   it.each([
     ['a compressed document', gzipSync(BOM), 'is compressed'],
     ['a ZIP archive', Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(60)]), 'is a ZIP archive'],
-    ['CycloneDX in XML', Buffer.from('<?xml version="1.0"?>\n<bom/>'), 'CycloneDX is read as JSON'],
-    ['CycloneDX in XML without a declaration', Buffer.from('<bom xmlns="x"/>'), 'CycloneDX is read as JSON'],
-    ['CycloneDX in XML with a byte order mark', Buffer.from('\uFEFF<?xml version="1.0"?><bom/>'), 'read as JSON'],
-    ['the database of NSS', Buffer.from('SQLite format 3\0'), 'such as cert9.db'],
+    ['CycloneDX in XML', Buffer.from('<?xml version="1.0"?>\n<bom/>'), 'send CycloneDX as JSON'],
+    ['CycloneDX in XML without a declaration', Buffer.from('<bom xmlns="x"/>'), 'send CycloneDX as JSON'],
+    [
+      'CycloneDX in XML with a byte order mark',
+      Buffer.from('\uFEFF<?xml version="1.0"?><bom/>'),
+      'send CycloneDX as JSON',
+    ],
+    ['the database of NSS', Buffer.from('SQLite format 3\0'), 'such as the cert9.db'],
     ['testssl.sh', Buffer.from('[{"id":"SSLv3","severity":"OK","finding":"not offered"}]'), 'result of testssl.sh'],
     ['SSLyze', Buffer.from('{"server_scan_results":[],"sslyze_version":"6.0.0"}'), 'result of SSLyze'],
     ['sslscan', Buffer.from('<?xml version="1.0"?><document title="SSLScan Results">'), 'result of sslscan'],
     ['SPDX 2', Buffer.from('{"spdxVersion":"SPDX-2.3"}'), 'is SPDX'],
     ['SPDX 3', Buffer.from('{"@context":"https://spdx.org/rdf/3.0.1/spdx-context.jsonld"}'), 'SPDX 3'],
     ['a JSON Web Key', Buffer.from('{"kty":"EC"}'), 'JSON Web Key'],
-    ['a set of them', Buffer.from('{"keys":[]}'), 'JSON Web Keys'],
-    ['JSON of another kind', Buffer.from('{"results":[]}'), 'neither CycloneDX JSON'],
-    ['a list', Buffer.from('[]'), 'neither CycloneDX JSON'],
+    ['a set of them', Buffer.from('{"keys":[]}'), 'JSON Web Key Set'],
+    ['JSON of another kind', Buffer.from('{"results":[]}'), 'is not CycloneDX JSON'],
+    ['a list', Buffer.from('[]'), 'is not CycloneDX JSON'],
     [
       'a document with two lists of components',
       Buffer.from(BOM.replace('"components"', '"components":[],"components"')),
@@ -89,6 +93,6 @@ it.each([
   const options = { kind: 'json', mode: 'repair', source: undefined, password: undefined } as const;
   expect(() => readBody(Buffer.from(text), options)).toThrow(words);
   expect(() => readBody(Buffer.from(`{"a": 1}\n${text}`), { ...options, kind: 'ndjson' })).toThrow(
-    /not valid JSON; line 1/,
+    /not valid JSON: line 1/,
   );
 });

@@ -100,18 +100,18 @@ function utf16Start(bytes: Buffer): string {
 }
 
 const NOTHING_KNOWN =
-  'is neither CycloneDX JSON ("bomFormat": "CycloneDX"), nor SARIF 2.1.0 ("runs"), nor a sensor scan ("assets")';
-const COMPRESSED = 'is compressed: send its content';
+  'is not CycloneDX JSON ("bomFormat": "CycloneDX"), SARIF 2.1.0 ("runs"), or a sensor scan ("assets")';
+const COMPRESSED = 'is compressed: send it uncompressed';
 const SQLITE =
-  'is an SQLite database, such as cert9.db of NSS or a key store: export from it (pk12util -o, certutil -L -a)';
-const XML = 'is XML: CycloneDX is read as JSON, which its generators and cyclonedx-cli write as well';
+  'is an SQLite database, such as the cert9.db of NSS or a key store: export its contents (pk12util -o, certutil -L -a)';
+const XML = 'is XML: send CycloneDX as JSON, which its generators and cyclonedx-cli can write';
 /** Common file formats that are not supported, keyed by their first bytes in hexadecimal. */
 const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
   ['1f8b', COMPRESSED],
   ['28b52ffd', COMPRESSED],
   ['425a68', COMPRESSED],
   ['fd377a585a00', COMPRESSED],
-  ['504b0304', 'is a ZIP archive: send its files one by one'],
+  ['504b0304', 'is a ZIP archive: send its files one at a time'],
   ['53514c6974652066', SQLITE],
   ['3c3f786d6c', XML],
   ['3c626f6d', XML],
@@ -123,8 +123,8 @@ const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
 const OTHER_JSON: readonly (readonly [member: string, detail: string])[] = [
   ['spdxVersion', 'is SPDX, which has no cryptographic assets: send CycloneDX'],
   ['@context', 'is JSON-LD, such as SPDX 3, which is not supported: send CycloneDX'],
-  ['kty', 'is a JSON Web Key, which is not read: send the key as PEM'],
-  ['keys', 'is a set of JSON Web Keys, which is not read: send the keys as PEM'],
+  ['kty', 'is a JSON Web Key, which is not supported: send the key as PEM'],
+  ['keys', 'is a JSON Web Key Set, which is not supported: send the keys as PEM'],
 ];
 
 function strangerBy(bytes: Buffer): string | undefined {

@@ -161,7 +161,7 @@ describe('a duplicate member name in an object', () => {
         {
           pointer: '/components/250/name',
           code: 'name.repeated',
-          detail: expect.stringContaining('the last value counts'),
+          detail: expect.stringContaining('the last value is used'),
         },
       ],
     });

@@ -49,9 +49,9 @@ export function readSensorScan(document: JsonMembers, mode: Mode): Draft {
   for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${truncate(name, 64)}`, 'unknown field');
   const { scanId, source, complete = false, assets: items } = document;
   if (scanId !== undefined && (typeof scanId !== 'string' || scanId.length > MAX_SCAN_ID))
-    refuse('/scanId', `must be a text of up to ${MAX_SCAN_ID} characters`);
+    refuse('/scanId', `must be a string of at most ${MAX_SCAN_ID} characters`);
   if (source !== undefined && (typeof source !== 'string' || source === '' || source.length > 500))
-    refuse('/source', 'must be a text of 1 to 500 characters');
+    refuse('/source', 'must be a string of 1 to 500 characters');
   if (typeof complete !== 'boolean') return refuse('/complete', 'must be true or false');
   const rejected: Rejection[] = [];
   const assets: DraftAsset[] = [];
@@ -106,7 +106,7 @@ function readItem(item: unknown, index: number, found: Found): void {
   if (fault !== undefined) return reject(`${at}${fault.pointer}`, fault.detail);
   const credential = credentialIn(item);
   const from = credential === undefined ? componentItem(item, index, found) : credentialItem(item, credential, found);
-  if (from === undefined) return reject(`${at}/${credential}`, 'cannot be read');
+  if (from === undefined) return reject(`${at}/${credential}`, 'cannot be parsed');
   for (const kind of EDGES) for (const to of (item[kind] ?? []) as string[]) found.namedLinks.push({ from, to, kind });
 }
 
@@ -165,7 +165,7 @@ function faultOf(component: unknown, occurrence: unknown): Fault {
   bomCheck('1.6')({ bomFormat: 'CycloneDX', specVersion: '1.6', components: [component, evidence] }, found);
   const [first] = [
     ...found.faults,
-    ...found.duplicates.map(({ pointer }) => ({ pointer, detail: 'is in the list already' })),
+    ...found.duplicates.map(({ pointer }) => ({ pointer, detail: 'is already in the list' })),
   ];
   if (first === undefined) return undefined;
   const pointer = first.pointer

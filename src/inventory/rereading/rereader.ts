@@ -21,7 +21,7 @@ import { storedAssets, type StoredAsset } from './stored-assets.reader.js';
 
 const PAGE = 500;
 const JOB = 'read-again';
-const WHY = 'A new version reads more from documents.';
+const WHY = 'A new version extracts more from documents.';
 
 /** The assets on a page that are now read differently, with the rules that apply to them. */
 interface Differing {
@@ -58,8 +58,7 @@ export class Rereader {
     for (let sources = 0, changed = 0; !isStopping(); sources += 1) {
       const source = await nextOutdated(this.db.manager);
       if (source === undefined) {
-        if (sources > 0)
-          this.logger.log(`${sources} sources were read again; the verdicts of ${changed} assets changed`);
+        if (sources > 0) this.logger.log(`reread ${sources} sources; the verdicts of ${changed} assets changed`);
         return;
       }
       changed += await this.readSource(source, isStopping);
@@ -116,7 +115,7 @@ export class Rereader {
     const changed = await mergeReadings(tx, assets);
     await count(tx, source.id, { created, known: [], isKnown: true, changed });
     await recordAssetEvents(tx, source, { created, changed, successions: [] }, WHY);
-    if (!(await this.book.stillHolds(tx, version))) throw new Error('the rules were just changed');
+    if (!(await this.book.stillHolds(tx, version))) throw new Error('the rules were changed concurrently');
   }
 }
 

@@ -12,7 +12,7 @@ export class OwnNameBody {
   @Text(1, MAX_NAME_LENGTH) @Matches(NAME) @Matches(NOT_BLANK) name: string;
   /** The known algorithm that the name stands for. @example AES-256-GCM */
   @Text(1, MAX_NAME_LENGTH) means: string;
-  /** @example 'The vendor says so in its manual, section 4' */
+  /** @example 'Documented in the vendor manual, section 4' */
   @Text(1, 1000) reason: string;
 }
 
@@ -26,7 +26,7 @@ export class OwnNameView {
   name: string;
   /** @example AES-256-GCM */
   means: string;
-  /** @example 'The vendor says so in its manual, section 4' */
+  /** @example 'Documented in the vendor manual, section 4' */
   reason: string;
   /** ID of the user or API key that defined the name. @example 0197f2e0-8d1c-7c3a-9f0e-0c6b5a4d3e2f */
   by: string;

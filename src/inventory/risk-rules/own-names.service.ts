@@ -88,7 +88,7 @@ function changed(names: readonly OwnName[], { before, after }: NameChange): OwnN
   const others = names.filter((one) => one !== before);
   if (after === null) return others;
   if (before === null && names.length >= MAX_NAMES)
-    throw new Problem('conflict', 'name.limit', `There are ${MAX_NAMES} names, which is the limit. Delete one first.`);
+    throw new Problem('conflict', 'name.limit', `The limit of ${MAX_NAMES} names is reached. Delete one first.`);
   return [...others, after].sort((a, b) => (taughtKey(a.name) < taughtKey(b.name) ? -1 : 1));
 }
 

@@ -71,7 +71,7 @@ export class Reclassifier {
    */
   async judgeAnew(): Promise<JudgedAnew | undefined> {
     this.assertRunning();
-    return this.alone((tx) => this.judgeEach(tx, 'All assets were judged again.'));
+    return this.alone((tx) => this.judgeEach(tx, 'All assets were assessed again.'));
   }
 
   /** Reclassifies all assets if the rules have changed. */
@@ -87,10 +87,10 @@ export class Reclassifier {
    */
   @Background({ name: COMPARE_JOB, scope: 'cluster', every: DAY_MS, when: isWorker, quotesErrors: false })
   async compare(): Promise<void> {
-    const found = await this.alone((tx) => this.judgeEach(tx, 'A verdict was not that of the rules.', 'this edition'));
+    const found = await this.alone((tx) => this.judgeEach(tx, 'A verdict differed from the rules.', 'this edition'));
     if (found === undefined || found.repaired === 0) return;
     const { repaired, changedAssets } = found;
-    this.logger.error(`repaired ${repaired} verdicts of ${changedAssets} assets, which differed from the rules`);
+    this.logger.error(`repaired ${repaired} verdicts of ${changedAssets} assets that differed from the rules`);
   }
 
   /** Reclassifies all assets, once after startup, if the rules of this release differ from those of the previous release. */
@@ -102,7 +102,7 @@ export class Reclassifier {
       editionOf(ruleSet.edition, version),
     ])) as unknown[];
     if (outdated === undefined) this.isUpToDate = true;
-    else await this.alone((tx) => this.judgeEach(tx, 'A new release has other rules.'));
+    else await this.alone((tx) => this.judgeEach(tx, 'A new release changed the rules.'));
   }
 
   /** Returns undefined while another process is reclassifying. */
@@ -135,7 +135,7 @@ export class Reclassifier {
   }
 
   private assertRunning(): void {
-    if (this.jobs.isStopping) throw new Error('the process stops');
+    if (this.jobs.isStopping) throw new Error('the process is stopping');
   }
 
   private async rulesNow(tx: EntityManager, why: string): Promise<Rules & { readonly engine: RiskEngine }> {

@@ -36,7 +36,7 @@ export class ReclassifyTarget implements ScheduleTarget {
         continue;
       }
       const { judged, changedAssets } = anew;
-      return { ok: true, detail: `${judged} sets of facts were judged; ${changedAssets} assets changed` };
+      return { ok: true, detail: `${judged} sets of facts were assessed; ${changedAssets} assets changed` };
     }
   }
 }

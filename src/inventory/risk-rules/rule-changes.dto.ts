@@ -28,7 +28,7 @@ export class DeadlineBody {
   @Matches(/^\d{4}-\d{2}-\d{2}$/) date: string;
   /** @example deprecated */
   @Text(1, 100) state: string;
-  /** @example 'house rule 7' */
+  /** @example 'internal rule 7' */
   @Text(1, 300) authority: string;
   /** Section and scope within the document. @example '§2' */
   @Optional(Text(1, 300)) provision?: string;
@@ -42,7 +42,7 @@ export class DeadlineBody {
   @Optional(Text(1, 300)) appliesTo?: string;
   /** False if the deadline was not checked against the primary source. Defaults to true. @example true */
   @Optional(Flag()) verified?: boolean;
-  /** Link to the document (http or https). @example https://wiki.example.org/house-rules */
+  /** Link to the document (http or https). @example https://wiki.example.org/internal-rules */
   @IsOptional() @Matches(/^https?:\/\/\S+$/) @Length(1, 500) url?: string;
 }
 
@@ -53,9 +53,9 @@ export class RuleBody {
   /** @example quantum-vulnerable */
   @Text(1, 100) status: string;
   @OneOf(LEVELS, { example: 'HIGH' }) level: Level;
-  /** @example 'We move off RSA before 2028' */
+  /** @example 'RSA is being phased out by 2028' */
   @Text(1, 1000) reason: string;
-  /** @example ["house rule 7"] */
+  /** @example ["internal rule 7"] */
   @ListOf(Text(1, 300), { max: 20 }) standards: string[];
   @ListOf(DeadlineBody, { max: 50 }) deadlines: DeadlineBody[];
   /** Recommended replacement. @example ML-DSA-65 */

@@ -43,11 +43,7 @@ export class RuleChangesService {
     checkedMatch(change.put.match, CONDITIONS);
     const known = rules.some(({ id }) => id === change.put.id);
     if (!known && rules.length >= MAX_RULES)
-      throw new Problem(
-        'conflict',
-        'rule.limit',
-        `There are ${MAX_RULES} rules, which is the limit. Delete one first.`,
-      );
+      throw new Problem('conflict', 'rule.limit', `The limit of ${MAX_RULES} rules is reached. Delete one first.`);
     const next = known ? rules.map((rule) => (rule.id === change.put.id ? change.put : rule)) : [...rules, change.put];
     return { ...ruleSet, rules: next };
   }

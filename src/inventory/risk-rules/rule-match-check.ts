@@ -46,13 +46,13 @@ interface Kind {
 }
 
 const KINDS: readonly Kind[] = [
-  { names: LISTS, fits: isTexts, detail: `must be a list of up to ${MAX_VALUES} texts` },
+  { names: LISTS, fits: isTexts, detail: `must be a list of at most ${MAX_VALUES} strings` },
   {
     names: LISTS_OR_NULL,
     fits: (value) => value === null || isTexts(value),
-    detail: `must be a list of up to ${MAX_VALUES} texts`,
+    detail: `must be a list of at most ${MAX_VALUES} strings`,
   },
-  { names: RANGES, fits: (value) => value === null || isRange(value), detail: 'must be [least, most] or null' },
+  { names: RANGES, fits: (value) => value === null || isRange(value), detail: 'must be [minimum, maximum] or null' },
   { names: ['notBits'], fits: isNumbers, detail: 'must be a list of numbers' },
   { names: FLAGS_OR_LISTS, fits: isFlag, detail: 'must be true, false or a list of true, false and null' },
   { names: FLAGS, fits: (value) => typeof value === 'boolean', detail: 'must be true or false' },
@@ -62,7 +62,7 @@ function faultOf(name: string, value: unknown, known: ReadonlySet<string>): stri
   const kind = KINDS.find(({ names }) => names.includes(name));
   if (kind !== undefined) return kind.fits(value) ? undefined : kind.detail;
   if (!NAMES.includes(name)) return 'is not a condition of a rule';
-  return known.has(`${name} ${String(value)}`) ? undefined : 'must be one that a rule of the product has';
+  return known.has(`${name} ${String(value)}`) ? undefined : 'must be one that a built-in rule uses';
 }
 
 function isTexts(value: unknown): boolean {

@@ -25,7 +25,7 @@ function ruleOf(stored: StoredRule): Rule {
   const deadlines = stored.deadlines.map((id) => {
     const deadline = DEADLINES.get(id);
     if (deadline === undefined)
-      throw new Error(`rule ${stored.id} names the deadline "${id}", which deadlines.json does not have`);
+      throw new Error(`rule ${stored.id} names the deadline "${id}", which is not in deadlines.json`);
     return deadline;
   });
   return { ...stored, deadlines };

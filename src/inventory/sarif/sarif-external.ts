@@ -47,7 +47,7 @@ export function withExternalProperties(
     warnings.push({
       pointer: `${pointer}/externalPropertyFileReferences/${member}`,
       code: 'sarif.external',
-      detail: `the ${member} of this run are in another file, which is not read: send a log that holds them`,
+      detail: `the ${member} of this run are in another file, which is not read: send a log that contains them`,
     });
   };
   for (const member of LISTS) {

@@ -3,7 +3,7 @@ import { Problem } from '../../platform/errors/problem.js';
 
 /** refuse rejects the document. @throws Problem 422 `document.invalid` with the pointer. */
 export function refuse(pointer: string, detail: string): never {
-  throw new Problem('refused', 'document.invalid', `The SARIF document cannot be read. ${pointer}: ${detail}.`, {
+  throw new Problem('refused', 'document.invalid', `The SARIF document cannot be parsed. ${pointer}: ${detail}.`, {
     errors: [{ pointer, detail }],
   });
 }

@@ -79,11 +79,7 @@ export class SavedViewsService {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
       if ((await tx.count(SavedView)) >= MAX_VIEWS)
-        throw new Problem(
-          'conflict',
-          'view.limit',
-          `There are ${MAX_VIEWS} views, which is the limit. Delete one first.`,
-        );
+        throw new Problem('conflict', 'view.limit', `The limit of ${MAX_VIEWS} views is reached. Delete one first.`);
       await tx.insert(SavedView, { id, name: order.name, query: { ...order.query }, createdBy: caller.id });
       await this.record(tx, caller, 'inventory.view-created', id, { ...order });
       return id;

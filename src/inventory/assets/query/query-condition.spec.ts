@@ -64,17 +64,17 @@ describe('an asset query', () => {
   });
 
   it.each<[query: string, column: number, detail: RegExp]>([
-    ['', 1, /name of a field/],
+    ['', 1, /field name/],
     ['level>=WORST', 8, /one of NONE/],
-    ['colour=red', 1, /no field colour/],
-    ['constructor=red', 1, /no field constructor/],
-    ['family=RSA and bits<many', 21, /whole number/],
+    ['colour=red', 1, /no field "colour"/],
+    ['constructor=red', 1, /no field "constructor"/],
+    ['family=RSA and bits<many', 21, /integer/],
     ['family=RSA bits<1', 12, /"and", "or" or the end/],
     ['(family=RSA', 12, /expected \)/],
     ['name="open', 6, /not closed/],
     ['name<x', 6, /only = and !=/],
-    ['family=RSA and', 15, /name of a field/],
-    ['bits ! 3', 6, /no meaning/],
+    ['family=RSA and', 15, /field name/],
+    ['bits ! 3', 6, /unexpected character/],
     ['notAfter<soon', 10, /date/],
     ['('.repeat(30), 22, /deeper/],
     [Array.from({ length: 60 }, () => 'bits=1').join(' or '), 501, /more than 50/],

@@ -121,7 +121,10 @@ function conditionOf(tree: QueryTree, context: Context): string {
 function compare({ field, operator, values }: Comparison, context: Context): string {
   const known = ownMember(FIELDS, field.text.toLowerCase());
   if (known === undefined)
-    throw new QueryFault(field.column, `there is no field ${truncate(field.text, 50)}; the fields are ${QUERY_FIELDS}`);
+    throw new QueryFault(
+      field.column,
+      `there is no field "${truncate(field.text, 50)}"; the fields are ${QUERY_FIELDS}`,
+    );
   return `(${known(operator, values, context)})`;
 }
 
@@ -256,7 +259,7 @@ function likeText(value: string): string {
 
 function whole(column: string): CompareOne {
   return (operator, value, { alias, bind }) => {
-    if (!/^\d{1,9}$/.test(value.text)) throw new QueryFault(value.column, 'must be a whole number');
+    if (!/^\d{1,9}$/.test(value.text)) throw new QueryFault(value.column, 'must be an integer');
     return `${alias}.${column} ${operator} ${bind(Number(value.text))}`;
   };
 }
@@ -280,6 +283,9 @@ function instant(value: QueryValue, { bind, now }: Context): string {
   const at = days === undefined ? Date.parse(value.text) : now.getTime() + Number(days) * DAY_MS;
   const written = days !== undefined || /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))?$/.test(value.text);
   if (!written || Number.isNaN(at))
-    throw new QueryFault(value.column, 'must be a date, a time with its zone, or days from now like +30d');
+    throw new QueryFault(
+      value.column,
+      'must be a date, a time with its zone, or a number of days from now such as +30d',
+    );
   return bind(new Date(at).toISOString());
 }

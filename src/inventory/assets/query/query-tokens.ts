@@ -32,7 +32,7 @@ export function queryTokens(query: string): QueryToken[] {
     if (piece === undefined)
       throw new QueryFault(
         at + 1,
-        query[at] === '"' ? 'a quotation mark is not closed' : `${query[at]} has no meaning here`,
+        query[at] === '"' ? 'a quotation mark is not closed' : `unexpected character ${query[at]}`,
       );
     if (piece.kind !== 'space') tokens.push({ kind: piece.kind, text: unquoted(piece), column: at + 1 });
     at += piece.text.length;

@@ -62,7 +62,8 @@ class QueryParser {
 
   private one(depth: number): QueryTree {
     const { column } = this.peek();
-    if (depth > MAX_DEPTH) throw new QueryFault(column, `brackets and "not" go deeper than ${MAX_DEPTH}`);
+    if (depth > MAX_DEPTH)
+      throw new QueryFault(column, `parentheses and "not" are nested deeper than ${MAX_DEPTH} levels`);
     if (this.skipWord('not')) return { kind: 'not', part: this.one(depth + 1) };
     if (!this.skip('bracket', '(')) return this.comparison();
     const inner = this.either(depth + 1);
@@ -72,7 +73,7 @@ class QueryParser {
 
   private comparison(): Comparison {
     const field = this.next();
-    if (field.kind !== 'word') throw new QueryFault(field.column, 'expected the name of a field');
+    if (field.kind !== 'word') throw new QueryFault(field.column, 'expected a field name');
     this.comparisons += 1;
     if (this.comparisons > MAX_COMPARISONS)
       throw new QueryFault(field.column, `more than ${MAX_COMPARISONS} comparisons`);
