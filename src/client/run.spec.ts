@@ -107,13 +107,13 @@ describe('an option or argument that has no effect', () => {
   });
 
   it.each([
-    ['a.efi', '--timestamp', 'signatures by sbsign have no timestamp'],
-    ['a.apk', '--timestamp', 'signatures by apksigner have no timestamp'],
-    ['a.ko', '--timestamp', 'signatures by openssl have no timestamp'],
-    ['a.efi', '--algorithm=sha512', 'sbsign chooses the hash itself'],
-    ['a.exe', '--algorithm=sha3-256', 'osslsigncode takes sha256, sha384, sha512'],
+    ['a.efi', '--timestamp', ', because sbsign does not support timestamps'],
+    ['a.apk', '--timestamp', ', because apksigner does not support timestamps'],
+    ['a.ko', '--timestamp', ', because openssl does not support timestamps'],
+    ['a.efi', '--algorithm=sha512', ': sbsign chooses the hash itself'],
+    ['a.exe', '--algorithm=sha3-256', ': osslsigncode supports sha256, sha384, sha512'],
   ])('is rejected if the tool for the file does not support it: sign %s %s', async (file, option, reason) => {
     const { code, said } = await refusal(['sign', file, 'other.bin', option, '--key', 'x']);
-    expect({ code, said }).toEqual({ code: 2, said: expect.stringContaining(`no effect on ${file}: ${reason}`) });
+    expect({ code, said }).toEqual({ code: 2, said: expect.stringContaining(`no effect on ${file}${reason}`) });
   });
 });

@@ -62,7 +62,7 @@ export async function run([name = 'help', ...args]: readonly string[]): Promise<
     const program = PROGRAMS[name];
     if (program !== undefined) return await program(args, readEnvironment());
     const command = COMMANDS.find((one) => one.name === name);
-    if (command === undefined) throw usageError(`There is no command "${name}". See: sealwright help`);
+    if (command === undefined) throw usageError(`Unknown command "${name}". See: sealwright help`);
     return await runCommand(command, args);
   } catch (error) {
     const failure = isSystemError(error) ? systemFailure(error) : error;
@@ -81,7 +81,7 @@ async function runCommand(command: ClientCommand, args: string[]): Promise<numbe
   const { values, positionals } = parsed(command, args);
   if (values['help'] === true) return help(command);
   const { url: _url, output = 'text', ...own } = values;
-  if (output !== 'text' && output !== 'json') throw usageError('-o is text or json.');
+  if (output !== 'text' && output !== 'json') throw usageError('-o must be text or json.');
   await assertEffective(command, values, positionals);
   const environment = readEnvironment();
   const options = new ReadOptions(own);
@@ -110,7 +110,7 @@ function parsed(command: ClientCommand, args: string[]): { values: OptionValues;
     });
     return { values, positionals };
   } catch (error) {
-    throw usageError(`${error instanceof Error ? error.message : 'bad arguments'}\nUsage: ${usageOf(command)}`);
+    throw usageError(`${error instanceof Error ? error.message : 'invalid arguments'}\nUsage: ${usageOf(command)}`);
   }
 }
 
@@ -123,7 +123,7 @@ function help(only?: ClientCommand): ExitCode {
   const lines = commands.flatMap((command) => [`  ${usageOf(command)}`, `      ${command.meaning}`]);
   const common =
     '  --url URL (or SEALWRIGHT_URL), SEALWRIGHT_TOKEN, -o text|json; SEALWRIGHT_ALLOW_HTTP=yes for http:// to other machines';
-  const codes = '  Ends with 0 done, 1 failed, 2 usage, 3 not logged in, 4 denied, 5 pending.';
+  const codes = '  Exit codes: 0 done, 1 failed, 2 usage, 3 not logged in, 4 denied, 5 pending.';
   process.stdout.write(['Usage:', ...lines, common, codes, ''].join('\n'));
   return EXIT.done;
 }

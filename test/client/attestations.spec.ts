@@ -187,7 +187,7 @@ describe('notation-sealwright', () => {
       const payload = Buffer.from('{}').toString('base64');
       const body = { keyId: 'ec-p256', keySpec: 'EC-256', hashAlgorithm: 'SHA-256', payload };
       const errorMessage = expect.stringMatching(
-        /^The certificate of the key "ec-p256" expired on \d{4}-\d\d-\d\d\. .*\[certificate\.expired\]$/,
+        /^The certificate of key "ec-p256" expired on \d{4}-\d\d-\d\d\. .*\[certificate\.expired\]$/,
       );
       expect(await ask(command, body, late)).toMatchObject({ code: 1, answer: { errorCode: 'ERROR', errorMessage } });
     },

@@ -125,7 +125,7 @@ describe('a CycloneDX document with an embedded signature', () => {
   });
 
   it.each([
-    ['a key that is not there', ['--key', 'nobody'], 1, 'There is no signing key named nobody'],
+    ['a key that is not there', ['--key', 'nobody'], 1, 'Signing key "nobody" not found'],
     ['no key', [], 2, 'needs --key'],
   ])('cannot be created with %s', async (_, options, code, why) => {
     const file = join(home, 'unsigned.json');

@@ -31,7 +31,7 @@ describe('sealwright doctor', () => {
     async ({ name, programs, toInstall }) => {
       const { code, out } = await doctor([name], join(home, 'bin'));
       expect(code).toBe(1);
-      for (const one of programs) expect(out).toContain(`MISSING  ${one} is not on the path: ${toInstall}.`);
+      for (const one of programs) expect(out).toContain(`MISSING  ${one} is not in PATH: ${toInstall}.`);
     },
   );
 

@@ -63,7 +63,7 @@ describe('sealwright sign and verify', () => {
     const verified = await sealwright(['verify', file, '--key', 'ec-p256']);
     expect(verified).toMatchObject({
       code: 0,
-      out: expect.stringContaining('ok  signature: by version 1 of the key "ec-p256"'),
+      out: expect.stringContaining('ok  signature: made by version 1 of key "ec-p256"'),
     });
     expect(verified.out).toMatch(/\nvalid\n$/);
   });

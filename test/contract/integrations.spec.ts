@@ -237,7 +237,7 @@ describe('the shared script', () => {
 
   it.each([
     ['a file that is not there', 'missing.pkg', 'missing.pkg'],
-    ['a pattern that matches nothing', '*.none', '"*.none" matches no file'],
+    ['a pattern that matches nothing', '*.none', 'No file matches "*.none"'],
     ['no file', '', 'names no file'],
   ])('exits with the reason for %s, and requests no signature', async (_, names, said) => {
     const ended = await started({ SEALWRIGHT_FILES: names });
@@ -250,7 +250,7 @@ describe('the shared script', () => {
     const token = await issuer.tokenFor(GITLAB, service.url);
     const again = { SEALWRIGHT_ID_TOKEN: token, SEALWRIGHT_FILES: file('again.pkg') };
     expect(await started(again)).toMatchObject({ code: 0 });
-    expect(await started(again)).toMatchObject({ code: 4, said: expect.stringContaining('repeat the job, whose next run has a new token') }); // prettier-ignore
+    expect(await started(again)).toMatchObject({ code: 4, said: expect.stringContaining('Repeat the job, because the next run has a new token') }); // prettier-ignore
   });
 
   it('reports where to get the client if it is missing', async () => {

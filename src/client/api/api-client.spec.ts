@@ -88,7 +88,7 @@ describe('an API call', () => {
 
   it('times out', async () => {
     const { api } = await serving(() => undefined);
-    await expect(api.call('POST', '/a', { body: {}, limitMs: 50 })).rejects.toThrow(/does not answer: .*timeout/);
+    await expect(api.call('POST', '/a', { body: {}, limitMs: 50 })).rejects.toThrow(/does not respond: .*timed out/);
   });
 
   it('is aborted when the caller cancels', async () => {
@@ -129,6 +129,6 @@ describe('an API call', () => {
 
   it('reports why there was no response', async () => {
     const api = await ApiClient.open({ ...readEnvironment(), token: 'secret' }, 'http://127.0.0.1:1');
-    await expect(api.call('POST', '/a', { body: {} })).rejects.toThrow(/does not answer: .*ECONNREFUSED/);
+    await expect(api.call('POST', '/a', { body: {} })).rejects.toThrow(/does not respond: .*ECONNREFUSED/);
   });
 });

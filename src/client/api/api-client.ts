@@ -60,7 +60,7 @@ export class ApiClient {
     if (token === undefined)
       throw new ClientError(
         EXIT.authentication,
-        `Log in first (sealwright login), or set SEALWRIGHT_TOKEN.${inGitHub(environment)}`,
+        `You are not logged in. Run "sealwright login", or set SEALWRIGHT_TOKEN.${inGitHub(environment)}`,
       );
     return new ApiClient({ ...kept, url: safe, token }, environment, own === undefined);
   }
@@ -187,16 +187,13 @@ export class ApiClient {
 /** A GitHub Actions job without the permission has no URL from which to request a token. */
 function inGitHub({ variables }: ClientEnvironment): string {
   return variables['SEALWRIGHT_RUN']?.startsWith('github-') === true
-    ? ' The job has no identity token: give it "permissions: id-token: write".'
+    ? ' The job has no identity token. Add "permissions: id-token: write" to it.'
     : '';
 }
 
 function addressOf({ allowsHttp }: ClientEnvironment, address: string | undefined): string {
   if (address !== undefined) return serviceAddress(address, allowsHttp);
-  throw new ClientError(
-    EXIT.usage,
-    'The address of the service is missing. Give --url, set SEALWRIGHT_URL, or log in.',
-  );
+  throw new ClientError(EXIT.usage, 'The address of the service is not set. Use --url, set SEALWRIGHT_URL, or log in.');
 }
 
 const EXIT_OF: Record<number, ExitCode> = { 401: EXIT.authentication, 403: EXIT.denied };
@@ -221,5 +218,5 @@ function unreachable(url: string, error: Error): ClientError {
   const { message, name } = error.cause instanceof Error ? error.cause : error;
   // The error for several failed addresses has no message.
   const reason = message === '' ? ((error as NodeJS.ErrnoException).code ?? name) : message;
-  return new ClientError(EXIT.failed, `${url} does not answer: ${reason}`);
+  return new ClientError(EXIT.failed, `${url} does not respond: ${reason}`);
 }

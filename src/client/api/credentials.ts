@@ -27,12 +27,12 @@ export async function readStoredCredentials(file: string): Promise<StoredCredent
   if ((status.mode & OTHERS) !== 0)
     throw new ClientError(
       EXIT.authentication,
-      `Other users can read ${file}: run chmod 600, and renew the credential in it.`,
+      `Other users can read ${file}. Run chmod 600, and replace the credential in it.`,
     );
   try {
     return readJson(await readFile(file)) as StoredCredentials;
   } catch {
-    throw new ClientError(EXIT.authentication, `${file} cannot be read. Log in again.`);
+    throw new ClientError(EXIT.authentication, `Cannot read ${file}. Log in again.`);
   }
 }
 

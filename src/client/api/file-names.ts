@@ -23,7 +23,7 @@ async function matching(pattern: string): Promise<string[]> {
   const isAbsolute = parts[0] === '';
   const found = await below(isAbsolute ? '/' : '', isAbsolute ? parts.slice(1) : parts);
   if (found.length > 0) return found.toSorted();
-  throw new ClientError(EXIT.failed, `"${pattern}" matches no file.`);
+  throw new ClientError(EXIT.failed, `No file matches "${pattern}".`);
 }
 
 async function below(folder: string, [part, ...rest]: readonly string[]): Promise<string[]> {

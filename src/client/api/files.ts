@@ -36,7 +36,7 @@ export async function fileHashOf(file: string, algorithm: string, progress?: Has
     if (progress !== undefined) content.on('data', (piece) => progress(file, (done += piece.length), total));
     await pipeline(content, hash);
   } catch (error) {
-    throw new ClientError(EXIT.failed, `${file} cannot be read: ${error instanceof Error ? error.message : 'unknown'}`);
+    throw new ClientError(EXIT.failed, `Cannot read ${file}: ${error instanceof Error ? error.message : 'unknown'}`);
   }
   return hash.digest('base64');
 }
@@ -44,7 +44,7 @@ export async function fileHashOf(file: string, algorithm: string, progress?: Has
 export function assertFormat(format: string): void {
   if (format in EXTENSION) return;
   throw usageError(
-    `--format must be one of ${Object.keys(EXTENSION).join(', ')}; Authenticode needs more than a digest.`,
+    `--format must be one of ${Object.keys(EXTENSION).join(', ')}. Authenticode requires more than a digest.`,
   );
 }
 
@@ -69,7 +69,7 @@ export function signaturesOf(file: string, given: string | undefined, path: stri
   const beside = formats.map((format) => ({ format, path: `${file}${EXTENSION[format]}` }));
   const found = beside.filter((one) => existsSync(one.path));
   if (found.length > 0) return found;
-  throw new ClientError(EXIT.failed, `${file} has no detached signature.`);
+  throw new ClientError(EXIT.failed, `No detached signature of ${file} was found.`);
 }
 
 /** Signatures of other tools with the same file extension, by their first characters. */

@@ -44,8 +44,8 @@ export function exchange({ method, server, path, headers, body, limitMs, signal 
   const length = body === undefined ? undefined : { 'content-length': String(Buffer.byteLength(body)) };
   return new Promise((resolve, reject) => {
     const call = request({ ...place, method, path: prefix + path, headers: { accept: '*/*', ...length, ...headers } });
-    const timer = setTimeout(() => call.destroy(new Error(`timeout after ${limitMs} ms`)), limitMs).unref();
-    const abandon = () => call.destroy(new Error('the caller no longer waits for the response'));
+    const timer = setTimeout(() => call.destroy(new Error(`timed out after ${limitMs} ms`)), limitMs).unref();
+    const abandon = () => call.destroy(new Error('the caller stopped waiting for the response'));
     signal?.addEventListener('abort', abandon);
     call.on('close', () => {
       clearTimeout(timer);

@@ -32,7 +32,7 @@ export async function readTrust(keyFile: string | undefined, stateFile: string |
   const state = stateFile === undefined || !existsSync(stateFile) ? undefined : await readState(stateFile);
   const remembered = state === undefined ? undefined : base64Bytes(state.publicKey);
   if (pinned !== undefined && remembered !== undefined && !pinned.equals(remembered))
-    throw new ClientError(EXIT.failed, `${stateFile} is of a log with another key than ${keyFile}.`);
+    throw new ClientError(EXIT.failed, `${stateFile} belongs to a log with a different key than ${keyFile}.`);
   return { publicKey: pinned ?? remembered, state };
 }
 
@@ -47,7 +47,7 @@ export async function readKey(file: string): Promise<Buffer> {
   try {
     return createPublicKey(pem).export({ type: 'spki', format: 'der' });
   } catch {
-    throw new ClientError(EXIT.failed, `${file} holds no public key in PEM.`);
+    throw new ClientError(EXIT.failed, `${file} contains no PEM public key.`);
   }
 }
 
@@ -60,13 +60,13 @@ async function readState(file: string): Promise<LogState> {
   } catch {
     // Invalid JSON is reported below.
   }
-  throw new ClientError(EXIT.failed, `${file} is not a state that this program wrote.`);
+  throw new ClientError(EXIT.failed, `${file} is not a state file of this program.`);
 }
 
 async function contentOf(file: string): Promise<string> {
   try {
     return await readTextFile(file);
   } catch (error) {
-    throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
+    throw new ClientError(EXIT.failed, `Cannot read ${file}: ${(error as Error).message}`);
   }
 }

@@ -7,7 +7,7 @@ import { FileState } from './file-state.js';
 /** Reasons why a file cannot be written, by system error code. `directory` is the directory of the file. */
 const REASONS: Readonly<Record<string, (directory: string) => string>> = {
   ENOSPC: (directory) => `no space left in ${directory} (ENOSPC)`,
-  EDQUOT: (directory) => `the disk quota in ${directory} is used up (EDQUOT)`,
+  EDQUOT: (directory) => `the disk quota in ${directory} is exceeded (EDQUOT)`,
   EROFS: (directory) => `${directory} is on a read-only file system (EROFS)`,
   EACCES: (directory) => `no permission to write in ${directory} (EACCES)`,
   EPERM: (directory) => `no permission to write in ${directory} (EPERM)`,
@@ -27,7 +27,7 @@ export class OutputFile {
   /** Checks that the path can be written, before any approval is requested, and records its current state. */
   static async reserve(path: string): Promise<OutputFile> {
     const before = await FileState.of(path);
-    if (before.isDirectory) throw usageError(`${path} is a directory. Name a file to write.`);
+    if (before.isDirectory) throw usageError(`${path} is a directory. Specify a file.`);
     const isReplaced = !before.exists || before.isRegular;
     if (isReplaced) await writing(path, async () => access(dirname(await targetOf(path)), constants.W_OK));
     return new OutputFile(path, before);
@@ -41,7 +41,7 @@ export class OutputFile {
     const status = given === undefined ? await lstat(derived).catch(() => undefined) : undefined;
     if (status?.isSymbolicLink() !== true) return OutputFile.reserve(given ?? derived);
     throw usageError(
-      `${derived} is a symbolic link, so nothing is written there. Remove it, or give another file with --out.`,
+      `${derived} is a symbolic link, so it was not overwritten. Remove it, or specify another file with --out.`,
     );
   }
 
@@ -80,8 +80,8 @@ export class OutputFile {
   /** Moves a finished file on the same file system to the path. */
   async publish(fresh: string, { mode, requestId, hasSameContent }: WriteOptions = {}): Promise<void> {
     if (!(await this.before.isCurrent(hasSameContent))) {
-      const request = requestId === undefined ? '' : ` The signature is that of request ${requestId}.`;
-      throw new ClientError(EXIT.failed, `${this.path} was changed by another program, so it was not overwritten.${request} Write to another file with --out.`); // prettier-ignore
+      const request = requestId === undefined ? '' : ` The signature belongs to request ${requestId}.`;
+      throw new ClientError(EXIT.failed, `${this.path} was changed by another program, so it was not overwritten.${request} Specify another file with --out.`); // prettier-ignore
     }
     const target = await targetOf(this.path);
     if (mode === undefined && this.before.exists) await chmod(fresh, (await stat(target)).mode & 0o777);
@@ -123,7 +123,7 @@ export async function writing<Result>(path: string, work: () => Promise<Result>)
   } catch (error) {
     if (!isSystemError(error)) throw error;
     const reason = REASONS[error.code ?? '']?.(directoryOf(error, path)) ?? error.message;
-    throw new ClientError(EXIT.failed, `${path} cannot be written: ${reason}.`);
+    throw new ClientError(EXIT.failed, `Cannot write ${path}: ${reason}.`);
   }
 }
 

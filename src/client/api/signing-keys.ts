@@ -38,6 +38,6 @@ export async function signingKeyNamed(api: ApiClient, name: string): Promise<Lis
  */
 export function keyNamed(listed: readonly ListedKey[], name: string): ListedKey {
   const key = listed.find((one) => one.name === name || one.id === name);
-  if (key === undefined) throw usageError(`There is no signing key "${name}" that you can see.`);
+  if (key === undefined) throw usageError(`Signing key "${name}" does not exist, or you have no access to it.`);
   return key;
 }

@@ -15,13 +15,13 @@ const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';
 export function serviceAddress(text: string, allowsHttp: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol))
-    throw new ClientError(EXIT.usage, `"${text}" is not an http(s) address of the service.`);
+    throw new ClientError(EXIT.usage, `"${text}" is not an http(s) URL.`);
   if (url.username !== '' || url.password !== '')
-    throw new ClientError(EXIT.usage, 'The address holds a name or a password: leave them out, and log in.');
+    throw new ClientError(EXIT.usage, 'The URL contains a user name or password. Remove it, and log in instead.');
   if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowsHttp)
     throw new ClientError(
       EXIT.usage,
-      `${url.origin} is plain HTTP to another machine: your credential could be read in transit. Use https://, or set ${ALLOW_HTTP}=yes if nobody else can listen.`,
+      `${url.origin} uses plain HTTP to another machine, so your credential could be read in transit. Use https://, or set ${ALLOW_HTTP}=yes if the connection is private.`,
     );
   return trimEndOf(text.trim(), '/');
 }

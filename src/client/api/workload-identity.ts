@@ -17,7 +17,7 @@ export async function workloadToken(url: string, variables: NodeJS.ProcessEnv): 
   const { access_token: token, error_description: why, detail } = (await answer.json().catch(() => ({}))) as Exchanged;
   if (answer.ok && token !== undefined) return token;
   const reason = why ?? detail ?? `HTTP ${answer.status}`;
-  throw new ClientError(EXIT.denied, `The identity token of this run is not accepted: ${reason}${adviceFor(reason)}`);
+  throw new ClientError(EXIT.denied, `The identity token of this run was rejected: ${reason}${adviceFor(reason)}`);
 }
 
 interface Exchanged {
@@ -27,7 +27,7 @@ interface Exchanged {
 }
 
 function adviceFor(reason: string): string {
-  return /used already/.test(reason) ? ' Each token is accepted once: repeat the job, whose next run has a new token.' : ''; // prettier-ignore
+  return /used already/.test(reason) ? ' Each token is accepted only once. Repeat the job, because the next run has a new token.' : ''; // prettier-ignore
 }
 
 /** Reads the identity token from the variables that build systems set, or that a job sets itself. */
@@ -41,7 +41,7 @@ async function identityToken(url: string, variables: NodeJS.ProcessEnv): Promise
   const answer = await sent(place, { headers: { authorization: `Bearer ${bearer}` } });
   const { value } = (await answer.json().catch(() => ({}))) as { value?: string };
   if (value !== undefined) return value;
-  throw new ClientError(EXIT.authentication, `GitHub returned no identity token (HTTP ${answer.status}). The job needs "permissions: id-token: write".`); // prettier-ignore
+  throw new ClientError(EXIT.authentication, `GitHub did not return an identity token (HTTP ${answer.status}). The job needs "permissions: id-token: write".`); // prettier-ignore
 }
 
 async function tokenIn(file: string): Promise<string> {
@@ -50,7 +50,7 @@ async function tokenIn(file: string): Promise<string> {
   } catch (error) {
     throw new ClientError(
       EXIT.authentication,
-      `${file} (SEALWRIGHT_ID_TOKEN_FILE) cannot be read: ${(error as Error).message}`,
+      `Cannot read ${file} (SEALWRIGHT_ID_TOKEN_FILE): ${(error as Error).message}`,
     );
   }
 }
@@ -62,7 +62,7 @@ async function sent(address: string, options: RequestInit): Promise<Response> {
     const { message, cause } = error as Error;
     throw new ClientError(
       EXIT.failed,
-      `${new URL(address).origin} does not answer: ${cause instanceof Error ? cause.message : message}`,
+      `${new URL(address).origin} does not respond: ${cause instanceof Error ? cause.message : message}`,
     );
   }
 }

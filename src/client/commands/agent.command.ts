@@ -15,7 +15,7 @@ export const agent: ClientCommand = {
   name: 'agent',
   usage:
     '[--protocol pkcs11|ssh-agent|pkcs11,ssh-agent] [--key NAME[,NAME]] [--purpose PURPOSE] [--socket PATH] [--ssh-socket PATH] [--pin]',
-  meaning: 'offers keys by PKCS #11, or to SSH, to all programs of this user until it is stopped',
+  meaning: 'makes keys available over PKCS #11 or SSH to all programs of this user until it is stopped',
   options: {
     protocol: { type: 'string' },
     key: { type: 'string', short: 'k' },
@@ -25,11 +25,11 @@ export const agent: ClientCommand = {
     pin: { type: 'boolean' },
   },
   forms: {
-    pkcs11: { uses: ['protocol', 'key', 'purpose', 'socket', 'pin'], when: 'on the protocol pkcs11', maxArguments: 0 },
-    'ssh-agent': { uses: ['protocol', 'key', 'ssh-socket'], when: 'on the protocol ssh-agent', maxArguments: 0 },
+    pkcs11: { uses: ['protocol', 'key', 'purpose', 'socket', 'pin'], when: 'with protocol pkcs11', maxArguments: 0 },
+    'ssh-agent': { uses: ['protocol', 'key', 'ssh-socket'], when: 'with protocol ssh-agent', maxArguments: 0 },
     both: {
       uses: ['protocol', 'key', 'purpose', 'socket', 'pin', 'ssh-socket'],
-      when: 'on the protocols pkcs11 and ssh-agent',
+      when: 'with protocols pkcs11 and ssh-agent',
       maxArguments: 0,
     },
   },
@@ -98,7 +98,7 @@ async function servePkcs11({ options, environment, note }: Invocation, client: A
 async function serveSsh({ options, environment, note }: Invocation, client: ApiClient): Promise<Served> {
   const names = namesOf(options);
   const keys = () => readKeysFor(client, 'ssh-agent', names);
-  if ((await keys()).length === 0) throw usageError('You can use no key for ssh-login or ssh-signatures.');
+  if ((await keys()).length === 0) throw usageError('You have no access to a key for ssh-login or ssh-signatures.');
   const signer = new RemoteSigner(client, { protocol: 'ssh-agent', asking: {}, note });
   const source = { keys, sign: (order: SignatureOrder) => signer.sign(order) };
   const path = text(options, 'ssh-socket') ?? join(environment.runtimeDirectory, 'sealwright', 'ssh');

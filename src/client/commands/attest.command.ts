@@ -29,7 +29,7 @@ export const attest: ClientCommand = {
   usage:
     'FILE … (--predicate JSON-FILE [--type URI] [--envelope] | --provenance) [--key NAME] [--wait SECONDS] [--out FILE]',
   meaning:
-    'signs statements about files as an in-toto statement in a DSSE envelope, in a Sigstore bundle or bare; --provenance has the service attest how this pipeline run built them',
+    'signs statements about files as in-toto statements in a DSSE envelope, in a Sigstore bundle or bare; with --provenance, the service attests how this pipeline run built the files',
   options: {
     predicate: { type: 'string' },
     type: { type: 'string' },
@@ -49,7 +49,7 @@ export const attest: ClientCommand = {
     if (options['provenance'] === true) return provenance(invocation);
     const [first] = positionals;
     const predicateFile = text(options, 'predicate');
-    if (first === undefined || predicateFile === undefined) throw usageError('attest needs files and --predicate.');
+    if (first === undefined || predicateFile === undefined) throw usageError('attest requires files and --predicate.');
     const bare = options['envelope'] === true;
     const beside = `${first}${bare ? '.intoto.json' : '.intoto.sigstore.json'}`;
     const output = await OutputFile.reserveBeside(text(options, 'out'), beside);
@@ -93,7 +93,7 @@ async function predicateIn(file: string): Promise<object> {
   if (typeof predicate === 'object' && predicate !== null && !Array.isArray(predicate)) return predicate;
   throw new ClientError(
     EXIT.failed,
-    `${file} is not a JSON object. The predicate of an in-toto statement must be one.`,
+    `${file} is not a JSON object. The predicate of an in-toto statement must be an object.`,
   );
 }
 
@@ -118,7 +118,7 @@ async function provenance(invocation: Invocation): Promise<number> {
   const { options, positionals, print } = invocation;
   const files = await expandPatterns(positionals);
   const [first] = files;
-  if (first === undefined) throw usageError('attest takes files.');
+  if (first === undefined) throw usageError('attest requires at least one file.');
   const output = await OutputFile.reserveBeside(text(options, 'out'), `${first}.intoto.sigstore.json`);
   const seconds = secondsOf(text(options, 'wait'));
   const attested = await attestedFiles(files, reportedProgress(invocation.note));
@@ -147,7 +147,7 @@ async function assertUnchanged(attested: readonly (AttestedFile & Watched)[], re
 
 function pending({ note, print }: Invocation, { requestId, status, failure }: Request): number {
   if (status === 'FAILED') throw new ClientError(EXIT.failed, `${failure?.detail} [${failure?.code}]`);
-  note(`Not signed yet (${status}): wait with --wait SECONDS.`);
+  note(`Not signed yet (${status}). Use --wait SECONDS to wait.`);
   print({ requestId, status }, [requestId]);
   return EXIT.pending;
 }

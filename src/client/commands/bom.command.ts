@@ -45,7 +45,7 @@ export const bom: ClientCommand = {
   async run(invocation) {
     const [what, file, ...more] = invocation.positionals;
     if ((what !== 'export' && what !== 'sign' && what !== 'verify') || file === undefined || more.length > 0)
-      throw usageError('bom takes: export FILE, sign FILE, or verify FILE.');
+      throw usageError('Specify one of: export FILE, sign FILE, verify FILE.');
     if (what === 'export') return exported(invocation, file);
     return what === 'sign' ? sign(invocation, file) : verify(invocation, file, documentIn(file, await bytesOf(file)));
   },
@@ -67,7 +67,7 @@ async function sign(invocation: Invocation, file: string): Promise<ExitCode> {
   const bytes = await bytesOf(file);
   const document = documentIn(file, bytes);
   const name = text(options, 'key');
-  if (name === undefined) throw usageError('bom sign needs --key.');
+  if (name === undefined) throw usageError('bom sign requires --key.');
   const seconds = secondsOf(text(options, 'wait'));
   const output = await OutputFile.reserve(text(options, 'out') ?? file);
   const api = await invocation.api();
@@ -86,7 +86,10 @@ async function sign(invocation: Invocation, file: string): Promise<ExitCode> {
   }
   const value = base64Bytes(signature).toString('base64url');
   if (!toSign.isSignedBy(publicKey, how, value))
-    throw new ClientError(EXIT.failed, 'The signature is of another document, or the key was just rotated.');
+    throw new ClientError(
+      EXIT.failed,
+      'The signature is for a different document, or the key was just rotated. Run the command again.',
+    );
   await before.assertCurrent(requestId, async () => (await bytesOf(file)).equals(bytes));
   await output.write(document.signedBy({ ...facts, value }), { requestId });
   invocation.print({ requestId, status, key: request.key, files: [output.path] }, [output.path]);
@@ -120,7 +123,7 @@ async function verify({ options, api, print }: Invocation, file: string, documen
   const valid = faults.length === 0;
   print({ valid, keyId, algorithm, faults }, [
     ...faults.map((fault) => `BAD ${fault}`),
-    valid ? `valid: ${algorithm} by ${keyId ?? 'a key without a name'}` : 'NOT VALID',
+    valid ? `valid: ${algorithm} by ${keyId ?? 'an unnamed key'}` : 'NOT VALID',
   ]);
   return valid ? EXIT.done : EXIT.failed;
 }
@@ -138,10 +141,10 @@ interface Verification {
  * document may name the key, but its own public key is never trusted.
  */
 async function faultsBy(api: ApiClient, { file, document, name, mustExist }: Verification): Promise<string[]> {
-  if (typeof name !== 'string') return ['the document names no signing key; give one with --key NAME'];
+  if (typeof name !== 'string') return ['the document names no signing key. Specify one with --key NAME'];
   const isKnown = mustExist || (await listSigningKeys(api)).some((key) => key.name === name);
-  if (!isKnown) return [`the service has no signing key named "${name}"; give one with --key NAME`];
-  let faults = [`the signing key "${name}" has no version yet`];
+  if (!isKnown) return [`the service has no signing key named "${name}". Specify one with --key NAME`];
+  let faults = [`signing key "${name}" has no version yet`];
   for (const key of await versionsOf(api, name)) {
     faults = reading(file, () => faultsOfJsonSignature(document, key));
     if (faults.length === 0) break;
@@ -158,7 +161,7 @@ async function versionsOf(api: ApiClient, name: string): Promise<KeyObject[]> {
 
 function signerOf({ name, type, publicKey = '' }: ListedKey): JsfSigner {
   const signer = jsfSignerOf(name, type, publicKey);
-  if (signer === undefined) throw new ClientError(EXIT.failed, `JSF has no signatures by keys of type ${type}.`);
+  if (signer === undefined) throw new ClientError(EXIT.failed, `JSF does not support keys of type ${type}.`);
   return signer;
 }
 
@@ -166,19 +169,19 @@ async function findKey(api: ApiClient, name: string): Promise<ListedKey> {
   const keys = await listSigningKeys(api);
   const found = keys.find((key) => key.name === name && key.publicKey !== undefined);
   if (found !== undefined) return found;
-  throw new ClientError(EXIT.failed, `There is no signing key named ${name}.`);
+  throw new ClientError(EXIT.failed, `Signing key "${name}" not found.`);
 }
 
 function bytesOf(file: string): Promise<Buffer> {
   return readFile(file).catch((error: Error) => {
-    throw new ClientError(EXIT.failed, `${file} cannot be read: ${error.message}.`);
+    throw new ClientError(EXIT.failed, `Cannot read ${file}: ${error.message}.`);
   });
 }
 
 function documentIn(file: string, bytes: Buffer): JsonObjectText {
   const document = reading(file, () => new JsonObjectText(bytes));
   if (document.members['bomFormat'] !== 'CycloneDX')
-    throw new ClientError(EXIT.failed, `${file} is no CycloneDX document.`);
+    throw new ClientError(EXIT.failed, `${file} is not a CycloneDX document.`);
   return document;
 }
 
@@ -188,6 +191,6 @@ function reading<Result>(file: string, read: () => Result): Result {
     return read();
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new ClientError(EXIT.failed, `${file} cannot be read: ${error.message}.`);
+    throw new ClientError(EXIT.failed, `Cannot read ${file}: ${error.message}.`);
   }
 }

@@ -26,7 +26,7 @@ export const certify: ClientCommand = {
   name: 'certify',
   usage:
     'KEY --common-name NAME [--organization NAME] [--organizational-unit NAME] [--locality NAME] [--state NAME] [--country CC] [--not-after TIME] [--wait SECONDS] [--out FILE]',
-  meaning: 'creates a self-signed certificate of a key, for tools that need one; repeat the call to continue it',
+  meaning: 'creates a self-signed certificate for a key, for tools that require one; repeat the command to continue',
   options: {
     ...Object.fromEntries(Object.keys(NAME_OPTIONS).map((name) => [name, { type: 'string' as const }])),
     'not-after': { type: 'string' },
@@ -36,7 +36,7 @@ export const certify: ClientCommand = {
   async run(invocation) {
     const { options, positionals } = invocation;
     const [name, ...more] = positionals;
-    if (name === undefined || more.length > 0) throw usageError('certify needs one key.');
+    if (name === undefined || more.length > 0) throw usageError('certify requires exactly one key.');
     const body = { subject: subjectOf(options), notAfter: timeOf(text(options, 'not-after')) };
     const seconds = secondsOf(text(options, 'wait'));
     const out = text(options, 'out');
@@ -55,7 +55,7 @@ export const certify: ClientCommand = {
 };
 
 function subjectOf(options: OptionValues): Record<string, string> {
-  if (text(options, 'common-name') === undefined) throw usageError('certify takes --common-name NAME.');
+  if (text(options, 'common-name') === undefined) throw usageError('certify requires --common-name NAME.');
   const given = Object.entries(NAME_OPTIONS).map(([option, part]) => [part, text(options, option)] as const);
   return Object.fromEntries(given.filter((pair): pair is readonly [(typeof pair)[0], string] => pair[1] !== undefined));
 }
@@ -63,14 +63,14 @@ function subjectOf(options: OptionValues): Record<string, string> {
 function timeOf(given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
   const at = new Date(given);
-  if (Number.isNaN(at.getTime())) throw usageError('--not-after must be a time, such as 2036-01-01T00:00:00Z.');
+  if (Number.isNaN(at.getTime())) throw usageError('--not-after must be a time, for example 2036-01-01T00:00:00Z.');
   return at.toISOString();
 }
 
 async function finish({ note, print }: Invocation, made: Made, file: OutputFile | undefined): Promise<ExitCode> {
   const { status, requestId, certificate } = made;
   if (certificate === undefined) {
-    note(`Not signed yet (${status}, request ${requestId}). Repeat the call to continue, with --wait to wait.`);
+    note(`Not signed yet (${status}, request ${requestId}). Repeat the command to continue, or use --wait.`);
     print(made, [requestId]);
     return EXIT.pending;
   }

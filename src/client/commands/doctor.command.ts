@@ -10,7 +10,7 @@ export const doctor: ClientCommand = {
   name: 'doctor',
   usage: '[TOOL] [--key NAME]',
   meaning:
-    'reports what a signing tool lacks on this machine, and whether a key suits it; without TOOL, for every known tool',
+    'reports what a signing tool needs on this machine, and whether a key is suitable for it; without TOOL, for all known tools',
   options: { key: { type: 'string', short: 'k' } },
   forms: {
     all: { uses: [], when: 'without TOOL', isOffline: true },
@@ -27,9 +27,7 @@ export const doctor: ClientCommand = {
     if (name === undefined) return overview(invocation);
     const tool = KNOWN_TOOLS.find((one) => one.name === name);
     if (tool === undefined)
-      throw usageError(
-        `doctor does not know the tool "${name}". Known tools: ${KNOWN_TOOLS.map((one) => one.name).join(', ')}.`,
-      );
+      throw usageError(`Unknown tool "${name}". Known tools: ${KNOWN_TOOLS.map((one) => one.name).join(', ')}.`);
     const findings = [...examineTool(tool, environment.variables), ...(await keyFindings(invocation, tool))];
     const ok = findings.every((one) => one.ok);
     const hint = tool.hint === undefined ? [] : [`note     ${tool.hint}`];
@@ -62,15 +60,17 @@ async function keyFindings(
     const client = await api();
     const key = await signingKeyNamed(client, name);
     if (!keySigns(key.purpose, purpose))
-      return [{ ok: false, detail: `The key "${name}" is for ${key.purpose}, and the tool needs one for ${purpose}.` }];
+      return [
+        { ok: false, detail: `Key "${name}" is for ${key.purpose}, but the tool requires a key for ${purpose}.` },
+      ];
     if (needsCertificate && key.certificateId === undefined)
       return [
-        { ok: false, detail: `The key "${name}" has no certificate: sealwright certify ${name}, or import one.` },
+        { ok: false, detail: `Key "${name}" has no certificate. Run "sealwright certify ${name}", or import one.` },
       ];
     const notes: string[] = [];
     if (needsCertificate)
       await readAgentKeys(client, { protocol: 'pkcs11', purpose, names: [name], note: (line) => notes.push(line) });
-    return [{ ok: true, detail: [`the key ${name} is for ${key.purpose}`, ...notes].join('; ') }];
+    return [{ ok: true, detail: [`key ${name} is for ${key.purpose}`, ...notes].join('; ') }];
   } catch (error) {
     if (error instanceof ClientError) return [{ ok: false, detail: error.message }];
     throw error;

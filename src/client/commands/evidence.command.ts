@@ -11,22 +11,21 @@ import { readJsonObject } from '../../platform/json/strict-json.js';
 export const evidence: ClientCommand = {
   name: 'evidence',
   usage: 'verify FILE [--key FILE] [--content FILE]',
-  meaning:
-    'checks the evidence of a signature without the service, and with --content that the signature is of that file',
+  meaning: 'verifies the evidence of a signature offline, and with --content that the signature is for that file',
   options: { key: { type: 'string' }, content: { type: 'string' } },
   forms: { verify: { uses: ['key', 'content'], when: 'when evidence is verified', isOffline: true } },
   async run({ options, positionals, print, note }) {
     const [what, file, ...more] = positionals;
-    if (what !== 'verify' || file === undefined || more.length > 0) throw usageError('evidence takes: verify FILE.');
+    if (what !== 'verify' || file === undefined || more.length > 0) throw usageError('Specify: verify FILE.');
     const keyFile = text(options, 'key');
     if (keyFile === undefined)
-      note('No --key: the key of the log in the file is believed, so this shows only that the file is whole.');
+      note('No --key was given, so the log key in the file is trusted. This only shows that the file is consistent.');
     const logKey = keyFile === undefined ? undefined : await readKey(keyFile);
     const read = await readEvidence(file);
     const content = text(options, 'content');
     const { faults, unsaid } = examineEvidence(read, { logKey });
     if (faults.length === 0 && content !== undefined) faults.push(...(await faultsOfContent(read, content)));
-    for (const one of unsaid) note(`Only the file says it: ${one}.`);
+    for (const one of unsaid) note(`Stated only in the file: ${one}.`);
     const valid = faults.length === 0;
     const { requestId, digest, algorithm } = read.request ?? {};
     print({ valid, requestId, digest, algorithm, key: read.key?.name, faults, unsaid }, [
@@ -43,21 +42,21 @@ async function faultsOfContent(read: EvidenceFile, file: string): Promise<string
   try {
     for await (const piece of createReadStream(file)) content.update(piece as Buffer);
   } catch (error) {
-    throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
+    throw new ClientError(EXIT.failed, `Cannot read ${file}: ${(error as Error).message}`);
   }
   try {
     return content.faults();
   } catch (error) {
-    return [`the signature cannot be checked here: ${(error as Error).message}`];
+    return [`the signature cannot be verified here: ${(error as Error).message}`];
   }
 }
 
 /** A saved error response is a common mistake, and its problem details are more helpful than a list of missing members. */
 function contentOf({ title, status, detail, code }: Record<string, unknown>): string {
   if (typeof detail === 'string' && typeof code === 'string')
-    return `it is the problem document of a refused call: ${detail} [${code}]`.replace(/\.? \[/, ' [');
+    return `it is the error response of a rejected call: ${detail} [${code}]`.replace(/\.? \[/, ' [');
   if (typeof title === 'string' && typeof status === 'number')
-    return `it is the problem document of a refused call: ${status} ${title}`;
+    return `it is the error response of a rejected call: ${status} ${title}`;
   return 'evidence has the members request, key and log';
 }
 
@@ -66,7 +65,7 @@ async function readEvidence(file: string): Promise<EvidenceFile> {
   try {
     read = readJsonObject(await readFile(file));
   } catch (error) {
-    throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
+    throw new ClientError(EXIT.failed, `Cannot read ${file}: ${(error as Error).message}`);
   }
   const { request, key, log } = read as Partial<EvidenceFile>;
   if ([request, key, log].every((member) => typeof member === 'object' && member !== null))

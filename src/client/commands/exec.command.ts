@@ -11,7 +11,7 @@ import { type AgentPurpose, AGENT_PURPOSES } from '../agent/signer/purposes.js';
 export const exec: ClientCommand = {
   name: 'exec',
   usage: '--key NAME[,NAME] [--purpose PURPOSE] [--file-name NAME] [--pin] [--collect] -- COMMAND [ARGUMENT …]',
-  meaning: 'runs a signing tool that finds the keys by PKCS #11 while it runs; returns the exit code of the tool',
+  meaning: 'runs a signing tool that can use the keys over PKCS #11 while it runs; returns the exit code of the tool',
   options: {
     key: { type: 'string', short: 'k' },
     purpose: { type: 'string' },
@@ -25,7 +25,7 @@ export const exec: ClientCommand = {
   async run({ options, positionals, environment, api, note }) {
     const [command, ...args] = positionals;
     const names = namesOf(options);
-    if (command === undefined || names === undefined) throw usageError('exec takes --key NAME, --, and a command.');
+    if (command === undefined || names === undefined) throw usageError('exec requires --key NAME, --, and a command.');
     const purpose = purposeOption(options);
     const client = await api();
     const keys = await readAgentKeys(client, { protocol: 'pkcs11', purpose, names, note });
@@ -56,7 +56,7 @@ async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promi
     process.stderr.write(first.printed);
     return first;
   }
-  note(`sealwright: ${order.command} requested signatures: ${noted.all.length}; they are now requested together`);
+  note(`sealwright: ${order.command} needs ${noted.all.length} signatures; requesting them together`);
   const answered = await signNoted(api, noted.all, { asking: order.asking, note });
   const failure = answered.firstFailure;
   if (failure !== undefined) throw new ClientError(EXIT.failed, `Not signed, ${failure.kind}: ${failure.detail}`);
@@ -73,7 +73,7 @@ export function noteMissingCertificates(
   for (const { name, chain } of keys)
     if (chain.length === 0)
       note(
-        `sealwright: the key ${name} has no certificate, so Java and other tools do not see it (sealwright certify ${name})`,
+        `sealwright: key ${name} has no certificate, so Java and other tools cannot find it. Run: sealwright certify ${name}`,
       );
 }
 

@@ -22,12 +22,12 @@ export const log: ClientCommand = {
   name: 'log',
   usage: 'verify [FILE|-|URL] [--key FILE] [--state FILE] [--quick] | key',
   meaning:
-    'verifies the audit log, or an export of it, entry by entry and reports the first fault; `key` prints the public key to keep',
+    'verifies the audit log, or an export of it, entry by entry and reports the first fault; `key` prints the public key for safekeeping',
   options: { key: { type: 'string' }, state: { type: 'string' }, quick: { type: 'boolean' } },
   forms: {
-    key: { uses: [], when: 'when the key of the log is printed' },
+    key: { uses: [], when: 'when the log key is printed' },
     service: { uses: ['key', 'state', 'quick'], when: 'when the log of the service is verified' },
-    address: { uses: ['key', 'state', 'quick'], when: 'when an address is given as an argument', isOffline: true },
+    address: { uses: ['key', 'state', 'quick'], when: 'when a URL is given as an argument', isOffline: true },
     file: { uses: ['key', 'state'], when: 'when a file is verified', isOffline: true },
   },
   formOf(_options, [what, place]) {
@@ -43,11 +43,13 @@ export const log: ClientCommand = {
       print(key, [(key.publicKey as string).trimEnd()]);
       return EXIT.done;
     }
-    if (what !== 'verify' || more.length > 0) throw usageError('log takes: verify [FILE|-|URL], or key.');
+    if (what !== 'verify' || more.length > 0) throw usageError('Specify one of: verify [FILE|-|URL], key.');
     const stateFile = text(options, 'state');
     const trust = await readTrust(text(options, 'key'), stateFile);
     if (trust.publicKey === undefined)
-      invocation.note('No --key: the key in the export is believed, so this shows only that the export is whole.');
+      invocation.note(
+        'No --key was given, so the key in the export is trusted. This only shows that the export is consistent.',
+      );
     const verdict =
       options['quick'] === true ? await quick(invocation, trust, place) : await whole(invocation, trust, place);
     return printed(invocation, verdict, stateFile);
@@ -77,26 +79,29 @@ async function whole({ api }: Invocation, trust: LogTrust, place: string | undef
 /** Checks only that the log extends the one last seen, with a consistency proof (RFC 6962 section 2.1.2). */
 async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place: string | undefined): Promise<Verdict> {
   if (state === undefined || publicKey === undefined)
-    throw usageError('--quick compares with an earlier state: give --state, and first verify the whole log with it.');
-  if (place !== undefined && !isUrl(place)) throw usageError('--quick queries the service, not a file.');
+    throw usageError(
+      '--quick compares the log with an earlier state. Use --state, and first verify the whole log with it.',
+    );
+  if (place !== undefined && !isUrl(place))
+    throw usageError('--quick cannot be used with a file, because it queries the service.');
   const before = openNote(state.checkpoint, publicKey);
-  if (before === undefined) throw new ClientError(EXIT.failed, 'The remembered checkpoint is not signed by that key.');
+  if (before === undefined) throw new ClientError(EXIT.failed, 'The stored checkpoint is not signed with that key.');
   const client = await api(place);
   const { note } = (await client.call('GET', '/api/v1/audit/log/checkpoint')) as { note: string };
   const now = openNote(note, publicKey);
-  if (now === undefined) return broken('the checkpoint is not signed by the key of the log', 0);
+  if (now === undefined) return broken('the checkpoint is not signed with the log key', 0);
   const { size } = now;
   if (now.origin !== before.origin)
-    return broken(`the log is now called ${now.origin}, and was ${before.origin}: verify it without --quick`, size);
+    return broken(`the log is now named ${now.origin} (before: ${before.origin}). Verify it without --quick`, size);
   if (size < before.size)
     return broken(
-      `an older checkpoint covers ${before.size} leaves, the newest ${size}: the log was rolled back`,
+      `the older checkpoint covers ${before.size} leaves, but the newest only ${size}: the log was rolled back`,
       size,
     );
   const { path } = await client.call('GET', `/api/v1/audit/log/consistency?first=${before.size}&second=${size}`);
   const hashes = (path as string[]).map((hash) => base64Bytes(hash));
   if (!provesGrowth(before, now, hashes))
-    return broken(`the log of ${size} leaves does not continue the one with ${before.size}: it was forked`, size);
+    return broken(`the log of ${size} leaves does not continue the log of ${before.size} leaves: it was forked`, size);
   return { size, findings: [], notes: [], seen: { ...state, checkpoint: note } };
 }
 
@@ -109,7 +114,7 @@ async function printed({ print }: Invocation, verdict: Verdict, stateFile: strin
   const valid = findings.length === 0;
   const firstWrong = findings.find(({ index }) => index !== undefined)?.index;
   if (valid && stateFile !== undefined && seen !== undefined) await writeState(stateFile, seen);
-  const sum = firstWrong === undefined ? 'NOT VALID' : `NOT VALID: the first wrong entry is number ${firstWrong}`;
+  const sum = firstWrong === undefined ? 'NOT VALID' : `NOT VALID: the first invalid entry is number ${firstWrong}`;
   print({ valid, log: seen?.log, size, firstWrong, findings, notes, checkpoint: seen?.checkpoint }, [
     ...findings.map(({ index, detail }) => `BAD ${index === undefined ? '' : `${index}: `}${detail}`),
     ...notes.map((note) => `NOTE ${note}`),
@@ -137,12 +142,12 @@ export async function* linesOf(stream: AsyncIterable<unknown>, name: string): As
     for await (const chunk of stream) {
       const lines = `${rest}${decoder.write(chunk as Buffer)}`.split('\n');
       rest = lines.pop() ?? '';
-      if (rest.length > MAX_LINE_LENGTH) throw new Error('a line is too long to be an entry');
+      if (rest.length > MAX_LINE_LENGTH) throw new Error('a line is too long for an entry');
       yield lines;
     }
   } catch (error) {
     const { message, cause } = error as Error;
-    throw new ClientError(EXIT.failed, `${name} cannot be read: ${cause instanceof Error ? cause.message : message}`);
+    throw new ClientError(EXIT.failed, `Cannot read ${name}: ${cause instanceof Error ? cause.message : message}`);
   }
   rest += decoder.end();
   if (rest !== '') yield [rest];

@@ -18,26 +18,26 @@ interface DeviceCodes {
 export const login: ClientCommand = {
   name: 'login',
   usage: '--client ID [--scope "sign:digest sign:read"] | --api-key',
-  meaning: 'stores a credential for this user: by a browser (RFC 8628), or an API key from standard input',
+  meaning: 'stores a credential for this user: through a browser (RFC 8628), or an API key read from standard input',
   options: {
     client: { type: 'string' },
     scope: { type: 'string' },
     'api-key': { type: 'boolean' },
   },
   forms: {
-    browser: { uses: ['client', 'scope'], when: 'when a browser is used to log in', maxArguments: 0 },
-    key: { uses: ['api-key'], when: 'when an API key is stored', maxArguments: 0 },
+    browser: { uses: ['client', 'scope'], when: 'when logging in through a browser', maxArguments: 0 },
+    key: { uses: ['api-key'], when: 'when storing an API key', maxArguments: 0 },
   },
   formOf: (options) => (options['api-key'] === true ? 'key' : 'browser'),
   async run(invocation) {
     const { options, environment } = invocation;
     const address = invocation.url ?? environment.url;
     if (address === undefined)
-      throw usageError('The address of the service is missing. Give --url or set SEALWRIGHT_URL.');
+      throw usageError('The address of the service is not set. Use --url, or set SEALWRIGHT_URL.');
     const url = serviceAddress(address, environment.allowsHttp);
     if (options['api-key'] === true) return withApiKey(invocation, url);
     const clientId = text(options, 'client');
-    if (clientId === undefined) throw usageError('login takes --client ID, or --api-key.');
+    if (clientId === undefined) throw usageError('login requires --client ID or --api-key.');
     return byBrowser(invocation, url, clientId);
   },
 };
@@ -55,11 +55,11 @@ async function withApiKey({ environment, note, print }: Invocation, url: string)
     headers: { authorization: `Bearer ${token}` },
     redirect: 'error',
   });
-  if (response.status === 401) throw new ClientError(EXIT.authentication, 'This API key is unknown.');
+  if (response.status === 401) throw new ClientError(EXIT.authentication, 'The service does not know this API key.');
   if (!response.ok)
     throw new ClientError(
       EXIT.failed,
-      `The service answered with HTTP status ${response.status}. The key was not stored.`,
+      `The service responded with HTTP status ${response.status}. The key was not stored.`,
     );
   await writeCredentials(environment.credentialsFile, { url, token });
   print({ url, credentials: environment.credentialsFile }, [`Logged in to ${url}`]);
@@ -76,7 +76,7 @@ async function byBrowser(
     client_id: clientId,
     ...(scope === undefined ? {} : { scope }),
   });
-  note(`Open ${codes.verification_uri} and type ${codes.user_code}, or open ${codes.verification_uri_complete}`);
+  note(`Open ${codes.verification_uri} and enter ${codes.user_code}, or open ${codes.verification_uri_complete}`);
   const grant = { grant_type: DEVICE_CODE, device_code: codes.device_code, client_id: clientId };
   let pause = codes.interval;
   for (const until = performance.now() + codes.expires_in * 1000; performance.now() < until;) {

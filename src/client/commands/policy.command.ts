@@ -30,7 +30,7 @@ export const policy: ClientCommand = {
   usage:
     'test [--policy FILE] (--key NAME [--principals A,B] [--claims FILE] [--metadata FILE] | --request ID | --certificate ID)',
   meaning:
-    'reports whether a use of a key, an SSH certificate (--principals), or a past one would need approval and why; with --policy under that policy alone, which need not exist',
+    'reports whether a use of a key, an SSH certificate (--principals) or a past request requires approval, and why; with --policy, under that policy alone, which need not exist on the service',
   options: {
     policy: { type: 'string' },
     key: { type: 'string' },
@@ -49,10 +49,10 @@ export const policy: ClientCommand = {
     const given = ['key', 'request', 'certificate'].filter((name) => options[name] !== undefined);
     const [form] = given;
     if (form !== undefined && given.length === 1) return form;
-    throw usageError('policy test needs one of --key, --request and --certificate.');
+    throw usageError('policy test requires one of --key, --request and --certificate.');
   },
   async run({ options, positionals, api, print }) {
-    if (positionals.length !== 1 || positionals[0] !== 'test') throw usageError('policy takes: test.');
+    if (positionals.length !== 1 || positionals[0] !== 'test') throw usageError('Specify: test.');
     const [key, request, certificate] = ['key', 'request', 'certificate'].map((name) => text(options, name));
     const principals = text(options, 'principals')?.split(',');
     const [draft, claims, metadata] = await Promise.all(
@@ -74,7 +74,7 @@ export const policy: ClientCommand = {
 function linesOf({ key, needsApproval, stages, policies }: Tried): string[] {
   const asked = stages.map(({ group, threshold }) => `${threshold} of ${group}`).join(', then ');
   return [
-    needsApproval ? `${key}: needs approval by ${asked}` : `${key}: needs no approval`,
+    needsApproval ? `${key}: requires approval by ${asked}` : `${key}: requires no approval`,
     ...policies
       .filter(({ guards }) => guards)
       .flatMap(({ policy: name, applies, conditions, unless }) => [
@@ -86,7 +86,7 @@ function linesOf({ key, needsApproval, stages, policies }: Tried): string[] {
 }
 
 function lineOf({ fact, op, values, given, holds }: Judged): string {
-  const found = given.length === 0 ? 'not told' : given.join(', ');
+  const found = given.length === 0 ? 'not given' : given.join(', ');
   return `${fact} ${op} ${values.join(', ')}: ${holds ? 'holds' : 'does not hold'} (${found})`;
 }
 
@@ -95,6 +95,6 @@ async function objectIn(file: string | undefined): Promise<object | undefined> {
   try {
     return readJsonObject(await readFile(file));
   } catch (error) {
-    throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
+    throw new ClientError(EXIT.failed, `Cannot read ${file}: ${(error as Error).message}`);
   }
 }

@@ -10,7 +10,7 @@ const PATIENCE_S = 300;
 export const sensor: ClientCommand = {
   name: 'sensor',
   usage: '[PATH | tls://HOST[:PORT] | ssh://HOST[:PORT] …] [--source NAME] [--stay] [--spool DIRECTORY]',
-  meaning: 'searches files and endpoints for certificates, keys and cryptography, and reports them to the inventory',
+  meaning: 'scans files and endpoints for certificates, keys and cryptography, and reports them to the inventory',
   options: {
     source: { type: 'string' },
     exclude: { type: 'string' },
@@ -62,20 +62,20 @@ function settingsOf({ positionals, options }: Invocation): Settings {
 function patienceOf(options: OptionValues): number {
   const seconds = Number(text(options, 'patience') ?? PATIENCE_S);
   if (Number.isInteger(seconds) && seconds >= 0) return seconds * 1000;
-  throw usageError('--patience takes seconds.');
+  throw usageError('--patience must be a number of seconds.');
 }
 
 /** Reads one password per line from a file, because arguments are visible to every user of the machine. */
 async function passwordsIn(file: string | undefined): Promise<string[]> {
   if (file === undefined) return [];
   const content = await readTextFile(file).catch(() => undefined);
-  if (content === undefined) throw usageError(`${file} cannot be read.`);
+  if (content === undefined) throw usageError(`Cannot read ${file}.`);
   return content.split(/\r?\n/).filter((line) => line !== '');
 }
 
 function show({ print }: Invocation, finished: readonly Finished[]): ExitCode {
   const lines = finished.map(({ detail, created, updated, unchanged, rejected, refused }) => {
-    const more = rejected + refused === 0 ? '' : `, ${rejected} items and ${refused} batches not accepted`;
+    const more = rejected + refused === 0 ? '' : `, ${rejected} items and ${refused} batches rejected`;
     return `${detail}: ${created} new, ${updated} changed, ${unchanged} unchanged${more}`;
   });
   print(finished, lines);

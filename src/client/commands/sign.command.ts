@@ -12,7 +12,7 @@ export const sign: ClientCommand = {
   usage:
     'FILE|DIRECTORY … --key NAME [--format raw|cms|jws|sigstore-bundle] [--algorithm sha256|…] [--scheme SCHEME] [--timestamp] [--reference TEXT] [--wait SECONDS] [--out FILE] [--authorities FILE] [--collect] | FILE --request ID',
   meaning:
-    'hashes the file here, has the digest signed, and writes the signature next to it; without --format it signs .exe, .jar and others inside the file, with the tool for them; several files are signed under one approval',
+    'hashes the file locally, has the digest signed, and writes the signature next to the file; without --format, .exe, .jar and similar files are signed in place with the tool for them; several files are signed under one approval',
   options: {
     key: { type: 'string', short: 'k' },
     format: { type: 'string', short: 'f' },
@@ -32,18 +32,18 @@ export const sign: ClientCommand = {
       uses: [...OF_EACH, 'format', 'scheme', 'collect'],
       when: 'on several files that get detached signatures',
     },
-    embedded: { uses: [...OF_EACH, 'out', 'authorities', 'collect'], when: 'on a file that is signed in itself' },
+    embedded: { uses: [...OF_EACH, 'out', 'authorities', 'collect'], when: 'on a file with an embedded signature' },
     'many embedded': {
       uses: [...OF_EACH, 'authorities', 'collect'],
-      when: 'on several files that are signed in themselves',
+      when: 'on several files with embedded signatures',
     },
     mixed: {
       uses: [...OF_EACH, 'scheme', 'authorities', 'collect'],
-      when: 'on several files, some signed in themselves',
+      when: 'on several files, some with embedded signatures',
     },
     request: {
       uses: ['request', 'key', 'format', 'algorithm', 'wait', 'out'],
-      when: 'when an earlier request is finished',
+      when: 'when an earlier request is completed',
     },
   },
   formOf,
@@ -53,7 +53,7 @@ export const sign: ClientCommand = {
     const isDetached = text(options, 'format') !== undefined || id !== undefined;
     const paths = await pathsOf(positionals, { isDetached, note: invocation.note });
     const [file, ...more] = paths;
-    if (file === undefined) throw usageError('sign needs at least one file.');
+    if (file === undefined) throw usageError('sign requires at least one file.');
     if (id !== undefined && more.length > 0) throw usageError('--request can be combined with one file only.');
     if (id !== undefined) return finishEarlier(invocation, file, id);
     const targets = toolsOf(paths, options);
@@ -84,11 +84,11 @@ async function finishEarlier(invocation: Invocation, file: string, id: string): 
 export const request: ClientCommand = {
   name: 'request',
   usage: 'ID [--wait SECONDS]',
-  meaning: 'shows a signing request; returns 0 if it is signed, 1 if it failed, 5 while it is pending',
+  meaning: 'shows a signing request; exits with 0 if it is signed, 1 if it failed, 5 while it is pending',
   options: { wait: { type: 'string' } },
   async run({ options, positionals, api, print }) {
     const [id, ...more] = positionals;
-    if (id === undefined || more.length > 0) throw usageError('request needs one ID.');
+    if (id === undefined || more.length > 0) throw usageError('request requires exactly one ID.');
     const found = await awaited(await api(), id, secondsOf(text(options, 'wait')));
     const { status, key, failure, signature } = found;
     const failures = failure === undefined ? [] : [`${failure.detail} [${failure.code}]`];

@@ -33,7 +33,7 @@ export const ssh: ClientCommand = {
   usage:
     'login [--host] [--key FILE] [--rule NAME] [--wait SECONDS] | renew [--now] [KEY...] | setup-host [--dry-run] [--no-reload] [--config FILE] [--host-certificate [--authority NAME [--names NAME,...] | --rule NAME] [--key FILE] [--wait SECONDS]] [ACCOUNT=PRINCIPAL,...]',
   meaning:
-    'login: requests a short-lived SSH certificate for your key (~/.ssh/id_ed25519), or with --host for that of this machine, and writes it next to the key; renew: renews the certificates of this host (/etc/ssh) that are due, with its own keys; setup-host: configures the sshd of this host to trust the user certificates of the service and refuse revoked ones, and with --host-certificate to present a certificate itself (as root)',
+    'login: requests a short-lived SSH certificate for your key (~/.ssh/id_ed25519), or with --host for the host key of this machine, and writes it next to the key; renew: renews the certificates of this host (/etc/ssh) that are due, using its own keys; setup-host: configures sshd on this host to trust user certificates of the service and reject revoked ones, and with --host-certificate to present a certificate itself (as root)',
   options: {
     key: { type: 'string' },
     rule: { type: 'string' },
@@ -67,7 +67,7 @@ export const ssh: ClientCommand = {
     if (action === 'login' && keys.length === 0) return login(invocation);
     if (action === 'renew') return renew(invocation, keys);
     if (action === 'setup-host') return setupHost(invocation, keys);
-    throw usageError('ssh takes: login, renew, or setup-host.');
+    throw usageError('Specify one of: login, renew, setup-host.');
   },
 };
 
@@ -98,8 +98,10 @@ async function login({ options, api, print, note }: Invocation): Promise<ExitCod
 function noteTerminal({ certificate }: HostCertificate, note: Invocation['note']): void {
   const content = readCertificateLine(certificate);
   if (content === undefined || content.extensions.includes('permit-pty')) return;
-  note('This certificate allows no terminal: ssh runs commands (ssh HOST COMMAND) but no interactive shell.');
-  note('For a terminal, add permit-pty to the extensions of the login rule.');
+  note(
+    'This certificate does not allow a terminal: ssh can run commands (ssh HOST COMMAND), but no interactive shell.',
+  );
+  note('To allow a terminal, add permit-pty to the extensions of the login rule.');
 }
 
 /** Writes only what differs, so that it can be run repeatedly. */
@@ -124,7 +126,7 @@ async function setupHost(invocation: Invocation, named: readonly string[]): Prom
   const isTrial = options['dry-run'] === true;
   const reload = options['no-reload'] === true ? async () => undefined : () => reloadSshd(setup);
   if (files.length > 0 && !isTrial) await applyHostSetup(setup, files, reload);
-  if (files.length === 0) note('The host is set up already; nothing was changed.');
+  if (files.length === 0) note('The host is already set up. Nothing was changed.');
   const planned = files.map(({ path, before, after }) => ({
     path,
     change: after === undefined ? 'removed' : before === undefined ? 'added' : 'changed',
@@ -147,7 +149,7 @@ async function newHostCertificate(
   if (options['host-certificate'] !== true) return undefined;
   const [first] = await hostKeysOf(sshd, config);
   const key = text(options, 'key')?.replace(/(?:-cert)?\.pub$/, '') ?? first;
-  if (key === undefined) throw new ClientError(EXIT.failed, `${config} names no host key. Give one with --key.`);
+  if (key === undefined) throw new ClientError(EXIT.failed, `${config} contains no host key. Specify one with --key.`);
   const path = certificateFile(key);
   const order = {
     key,
@@ -161,7 +163,7 @@ async function newHostCertificate(
   const found = await orderHostCertificate(await api(), order);
   if (!isIssued(found)) {
     note(
-      `The host certificate ${found.id} is not issued yet (${found.status}). Nothing was changed; run this again with --wait.`,
+      `Host certificate ${found.id} is not issued yet (${found.status}). Nothing was changed. Run the command again with --wait.`,
     );
     return 'pending';
   }
@@ -175,7 +177,7 @@ function principalsIn(words: readonly string[]): Map<string, readonly string[]> 
     words.map((word) => {
       const [, account, names] = /^([A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?)=([^\s,#"]+(?:,[^\s,#"]+)*)$/.exec(word) ?? [];
       if (account === undefined || names === undefined)
-        throw usageError(`"${word}" is not ACCOUNT=PRINCIPAL,PRINCIPAL, such as deploy=web-team,ops.`);
+        throw usageError(`"${word}" must have the form ACCOUNT=PRINCIPAL,PRINCIPAL, for example deploy=web-team,ops.`);
       return [account, names.split(',')];
     }),
   );
@@ -194,13 +196,13 @@ async function renew(
   for (const key of keys) {
     const { due } = await certificateOf(key);
     if (options['now'] !== true && due > new Date()) {
-      note(`${key}-cert.pub is not due before ${due.toISOString()}.`);
+      note(`${key}-cert.pub is not due for renewal before ${due.toISOString()}.`);
       continue;
     }
     const found = await renewed(client, key);
     if (isIssued(found)) kept.push({ ...found, file: await keepCertificate(key, found) });
     else {
-      note(`${key}: not certified yet (${found.status}); run this again.`);
+      note(`${key}: not certified yet (${found.status}). Run the command again.`);
       waits = true;
     }
   }
@@ -213,7 +215,7 @@ async function renew(
 
 /** @throws ClientError if the certificate will never be issued */
 function isIssued({ status, failure }: HostCertificate): boolean {
-  if (status === 'FAILED') throw new ClientError(EXIT.failed, failure?.detail ?? 'It was not certified.');
+  if (status === 'FAILED') throw new ClientError(EXIT.failed, failure?.detail ?? 'The certificate was not issued.');
   return status === 'ISSUED';
 }
 

@@ -15,7 +15,8 @@ interface Check {
 export const verify: ClientCommand = {
   name: 'verify',
   usage: 'FILE [--signature FILE] [--key NAME] [--format raw|cms|jws|sigstore-bundle]',
-  meaning: 'verifies the signatures next to a file, with certificates and timestamps; returns 1 if one is invalid',
+  meaning:
+    'verifies the signatures next to a file, including certificates and timestamps; exits with 1 if any is invalid',
   options: {
     signature: { type: 'string', short: 's' },
     key: { type: 'string', short: 'k' },
@@ -25,7 +26,7 @@ export const verify: ClientCommand = {
   },
   async run({ options, positionals, api, print, note }) {
     const [file, ...more] = positionals;
-    if (file === undefined || more.length > 0) throw usageError('verify needs one file.');
+    if (file === undefined || more.length > 0) throw usageError('verify requires exactly one file.');
     const algorithm = text(options, 'algorithm') ?? 'sha256';
     const found = signaturesOf(file, text(options, 'format'), text(options, 'signature'));
     const scheme = text(options, 'scheme');
@@ -73,6 +74,6 @@ async function contentOf(path: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch {
-    throw new ClientError(EXIT.failed, `${path} cannot be read.`);
+    throw new ClientError(EXIT.failed, `Cannot read ${path}.`);
   }
 }

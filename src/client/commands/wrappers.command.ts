@@ -8,14 +8,14 @@ export const wrappers: ClientCommand = {
   name: 'wrappers',
   usage: 'DIRECTORY',
   meaning:
-    'writes gpg, gpgconf and notation-sealwright into a directory: programs with which other tools sign through this one',
+    'writes gpg, gpgconf and notation-sealwright into a directory, so that other tools sign through this program',
   options: {},
-  forms: { write: { uses: [], when: 'when wrappers are written', isOffline: true } },
+  forms: { write: { uses: [], when: 'when writing wrappers', isOffline: true } },
   async run({ positionals, print }) {
     const [directory, ...more] = positionals;
     const [, program] = process.argv;
     if (directory === undefined || more.length > 0 || program === undefined)
-      throw usageError('wrappers needs one directory.');
+      throw usageError('wrappers requires exactly one directory.');
     const paths = await writeWrappers(directory, program);
     print(paths, paths);
     return EXIT.done;

@@ -31,7 +31,7 @@ const CODE: readonly Row[] = [
     'jsign',
     '',
     'java',
-    'jsign is in no distribution: its .deb or .rpm is at https://github.com/ebourg/jsign/releases.',
+    'Distributions do not package jsign: get the .deb or .rpm from https://github.com/ebourg/jsign/releases.',
   ],
   ['openssl', 'openssl', 'openssl', 'engine or provider'],
   ['pkcs11-tool', 'pkcs11-tool', 'opensc', 'pkcs11'],
@@ -40,7 +40,7 @@ const CODE: readonly Row[] = [
     'rauc',
     'rauc',
     'engine',
-    'Set check-purpose=codesign in the keyring section, or sign by a certificate for every purpose.',
+    'Set check-purpose=codesign in the keyring section, or use a certificate that allows every purpose.',
   ],
   ['mkimage', 'mkimage', 'u-boot-tools', 'engine'],
   [
@@ -48,7 +48,7 @@ const CODE: readonly Row[] = [
     'pesign modutil certutil',
     'pesign libnss3-tools',
     'pkcs11',
-    'The module is added to an NSS database by modutil -add.',
+    'Add the module to an NSS database with modutil -add.',
   ],
   ['ukify', 'ukify sbsign', 'systemd-ukify sbsigntool', 'engine'],
   [
@@ -56,14 +56,14 @@ const CODE: readonly Row[] = [
     'notation',
     '',
     'files',
-    'notation plugin install --file needs notation-sealwright, which `sealwright wrappers` writes.',
+    'notation plugin install --file requires notation-sealwright, which `sealwright wrappers` writes.',
   ],
   [
     'cosign',
     'cosign',
     'cosign',
     'files',
-    'Builds of distributions have no hashivault:// and no pkcs11: use `cosign generate` and `cosign attach signature`.',
+    'Distribution builds do not support hashivault:// or pkcs11: use `cosign generate` and `cosign attach signature`.',
   ],
 ];
 
@@ -86,7 +86,7 @@ const GPG: readonly Row[] = [
 const toolOf = ([name, programs, packages, access, hint]: Row, purpose: AgentPurpose): KnownTool => ({
   name,
   programs: programs.split(' ').filter(Boolean),
-  toInstall: packages === '' ? 'it is not in a Debian package' : `apt install ${packages}`,
+  toInstall: packages === '' ? 'there is no Debian package' : `apt install ${packages}`,
   access,
   purpose,
   needsCertificate: ['engine', 'java'].includes(access) || ['pesign', 'notation'].includes(name),

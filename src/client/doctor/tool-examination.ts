@@ -19,7 +19,7 @@ export function examineTool(tool: KnownTool, environment: NodeJS.ProcessEnv): To
   const programs = tool.programs.map((program) =>
     isInstalled(program, environment)
       ? good(`${program} is installed`)
-      : bad(`${program} is not on the path: ${tool.toInstall}.`),
+      : bad(`${program} is not in PATH: ${tool.toInstall}.`),
   );
   return [...programs, ...ACCESS[tool.access](environment)];
 }
@@ -36,14 +36,14 @@ const ACCESS: Readonly<Record<ToolAccess, (environment: NodeJS.ProcessEnv) => To
   gpg: (environment) => [realGpgHere(environment), ...['gpg', 'gpgconf'].map((name) => wrapperHere(name, environment))],
   'ssh-agent': ({ SSH_AUTH_SOCK: socket }) => [
     socket !== undefined && existsSync(socket)
-      ? good(`an agent listens at ${socket}`)
-      : bad('SSH_AUTH_SOCK names no agent: sealwright agent --protocol ssh-agent.'),
+      ? good(`an agent is listening at ${socket}`)
+      : bad('SSH_AUTH_SOCK does not point to an agent. Run: sealwright agent --protocol ssh-agent'),
   ],
 };
 
 function moduleHere(): ToolFinding {
   try {
-    return good(`p11-kit's client module: ${pkcs11Module()}`);
+    return good(`p11-kit client module: ${pkcs11Module()}`);
   } catch (error) {
     if (error instanceof ClientError) return bad(error.message);
     throw error;
@@ -52,24 +52,24 @@ function moduleHere(): ToolFinding {
 
 function engineHere(takesProvider: boolean): ToolFinding {
   const { engine, provider } = openSslModules();
-  if (engine !== undefined) return good(`OpenSSL's PKCS #11 engine: ${engine}`);
-  if (takesProvider && provider !== undefined) return good(`OpenSSL's PKCS #11 provider: ${provider}`);
+  if (engine !== undefined) return good(`OpenSSL PKCS #11 engine: ${engine}`);
+  if (takesProvider && provider !== undefined) return good(`OpenSSL PKCS #11 provider: ${provider}`);
   const also = takesProvider ? ', or pkcs11-provider on Debian 13' : '';
-  return bad(`OpenSSL's PKCS #11 engine is missing: apt install libengine-pkcs11-openssl${also}.`);
+  return bad(`The OpenSSL PKCS #11 engine is missing: apt install libengine-pkcs11-openssl${also}.`);
 }
 
 function javaHere(environment: NodeJS.ProcessEnv): ToolFinding {
   if (javaSecurityProperties(environment, 'java.cfg') !== undefined) return good('a Java runtime with SunPKCS11');
   return bad(
-    'There is no Java runtime with the provider SunPKCS11: apt install default-jdk-headless, or set JAVA_HOME.',
+    'No Java runtime with the SunPKCS11 provider was found: apt install default-jdk-headless, or set JAVA_HOME.',
   );
 }
 
 function realGpgHere(environment: NodeJS.ProcessEnv): ToolFinding {
   try {
-    return good(`gpg itself: ${realProgram('gpg', environment)}`);
+    return good(`real gpg: ${realProgram('gpg', environment)}`);
   } catch (error) {
-    if (error instanceof ClientError) return bad('gpg itself is missing: apt install gnupg.');
+    if (error instanceof ClientError) return bad('gpg is missing: apt install gnupg.');
     throw error;
   }
 }
@@ -79,6 +79,6 @@ function wrapperHere(name: string, { PATH: path = '' }: NodeJS.ProcessEnv): Tool
   const first = path.split(delimiter).map((directory) => join(directory, name)).find((file) => existsSync(file)); // prettier-ignore
   if (first !== undefined && isWrapper(realpathSync(first))) return good(`${first} signs with keys of the service`);
   return bad(
-    `The first ${name} on the path is ${first ?? 'none'}: run sealwright wrappers DIRECTORY, and put DIRECTORY first in PATH.`,
+    `The first ${name} in PATH is ${first ?? 'none'}. Run "sealwright wrappers DIRECTORY", and put DIRECTORY first in PATH.`,
   );
 }

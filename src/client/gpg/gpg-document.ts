@@ -90,7 +90,7 @@ export async function readWhole(source: DocumentSource, maxBytes = MAX_CLEARTEXT
   for await (const piece of pieces(source)) {
     length += piece.length;
     if (length > maxBytes)
-      throw new ClientError(EXIT.failed, `The document is larger than ${maxBytes >> 20} MB, the maximum for inline signatures. Make a detached signature: --detach-sign.`); // prettier-ignore
+      throw new ClientError(EXIT.failed, `The document is larger than ${maxBytes >> 20} MB, the maximum for inline signatures. Create a detached signature: --detach-sign.`); // prettier-ignore
     parts.push(piece);
   }
   return Buffer.concat(parts);

@@ -109,10 +109,10 @@ async function sign(call: GpgCall, { args, api, keys, console, variables }: Sign
   // gpg creates a signature with each key, so a signature with only one would be incomplete.
   const other = more.find((one) => gpgKeysNamed(keys, one)[0]?.id !== key.id);
   if (other !== undefined)
-    throw usageError(`only one key can sign, and "${other}" is another one: call gpg for each key.`);
+    throw usageError(`only one key can sign, but "${other}" is a different key. Call gpg once per key.`);
   console.status(considered(key));
   const end = key.expiresAt === undefined ? undefined : soonEnd(key.expiresAt);
-  if (end !== undefined) console.note(`sealwright: the OpenPGP key ${key.name} expires ${end}`);
+  if (end !== undefined) console.note(`sealwright: OpenPGP key ${key.name} expires ${end}`);
   const asking = callingProgram() ?? askingProgramOf('gpg', args);
   const ended = new AbortController();
   const release = watchForTheEnd(ended);
@@ -141,7 +141,7 @@ function signingKey(keys: readonly GpgKey[], name: string | undefined, console: 
   const [key, ...others] = name === undefined ? keys : gpgKeysNamed(keys, name);
   if (others.length > 0)
     throw usageError(
-      `${name ?? 'No key was named, and there'} stands for several keys; name one with -u, by its fingerprint.`,
+      `${name === undefined ? 'No key was named, and several keys can sign' : `"${name}" matches several keys`}. Name one by its fingerprint with -u.`,
     );
   const refusal = key === undefined ? { code: 9, why: 'No secret key' } : refusalOf(key);
   if (refusal === undefined) return key;
@@ -170,7 +170,7 @@ const LOOK_EVERY_MS = 1000;
 /** Abandons the signature when this program is terminated or its parent process ends. */
 function watchForTheEnd(ended: AbortController): () => void {
   const parent = process.ppid;
-  const end = (): void => ended.abort(new Error('the calling program has ended'));
+  const end = (): void => ended.abort(new Error('the calling program has exited'));
   const look = setInterval(() => process.ppid === parent || end(), LOOK_EVERY_MS);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const signal of signals) process.on(signal, end);

@@ -91,7 +91,7 @@ const UNMADE = [
 
 function assertMakes({ values, flags }: GpgCall): void {
   const given = UNMADE.find((option) => values.has(option) || flags.has(option));
-  if (given !== undefined) throw new ClientError(EXIT.usage, `--${given} has no effect on signatures by keys of the service. Omit it.`); // prettier-ignore
+  if (given !== undefined) throw new ClientError(EXIT.usage, `--${given} has no effect on signatures with keys of the service. Omit it.`); // prettier-ignore
 }
 
 function digestFor(
@@ -127,7 +127,7 @@ function hashOf(call: GpgCall, { type }: GpgKey): PgpHash {
   if (asked === undefined) return fitting[0] ?? 'sha512';
   const hash = ALL_HASHES.find((one) => one === asked.toLowerCase() || `h${PGP_HASH[one]}` === asked.toLowerCase());
   if (hash !== undefined && fitting.includes(hash)) return hash;
-  throw new ClientError(EXIT.usage, `--digest-algo ${asked}: a key of the type ${type} signs ${fitting.join(', ')}.`);
+  throw new ClientError(EXIT.usage, `--digest-algo ${asked}: keys of type ${type} support ${fitting.join(', ')}.`);
 }
 
 function sourceOf(call: GpgCall): DocumentSource {
@@ -163,7 +163,7 @@ function documentStates(call: GpgCall): Promise<FileState[]> {
 function assertFree(call: GpgCall): void {
   const output = outputOf(call);
   if (typeof output === 'number' || call.flags.has('yes') || !existsSync(output)) return;
-  throw new ClientError(EXIT.failed, `${output} exists; remove it, or give --yes.`);
+  throw new ClientError(EXIT.failed, `${output} exists. Remove it, or use --yes.`);
 }
 
 async function reserved(call: GpgCall): Promise<OutputFile | number> {

@@ -20,7 +20,7 @@ export function realProgram(name: string, { PATH = '' }: NodeJS.ProcessEnv): str
     .map((directory) => join(directory, name))
     .find((path) => isProgram(path) && !isWrapper(path));
   if (found !== undefined) return found;
-  throw new ClientError(EXIT.failed, `${name} itself is not in PATH, and this is its work: install gnupg.`);
+  throw new ClientError(EXIT.failed, `The real ${name} is not in PATH, but this operation needs it. Install gnupg.`);
 }
 
 function isProgram(path: string): boolean {

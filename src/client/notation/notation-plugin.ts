@@ -51,11 +51,11 @@ export async function notationPlugin(
 async function answerTo(command: string, api: () => Promise<ApiClient>): Promise<object> {
   if (command === 'get-plugin-metadata') return METADATA;
   if (command !== 'describe-key' && command !== 'generate-signature')
-    throw new NotationError('VALIDATION_ERROR', `this plugin has no command "${command}"`);
+    throw new NotationError('VALIDATION_ERROR', `unknown command "${command}"`);
   const request = readNotationRequest(await standardInput());
   const client = await api();
   const [key] = await readAgentKeys(client, { protocol: 'notation', purpose: 'code-signing', names: [request.keyId] });
-  if (key === undefined) throw new NotationError('VALIDATION_ERROR', `there is no key ${request.keyId}`);
+  if (key === undefined) throw new NotationError('VALIDATION_ERROR', `key ${request.keyId} not found`);
   if (command === 'describe-key') return { keyId: request.keyId, keySpec: notationKeyType(key.type).keySpec };
   return signatureFor(client, key, request);
 }
@@ -66,9 +66,9 @@ async function signatureFor(api: ApiClient, key: AgentKey, request: NotationRequ
   if (payload === undefined || keySpec !== type.keySpec || hashAlgorithm !== type.hashAlgorithm)
     throw new NotationError('VALIDATION_ERROR', `this key signs ${type.keySpec} with ${type.hashAlgorithm}`);
   if (key.chain.length === 0)
-    throw new NotationError('VALIDATION_ERROR', `the key "${key.name}" has no certificate, which notation requires`);
+    throw new NotationError('VALIDATION_ERROR', `key "${key.name}" has no certificate, which notation requires`);
   const gone = new AbortController();
-  const end = (): void => gone.abort(new Error('notation is gone'));
+  const end = (): void => gone.abort(new Error('notation has exited'));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, end);
   // notation reads the error stream as one JSON object, so a message would not reach the user.
   const note = (): void => undefined;

@@ -50,7 +50,7 @@ function typeOf(keySpec: string, bits: 256 | 384 | 512): NotationKeyType {
 export function notationKeyType(type: string): NotationKeyType {
   const known = TYPES[type];
   if (known !== undefined) return known;
-  throw new NotationError('VALIDATION_ERROR', `notation has no keys of the type ${type}`);
+  throw new NotationError('VALIDATION_ERROR', `notation does not support keys of type ${type}`);
 }
 
 export interface NotationRequest {
@@ -69,7 +69,7 @@ export interface NotationRequest {
 export function readNotationRequest(input: string): NotationRequest {
   const { contractVersion, keyId, keySpec, hashAlgorithm, payload } = objectIn(input);
   if (contractVersion !== CONTRACT)
-    throw new NotationError('UNSUPPORTED_CONTRACT_VERSION', `this plugin supports only the contract ${CONTRACT}`);
+    throw new NotationError('UNSUPPORTED_CONTRACT_VERSION', `this plugin supports only contract version ${CONTRACT}`);
   if (typeof keyId !== 'string' || keyId === '') throw new NotationError('VALIDATION_ERROR', 'keyId is missing');
   const bytes = typeof payload === 'string' ? fromBase64(payload) : undefined;
   if (payload !== undefined && (bytes === undefined || bytes.length === 0))
@@ -85,7 +85,7 @@ function objectIn(input: string): Record<string, unknown> {
   try {
     return readJsonObject(input);
   } catch (error) {
-    throw new NotationError('VALIDATION_ERROR', `the request cannot be read: ${(error as Error).message}`);
+    throw new NotationError('VALIDATION_ERROR', `cannot parse the request: ${(error as Error).message}`);
   }
 }
 

@@ -51,7 +51,7 @@ export async function deliver(
       if (!isForever(error)) throw error;
       const kept = await spool.refused(scan, batch, error.message);
       total.refused += 1;
-      options.note(`A batch was refused and is kept as ${kept}: ${error.message}`);
+      options.note(`A batch was rejected and is kept as ${kept}: ${error.message}`);
     }
   }
   return total;

@@ -111,7 +111,7 @@ export class SensorAgent {
       this.orders = await (isConfigured ? call() : patiently(this.options, call));
     } catch (error) {
       if (!isConfigured || !isPassing(error)) throw error;
-      this.options.note(`${error.message} The scan continues and is delivered later.`);
+      this.options.note(`${error.message} The scan continues, and its results are delivered later.`);
     }
   }
 
@@ -125,7 +125,7 @@ export class SensorAgent {
       if (!(error instanceof ClientError) || error.status !== 404) throw error;
       throw new ClientError(
         EXIT.denied,
-        'This API key does not belong to a sensor. Register one (POST /api/sensors) and use its key.',
+        'This API key does not belong to a sensor. Register a sensor (POST /api/sensors) and use its key.',
         404,
       );
     }
@@ -139,7 +139,7 @@ export class SensorAgent {
   private async finish(scan: SpooledScan): Promise<Finished> {
     const delivered = await deliver(this.api, this.spool, scan, this.options);
     const refused = delivered.refused + delivered.rejected;
-    const detail = truncate(`${scan.detail}${refused === 0 ? '' : `, ${refused} not taken by the service`}`, 1000);
+    const detail = truncate(`${scan.detail}${refused === 0 ? '' : `, ${refused} rejected by the service`}`, 1000);
     const ok = scan.ok && delivered.refused === 0;
     const ended = { ok, assets: scan.assets, detail, ...(scan.command === undefined ? {} : { command: scan.command }) };
     await patiently(this.options, () => this.beat({ scan: ended }));
@@ -153,7 +153,7 @@ export class SensorAgent {
     const paths = textsOf(settings.paths, 'paths').map((path) => resolve(path));
     const endpoints = textsOf(settings.endpoints, 'endpoints');
     if (paths.length + endpoints.length === 0)
-      throw usageError('Nothing to scan: name paths or endpoints, or set "paths" and "endpoints" in the sensor\'s configuration.'); // prettier-ignore
+      throw usageError('Nothing to scan. Specify paths or endpoints, or set "paths" and "endpoints" in the configuration of the sensor.'); // prettier-ignore
     const source = typeof settings.source === 'string' && settings.source !== '' ? settings.source : hostname();
     return {
       source,
@@ -172,5 +172,5 @@ function given(settings: Settings): Settings {
 function textsOf(value: unknown, name: string): string[] {
   if (value === undefined) return [];
   if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
-  throw usageError(`"${name}" is a list of texts.`);
+  throw usageError(`"${name}" must be a list of strings.`);
 }

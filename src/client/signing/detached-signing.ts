@@ -48,11 +48,11 @@ export async function finishRequest(invocation: Invocation, path: string, reques
   for (const [option, value] of Object.entries(known)) {
     const given = text(options, option);
     if (given !== undefined && given !== value)
-      throw new ClientError(EXIT.failed, `The request ${requestId} has the ${option} ${value}, not ${given}.`);
+      throw new ClientError(EXIT.failed, `Request ${requestId} has the ${option} ${value}, not ${given}.`);
   }
   const file = await DetachedFile.read(path, { ...detachedSettings(options, note), algorithm, format });
   if (!file.facts.digest.equals(base64Bytes(digest)))
-    throw new ClientError(EXIT.failed, `The request ${requestId} is about another file than ${path}.`);
+    throw new ClientError(EXIT.failed, `Request ${requestId} is for a different file than ${path}.`);
   return written(invocation, path, file, request);
 }
 
@@ -60,7 +60,7 @@ async function written(invocation: Invocation, path: string, file: DetachedFile,
   const { requestId, status, signature, timestamp, failure } = request;
   if (status === 'FAILED') throw new ClientError(EXIT.failed, `${failure?.detail} [${failure?.code}]`);
   if (signature === undefined) {
-    invocation.note(`Not signed yet (${status}). Later: sealwright sign ${wordOf(path)} --request ${requestId} --wait 60`); // prettier-ignore
+    invocation.note(`Not signed yet (${status}). To continue later: sealwright sign ${wordOf(path)} --request ${requestId} --wait 60`); // prettier-ignore
     invocation.print({ requestId, status }, [requestId]);
     return EXIT.pending;
   }

@@ -26,7 +26,7 @@ export async function signFiles(
 ): Promise<ExitCode> {
   const { options, environment, note } = invocation;
   const name = text(options, 'key');
-  if (name === undefined) throw usageError(`${targets[0]?.tool?.program ?? 'sign'} needs a key: --key NAME.`); // prettier-ignore
+  if (name === undefined) throw usageError(`${targets[0]?.tool?.program ?? 'sign'} requires a key: --key NAME.`); // prettier-ignore
   const wait = text(options, 'wait');
   const waitSeconds = wait === undefined ? undefined : secondsOf(wait);
   await assertReadable(targets);
@@ -83,7 +83,7 @@ async function withTimestamps<Result>(
 
 function show({ note, print }: Invocation, key: object, { embedded, detached }: JointlySigned): ExitCode {
   for (const { file, unchecked } of embedded)
-    if (unchecked !== undefined) note(`${file} was not checked: ${unchecked}`);
+    if (unchecked !== undefined) note(`${file} was not verified: ${unchecked}`);
   const [first, ...more] = embedded;
   const isOne = first !== undefined && more.length + detached.length === 0;
   const shown = isOne ? first : { files: [...embedded, ...detached.map((file) => ({ file }))] };

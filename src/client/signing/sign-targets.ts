@@ -31,7 +31,8 @@ export async function pathsOf(names: readonly string[], { isDetached, note }: Na
   for (const name of await expandPatterns(names)) {
     const there = await stat(name).catch(() => undefined);
     if (there?.isDirectory() !== true) paths.push(name);
-    else if (isDetached) throw usageError(`${name} is a directory. Give its files, such as '${join(name, '*')}'.`);
+    else if (isDetached)
+      throw usageError(`${name} is a directory. Specify its files, for example '${join(name, '*')}'.`);
     else paths.push(...(await embeddedBelow(name)));
   }
   const all = new Set(paths.map((path) => resolve(path)));
@@ -40,7 +41,7 @@ export async function pathsOf(names: readonly string[], { isDetached, note }: Na
       (extension) => path.endsWith(extension) && isBeside(resolve(path).slice(0, -extension.length), all),
     );
   const left = paths.filter((path) => isSignature(path));
-  if (left.length > 0) note?.(`sealwright: left out, since they are signatures: ${left.join(', ')}`);
+  if (left.length > 0) note?.(`sealwright: skipped signature files: ${left.join(', ')}`);
   return paths.filter((path) => !left.includes(path));
 }
 
@@ -53,7 +54,7 @@ async function embeddedBelow(directory: string): Promise<string[]> {
   const found = (await readdir(directory, { recursive: true })).toSorted().map((one) => join(directory, one));
   const known = found.filter((file) => fileToolFor(file) !== undefined);
   if (known.length > 0) return known;
-  throw usageError(`${directory} holds no file that is signed in itself.`);
+  throw usageError(`${directory} contains no file that can have an embedded signature.`);
 }
 
 /** Decides how each file is signed. Throws a usage error if an option has no effect on a file. */
@@ -68,9 +69,9 @@ function assertFollows(file: string, tool: FileTool, options: OptionValues): voi
   const name = basename(file);
   const algorithm = text(options, 'algorithm');
   if (options['timestamp'] === true && !tool.hasTimestamps)
-    throw usageError(`--timestamp has no effect on ${name}: signatures by ${tool.program} have no timestamp. Sign it in a separate call without --timestamp.`); // prettier-ignore
+    throw usageError(`--timestamp has no effect on ${name}, because ${tool.program} does not support timestamps. Sign it in a separate call without --timestamp.`); // prettier-ignore
   if (algorithm === undefined || tool.algorithms.some((one) => one === algorithm)) return;
-  const known = tool.algorithms.length === 0 ? `${tool.program} chooses the hash itself` : `${tool.program} takes ${tool.algorithms.join(', ')}`; // prettier-ignore
+  const known = tool.algorithms.length === 0 ? `${tool.program} chooses the hash itself` : `${tool.program} supports ${tool.algorithms.join(', ')}`; // prettier-ignore
   throw usageError(`--algorithm ${algorithm} has no effect on ${name}: ${known}.`);
 }
 
@@ -78,7 +79,7 @@ function assertFollows(file: string, tool: FileTool, options: OptionValues): voi
 export async function assertReadable(targets: readonly SignTarget[]): Promise<void> {
   for (const { file } of targets)
     await stat(file).catch((error: Error) => {
-      throw new ClientError(EXIT.failed, `${file} cannot be read: ${error.message}`);
+      throw new ClientError(EXIT.failed, `Cannot read ${file}: ${error.message}`);
     });
 }
 
@@ -96,6 +97,6 @@ export async function assertSumsStayTrue(targets: readonly SignTarget[]): Promis
       .map((line) => /^\\?[0-9a-f]{32,128} [ *](.+)$/i.exec(line)?.[1]);
     const wrong = names.find((name) => name !== undefined && changing.has(resolve(dirname(file), name)));
     if (wrong !== undefined)
-      throw usageError(`${file} lists ${wrong}, which changes when it is signed. Sign ${wrong} first, write ${basename(file)} again, and then sign the rest.`); // prettier-ignore
+      throw usageError(`${file} lists ${wrong}, which changes when it is signed. Sign ${wrong} first, update ${basename(file)}, and then sign the rest.`); // prettier-ignore
   }
 }

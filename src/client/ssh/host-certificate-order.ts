@@ -50,7 +50,7 @@ export async function orderHostCertificate(api: ApiClient, order: HostCertificat
   const publicKey = await publicKeyOf(order.key);
   const headers = { 'idempotency-key': randomUUID() };
   if (order.authority === undefined) {
-    if (order.names.length > 0) throw usageError('--names has an effect with --authority only: a rule names the host.');
+    if (order.names.length > 0) throw usageError('--names requires --authority: a rule determines the names itself.');
     const body = { publicKey, kind: 'host', ...(order.rule === undefined ? {} : { rule: order.rule }) };
     const asked = (await api.call('POST', '/v1/ssh-login', { body, headers, repeatable: true })) as HostCertificate;
     return awaitCertificate(api, `/v1/ssh-login/${asked.id}`, asked, order.seconds);
@@ -92,7 +92,7 @@ export function renewalHint({ certificate, renewableUntil }: HostCertificate, ke
 async function hostAuthorityId(api: ApiClient, name: string): Promise<string> {
   const all = await listAll<{ id: string; name: string; kind: string }>(api, '/v1/ssh-ca');
   const found = all.find((one) => one.name === name);
-  if (found === undefined) throw new ClientError(EXIT.failed, `There is no SSH authority "${name}".`);
+  if (found === undefined) throw new ClientError(EXIT.failed, `SSH authority "${name}" not found.`);
   if (found.kind === 'host') return found.id;
-  throw usageError(`The authority "${name}" is for users. Give one whose kind is host.`);
+  throw usageError(`Authority "${name}" is for users. Specify one whose kind is host.`);
 }

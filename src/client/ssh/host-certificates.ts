@@ -75,7 +75,7 @@ async function readText(file: string): Promise<string> {
   try {
     return await readTextFile(file);
   } catch (error) {
-    throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
+    throw new ClientError(EXIT.failed, `Cannot read ${file}: ${(error as Error).message}`);
   }
 }
 

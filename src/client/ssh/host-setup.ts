@@ -54,7 +54,8 @@ export async function planHostSetup(setup: HostSetup): Promise<PlannedFile[]> {
   const { config, authorities, revocations } = setup;
   const paths = pathsOf(config);
   const main = await present(config);
-  if (main === undefined) throw new ClientError(EXIT.failed, `${config} does not exist. Name the file with --config.`);
+  if (main === undefined)
+    throw new ClientError(EXIT.failed, `${config} does not exist. Specify the file with --config.`);
   const hasDropIns = includesDropIns(main.toString('latin1'));
   const settingsFile = hasDropIns ? paths.dropIn : paths.included;
   const wanted = await directivesOf(setup);
@@ -98,7 +99,7 @@ export async function applyHostSetup(
   } catch (error) {
     for (const { path, before } of done.toReversed()) await put(path, before);
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ClientError(EXIT.failed, `Nothing was changed: every file was restored. ${reason}`);
+    throw new ClientError(EXIT.failed, `Nothing was changed; all files were restored. ${reason}`);
   }
 }
 
@@ -122,7 +123,9 @@ export async function reloadSshd({ sshd, config }: HostSetup): Promise<void> {
     );
     if (isReloaded) return;
   }
-  throw new Error('sshd could not be reloaded: no PID file and no unit ssh.service or sshd.service. Use --no-reload.');
+  throw new Error(
+    'Could not reload sshd: no PID file and no unit ssh.service or sshd.service was found. Use --no-reload.',
+  );
 }
 
 function includesDropIns(config: string): boolean {
@@ -183,7 +186,7 @@ async function assertOurs({ sshd, config }: HostSetup, wanted: readonly Directiv
     if (name === 'HostCertificate' || current === 'none' || current === value) continue;
     throw new ClientError(
       EXIT.failed,
-      `The configuration of sshd sets ${name} to ${current}, which this setup would replace with ${value}. Move the content of that file into the service or remove the directive, then run this again.`,
+      `The sshd configuration sets ${name} to ${current}, which would be replaced with ${value}. Move the content of that file into the service or remove the directive, then run the command again.`,
     );
   }
 }
@@ -222,7 +225,7 @@ async function present(path: string): Promise<Buffer | undefined> {
     return await readFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new ClientError(EXIT.failed, `${path} cannot be read: ${(error as Error).message}`);
+    throw new ClientError(EXIT.failed, `Cannot read ${path}: ${(error as Error).message}`);
   }
 }
 

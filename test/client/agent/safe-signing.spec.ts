@@ -100,7 +100,10 @@ describe.runIf(hasTools)('an option for an embedded signature takes effect', () 
     bench.makeFiles();
     const began = performance.now();
     const run = await bench.run('sealwright sign app.exe --key gated --wait 1');
-    expect(run).toMatchObject({ code: 1, text: expect.stringContaining('was not decided within 1 seconds') });
+    expect(run).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('was not approved or rejected within 1 seconds'),
+    });
     expect(performance.now() - began).toBeLessThan(15_000);
     const { body } = await certified.service.call('GET', '/api/v1/approvals?waiting=me', { key: approver.accessToken });
     expect(body.items).toEqual([]);
@@ -123,7 +126,7 @@ describe.runIf(hasTools)('an option for an embedded signature takes effect', () 
       bench.keep('a.ko', '\x7fELF');
       const before = readFileSync(bench.at(file));
       const run = await bench.run(`sealwright sign ${file} --key gated --authorities other.pem`);
-      expect(run).toMatchObject({ code: 1, text: expect.stringContaining('other.pem does not accept') });
+      expect(run).toMatchObject({ code: 1, text: expect.stringContaining('other.pem does not contain the authority') });
       expect(readFileSync(bench.at(file)).equals(before)).toBe(true);
     },
   );
@@ -185,14 +188,12 @@ describe.runIf(hasTools)('an expired certificate', () => {
   ])('is rejected by %s', async (_, line) => {
     bench.makeFiles();
     const run = await bench.run(line, later(40));
-    expect(run).toMatchObject({ code: 1, text: expect.stringMatching(/The certificate of the key "release" expired on \d{4}-\d\d-\d\d\. .*\[certificate\.expired\]/) }); // prettier-ignore
+    expect(run).toMatchObject({ code: 1, text: expect.stringMatching(/The certificate of key "release" expired on \d{4}-\d\d-\d\d\. .*\[certificate\.expired\]/) }); // prettier-ignore
   });
 
   it('is announced 30 days before, and shown by sealwright keys', async () => {
     const soon = await bench.run('sealwright exec --key release -- true');
-    expect(soon.text).toMatch(
-      /^sealwright: the certificate of the key release expires on \d{4}-\d\d-\d\d, in 29 days$/m,
-    );
+    expect(soon.text).toMatch(/^sealwright: the certificate of key release expires on \d{4}-\d\d-\d\d, in 29 days$/m);
     expect((await bench.run('sealwright keys')).text).toMatch(/^release .* certificate until \d{4}-\d\d-\d\d$/m);
     expect((await bench.run('sealwright keys', later(40))).text).toMatch(/^release .* certificate expired on /m);
   });

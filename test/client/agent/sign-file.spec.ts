@@ -66,7 +66,7 @@ describe.runIf(hasTools)('sealwright sign with an embedded signature', () => {
     bench.makeFiles();
     const before = readFileSync(bench.at('app.exe'));
     const run = await bench.run('sealwright sign app.exe missing.exe --key release');
-    expect(run).toMatchObject({ code: 1, text: expect.stringContaining('missing.exe cannot be read') });
+    expect(run).toMatchObject({ code: 1, text: expect.stringContaining('Cannot read missing.exe') });
     expect(readFileSync(bench.at('app.exe'))).toEqual(before);
   });
 
@@ -84,7 +84,7 @@ describe.runIf(hasTools)('sealwright sign with an embedded signature', () => {
     ['a key for something else', '--key login', 2, 'is for ssh-login'],
     ['a key without a certificate', '--key bare', 1, 'sealwright certify bare'],
     ['no key', '', 2, '--key'],
-    ['authorities that did not issue it', '--key release --authorities other.pem', 1, 'does not accept'],
+    ['authorities that did not issue it', '--key release --authorities other.pem', 1, 'does not contain the authority'],
   ])('%s: reports it, and leaves the file unchanged', async (_, options, code, said) => {
     bench.makeFiles();
     await bench.run(`openssl req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -out other.pem -subj /CN=Other`);
@@ -178,7 +178,7 @@ describe.runIf(hasTools)('sealwright sign with an embedded signature', () => {
         `sealwright exec --key modules --collect -- sh -c 'date +%N > now; ${dgst} -out now.sig now'`,
       );
       expect(run.code).not.toBe(0);
-      expect(run.text).toContain('another digest than in its first run');
+      expect(run.text).toContain('a different digest than in its first run');
       expect(voter.voted.length - before).toBe(1);
     });
 

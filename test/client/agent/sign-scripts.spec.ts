@@ -113,7 +113,7 @@ describe.runIf(hasTools)('sealwright sign for Windows scripts', () => {
       makeScripts();
       const run = await bench.run(`sealwright sign ${file} --key scripts-rsa --authorities root.pem -o json`);
       expect(run).toMatchObject({ code: 0, text: expect.stringContaining('"verified": false') });
-      expect(run.text).toContain(`${file} was not checked: osslsigncode does not read such files`);
+      expect(run.text).toContain(`${file} was not verified: osslsigncode does not support such files`);
       const { signature, content } = signatureOf(readFileSync(bench.at(file), 'latin1'));
       bench.keep('script.p7', signature);
       bench.keep('script.content', content);
@@ -173,7 +173,7 @@ describe.runIf(hasTools)('sealwright sign for Windows scripts', () => {
         const run = await bench.run('sealwright sign a.ps1 --key scripts-ec-guarded --authorities root.pem', {
           PATH: `${bench.at('old')}:${bench.path}`,
         });
-        expect(run).toMatchObject({ code: 1, text: expect.stringContaining('osslsigncode 2.8 or later, and here is 2.5') }); // prettier-ignore
+        expect(run).toMatchObject({ code: 1, text: expect.stringContaining('osslsigncode 2.8 or later; this machine has 2.5') }); // prettier-ignore
         expect(voter.voted).toHaveLength(before);
       });
     });

@@ -89,7 +89,7 @@ describe.runIf(hasTools)('a tool that waits for approval', () => {
   it('reports what is requested and from whom, and succeeds after approval', async () => {
     const { tool, digest, approvalId } = await waiting();
     const hex = Buffer.from(digest, 'base64').toString('hex').slice(0, 16);
-    expect(tool.text()).toContain(`openssl requests a signature over sha256 ${hex}… with the key ${KEY}`);
+    expect(tool.text()).toContain(`openssl requests a signature over sha256 ${hex}… with key ${KEY}`);
     expect(tool.text()).toMatch(/waiting for 1 of group-[0-9a-f]+, until 20/);
     await decide(approvalId, 'approve');
     expect(await tool.ended).toMatchObject({ code: 0 });

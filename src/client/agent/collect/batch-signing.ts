@@ -74,7 +74,7 @@ async function batchOf(
   let batch = await submitted(api, bodyOf(first, orders, settings), key);
   if (batch.status === 'PENDING' && batch.items.some(({ status }) => status === 'PENDING_APPROVAL'))
     note(
-      `sealwright: waiting for approval of ${orders.length} ${orders.length === 1 ? 'signature' : 'signatures'} by the key ${key.name} (batch ${batch.batchId})`,
+      `sealwright: waiting for approval of ${orders.length} ${orders.length === 1 ? 'signature' : 'signatures'} with key ${key.name} (batch ${batch.batchId})`,
     );
   const until = performance.now() + (settings.patience?.seconds ?? Infinity) * 1000;
   while (batch.status === 'PENDING') {
@@ -122,11 +122,11 @@ async function polled(api: ApiClient, batch: Batch, wait: number, signal: AbortS
 /** Always throws. Withdraws the pending approvals first, unless the caller can resume the wait. */
 async function giveUp(api: ApiClient, { batchId, items }: Batch, { patience, signal }: BatchSettings): Promise<never> {
   if (signal?.aborted !== true && patience?.isResumable === true)
-    throw new ClientError(EXIT.pending, `Not signed yet: batch ${batchId} was not decided within ${patience.seconds} seconds. Repeat the command to continue.`); // prettier-ignore
+    throw new ClientError(EXIT.pending, `Not signed yet: batch ${batchId} was not approved or rejected within ${patience.seconds} seconds. Repeat the command to continue.`); // prettier-ignore
   const approvals = new Set(items.map(({ approvalId }) => approvalId).filter((id) => id !== undefined));
   for (const id of approvals)
     await api.call('POST', `/api/v1/approvals/${id}/withdraw`, { body: {}, repeatable: true }).catch(() => undefined);
-  const why = signal?.aborted === true ? 'the program was terminated' : `it was not decided within ${patience?.seconds} seconds`; // prettier-ignore
+  const why = signal?.aborted === true ? 'the program was terminated' : `it was not approved or rejected within ${patience?.seconds} seconds`; // prettier-ignore
   throw new ClientError(EXIT.failed, `Not signed: batch ${batchId} was withdrawn because ${why}.`);
 }
 
@@ -151,6 +151,6 @@ function resultOf({ key }: JointOrder, item: Item | undefined): JointResult {
       ...(requestId !== undefined && { requestId }),
       ...(timestamp !== undefined && { timestamp: base64Bytes(timestamp) }),
     };
-  const { code = '', detail = `The key "${key.name}" was rotated: start again.` } = item?.failure ?? {};
+  const { code = '', detail = `Key "${key.name}" was rotated. Run the command again.` } = item?.failure ?? {};
   return { kind: APPROVAL_ENDS[code] ?? 'refused', detail: code === '' ? detail : `${detail} [${code}]` };
 }

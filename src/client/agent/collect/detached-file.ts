@@ -38,7 +38,7 @@ export class DetachedFile {
 
   /** Writes the signature, and the timestamp if the signature format cannot contain it. Returns the paths. Throws if the file has changed. */
   async write(result: JointResult): Promise<string[]> {
-    if (result.kind !== 'signed') throw new Error('only signatures are written');
+    if (result.kind !== 'signed') throw new Error('only signatures can be written');
     const { signature, timestamp, requestId } = result;
     const { algorithm, digest, format = 'raw' } = this.facts;
     const { path } = this.before;

@@ -26,7 +26,7 @@ export function nameOfOrder({ key, algorithm, scheme, format = 'raw', digest }: 
   return `${key.id} ${key.version ?? ''} ${algorithm} ${scheme ?? ''} ${format} ${digest.toString('hex')}`;
 }
 
-const NOTED: SignatureResult = { kind: 'withdrawn', detail: 'It was recorded, to be signed later.' };
+const NOTED: SignatureResult = { kind: 'withdrawn', detail: 'The request was recorded and will be signed later.' };
 
 /** NotedOrders records the signatures that tools request in a run in which nothing is signed. Each tool fails and leaves its file unchanged. */
 export class NotedOrders {
@@ -79,5 +79,6 @@ export class AnsweredOrders {
 
 const UNKNOWN: NotSigned = {
   kind: 'refused',
-  detail: 'The tool requests another digest than in its first run: it signs the time, or the file has changed.',
+  detail:
+    'The tool requested a different digest than in its first run. Either it signs the current time, or the file has changed.',
 };

@@ -110,7 +110,7 @@ export function pkcs11Module(): string {
   if (found !== undefined) return found;
   throw new ClientError(
     EXIT.failed,
-    "p11-kit's client module is missing: install p11-kit-modules (Debian, Ubuntu), p11-kit-server (Fedora) or p11-kit (Homebrew).",
+    'The p11-kit client module is missing: install p11-kit-modules (Debian, Ubuntu), p11-kit-server (Fedora) or p11-kit (Homebrew).',
   );
 }
 

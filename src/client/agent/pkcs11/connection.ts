@@ -50,7 +50,7 @@ async function answer(token: Token, { number, body }: Frame, { note }: TokenSour
     const { call, signature, args } = questionOf(body);
     const known = CALLS.get(call);
     if (known === undefined) throw new CryptokiFault(CKR.FUNCTION_NOT_SUPPORTED);
-    if (known.request !== signature) throw new RpcFault('the arguments are of other types');
+    if (known.request !== signature) throw new RpcFault('the arguments have unexpected types');
     const values = await known.answer(token, new RpcReader(args));
     return answerFrame(number, call, known.response, values.bytes());
   } catch (error) {

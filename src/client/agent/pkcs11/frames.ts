@@ -69,9 +69,9 @@ export class FrameReader {
 
 /** @throws RpcFault if the body does not start with a call number and a signature */
 export function questionOf(body: Buffer): Question {
-  if (body.length < 8) throw new RpcFault('the message is cut short');
+  if (body.length < 8) throw new RpcFault('the message is truncated');
   const length = body.readUInt32BE(4);
-  if (length > MAX_SIGNATURE_BYTES || body.length < 8 + length) throw new RpcFault('the signature is cut short');
+  if (length > MAX_SIGNATURE_BYTES || body.length < 8 + length) throw new RpcFault('the signature is truncated');
   return {
     call: body.readUInt32BE(0),
     signature: body.toString('latin1', 8, 8 + length),

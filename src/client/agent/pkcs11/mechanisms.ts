@@ -41,14 +41,12 @@ const MECHANISMS: ReadonlyMap<number, Mechanism> = new Map<number, Mechanism>([
 ]);
 
 const HASHES = 'SHA-256, SHA-384 or SHA-512';
-const NO_DIGEST = `the tool sent no digest of ${HASHES}, and no other is signed: select one of them in the tool`;
-const OTHER_PSS =
-  `PSS is signed with ${HASHES}, with MGF1 of the same, and with a salt that is as long as the hash ` +
-  `(OpenSSL: rsa_pss_saltlen:digest)`;
+const NO_DIGEST = `the tool sent a digest that is not ${HASHES}: select one of these in the tool`;
+const OTHER_PSS = `PSS supports only ${HASHES}, with MGF1 of the same hash and a salt as long as the hash (OpenSSL: rsa_pss_saltlen:digest)`;
 
 function otherMechanism(type: number | undefined): string {
   if (type === CKM.RSA_X_509) return `the tool pads the digest itself; ${OTHER_PSS}`;
-  return `the keys do not support the mechanism 0x${(type ?? 0).toString(16)} that the tool requests; they sign ${HASHES}`;
+  return `the tool requested mechanism 0x${(type ?? 0).toString(16)}, which the keys do not support; they sign ${HASHES}`;
 }
 
 const familyOf = ({ type }: Pick<AgentKey, 'type'>): string => type.split('-')[0] ?? '';

@@ -85,7 +85,7 @@ export class RpcReader {
 
   /** Reads `aA`, a template. */
   template(depth = 1): RpcAttribute[] {
-    if (depth > MAX_NESTING) throw new RpcFault('templates are nested too deep');
+    if (depth > MAX_NESTING) throw new RpcFault('templates are nested too deeply');
     return Array.from({ length: this.count() }, () => this.attribute(depth));
   }
 
@@ -98,7 +98,7 @@ export class RpcReader {
   mechanism(following: number): RpcMechanism {
     const type = this.uint32();
     const left = this.bytes.length - this.at - following;
-    if (left < 0) throw new RpcFault('the mechanism is cut short');
+    if (left < 0) throw new RpcFault('the mechanism is truncated');
     const rest = this.take(left);
     if (type === NULL_LENGTH) return { type: undefined, parameters: Buffer.alloc(0) };
     if (left === 4 && rest.readUInt32BE() === NULL_LENGTH) return { type, parameters: Buffer.alloc(0) };
@@ -138,7 +138,7 @@ export class RpcReader {
 
   private take(length: number): Buffer {
     const end = this.at + length;
-    if (end > this.bytes.length) throw new RpcFault('the message is cut short');
+    if (end > this.bytes.length) throw new RpcFault('the message is truncated');
     const taken = this.bytes.subarray(this.at, end);
     this.at = end;
     return taken;

@@ -40,13 +40,16 @@ const LOCAL_TYPES = /^(?:rsa|ec)-/;
  */
 export async function readAgentKeys(api: ApiClient, { protocol, purpose, names, note }: Wanted): Promise<AgentKey[]> {
   if (!serves(protocol, purpose))
-    throw usageError(`${protocol} is not for ${purpose}, but for ${purposesOf(protocol).join(', ')}.`);
+    throw usageError(
+      `${protocol} does not support the purpose ${purpose}. Supported: ${purposesOf(protocol).join(', ')}.`,
+    );
   const listed = await listSigningKeys(api);
   const offered =
     names?.map((name) => named(listed, name, purpose)) ??
     listed.filter((key) => isOffered(key) && keySigns(key.purpose, purpose));
-  if (offered.length > MAX_KEYS) throw usageError(`You can use more than ${MAX_KEYS} keys: name the ones you need.`);
-  if (offered.length === 0) throw new ClientError(EXIT.failed, `You can use no key for ${purpose}.`);
+  if (offered.length > MAX_KEYS)
+    throw usageError(`You have access to more than ${MAX_KEYS} keys. Name the keys to use.`);
+  if (offered.length === 0) throw new ClientError(EXIT.failed, `You have no access to a key for ${purpose}.`);
   const keys = await Promise.all(offered.map(async (key) => agentKeyOf(key, await chainOf(api, key))));
   return usesCertificate(purpose) ? withoutExpired(keys, names !== undefined, note) : keys;
 }
@@ -61,14 +64,14 @@ function withoutExpired(keys: readonly AgentKey[], isNamed: boolean, note: Wante
   const usable = keys.filter((key) => {
     const expired = expiryOf(key);
     if (expired !== undefined && isNamed) throw new ClientError(EXIT.failed, expired);
-    const said = expired === undefined ? expiryWarning(key) : `sealwright: left out: ${expired}`;
+    const said = expired === undefined ? expiryWarning(key) : `sealwright: skipped: ${expired}`;
     if (said !== undefined) note?.(said);
     return expired === undefined;
   });
   if (usable.length > 0) return usable;
   throw new ClientError(
     EXIT.failed,
-    'The certificates of all keys that you can use have expired. [certificate.expired]',
+    'The certificates of all keys that you have access to have expired. [certificate.expired]',
   );
 }
 
@@ -78,9 +81,9 @@ function isOffered({ state, type, publicKey }: ListedKey): boolean {
 
 function named(listed: readonly ListedKey[], name: string, purpose: AgentPurpose): ListedKey {
   const key = keyNamed(listed, name);
-  if (!isOffered(key)) throw usageError(`The key "${name}" (${key.type}, ${key.state}) cannot sign here.`);
+  if (!isOffered(key)) throw usageError(`Key "${name}" (${key.type}, ${key.state}) cannot be used here.`);
   if (keySigns(key.purpose, purpose)) return key;
-  throw usageError(`The key "${name}" is for ${key.purpose}, not for ${purpose}: name another key, or --purpose.`);
+  throw usageError(`Key "${name}" is for ${key.purpose}, not for ${purpose}. Name another key, or set --purpose.`);
 }
 
 function agentKeyOf({ id, name, version, type, purpose, publicKey = '' }: ListedKey, chain: Buffer[]): AgentKey {

@@ -16,14 +16,14 @@ export function expiryOf({ name, chain }: CertifiedKey, now = new Date()): strin
   const over = chain.find((one) => endOf(one) <= now);
   if (over === undefined) return undefined;
   const which = over.equals(chain[0] ?? Buffer.alloc(0)) ? 'The certificate' : `The issuer "${commonNameOf(read(over))}" of the certificate`; // prettier-ignore
-  return `${which} of the key "${name}" expired on ${dayOf(endOf(over))}. Import a new certificate for the key, or use another key. [certificate.expired]`;
+  return `${which} of key "${name}" expired on ${dayOf(endOf(over))}. Import a new certificate for the key, or use another key. [certificate.expired]`;
 }
 
 /** Returns a warning if the certificate of a key, or one of its issuers, expires within 30 days. */
 export function expiryWarning({ name, chain }: CertifiedKey, now = new Date()): string | undefined {
   const [first] = chain.map(endOf).toSorted((a, b) => Number(a) - Number(b));
   const end = first === undefined ? undefined : soonEnd(first, now);
-  return end === undefined ? undefined : `sealwright: the certificate of the key ${name} expires ${end}`;
+  return end === undefined ? undefined : `sealwright: the certificate of key ${name} expires ${end}`;
 }
 
 /** Returns an expiry time as `on 2027-03-01, in 12 days`. Undefined if it is more than 30 days away. */
@@ -44,7 +44,7 @@ export async function assertIssuedBy({ name, chain }: CertifiedKey, authorities:
   if (leaf !== undefined && leadsTo(leaf, issuers, trusted)) return;
   throw new ClientError(
     EXIT.failed,
-    `${authorities} does not accept the certificate of the key "${name}" (issuer: ${leaf?.issuer.replaceAll('\n', ', ') ?? 'none'}), so no signature was requested. Give the authority that issued it.`,
+    `${authorities} does not contain the authority that issued the certificate of key "${name}" (issuer: ${leaf?.issuer.replaceAll('\n', ', ') ?? 'none'}), so no signature was requested. Specify the issuing authority.`,
   );
 }
 
@@ -62,7 +62,7 @@ function leadsTo(
 
 async function certificatesIn(file: string): Promise<X509Certificate[]> {
   const text = await readFile(file, 'latin1').catch((error: Error) => {
-    throw new ClientError(EXIT.failed, `${file} cannot be read: ${error.message}`);
+    throw new ClientError(EXIT.failed, `Cannot read ${file}: ${error.message}`);
   });
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   try {
@@ -71,7 +71,7 @@ async function certificatesIn(file: string): Promise<X509Certificate[]> {
   } catch {
     // A block that is not a certificate is reported below.
   }
-  throw new ClientError(EXIT.failed, `${file} holds no certificates in PEM.`);
+  throw new ClientError(EXIT.failed, `${file} contains no PEM certificates.`);
 }
 
 function read(der: Buffer): X509Certificate {

@@ -58,7 +58,7 @@ it('a request is signed once a restarted service is back, with the delay explain
   server?.close().closeAllConnections();
   const { signer: remote, notes } = await signer(port);
   const result = remote.sign(order(new AbortController().signal));
-  await expect.poll(() => notes, { timeout: 20_000 }).toContainEqual(expect.stringContaining('trying again'));
+  await expect.poll(() => notes, { timeout: 20_000 }).toContainEqual(expect.stringContaining('retrying'));
   const { names } = await serving(port);
   expect(await result).toMatchObject({ kind: 'signed', signature });
   expect(names).toHaveLength(1);

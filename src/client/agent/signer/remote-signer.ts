@@ -111,7 +111,7 @@ export class RemoteSigner {
     if (!serves(protocol, purpose) || !keySigns(key.purpose, purpose))
       return {
         kind: 'refused',
-        detail: `The key "${key.name}" is for ${key.purpose}, and ${protocol} asks for ${purpose}.`,
+        detail: `Key "${key.name}" is for ${key.purpose}, but ${protocol} requires a key for ${purpose}.`,
       };
     try {
       const request = await this.asked(order);
@@ -157,7 +157,7 @@ export class RemoteSigner {
         return await this.submitted(body, name);
       } catch (error) {
         if (!isAway(error) || signal.aborted || performance.now() > until) throw error;
-        this.settings.note(`sealwright: trying again: ${messageOf(error)}`);
+        this.settings.note(`sealwright: retrying: ${messageOf(error)}`);
       }
     }
   }
@@ -188,7 +188,7 @@ export class RemoteSigner {
     const until = seenAt + (patience?.seconds ?? Infinity) * 1000;
     while (!isFinalRequestStatus(request)) {
       if (signal.aborted) {
-        await this.withdraw(request, `${this.name} is gone`);
+        await this.withdraw(request, `${this.name} has exited`);
         throw signal.reason;
       }
       const left = Math.max(0, until - performance.now()) / 1000;
@@ -203,15 +203,15 @@ export class RemoteSigner {
         await sleep(AWAY_PAUSE_MS, undefined, { signal }).catch(() => undefined);
       }
     }
-    if (request.status === 'SIGNED') this.settings.note(`sealwright: signed by the key ${order.key.name}`);
+    if (request.status === 'SIGNED') this.settings.note(`sealwright: signed with key ${order.key.name}`);
     return request;
   }
 
   private async outOfPatience(request: Request, { seconds, isResumable }: Patience): Promise<OutOfPatience> {
     const { requestId } = request;
-    const detail = `The request ${requestId} was not decided within ${seconds} seconds.`;
+    const detail = `Request ${requestId} was not approved or rejected within ${seconds} seconds.`;
     if (isResumable) return new OutOfPatience({ kind: 'pending', detail, requestId });
-    await this.withdraw(request, 'the time to wait is up');
+    await this.withdraw(request, 'the wait timed out');
     return new OutOfPatience({ kind: 'withdrawn', detail, requestId });
   }
 
@@ -222,17 +222,17 @@ export class RemoteSigner {
       const { approvalId, status }: Request = await this.api.call('GET', `/api/v1/sign/requests/${requestId}`, limit);
       if (status !== 'PENDING_APPROVAL' || approvalId === undefined) return;
       await this.api.call('POST', `/api/v1/approvals/${approvalId}/withdraw`, { body: {}, repeatable: true, ...limit });
-      this.settings.note(`sealwright: ${why}, so the request ${requestId} was withdrawn`);
+      this.settings.note(`sealwright: ${why}, so request ${requestId} was withdrawn`);
     } catch (error) {
-      this.settings.note(`sealwright: the request ${requestId} could not be withdrawn: ${messageOf(error)}`);
+      this.settings.note(`sealwright: could not withdraw request ${requestId}: ${messageOf(error)}`);
     }
   }
 
   private async tellWhoIsAsked({ key, digest, algorithm, signal }: SignatureOrder, request: Request): Promise<void> {
     const what = `${algorithm} ${digest.toString('hex').slice(0, 16)}…`;
-    this.settings.note(`sealwright: ${this.name} requests a signature over ${what} with the key ${key.name}`);
+    this.settings.note(`sealwright: ${this.name} requests a signature over ${what} with key ${key.name}`);
     const whom = await this.askedPeople(request, signal);
-    this.settings.note(`sealwright: waiting for ${whom} (request ${request.requestId}); Ctrl-C withdraws it`);
+    this.settings.note(`sealwright: waiting for ${whom} (request ${request.requestId}); press Ctrl-C to withdraw it`);
   }
 
   /** Describes the approvals that are still required, if the credential may read them. */
@@ -272,7 +272,7 @@ class OutOfPatience extends Error {
   }
 }
 
-const WITHDRAWN: SignatureResult = { kind: 'withdrawn', detail: 'The calling program has ended.' };
+const WITHDRAWN: SignatureResult = { kind: 'withdrawn', detail: 'The calling program has exited.' };
 
 function resultOf(
   { key, purpose, signal }: SignatureOrder,
@@ -287,7 +287,7 @@ function resultOf(
   if (used.version !== key.version)
     return {
       kind: 'refused',
-      detail: `The key "${key.name}" was rotated to version ${used.version}: start the program again.`,
+      detail: `Key "${key.name}" was rotated to version ${used.version}. Start the program again.`,
     };
   // The decision may have taken days.
   const expired = usesCertificate(purpose) ? expiryOf(key) : undefined;

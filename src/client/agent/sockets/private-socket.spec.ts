@@ -24,7 +24,7 @@ describe('a socket for a single program', () => {
     writeFileSync(file, '');
     for (const parent of [file, join(directory, 'missing')])
       await expect(PrivateSocket.temporary(parent, 'pkcs11', closing)).rejects.toThrow(
-        `No socket can be created in ${parent} (set XDG_RUNTIME_DIR or TMPDIR`,
+        `Cannot create a socket in ${parent} (set XDG_RUNTIME_DIR or TMPDIR`,
       );
     rmSync(file);
   });
@@ -56,7 +56,7 @@ describe('a socket at a fixed path', () => {
   it('reports when it cannot be created', async () => {
     writeFileSync(join(directory, 'plain'), '');
     await expect(PrivateSocket.at(join(directory, 'plain', 'a', 'pkcs11'), closing)).rejects.toThrow(
-      'No socket can be created at',
+      'Cannot create a socket at',
     );
   });
 });

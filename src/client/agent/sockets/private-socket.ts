@@ -26,7 +26,7 @@ export class PrivateSocket {
   /** Creates a socket in a new directory in `parent`. `close` removes the directory. */
   static async temporary(parent: string, name: string, serve: (socket: Socket) => void): Promise<PrivateSocket> {
     const directory = await mkdtemp(join(parent, 'sealwright-')).catch((error: Error) => {
-      throw new ClientError(EXIT.failed, `No socket can be created in ${parent} (set XDG_RUNTIME_DIR or TMPDIR to a directory of yours): ${error.message}`); // prettier-ignore
+      throw new ClientError(EXIT.failed, `Cannot create a socket in ${parent} (set XDG_RUNTIME_DIR or TMPDIR to a directory that you own): ${error.message}`); // prettier-ignore
     });
     try {
       return await PrivateSocket.listen(join(directory, name), serve, directory);
@@ -45,15 +45,15 @@ export class PrivateSocket {
     const path = absolute(given);
     const directory = dirname(path);
     await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error: Error) => {
-      throw new ClientError(EXIT.failed, `No socket can be created at ${path}: ${error.message}`);
+      throw new ClientError(EXIT.failed, `Cannot create a socket at ${path}: ${error.message}`);
     });
     const { mode, uid } = await lstat(directory);
     if ((mode & OTHERS) !== 0 || uid !== process.getuid?.())
       throw new ClientError(
         EXIT.failed,
-        `${directory} must be accessible only to you: run chmod 700, or give another directory.`,
+        `${directory} must be accessible only to you. Run chmod 700, or specify another directory.`,
       );
-    if (await answers(path)) throw new ClientError(EXIT.failed, `Another agent listens at ${path}.`);
+    if (await answers(path)) throw new ClientError(EXIT.failed, `Another agent is listening at ${path}.`);
     await unlink(path).catch(() => undefined);
     return PrivateSocket.listen(path, serve, undefined);
   }
@@ -64,7 +64,7 @@ export class PrivateSocket {
     directory: string | undefined,
   ): Promise<PrivateSocket> {
     if (Buffer.byteLength(path) > MAX_PATH_BYTES)
-      throw usageError(`${path} is too long for a socket: set TMPDIR or XDG_RUNTIME_DIR to a shorter path.`);
+      throw usageError(`${path} is too long for a socket. Set TMPDIR or XDG_RUNTIME_DIR to a shorter path.`);
     const server = createServer();
     server.maxConnections = MAX_CONNECTIONS;
     const socket = new PrivateSocket(path, server, directory);
@@ -74,7 +74,7 @@ export class PrivateSocket {
       serve(connection);
     });
     await new Promise<void>((resolve, reject) => {
-      server.once('error', (error) => reject(new ClientError(EXIT.failed, `No socket can be created at ${path}: ${error.message}`))); // prettier-ignore
+      server.once('error', (error) => reject(new ClientError(EXIT.failed, `Cannot create a socket at ${path}: ${error.message}`))); // prettier-ignore
       server.listen(path, resolve);
     });
     await chmod(path, 0o600);

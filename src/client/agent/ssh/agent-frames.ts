@@ -45,7 +45,7 @@ export class AgentFrames {
   private next(): AgentMessage | undefined {
     if (this.length < LENGTH_BYTES) return undefined;
     const size = this.head(LENGTH_BYTES).readUInt32BE(0);
-    if (size === 0 || size > MAX_MESSAGE_BYTES) throw new RangeError('no message of the agent protocol');
+    if (size === 0 || size > MAX_MESSAGE_BYTES) throw new RangeError('not a message of the agent protocol');
     if (this.length < LENGTH_BYTES + size) return undefined;
     const all = this.head(LENGTH_BYTES + size);
     const body = all.subarray(LENGTH_BYTES, LENGTH_BYTES + size);

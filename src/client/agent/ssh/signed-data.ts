@@ -65,6 +65,6 @@ function plain(reader: WireReader): string {
   const bytes = reader.string();
   const text = bytes.toString('utf8');
   if (bytes.length > MAX_TEXT_BYTES || CONTROL.test(text) || !Buffer.from(text).equals(bytes))
-    throw new RangeError('a text that cannot be shown');
+    throw new RangeError('unprintable text');
   return text;
 }

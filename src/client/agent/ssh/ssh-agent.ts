@@ -41,7 +41,7 @@ export function serveSshClient(socket: Socket, source: SshKeySource): void {
     }
   });
   socket.on('error', () => socket.destroy());
-  socket.on('close', () => gone.abort(new Error('the calling program has ended')));
+  socket.on('close', () => gone.abort(new Error('the calling program has exited')));
 }
 
 interface OfferedKey {

@@ -93,7 +93,7 @@ export function authenticodeCheck(
   { out, authorities, timestamps }: FileOrder,
   needs?: FileCheck['needs'],
 ): FileCheck | Unchecked {
-  if (authorities === undefined) return { unchecked: 'name your certificate authority by --authorities FILE.' };
+  if (authorities === undefined) return { unchecked: 'specify your certificate authority with --authorities FILE.' };
   const stamps = timestamps === undefined ? [] : ['-TSA-CAfile', timestamps.chain];
   const args = ['verify', '-CAfile', authorities, ...stamps, '-in', out];
   return {

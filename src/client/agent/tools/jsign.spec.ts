@@ -62,10 +62,10 @@ describe('a script whose signature is valid on Windows', () => {
   it.each([
     ['UTF-8 without a mark', Buffer.from('grün\r\n'), 'a.ps1 is not ASCII and has no byte order mark'],
     ['a mark that is cut off', Buffer.from('efbb', 'hex'), 'no byte order mark'],
-    ['another encoding', Buffer.from('grün\r\n', 'latin1'), 'save it as UTF-8 with a byte order mark'],
+    ['another encoding', Buffer.from('grün\r\n', 'latin1'), 'Save it as UTF-8 with a byte order mark'],
     ['Unix line ends', Buffer.from('a\r\nb\n'), 'unix2dos a.ps1'],
-    ['an empty first line of Unix', Buffer.from('\na'), 'Unix line ends'],
-    ['Unix line ends behind a mark', Buffer.from('\uFEFFa\n'), 'Unix line ends'],
+    ['an empty first line of Unix', Buffer.from('\na'), 'Unix line endings'],
+    ['Unix line ends behind a mark', Buffer.from('\uFEFFa\n'), 'Unix line endings'],
   ])('cannot be %s', (_, script, said) => {
     expect(() => assertWindowsReads('a.ps1', script)).toThrow(said);
   });

@@ -7,7 +7,7 @@ const common = {
   program: 'jsign',
   helpers: [],
   // jsign is not packaged by any distribution.
-  toInstall: 'its .deb or .rpm from https://github.com/ebourg/jsign/releases, or brew install jsign',
+  toInstall: 'the .deb or .rpm from https://github.com/ebourg/jsign/releases, or brew install jsign',
   writesInPlace: true,
   isRepeatable: true,
   hasTimestamps: true,
@@ -41,7 +41,7 @@ export const powershell: FileTool = {
   verify: (order) =>
     authenticodeCheck(order, {
       version: '2.8',
-      toInstall: 'apt install osslsigncode, on Debian 12 from its backports',
+      toInstall: 'apt install osslsigncode (on Debian 12, from backports)',
     }),
 };
 
@@ -49,7 +49,7 @@ export const powershell: FileTool = {
 export const windowsScript: FileTool = {
   ...common,
   extensions: ['.vbs', '.wsf'],
-  verify: () => ({ unchecked: 'osslsigncode does not read such files; on Windows Get-AuthenticodeSignature does.' }),
+  verify: () => ({ unchecked: 'osslsigncode does not support such files; use Get-AuthenticodeSignature on Windows.' }),
 };
 
 const BYTE_ORDER_MARKS = ['efbbbf', 'fffe', 'feff'];
@@ -63,8 +63,8 @@ export function assertWindowsReads(name: string, script: Buffer): void {
   const start = script.subarray(0, 3).toString('hex');
   const mark = BYTE_ORDER_MARKS.find((one) => start.startsWith(one));
   if (mark === undefined && script.some((byte) => byte > 0x7f))
-    throw new ClientError(EXIT.failed, `${name} is not ASCII and has no byte order mark, so Windows would refuse its signature: save it as UTF-8 with a byte order mark.`); // prettier-ignore
+    throw new ClientError(EXIT.failed, `${name} is not ASCII and has no byte order mark, so Windows would reject its signature. Save it as UTF-8 with a byte order mark.`); // prettier-ignore
   const isOfBytes = mark === undefined || mark === UTF8_MARK;
   if (isOfBytes && /(?<!\r)\n/.test(script.toString('latin1')))
-    throw new ClientError(EXIT.failed, `${name} has Unix line ends, so Windows would refuse its signature: unix2dos ${name}.`); // prettier-ignore
+    throw new ClientError(EXIT.failed, `${name} has Unix line endings, so Windows would reject its signature. Run: unix2dos ${name}`); // prettier-ignore
 }

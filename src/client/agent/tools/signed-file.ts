@@ -94,7 +94,7 @@ export async function noteFile(
   const work = (order: FileOrder) => runTool(tool, order, signing, surroundings, { sign, isQuiet: true });
   const { printed } = await besideOf(tool, signing, surroundings, work);
   if (hasAsked) return;
-  throw new ClientError(EXIT.failed, `${tool.program} did not request a signature of ${basename(signing.file)}: ${lastLine(printed)}`); // prettier-ignore
+  throw new ClientError(EXIT.failed, `${tool.program} did not request a signature for ${basename(signing.file)}: ${lastLine(printed)}`); // prettier-ignore
 }
 
 /** Runs `work` on a copy of a file in a temporary directory next to the output path. */
@@ -106,7 +106,7 @@ async function besideOf<Result>(
 ): Promise<Result> {
   await assertToolReady(tool, basename(file), { environment, checks: authorities !== undefined });
   if (key.chain.length === 0)
-    throw new ClientError(EXIT.failed, `The key "${key.name}" has no certificate, which ${tool.program} requires: sealwright certify ${key.name}.`); // prettier-ignore
+    throw new ClientError(EXIT.failed, `Key "${key.name}" has no certificate, which ${tool.program} requires. Run: sealwright certify ${key.name}`); // prettier-ignore
   if (authorities !== undefined) await assertIssuedBy(key, authorities);
   const directory = dirname(await targetOf(out));
   const { size } = await stat(file);
@@ -181,9 +181,9 @@ async function runTool(
 async function failureOf(tool: FileTool, order: FileOrder, code: number, ended: SignatureResult | undefined) {
   const name = basename(order.file);
   if (ended?.kind === 'pending')
-    return new ClientError(EXIT.pending, `Not signed yet, and ${name} is unchanged. ${ended.detail} Repeat the command to continue.`); // prettier-ignore
+    return new ClientError(EXIT.pending, `Not signed yet; ${name} is unchanged. ${ended.detail} Repeat the command to continue.`); // prettier-ignore
   if (ended !== undefined && ended.kind !== 'signed')
-    return new ClientError(EXIT.failed, `${name} is not signed, and unchanged. ${ended.detail}${isTimed(tool, ended)}`);
+    return new ClientError(EXIT.failed, `Not signed; ${name} is unchanged. ${ended.detail}${isTimed(tool, ended)}`);
   const { size } = await stat(order.file);
   // The tools report only that they failed, so check whether the disk is full.
   await assertSpace(dirname(order.out), size);
@@ -191,7 +191,7 @@ async function failureOf(tool: FileTool, order: FileOrder, code: number, ended: 
 }
 
 function isTimed({ program, isRepeatable }: FileTool, { kind }: NotSigned): string {
-  return kind === 'withdrawn' && !isRepeatable ? ` ${program} signs the time as well, so another run is another request.` : ''; // prettier-ignore
+  return kind === 'withdrawn' && !isRepeatable ? ` ${program} also signs the time, so running it again creates a new request.` : ''; // prettier-ignore
 }
 
 async function hashOf(file: string): Promise<Buffer> {
@@ -219,7 +219,7 @@ function assertVerified({ program, args, expected, refused, isAccepted }: FileCh
   const isRefused = refused?.exec(said)?.[0];
   const isGood = isAccepted ?? ((code: number) => code === 0);
   if (status !== null && isGood(status) && said.includes(expected) && isRefused === undefined) return;
-  throw new ClientError(EXIT.failed, `${program} does not accept the signed file, which was discarded: ${isRefused ?? lastLine(stderr, stdout)}`); // prettier-ignore
+  throw new ClientError(EXIT.failed, `${program} rejected the signed file, which was discarded: ${isRefused ?? lastLine(stderr, stdout)}`); // prettier-ignore
 }
 
 function lastLine(...outputs: string[]): string {

@@ -47,7 +47,7 @@ async function chainOf(api: ApiClient): Promise<Buffer> {
     return (await api.bytes('GET', '/tsa/chain.pem')).body;
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
-    throw new ClientError(EXIT.failed, `--timestamp needs the timestamp authority of the service: ${error.message}`, error.status); // prettier-ignore
+    throw new ClientError(EXIT.failed, `--timestamp requires the timestamp authority of the service: ${error.message}`, error.status); // prettier-ignore
   }
 }
 

@@ -17,7 +17,7 @@ export async function assertToolReady(tool: FileTool, file: string, here: Here):
   if (missing === undefined) return;
   throw new ClientError(
     EXIT.failed,
-    `${file} is signed with ${tool.program}. ${missing} Or make a detached signature: --format raw.`,
+    `${file} is signed with ${tool.program}. ${missing} Alternatively, create a detached signature: --format raw.`,
   );
 }
 
@@ -36,8 +36,8 @@ function engineNeed(program: string, openSsl: FileTool['openSsl']): string | und
   const { engine, provider } = openSslModules();
   if (openSsl === undefined || engine !== undefined) return undefined;
   if (openSsl === 'engine or provider' && provider !== undefined) return undefined;
-  const other = provider === undefined ? '' : ', and accepts no key from pkcs11-provider';
-  return `${program} needs OpenSSL's PKCS #11 engine${other}: apt install libengine-pkcs11-openssl.`;
+  const other = provider === undefined ? '' : ', and does not accept keys from pkcs11-provider';
+  return `${program} requires the OpenSSL PKCS #11 engine${other}: apt install libengine-pkcs11-openssl.`;
 }
 
 /** Checked before an approval is requested, because a signed file that cannot be checked would be discarded. */
@@ -47,7 +47,7 @@ function verifierNeed(tool: FileTool, env: NodeJS.ProcessEnv): string | undefine
   const { version, toInstall } = check.needs;
   const found = versionOf(check.program, env);
   if (found !== undefined && found.localeCompare(version, 'en', { numeric: true }) >= 0) return undefined;
-  return `It is checked with ${check.program} ${version} or later, and this machine has ${found ?? 'none'}: ${toInstall}. Without --authorities nothing checks it.`;
+  return `Verification requires ${check.program} ${version} or later; this machine has ${found ?? 'none'}: ${toInstall}. Without --authorities, the signature is not verified.`;
 }
 
 const NO_ORDER: Parameters<typeof authenticodeCheck>[0] = {

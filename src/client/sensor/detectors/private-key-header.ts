@@ -48,7 +48,7 @@ const CURVES: Readonly<Record<string, readonly [string, string?]>> = {
 export function privateKeyFacts(window: ByteWindow): Partial<SensedKeyFacts> {
   const [version, algorithm, key] = WindowElement.at(window, 0).children();
   if (version?.tag !== DER.integer || algorithm?.tag !== DER.sequence || key?.tag !== DER.octetString)
-    throw new RangeError('no PKCS #8');
+    throw new RangeError('not PKCS #8');
   const [id, parameters] = algorithm.children();
   return factsByOid(id?.oid() ?? '', key, parameters);
 }
@@ -72,14 +72,14 @@ export function traditionalKeyFacts(kind: string, window: ByteWindow): Partial<S
 /** Returns the encryption scheme of an EncryptedPrivateKeyInfo. */
 export function encryptedKeyScheme(window: ByteWindow): string {
   const [algorithm, sealed] = WindowElement.at(window, 0).children();
-  if (algorithm?.tag !== DER.sequence || sealed?.tag !== DER.octetString) throw new RangeError('no encrypted key');
+  if (algorithm?.tag !== DER.sequence || sealed?.tag !== DER.octetString) throw new RangeError('not an encrypted key');
   return passwordEncryption(algorithm.raw(), () => undefined).name;
 }
 
 /** Modulus and public exponent come first. */
 function rsaFacts(key: WindowElement): Partial<SensedKeyFacts> {
   const [, modulus, exponent] = key.children();
-  if (modulus === undefined || exponent === undefined) throw new RangeError('no RSA key');
+  if (modulus === undefined || exponent === undefined) throw new RangeError('not an RSA key');
   const [n, e] = [modulus, exponent].map((number) => number.contents().toString('hex').replace(/^00/, ''));
   const jwk = { kty: 'RSA', n: base64url(n ?? ''), e: base64url(e ?? '') };
   return factsOfJwk(jwk) ?? { algorithm: rsa(modulus.bits()), bits: modulus.bits() };
@@ -107,7 +107,7 @@ function ecFacts(key: WindowElement, parameters: WindowElement | undefined): Par
 /** SpecifiedECDomain (SEC 1 section C.2): a version, then the field with its prime, or with its degree over two. */
 function explicitCurve(domain: WindowElement): Partial<SensedKeyFacts> {
   const [type, parameters] = domain.children()[1]?.children() ?? [];
-  if (parameters === undefined) throw new RangeError('no field of a curve');
+  if (parameters === undefined) throw new RangeError('not a curve field');
   const degree = parameters.tag === DER.sequence ? parameters.children()[0] : undefined;
   const bits = type?.oid() === PRIME_FIELD ? parameters.bits() : degree?.small();
   return { algorithm: onUnnamedCurve(bits), bits };

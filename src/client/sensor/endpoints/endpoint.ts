@@ -20,7 +20,7 @@ export function endpointOf(text: string): Endpoint {
   const kind = scheme === 'ssh' || (scheme === undefined && port === '22') ? 'ssh' : 'tls';
   const number = Number(port ?? (kind === 'ssh' ? 22 : 443));
   if (host === undefined || (scheme === undefined && port === undefined) || number < 1 || number > 65_535)
-    throw usageError(`${text} is not an endpoint: tls://HOST[:PORT], ssh://HOST[:PORT] or HOST:PORT.`);
+    throw usageError(`"${text}" is not an endpoint. Use tls://HOST[:PORT], ssh://HOST[:PORT] or HOST:PORT.`);
   return { kind, host: host.replaceAll(/[[\]]/g, ''), port: number, name: `${kind}://${host}:${number}` };
 }
 

@@ -64,13 +64,13 @@ export async function sshFindings(endpoint: Endpoint): Promise<SensorFinding[]> 
 /** Opens one connection and reads the banner, the lists and, for a requested type, the host key. */
 async function greet({ host, port }: Endpoint, wanted: string | undefined): Promise<Greeting> {
   const socket = connect({ host, port });
-  const timer = setTimeout(() => socket.destroy(new Error('did not answer in time')), TOTAL_MS);
+  const timer = setTimeout(() => socket.destroy(new Error('did not respond in time')), TOTAL_MS);
   const input = new Input(socket);
   try {
     socket.write(`${HELLO}\r\n`);
     const banner = await input.line();
     const theirs = await input.packet();
-    if (theirs[0] !== KEXINIT) throw new Error('speaks no SSH 2');
+    if (theirs[0] !== KEXINIT) throw new Error('does not speak SSH 2');
     const fields = new WireReader(theirs, 17);
     const lists = Array.from({ length: 10 }, () => fields.text().split(',').filter(Boolean));
     const kex = lists[0]?.find((name) => name in EXCHANGES);
@@ -117,7 +117,7 @@ class Input {
   async packet(): Promise<Buffer> {
     while (this.buffer.length < 5) await this.more();
     const length = this.buffer.readUInt32BE(0);
-    if (length > MAX_BYTES) throw new Error('a packet without measure');
+    if (length > MAX_BYTES) throw new Error('an oversized packet');
     while (this.buffer.length < 4 + length) await this.more();
     const payload = this.buffer.subarray(5, 4 + length - (this.buffer[4] ?? 0));
     this.buffer = this.buffer.subarray(4 + length);
@@ -128,6 +128,6 @@ class Input {
     const { value, done } = await this.chunks.next();
     if (done === true) throw new Error('the server closed the connection');
     this.buffer = Buffer.concat([this.buffer, value]);
-    if (this.buffer.length > MAX_BYTES) throw new Error('an answer without measure');
+    if (this.buffer.length > MAX_BYTES) throw new Error('an oversized response');
   }
 }

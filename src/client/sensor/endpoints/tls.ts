@@ -33,7 +33,7 @@ export async function tlsFindings(endpoint: Endpoint): Promise<SensorFinding[]> 
       failure = error;
     }
   }
-  if (spoken.length === 0) throw failure ?? new Error('no version of TLS is spoken');
+  if (spoken.length === 0) throw failure ?? new Error('supports no known TLS version');
   const exchanges = [...new Set(spoken.flatMap(({ groups }) => [...groups]))].map(keyExchange);
   const certificates = chain.map((der, i): SensorFinding => ({ place, ref: `certificate ${endpoint.name} ${i}`, certificate: der.toString('base64') })); // prettier-ignore
   const leaf = certificates.slice(0, 1).map(({ ref = '' }) => ref);
@@ -84,7 +84,7 @@ function handshake(
     });
     let reached = false;
     socket.once('connect', () => (reached = true));
-    socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('did not answer in time')));
+    socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('did not respond in time')));
     socket.once('error', (error) => (reached ? resolve(undefined) : reject(error)));
   });
 }

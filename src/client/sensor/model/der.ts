@@ -52,7 +52,7 @@ export class WindowElement {
     const { tag, start: offset, length } = derHeader(window.bytes(at, Math.min(at + MAX_HEADER_BYTES, window.length)));
     const start = at + offset;
     const end = start + length;
-    if (end > window.length) throw new RangeError('DER that is cut short');
+    if (end > window.length) throw new RangeError('truncated DER');
     return new WindowElement(window, tag, at, start, end);
   }
 
@@ -87,7 +87,7 @@ export class WindowElement {
 
   /** Returns an OBJECT IDENTIFIER in dotted form (X.690 section 8.19). */
   oid(): string {
-    if (this.tag !== DER.oid) throw new RangeError('no object identifier');
+    if (this.tag !== DER.oid) throw new RangeError('not an object identifier');
     return dotted(this.contents());
   }
 
@@ -99,7 +99,7 @@ export class WindowElement {
   }
 
   small(): number {
-    if (this.tag !== DER.integer || this.length > 4) throw new RangeError('no small number');
+    if (this.tag !== DER.integer || this.length > 4) throw new RangeError('not a small integer');
     return this.contents().readIntBE(0, this.length);
   }
 }
