@@ -261,7 +261,7 @@ async function refusals(directory: string): Promise<void> {
       (manifest) => manifest.schema.migrations.push('Later9999999999999'),
       'this version does not have',
     ],
-    ['of a later PostgreSQL', (manifest) => (manifest.database.server = '99.1'), 'a downgrade is impossible'],
+    ['of a later PostgreSQL', (manifest) => (manifest.database.server = '99.1'), 'downgrading is not possible'],
   ];
   for (const [what, change, words] of cases) {
     execFileSync('cp', ['-a', directory, copy]);
@@ -303,7 +303,7 @@ async function held(revoked: string): Promise<void> {
     return status === 503 && ['log.restored', 'log.rolled-back'].includes(String(body['code']));
   });
   const { out: status } = await inst.admin(['restore', 'status', '--log', at('newer.jsonl')]);
-  check('status says what was lost', status.includes('Lost, by the newer log: 1 × api-key.revoked'), status);
+  check('status says what was lost', status.includes('Lost according to the newer log: 1 × api-key.revoked'), status);
   const [, leaves = ''] = /--leaves (\d+)/.exec(status) ?? [];
   const wrong = await inst.admin(['restore', 'accept', '--leaves', '1']);
   check('another number of leaves accepts nothing', wrong.code === 1, wrong.out);
@@ -318,7 +318,11 @@ async function held(revoked: string): Promise<void> {
     at('witness.jsonl'),
   ];
   const accepted = await inst.admin(accept);
-  check('it is accepted', accepted.code === 0 && accepted.out.includes('A witness saw'), accepted.out + accepted.err);
+  check(
+    'it is accepted',
+    accepted.code === 0 && accepted.out.includes('The witness has seen'),
+    accepted.out + accepted.err,
+  );
   await starting;
   await inst.settled();
   const old = await inst.audited(at('log.pem'), at('auditor.state'));

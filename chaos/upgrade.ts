@@ -93,7 +93,7 @@ async function counts(stage: Stage): Promise<void> {
     async () => (await stage.sql('SELECT 1 FROM inventory_recount')).length === 0,
   );
   const said = await runToEnd(['reconcile-counts'], stage.settings).catch((error: unknown) => (error as { stdout?: string }).stdout ?? String(error)); // prettier-ignore
-  check('the counts are those that a recount gives', said.includes('All counts are right.'), said.trim());
+  check('the counts are those that a recount gives', said.includes('All counts are correct.'), said.trim());
   const [assets] = await stage.sql<{ assets: number; counted: number }>(
     `SELECT (SELECT count(*)::int FROM asset WHERE state = 'active') AS assets,
        (SELECT sum(count)::int FROM inventory_tally WHERE dimension = 'state' AND value = 'active') AS counted`,

@@ -8,17 +8,17 @@ import { inService } from './in-service.js';
 export const acceptLog: AdminCommand = {
   name: 'accept-log',
   usage: ['', '--leaves N [--damaged-in-place]'],
-  summary: 'Accepts an audit log that was damaged in place; after a restore use `restore`',
+  summary: 'Accepts an audit log that was damaged in place. After a restore, use `restore` instead',
   details: [
-    'Without --leaves it prints both states of the log and changes nothing. With the number of leaves that it',
-    'printed, it accepts them: auditors with an earlier checkpoint will find that the log was replaced.',
+    'Without --leaves, it prints the state of the log in the HSM and in the database, and changes nothing. With the',
+    'printed number of leaves, it accepts the log: auditors with an earlier checkpoint will see that it was replaced.',
     '',
-    'A database that is a copy (log.rolled-back, log.forked) is accepted with `restore accept`, which ends sessions and',
-    'repeats later revocations. This command does neither, so you must state that the database is not a copy.',
+    'Accept a restored copy of the database (log.rolled-back, log.forked) with `restore accept`, which ends sessions and',
+    'repeats later revocations. This command does neither, so you must confirm that the database is not a copy.',
     '',
-    '  --damaged-in-place   no backup was restored by any means: rows of the log were deleted or changed in this database',
+    '  --damaged-in-place   confirms that no backup was restored: rows of the log were deleted or changed in this database',
   ],
-  codes: ['Returns 1 if the number differs from the one in the database.'],
+  codes: ['Exits with 1 if the number differs from the one in the database.'],
   run: accept,
 };
 
@@ -41,16 +41,16 @@ async function accept(args: string[]): Promise<void> {
     if (standing.fault === undefined && damaged === undefined) return;
     if (standing.fault !== undefined && MAY_BE_RESTORED.has(standing.fault.code) && !values['damaged-in-place']) {
       print(
-        'If a backup was restored, by whatever means, use: sealwright-admin restore status',
-        `If rows of the log were deleted or changed in this database: sealwright-admin accept-log --leaves ${standing.size} --damaged-in-place`,
+        'If any kind of backup was restored, run: sealwright-admin restore status',
+        `If rows of the log were deleted or changed in this database, run: sealwright-admin accept-log --leaves ${standing.size} --damaged-in-place`,
       );
       if (values.leaves !== undefined) process.exitCode = ADMIN_EXIT.failed;
     } else if (values.leaves === undefined) {
-      print(`To accept the log in the database: sealwright-admin accept-log --leaves ${standing.size}`);
+      print(`To accept the log in the database, run: sealwright-admin accept-log --leaves ${standing.size}`);
     } else if (values.leaves === String(standing.size)) {
       await acceptance.accept();
       print(
-        'Accepted. Auditors with an earlier checkpoint will find that the log was replaced; the entry audit-log.accepted explains it.',
+        'Accepted. Auditors with an earlier checkpoint will see that the log was replaced; the entry audit-log.accepted explains it.',
       );
     } else {
       print(`Nothing was accepted: the database has ${standing.size} leaves, not ${values.leaves}.`);

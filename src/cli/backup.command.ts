@@ -16,24 +16,24 @@ export const backup: AdminCommand = {
     'verify DIRECTORY [--witness FILE] [--postgres-bin DIRECTORY] [--json]',
     'record [--made-at TIME]',
   ],
-  summary: 'Backs up database, token, settings and the state of the audit log; verifies a backup',
+  summary: 'Backs up the database, token, settings and audit log state; verifies backups',
   details: [
-    'The service continues to work. The database is copied at one moment, then the token, then everything is read again;',
-    'only then does the backup get its name. A directory named ….partial is not a backup.',
+    'The service keeps running. The database is copied as a consistent snapshot, then the token, and then everything is',
+    'read back. Only then does the backup get its final name. A directory named ….partial is not a backup.',
     '',
     '  --out DIRECTORY   parent of the new directory sealwright-TIME, mode 0700',
-    '  --base            by pg_basebackup instead of pg_dump: for large databases, and together with a WAL archive.',
-    "                    Needs the right REPLICATION; restored with PostgreSQL's own tools (docs/restore.md)",
-    '  --witness W       reports the backup and the newest checkpoint to a file on another machine, or an HTTPS address',
-    '                    checkpoint of the log. With verify: whether the witness recorded this very backup',
-    '  --postgres-bin D  directory of pg_dump and pg_restore, of the version of the server or later',
+    '  --base            uses pg_basebackup instead of pg_dump: for large databases, or with a WAL archive. Requires the',
+    "                    REPLICATION privilege. Restore it with PostgreSQL's own tools (docs/restore.md)",
+    '  --witness W       reports the backup and the newest checkpoint to a file on another machine, or an HTTPS address.',
+    '                    With verify: checks that the witness recorded this backup',
+    '  --postgres-bin D  directory of pg_dump and pg_restore, of the same version as the server or later',
     '  record            records a backup made by other means, so that metrics and doctor know its age',
     '',
-    "SoftHSM's tokens are copied; any other HSM is yours to back up, by the means of its maker, after each new key.",
-    'It contains no secrets: SVC_JWT_SECRET, passwords and the PIN are in your secret store. The encrypted values in',
-    'the database need them and the token, so keep them for as long as the backup.',
+    "SoftHSM tokens are included. Back up any other HSM with its vendor's tools after each new key.",
+    'The backup contains no secrets: SVC_JWT_SECRET, passwords and the PIN are in your secret store. The encrypted values',
+    'in the database cannot be decrypted without them and the token, so keep them for as long as the backup.',
   ],
-  codes: ['Returns 1 if there is no backup, or if the verified backup has a fault. No partial backup remains.'],
+  codes: ['Exits with 1 if no backup was made, or if the verified backup has a fault. Partial backups are removed.'],
   async run(args) {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
     const [what, directory, ...more] = positionals;
@@ -41,7 +41,7 @@ export const backup: AdminCommand = {
     if (what === 'record' && directory === undefined) return record(values['made-at']);
     if (what === 'verify' && directory !== undefined && more.length === 0) return verify(directory, values);
     throw new AdminError(
-      'backup takes: --out DIRECTORY, verify DIRECTORY, or record. See: sealwright-admin help backup',
+      'Specify one of: --out DIRECTORY, verify DIRECTORY, record. See: sealwright-admin help backup',
       ADMIN_EXIT.usage,
     );
   },
@@ -86,7 +86,9 @@ async function make(out: string, { base, witness, json, 'postgres-bin': programs
   else print(...linesOf(made));
   if (witness === undefined) return;
   await testify(witness, made).catch((error: Error) => {
-    throw new AdminError(`${error.message}. The backup is complete, but no witness recorded it: ${made.directory}`);
+    throw new AdminError(
+      `${error.message}. The backup is complete, but was not recorded by the witness: ${made.directory}`,
+    );
   });
 }
 
@@ -101,7 +103,7 @@ async function remember(config: Config, outcome: { at: Date; fault?: string }): 
 async function record(madeAt: string | undefined): Promise<void> {
   const at = new Date(madeAt ?? Date.now());
   if (Number.isNaN(at.getTime()) || at.getTime() > Date.now() + 60_000)
-    throw new AdminError('--made-at must be a time in the past, such as 2026-11-26T03:00:00Z', ADMIN_EXIT.usage);
+    throw new AdminError('--made-at must be a time in the past, for example 2026-11-26T03:00:00Z', ADMIN_EXIT.usage);
   await recordBackup(new Config(), { at });
   print(`Recorded a backup of ${at.toISOString()}.`);
 }
@@ -109,15 +111,15 @@ async function record(madeAt: string | undefined): Promise<void> {
 function linesOf({ directory, manifest, manifestSha256 }: MadeBackup): string[] {
   const { token, log, database } = manifest;
   return [
-    `${directory}: complete, and read again.`,
-    `Database: PostgreSQL ${database.server}, ${manifest.schema.migrations.length} migrations, by version ${manifest.version}.`,
+    `${directory}: complete and verified.`,
+    `Database: PostgreSQL ${database.server}, ${manifest.schema.migrations.length} migrations, version ${manifest.version}.`,
     log === undefined
-      ? 'Audit log: no checkpoint was signed yet.'
+      ? 'Audit log: no checkpoint has been signed yet.'
       : `Audit log: ${log.origin}, ${log.size} leaves, root ${log.root}.`,
     token.way === 'softhsm'
-      ? `Token: "${token.label}" of SoftHSM. Its keys are encrypted under the PIN.`
-      : `Token: NOT IN THIS BACKUP. "${token.label}" is yours to back up, by the means of the maker of ${token.module}.`,
-    'Not included: SVC_JWT_SECRET, passwords, the PIN. Keep them for as long as the backup.',
+      ? `Token: SoftHSM token "${token.label}". Its keys are encrypted with the PIN.`
+      : `Token: NOT IN THIS BACKUP. Back up "${token.label}" with the tools of the vendor of ${token.module}.`,
+    'Not included: SVC_JWT_SECRET, passwords and the PIN. Keep them for as long as the backup.',
     `SHA-256 of the manifest: ${manifestSha256}`,
   ];
 }
@@ -141,7 +143,7 @@ function reportOf(
 ): string[] {
   if (faults.length > 0) return [`${name} is damaged:`, ...faults.map((fault) => `  ${fault}`)];
   return [
-    `${name} of ${madeAt}, version ${version}: ${files.length} files are unchanged.`,
-    ...(readDump ? [] : ['The dump was not read: this machine has no pg_restore of its version.']),
+    `${name} of ${madeAt}, version ${version}: all ${files.length} files are unchanged.`,
+    ...(readDump ? [] : ['The dump was not verified: no pg_restore of its version is installed on this machine.']),
   ];
 }

@@ -12,12 +12,12 @@ import { FindingReconciler } from '../ssh-keys/keys/finding-reconciler.service.j
 export const migrate: AdminCommand = {
   name: 'migrate',
   usage: ['[--json]'],
-  summary: 'Brings the database to the schema of this version',
+  summary: 'Migrates the database to the schema of this version',
   details: [
-    'Run it once, from the new version, before its processes are started; the previous version continues to work',
-    'during and after it (docs/upgrade.md). It waits for another migration in progress, and waits at most two seconds',
-    'for a table, repeatedly for a minute, so that no other statement queues behind it. If it is interrupted, run it',
-    'again to continue. Needs only the database.',
+    'Run it once from the new version, before starting its processes. The previous version keeps working during and after',
+    'the migration (docs/upgrade.md). It waits for a migration in progress, and tries for up to a minute to lock each table,',
+    'at most two seconds at a time, so that other statements do not queue behind it. If it is interrupted, run it again to',
+    'continue. Requires only the database.',
     '',
     '  --json   {"applied": [names of migrations]}',
   ],
@@ -36,9 +36,11 @@ export const migrate: AdminCommand = {
 export const reconcileCounts: AdminCommand = {
   name: 'reconcile-counts',
   usage: [''],
-  summary: 'Recomputes counts of the inventory and findings of SSH keys, and repairs differences',
-  details: ['Workers do the same once a day and after a migration. Report any repair: none should be necessary.'],
-  codes: ['Returns 1 if a difference was repaired, and 3 if a worker is doing it now.'],
+  summary: 'Recomputes inventory counts and SSH key findings, and repairs differences',
+  details: [
+    'Workers do this daily and after each migration. No repair should ever be necessary: please report it if one is.',
+  ],
+  codes: ['Exits with 1 if a difference was repaired, and with 3 if a worker is already comparing.'],
   run: reconcile,
 };
 
@@ -48,24 +50,24 @@ async function reconcile(args: string[]): Promise<void> {
     const counts = await app.get(CountReconciler).now();
     const findings = await app.get(FindingReconciler).now();
     if (counts === undefined || findings === undefined) {
-      print('A worker compares them now; see its log.');
+      print('A worker is comparing now. See its log.');
       process.exitCode = ADMIN_EXIT.elsewhere;
       return;
     }
     const isRight = sayCounts(counts) && findings.wrong === 0;
-    if (findings.aged > 0) print(`${findings.aged} SSH keys are too old now, or no longer`);
-    if (findings.wrong > 0) print(`findings of ${findings.wrong} SSH keys were wrong; repaired`);
+    if (findings.aged > 0) print(`SSH keys whose age finding changed: ${findings.aged}`);
+    if (findings.wrong > 0) print(`repaired wrong findings of ${findings.wrong} SSH keys`);
     process.exitCode = isRight ? ADMIN_EXIT.done : ADMIN_EXIT.failed;
   }, ApiModule);
 }
 
 /** Prints the result and returns whether all counts were correct. */
 function sayCounts({ states, tally, sources }: Reconciled): boolean {
-  if (states > 0) print(`repaired the state of ${states} assets, which differed from their occurrences`);
+  if (states > 0) print(`repaired the state of ${states} assets that differed from their occurrences`);
   for (const { dimension, values, off } of tally)
-    print(`${dimension}: ${values} counts were wrong, by ${off} in all; repaired`);
-  if (sources > 0) print(`the counts of ${sources} sources were wrong and are counted again`);
+    print(`repaired ${values} wrong counts of ${dimension}, off by ${off} in total`);
+  if (sources > 0) print(`recounted ${sources} sources with wrong counts`);
   const isRight = states + tally.length + sources === 0;
-  if (isRight) print('All counts are right.');
+  if (isRight) print('All counts are correct.');
   return isRight;
 }

@@ -13,19 +13,19 @@ import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
 export const doctor: AdminCommand = {
   name: 'doctor',
   usage: ['[--all] [--log] [--json]'],
-  summary: 'Examines the installation, and reports faults and the next step; changes nothing',
+  summary: 'Diagnoses the installation and reports faults with the next step; changes nothing',
   details: [
-    'Database and schema, token, Redis, processes with their versions and clocks, the oldest entry of each queue,',
-    'the last success of each job, stored secrets that cannot be decrypted, expiring certificates, disk and table sizes;',
-    'objects in the database that the service did not create, and rights in rows that the audit log revoked.',
-    'BAD does not work now. WARN will stop working soon, or would stop unnoticed.',
-    'Each finding names its page in docs/runbook.md.',
+    'Checks the database and schema, token, Redis, processes with their versions and clocks, the oldest entry of each',
+    'queue, the last success of each job, stored secrets, expiring certificates, disk and table sizes, foreign database',
+    'objects, and rights that the audit log has revoked.',
+    'BAD: does not work now. WARN: will stop working soon, or its failure would go unnoticed.',
+    'Each finding names its section in docs/runbook.md.',
     '',
-    '  --all    shows passed examinations as well',
+    '  --all    also shows passed checks',
     '  --log    compares rights with the audit log even if it has more than 200,000 leaves',
     '  --json   an array of {what, state: ok|warn|bad, detail, next}',
   ],
-  codes: ['Returns 1 if something is bad, otherwise 0.'],
+  codes: ['Exits with 1 if anything is bad, otherwise with 0.'],
   async run(args) {
     const flag = { type: 'boolean', default: false } as const;
     const options = { json: flag, all: flag, log: flag };
@@ -49,7 +49,7 @@ async function examine(config: Config, wholeLog: boolean): Promise<Finding[]> {
   if (fault !== undefined) return [fault];
   const app = await NestFactory.createApplicationContext(AdministrationModule, { logger: ['fatal'] });
   try {
-    const findings: Finding[] = [ok('database', 'answers, with the schema of this version')];
+    const findings: Finding[] = [ok('database', 'responds, with the schema of this version')];
     const more = {
       'rights and the log': (from: typeof app) => examineRights(from, wholeLog),
       'left behind': examineLeftBehind,

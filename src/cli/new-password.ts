@@ -7,7 +7,7 @@ import { AdminError, ADMIN_EXIT, note } from './command.js';
 export async function readNewPassword(): Promise<string> {
   if (!process.stdin.isTTY) return lineFrom(await text(process.stdin));
   const password = await ask('New password: ');
-  if (password !== (await ask('Again: '))) throw new AdminError('the two passwords differ', ADMIN_EXIT.usage);
+  if (password !== (await ask('Again: '))) throw new AdminError('the passwords do not match', ADMIN_EXIT.usage);
   return nonEmpty(password);
 }
 
@@ -18,7 +18,7 @@ function lineFrom(input: string): string {
 }
 
 function nonEmpty(password: string): string {
-  if (password === '') throw new AdminError('no password was given', ADMIN_EXIT.usage);
+  if (password === '') throw new AdminError('no password was entered', ADMIN_EXIT.usage);
   return password;
 }
 

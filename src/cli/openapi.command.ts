@@ -15,7 +15,7 @@ export const openapi: AdminCommand = {
   name: 'openapi',
   usage: ['[--out FILE]'],
   summary: 'Writes the OpenAPI document of this version, and permissions.md next to it',
-  details: ['For developers. Needs no store. Without --out it writes docs/openapi.json.'],
+  details: ['For developers. Requires no database. Without --out, it writes docs/openapi.json.'],
   run: writeDocument,
 };
 

@@ -33,7 +33,7 @@ const fails = (error: Error) => [command('fails', () => Promise.reject(error))];
 describe('sealwright-admin', () => {
   it.each([[[]], [['help']], [['--help']], [['-h']]])('prints its help without a store: %j', async (argv) => {
     expect(await runProgram([works], argv)).toBe(0);
-    expect(out).toContain('begin with: sealwright-admin doctor');
+    expect(out).toContain('start with: sealwright-admin doctor');
     expect(out).toMatch(/^ {2}works +Does works$/m);
   });
 
@@ -51,7 +51,7 @@ describe('sealwright-admin', () => {
 
   it('reports an unknown command and exits with 2', async () => {
     expect(await runProgram([works], ['wroks'])).toBe(2);
-    expect(said).toContain('There is no command "wroks"');
+    expect(said).toContain('Unknown command "wroks"');
   });
 
   it('prints the usage when an argument is invalid and exits with 2', async () => {

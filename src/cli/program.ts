@@ -45,7 +45,7 @@ function isWrongCall(error: unknown): error is TypeError {
 function find(commands: readonly AdminCommand[], name: string): AdminCommand {
   const command = commands.find((one) => one.name === name);
   if (command !== undefined) return command;
-  throw new AdminError(`There is no command "${name}". See: ${NAME} help`, ADMIN_EXIT.usage);
+  throw new AdminError(`Unknown command "${name}". See: ${NAME} help`, ADMIN_EXIT.usage);
 }
 
 function failure(error: unknown): number {
@@ -55,7 +55,7 @@ function failure(error: unknown): number {
   }
   const isDatabase = sqlState(error) !== undefined || isDatabaseTrouble(error) || isCertificateFault(error);
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  note(`${NAME}: ${redacted(isDatabase ? `the database: ${operatorsWords(error)}` : stack)}`);
+  note(`${NAME}: ${redacted(isDatabase ? `database: ${operatorsWords(error)}` : stack)}`);
   return ADMIN_EXIT.failed;
 }
 
@@ -75,16 +75,16 @@ function overview(commands: readonly AdminCommand[]): string[] {
   return [
     `${NAME} ${PRODUCT_BUILD}: administers an installation of Sealwright.`,
     '',
-    'It runs on a machine that reaches the stores, with the settings of the service (SVC_…).',
-    `If something is wrong now, begin with: ${NAME} doctor`,
+    'Run it on a machine that can reach the database, with the settings of the service (SVC_…).',
+    `To diagnose a problem, start with: ${NAME} doctor`,
     '',
     ...commands.map(({ name: word, summary }) => `  ${word.padEnd(width)}${summary}`),
     '',
-    `  ${NAME} help COMMAND   describes a command, its requirements and effects`,
+    `  ${NAME} help COMMAND   describes a command, its requirements and its effects`,
     `  ${NAME} --version`,
     '',
-    'Returns 0 if done or all is well, 1 if it failed or found a fault, 2 if the call or the settings are wrong,',
-    '3 if another process is doing it at the moment.',
+    'Exit codes: 0 success, 1 failure or a fault was found, 2 wrong usage or settings, 3 another process is already',
+    'running the operation.',
   ];
 }
 

@@ -24,23 +24,23 @@ export const restore: AdminCommand = {
     'accept --leaves N [--log FILE] [--witness FILE]',
     'hold --backup NAME --made-at TIME',
   ],
-  summary: 'Restores a backup; reports what a restored database lacks; accepts it',
+  summary: 'Restores a backup, reports what a restored database lacks, and accepts it',
   details: [
-    'Stop all processes first, and keep the present stores, even if they are broken. docs/restore.md has the steps.',
+    'Stop all processes first, and keep the current stores even if they are damaged. See docs/restore.md for the steps.',
     '',
-    '  run      verifies the backup in the directory and restores it into an empty database, and its token if there',
-    '           is none. Nothing is served until it is accepted. If it is interrupted, run it again.',
-    '  status   reports why nothing is served, and what is known to be lost; changes nothing.',
-    '  accept   accepts the database with this number of leaves (printed by status): sessions end, serials of SSH',
-    '           authorities advance, running SSH rotations halt, the audit log continues under another name.',
+    '  run      verifies the backup and restores it into an empty database, and restores its token if none exists.',
+    '           The service stays held until the backup is accepted. If the command is interrupted, run it again.',
+    '  status   reports why the service is held and what is known to be lost; changes nothing.',
+    '  accept   accepts the database with this number of leaves (printed by status): sessions end, serial numbers of SSH',
+    '           authorities advance, running SSH rotations halt, and the audit log continues under a new name.',
     '  hold     marks a database that was restored by other means (a base backup, pgBackRest) as held.',
-    '           Needed if the token was restored as well, since only a newer token can detect it.',
+    '           Required if the token was restored as well, because only a newer token can detect the restore.',
     '',
-    '  --log FILE       a newer export of the audit log: rights that were revoked since are revoked again',
-    '  --witness FILE   the file of `backup --witness`: auditors with a newer checkpoint will recognize the restore',
-    '  --postgres-bin   directory of pg_restore and psql, of the version of the server or later',
+    '  --log FILE       a newer export of the audit log: rights revoked since the backup are revoked again',
+    '  --witness FILE   the file of `backup --witness`: auditors with a newer checkpoint can then recognize the restore',
+    '  --postgres-bin   directory of pg_restore and psql, of the same version as the server or later',
   ],
-  codes: ['Returns 1 if nothing was restored, or nothing was accepted.'],
+  codes: ['Exits with 1 if nothing was restored or accepted.'],
   run: runRestore,
 };
 
@@ -60,7 +60,7 @@ async function runRestore(args: string[]): Promise<void> {
   const isCall = what === 'run' ? directory !== undefined && more.length === 0 : directory === undefined;
   if (!['run', 'status', 'accept', 'hold'].includes(what) || !isCall)
     throw new AdminError(
-      'restore takes: run DIRECTORY, status, accept, or hold. See: sealwright-admin help restore',
+      'Specify one of: run DIRECTORY, status, accept, hold. See: sealwright-admin help restore',
       ADMIN_EXIT.usage,
     );
   if (what === 'run') return fromBackup(directory ?? '', values['postgres-bin'], values.json);
@@ -68,7 +68,7 @@ async function runRestore(args: string[]): Promise<void> {
     if (what === 'hold') return await hold(app, values.backup, values['made-at']);
     const fault = await app.get(LogRestore).fault();
     if (fault === undefined) {
-      print('Database and token belong together: there is nothing to accept.');
+      print('Database and token match: there is nothing to accept.');
       return;
     }
     print(`${fault.code}: ${fault.message}`);
@@ -76,7 +76,7 @@ async function runRestore(args: string[]): Promise<void> {
     const since = await revokedSince(app, values.log, standing.size);
     await report(app, standing, since);
     if (what === 'accept') await accept(app, { standing, since, leaves: values.leaves, witness: values.witness });
-    else print(`To accept this database: sealwright-admin restore accept --leaves ${standing.size} [--log FILE]`);
+    else print(`To accept this database, run: sealwright-admin restore accept --leaves ${standing.size} [--log FILE]`);
   });
 }
 
@@ -85,17 +85,17 @@ async function fromBackup(directory: string, programs: string | undefined, json:
   const signal = interruption();
   const order = { config: new Config(), directory, programs, signal, says: note };
   const done = await restoreBackup(order).catch((error: unknown) => {
-    throw signal.aborted ? new AdminError('Interrupted: the database is still empty. Run it again.') : error;
+    throw signal.aborted ? new AdminError('Interrupted. The database is still empty. Run the command again.') : error;
   });
   const { manifest, token, missingMigrations } = done;
   if (json) return print(JSON.stringify({ ...manifest, token: token ?? null, missingMigrations }));
-  print(`The database is that of ${manifest.name}, of ${manifest.madeAt}.`);
-  if (token === true) print('The token of the backup was restored: it lacks keys that were generated since.');
-  if (token === false) print('The token was not changed: it exists, and is newer than the backup.');
+  print(`Restored the database of ${manifest.name}, made at ${manifest.madeAt}.`);
+  if (token === true) print('Restored the token of the backup. It lacks keys that were generated since.');
+  if (token === false) print('The existing token was kept: it is newer than the backup.');
   if (token === undefined)
     print('The backup does not contain the token: if it was lost, restore it with the tools of its vendor.');
-  if (missingMigrations > 0) print('The backup is of an earlier version. Next: sealwright-admin migrate');
-  print('Nothing is served until this is accepted. Next: sealwright-admin restore status [--log FILE]');
+  if (missingMigrations > 0) print('The backup was made by an earlier version. Next: sealwright-admin migrate');
+  print('The service stays held until the restore is accepted. Next: sealwright-admin restore status [--log FILE]');
 }
 
 async function hold(
@@ -105,10 +105,13 @@ async function hold(
 ): Promise<void> {
   const time = new Date(madeAt ?? '');
   if (backup === undefined || Number.isNaN(time.getTime()))
-    throw new AdminError('hold takes --backup NAME --made-at TIME, like 2026-11-26T03:00:00Z', ADMIN_EXIT.usage);
+    throw new AdminError(
+      'hold requires --backup NAME and --made-at TIME, for example 2026-11-26T03:00:00Z',
+      ADMIN_EXIT.usage,
+    );
   await app.get(LogRestore).hold(backup, time);
   print(
-    'Held: processes that are started now serve nothing until it is accepted. Next: sealwright-admin restore status',
+    'Held: processes serve nothing from now on until the restore is accepted. Next: sealwright-admin restore status',
   );
 }
 
@@ -133,16 +136,16 @@ async function report(
   const newest = await database.inspect((tx) => STATE.newestEntry(tx));
   print(
     newest === undefined
-      ? 'It has no audit entry.'
-      : `Its newest audit entry is of ${newest.toISOString()}; later changes are lost.`,
+      ? 'It has no audit entries.'
+      : `Its newest audit entry is from ${newest.toISOString()}. Later changes are lost.`,
   );
   compareKeys(await app.get(KeyVault).holdings(), await database.inspect((tx) => STATE.keys(tx)));
   for (const { what, count } of await database.inspect((tx) => STATE.openWork(tx)))
     if (count > 0) print(`${count} ${what}.`);
   if (since === NOTHING_KNOWN)
-    return print('Later revocations are unknown. Give a newer export of the audit log with --log FILE.');
+    return print('Later revocations are unknown. Provide a newer export of the audit log with --log FILE.');
   for (const finding of since.findings) print(`The newer log: ${finding}`);
-  for (const [action, count] of since.actions) print(`Lost, by the newer log: ${count} × ${action}`);
+  for (const [action, count] of since.actions) print(`Lost according to the newer log: ${count} × ${action}`);
   print(`Accepting revokes ${since.apiKeys.length} API keys and disables ${since.people.length} users again.`);
 }
 
@@ -161,7 +164,7 @@ function compareKeys(held: readonly HeldKey[], recorded: readonly RecordedKey[])
     unknown.map(({ label }) => label),
   );
   list(
-    'keys of this database that the token does not hold',
+    'keys in this database that the token does not have',
     gone.map(({ what }) => what),
   );
 }
@@ -175,7 +178,7 @@ interface Acceptance {
 
 async function accept(app: INestApplicationContext, { standing, since, leaves, witness }: Acceptance): Promise<void> {
   if (leaves !== String(standing.size)) {
-    print(`Nothing was accepted: say --leaves ${standing.size}, the number that was read and printed above.`);
+    print(`Nothing was accepted. Confirm with --leaves ${standing.size}, the number printed above.`);
     process.exitCode = ADMIN_EXIT.failed;
     return;
   }
@@ -186,14 +189,14 @@ async function accept(app: INestApplicationContext, { standing, since, leaves, w
     print(
       witnessed === undefined
         ? 'The witness has no checkpoint of this log.'
-        : `A witness saw ${witnessed.size} leaves.`,
+        : `The witness has seen ${witnessed.size} leaves.`,
     );
   const { origin } = await app.get(LogRestore).accept((tx) => STATE.changes(tx, since), witnessed);
-  print(`Accepted. The audit log continues as ${origin.after}; the entry log.rolled-back has both roots.`);
+  print(`Accepted. The audit log continues as ${origin.after}; the entry log.rolled-back contains both roots.`);
   print(
-    'All sessions were ended, serials of SSH authorities were advanced by 2^32, and running SSH rotations were halted.',
+    'All sessions were ended, serial numbers of SSH authorities were advanced by 2^32, and running SSH rotations were halted.',
   );
-  print('Processes that wait in restore mode begin their work within seconds.');
+  print('Processes waiting in restore mode start working within seconds.');
 }
 
 function list(what: string, names: readonly string[]): void {

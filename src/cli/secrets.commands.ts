@@ -25,12 +25,12 @@ const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (comma
 export const reseal: AdminCommand = {
   name: 'reseal',
   usage: [''],
-  summary: 'Seals every stored secret by the present key, after SVC_JWT_SECRET was changed',
+  summary: 'Re-encrypts every stored secret with the current key after SVC_JWT_SECRET was changed',
   details: [
-    'Run it once no process of the previous version runs: those cannot decrypt what this encrypts.',
-    'Workers do the same within a minute. docs/operations.md, "Secrets", has the whole order of a rotation.',
+    'Run it once no process of the previous version is running: those cannot decrypt what this command encrypts.',
+    'Workers do the same within a minute. See docs/operations.md, "Secrets", for the full rotation procedure.',
   ],
-  codes: ['Returns 1 if secrets remain that cannot be decrypted: add the earlier one to SVC_JWT_SECRET_PREVIOUS.'],
+  codes: ['Exits with 1 if some secrets cannot be decrypted: add the previous secret to SVC_JWT_SECRET_PREVIOUS.'],
   run: resealAll,
 };
 
@@ -40,13 +40,13 @@ export const sealRows: AdminCommand = {
   usage: ['', '--accept DIGEST'],
   summary: 'Lists credentials and rights that were not written by the service, and accepts them',
   details: [
-    'Without --accept it lists the rows by table and primary key, and changes nothing.',
-    'With the printed digest it seals exactly these rows, including rights that someone added in the database. If a row was changed since, nothing is sealed.',
-    'For a database of before the seals that was restored, and after SVC_JWT_SECRET was lost. docs/runbook.md, "rows".',
+    'Without --accept, it lists the rows by table and primary key, and changes nothing.',
+    'With the printed digest, it seals exactly these rows, including any rights added directly in the database. If a row was changed since, nothing is sealed.',
+    'Use it for a restored database from before rows were sealed, or after SVC_JWT_SECRET was lost. See docs/runbook.md, "rows".',
     '',
-    '  --accept DIGEST   seals the rows, if their content still has this digest (SHA-256)',
+    '  --accept DIGEST   seals the rows if their content still has this digest (SHA-256)',
   ],
-  codes: ['Returns 1 if there are rows that are not accepted.'],
+  codes: ['Exits with 1 if there are rows that were not accepted.'],
   run: acceptRows,
 };
 
@@ -54,9 +54,9 @@ export const sealRows: AdminCommand = {
 export const rotateSealingKey: AdminCommand = {
   name: 'rotate-sealing-key',
   usage: [''],
-  summary: 'Creates a new sealing key in the token, and encrypts with it',
+  summary: 'Creates a new sealing key in the token and encrypts with it',
   details: [
-    'Earlier sealing keys stay in the token: credentials of hosts and ML-DSA keys stay under them.',
+    'Earlier sealing keys stay in the token: host credentials and ML-DSA keys remain sealed with them.',
     'Back up the token afterwards.',
   ],
   run: newSealingKey,
@@ -66,10 +66,10 @@ export const rotateSealingKey: AdminCommand = {
 export const retryPin: AdminCommand = {
   name: 'retry-pin',
   usage: [''],
-  summary: 'Lets every process try the PIN in its file once more',
+  summary: 'Makes every process try the PIN in its file once more',
   details: [
-    'No process retries a PIN that the token refused, since a token locks after a few attempts.',
-    'First make sure that the file contains the PIN of the token: each process tries it once, within seconds.',
+    'Processes do not retry a PIN that the token refused, because tokens lock after a few failed attempts.',
+    'First make sure that the file contains the correct PIN: each process tries it once, within seconds.',
   ],
   run: forgetRefusedPins,
 };
@@ -81,10 +81,12 @@ function resealAll(args: string[]): Promise<void> {
     await app.get(RowSealEpoch).hasten();
     const done = await app.get(Resealer).run();
     await record(app, 'secrets.resealed', { ...done });
-    print(`${done.resealed} secrets and rows were sealed again.`);
+    print(`Re-sealed ${done.resealed} secrets and rows.`);
     if (done.notOpenable === 0)
-      return print('Nothing needs an earlier secret any longer, except mails and tokens in transit.');
-    print(`${done.notOpenable} secrets do not open: add the earlier secret to SVC_JWT_SECRET_PREVIOUS and repeat.`);
+      return print('The previous secret is no longer needed, except for mails and tokens in transit.');
+    print(
+      `${done.notOpenable} secrets cannot be decrypted. Add the previous secret to SVC_JWT_SECRET_PREVIOUS and run the command again.`,
+    );
     process.exitCode = ADMIN_EXIT.failed;
   });
 }
@@ -97,8 +99,10 @@ async function acceptRows(args: string[]): Promise<void> {
     for (const table of tables) print(`${table.table}: ${table.count} rows: ${namesOf(table)}`);
     if (count === 0) return print('Every credential and right was written by the service.');
     if (values.accept === digest && (await sealReviewed(app, digest)))
-      return print(`${count} rows were sealed as they are.`);
-    print(`${count} rows were not written by the service. To accept them as they are: seal-rows --accept ${digest}`);
+      return print(`Sealed ${count} rows with their current content.`);
+    print(
+      `${count} rows were not written by the service. To accept their current content, run: seal-rows --accept ${digest}`,
+    );
     process.exitCode = ADMIN_EXIT.failed;
   });
 }
@@ -176,9 +180,9 @@ function newSealingKey(args: string[]): Promise<void> {
     const id = await app.get(KeyVault).newSealingKey();
     await record(app, 'sealing-key.rotated', { ckaId: id.toString('hex') });
     const { resealed } = await app.get(Resealer).run();
-    print(`The key ${id.toString('hex')} seals from now on; ${resealed} secrets were encrypted again.`);
+    print(`Key ${id.toString('hex')} is the new sealing key. Re-encrypted ${resealed} secrets.`);
     print(
-      'Other processes use it within a minute. Credentials of hosts and ML-DSA keys stay under the key that sealed them.',
+      'Other processes use it within a minute. Host credentials and ML-DSA keys remain sealed with their earlier key.',
     );
   });
 }
@@ -188,7 +192,7 @@ function forgetRefusedPins(args: string[]): Promise<void> {
   return inService(async (app) => {
     const count = await app.get(KeyVault).retryPin();
     await record(app, 'hsm.pin-released', { count });
-    print(`${count} refused PINs were forgotten: each process tries the PIN in its file once, within seconds.`);
+    print(`Cleared ${count} refused PINs. Each process tries the PIN in its file once, within seconds.`);
   });
 }
 

@@ -18,13 +18,13 @@ const ORIGIN = { requestId: 'seed-demo', address: '' };
 export const seedDemo: AdminCommand = {
   name: 'seed-demo',
   usage: ['[--out FILE] [--timestamps] [--inventory]'],
-  summary: 'Prepares a trial installation: an administrator, an API key, two signing keys',
+  summary: 'Prepares a trial installation: an administrator, an API key and two signing keys',
   details: [
-    'Existing data is kept. Refused in the profile prod.',
+    'Existing data is kept. Not allowed in profile prod.',
     '',
-    '  --out FILE     file for the password and the API key, mode 0600; default .data/demo.env',
-    '  --timestamps   adds a timestamp authority, with a certificate of a root that is created for it',
-    '  --inventory    adds demo assets, if the inventory is empty; their sources are named demo:…',
+    '  --out FILE     file for the password and API key, mode 0600; default .data/demo.env',
+    '  --timestamps   adds a timestamp authority whose certificate is issued by a root created for it',
+    '  --inventory    adds demo assets if the inventory is empty; their sources are named demo:…',
   ],
   run: seed,
 };
@@ -39,7 +39,7 @@ async function seed(args: string[]): Promise<void> {
     },
   });
   const config = new Config();
-  if (config.isProd) throw new ConfigError(['the demo seed is not for SVC_PROFILE=prod']);
+  if (config.isProd) throw new ConfigError(['seed-demo is not allowed with SVC_PROFILE=prod']);
   await inService(async (app) => {
     const known = await readFacts(values.out);
     const facts = (await stillGood(app, known))

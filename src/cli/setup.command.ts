@@ -18,20 +18,20 @@ export const setup: AdminCommand = {
     '--for-restore [--database-url local]',
   ],
   summary:
-    'Prepares a new installation: asks for or generates missing settings, migrates, creates the first administrator',
+    'Sets up a new installation: asks for or generates missing settings, migrates, creates the first administrator',
   details: [
-    'Run it as root after the package was installed. Existing settings are kept, so it can be repeated; missing settings',
-    'without an option are asked for on a terminal.',
+    'Run it as root after installing the package. Existing settings are kept, so it can be repeated. Missing settings',
+    'without an option are prompted for on a terminal.',
     '',
-    '  --public-url URL      address that users and pipelines use, such as https://sign.example.com',
-    '  --admin EMAIL         first administrator. A link to set the password is printed once',
-    '  --database-url URL    PostgreSQL 15 or later; `local` creates role and database in the PostgreSQL of this machine',
+    '  --public-url URL      address that users and pipelines use, for example https://sign.example.com',
+    '  --admin EMAIL         first administrator; a link to set the password is printed once',
+    '  --database-url URL    PostgreSQL 15 or later; `local` creates a role and database in the PostgreSQL on this machine',
     '  --redis-url URL       default redis://127.0.0.1:6379',
-    '  --token softhsm       creates a SoftHSM token, for trials; `existing` uses the HSM that sealwright.env names',
-    '  --for-restore         prepares a new machine for `restore run`: /etc/sealwright is a copy of that of the lost',
-    '                        machine, and database and token stay empty',
+    '  --token softhsm       creates a SoftHSM token, for trials; `existing` uses the HSM named in sealwright.env',
+    '  --for-restore         prepares a new machine for `restore run`: copy /etc/sealwright from the lost machine first;',
+    '                        the database and the token stay empty',
     '',
-    'Settings go to /etc/sealwright/sealwright.env, secrets to /etc/sealwright/secrets. Then start the units:',
+    'Settings are written to /etc/sealwright/sealwright.env, secrets to /etc/sealwright/secrets. Then start the units:',
     'systemctl enable --now sealwright-api sealwright-worker',
   ],
   run: prepare,
@@ -50,7 +50,8 @@ type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values
 
 async function prepare(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: OPTIONS });
-  if (process.getuid?.() !== 0) throw new AdminError('Run it as root: sudo sealwright-admin setup', ADMIN_EXIT.usage);
+  if (process.getuid?.() !== 0)
+    throw new AdminError('Run this command as root: sudo sealwright-admin setup', ADMIN_EXIT.usage);
   const account = accountOf(ACCOUNT);
   const installation = new Installation(ETC, account);
   if (values['for-restore'] === true) return prepareForRestore(installation, account, values);
@@ -61,14 +62,18 @@ async function prepare(args: string[]): Promise<void> {
   runAsService(['migrate']);
   await createAdministrator(values);
   print('Ready. Start the service: systemctl enable --now sealwright-api sealwright-worker');
-  print('Back up /etc/sealwright/secrets and /etc/sealwright/pkcs11-pin now: without them no backup can be opened.');
+  print(
+    'Back up /etc/sealwright/secrets and /etc/sealwright/pkcs11-pin now: without them, no backup can be decrypted.',
+  );
 }
 
 /** The secrets must be those of the lost machine. The restored database cannot be decrypted with new ones. */
 async function prepareForRestore(installation: Installation, account: Account, values: Options): Promise<void> {
   for (const name of ['database-url', 'jwt-secret'])
     if ((await installation.secret(name)) === undefined)
-      throw new AdminError(`${ETC}/secrets/${name} is missing. First restore the copy of ${ETC} of the lost machine.`);
+      throw new AdminError(
+        `${ETC}/secrets/${name} is missing. Restore the copy of ${ETC} from the lost machine first.`,
+      );
   await prepareDatabase(installation, values);
   if ((await installation.settings())['SOFTHSM2_CONF'] !== undefined) await configureSoftHsm(HOME, account);
   print('Ready. Next: sealwright-admin restore run DIRECTORY');
@@ -79,9 +84,9 @@ async function configure(installation: Installation, values: Options): Promise<v
   const url =
     present['SVC_PUBLIC_URL'] ??
     values['public-url'] ??
-    (await ask('Public address, such as https://sign.example.com', '--public-url'));
+    (await ask('Public address, for example https://sign.example.com', '--public-url'));
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new AdminError(`--public-url must be an http(s) address, not "${url}"`, ADMIN_EXIT.usage);
+    throw new AdminError(`--public-url must be an http(s) URL, not "${url}"`, ADMIN_EXIT.usage);
   const added = await installation.addSettings({
     SVC_PUBLIC_URL: url,
     SVC_HOST: '127.0.0.1',
@@ -102,7 +107,7 @@ async function prepareDatabase(installation: Installation, values: Options): Pro
   }
   const wanted =
     values['database-url'] ??
-    (await ask('PostgreSQL: an address, or "local" for the server on this machine', '--database-url'));
+    (await ask('PostgreSQL URL, or "local" for the server on this machine', '--database-url'));
   const url = wanted === 'local' ? createLocalDatabase(newSecret()) : wanted;
   await installation.ensureSecret('database-url', () => url);
 }
@@ -129,7 +134,7 @@ async function prepareToken(installation: Installation, account: Account, values
 
 async function createAdministrator(values: Options): Promise<void> {
   const email =
-    values.admin ?? (process.stdin.isTTY ? await ask('E-mail address of the first administrator', '--admin') : '');
+    values.admin ?? (process.stdin.isTTY ? await ask('Email address of the first administrator', '--admin') : '');
   if (email === '') {
     note('No administrator was created. Create one: sealwright-admin user create EMAIL --role admin');
     return;
@@ -140,8 +145,7 @@ async function createAdministrator(values: Options): Promise<void> {
 /** Runs another command of this program as the service account, with the settings of the units. */
 function runAsService(args: readonly string[]): void {
   const { status } = spawnSync('sealwright-admin', args, { stdio: 'inherit' });
-  if (status !== 0)
-    throw new AdminError(`sealwright-admin ${args[0]} failed. Correct the cause, then run setup again.`);
+  if (status !== 0) throw new AdminError(`sealwright-admin ${args[0]} failed. Fix the cause, then run setup again.`);
 }
 
 function accountOf(name: string): Account {
@@ -150,14 +154,14 @@ function accountOf(name: string): Account {
     return { uid: id('-u'), gid: id('-g') };
   } catch {
     throw new AdminError(
-      `There is no account "${name}". The Debian package creates it: apt-get install ./sealwright_*.deb`,
+      `Account "${name}" does not exist. The Debian package creates it: apt-get install ./sealwright_*.deb`,
     );
   }
 }
 
 async function ask(question: string, option: string): Promise<string> {
   if (!process.stdin.isTTY)
-    throw new AdminError(`${option} is missing. See: sealwright-admin help setup`, ADMIN_EXIT.usage);
+    throw new AdminError(`${option} is required. See: sealwright-admin help setup`, ADMIN_EXIT.usage);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return (await terminal.question(`${question}: `)).trim();

@@ -18,20 +18,20 @@ export const user: AdminCommand = {
     'disable ADDRESS',
   ],
   summary:
-    'Creates or disables a user, resets a password or second factors, or grants roles: the way back if nobody can sign in',
+    'Manages users when nobody can sign in: creates, disables, resets passwords and second factors, grants roles',
   details: [
     `Roles: ${ROLE_NAMES.join(', ')}.`,
-    'create and reset-password prompt for the password twice, or read one line from standard input if that is not a',
-    'terminal. A password is never an argument.',
+    'create and reset-password prompt twice for the password, or read one line from standard input if it is not a',
+    'terminal. Passwords are never passed as arguments.',
     '',
-    '  --link           print a one-time link, valid for an hour, with which the user sets the password',
+    '  --link           prints a one-time link, valid for one hour, for the user to set a password',
     '',
-    'reset-password   sets a password and ends all sessions of the user; also for users without one',
+    'reset-password   sets a password, also for a user without one, and ends all sessions of the user',
     'reset-factor     removes authenticators, passkeys and recovery codes; the password alone is then sufficient',
-    'grant            adds roles and enables the account; an identity provider sets the roles of its users again at',
-    '                 their next sign-in',
-    'disable          disables the account, also of the last administrator: sessions, keys, clients, links and invitations',
-    '                 of the user end',
+    'grant            adds roles and enables the account; for users of an identity provider, the provider sets the roles',
+    '                 again at the next sign-in',
+    'disable          disables the account, even of the last administrator, and ends all sessions, keys, clients, links',
+    '                 and invitations of the user',
     '',
     'Each command writes an audit entry with the actor "operator (command line)".',
   ],
@@ -41,10 +41,10 @@ export const user: AdminCommand = {
     const action = ACTIONS[name];
     // Accounts created by earlier versions may have addresses that new accounts cannot have.
     if (action === undefined || !(name === 'create' ? isPlainAddress(address) : address.includes('@')))
-      throw usage(`expected ${Object.keys(ACTIONS).join(', ')} and an address`);
+      throw usage(`expected ${Object.keys(ACTIONS).join(', ')}, followed by an address`);
     const given = { address, link: values.link, roles: rolesOf([...(values.role ?? []), ...roles]) };
     if (NEEDS_ROLE.has(name) !== given.roles.length > 0)
-      throw usage(NEEDS_ROLE.has(name) ? 'give at least one role' : 'takes no role');
+      throw usage(NEEDS_ROLE.has(name) ? 'at least one role is required' : 'does not accept a role');
     const password = ASKS_PASSWORD.has(name) && !given.link ? await readNewPassword() : undefined;
     await inService((app) => action(app.get(OperatorAccounts), { ...given, password })).catch((error: unknown) => {
       throw error instanceof Problem ? new AdminError(error.message) : error;
@@ -71,15 +71,15 @@ const ACTIONS: Readonly<Record<string, (accounts: OperatorAccounts, given: Given
     const { email } = await accounts.create(address, roles, password);
     print(`Created ${email} with the roles ${roles.join(', ')}.`);
     if (password === undefined)
-      print(`Link to choose the password, valid once and for an hour:`, await accounts.passwordLink(email));
+      print(`One-time link to set the password, valid for one hour:`, await accounts.passwordLink(email));
   },
   'reset-password': async (accounts, { address, password }) => {
     if (password === undefined) {
-      print(`Link to choose the password, valid once and for an hour:`, await accounts.passwordLink(address));
+      print(`One-time link to set the password, valid for one hour:`, await accounts.passwordLink(address));
       return;
     }
     await accounts.setPassword(address, password);
-    print(`Set the password of ${address}. All sessions of this user have ended.`);
+    print(`Set the password of ${address} and ended all sessions of the user.`);
   },
   'reset-factor': async (accounts, { address }) => {
     await accounts.resetFactors(address);
@@ -91,13 +91,13 @@ const ACTIONS: Readonly<Record<string, (accounts: OperatorAccounts, given: Given
   },
   disable: async (accounts, { address }) => {
     const { email } = await accounts.disable(address);
-    print(`${email} is disabled. All credentials of the user have ended.`);
+    print(`Disabled ${email} and ended all credentials of the user.`);
   },
 };
 
 function rolesOf(words: readonly string[]): RoleName[] {
   const unknown = words.find((word) => !ROLE_NAMES.includes(word as RoleName));
-  if (unknown !== undefined) throw usage(`there is no role "${unknown}"; roles are ${ROLE_NAMES.join(', ')}`);
+  if (unknown !== undefined) throw usage(`unknown role "${unknown}"; roles are ${ROLE_NAMES.join(', ')}`);
   return [...new Set(words)] as RoleName[];
 }
 

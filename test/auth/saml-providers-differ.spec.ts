@@ -101,9 +101,9 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('a provider certificate', () => {
     [
       'a request for a certificate',
       (pem) => pem.replaceAll(' CERTIFICATE', ' CERTIFICATE REQUEST'),
-      /not a complete PEM block/,
+      /not a complete PEM certificate block/,
     ],
-    ['half of it', (pem) => pem.slice(0, 500), /not a complete PEM block/],
+    ['half of it', (pem) => pem.slice(0, 500), /not a complete PEM certificate block/],
     [
       'another thing in base64',
       () => Buffer.from('no certificate at all'.repeat(5)).toString('base64'),

@@ -210,6 +210,6 @@ describe('doctor lists what people left behind', () => {
     const findings = JSON.parse((await admin(['doctor', '--json'])).out) as { what: string; detail: string }[];
     const left = findings.filter(({ what }) => what === 'left behind').map(({ detail }) => detail);
     const [about] = left.filter((detail) => detail.startsWith(`the alert rule "${name}" was last changed by `));
-    expect(about).toMatch(/, a credential that was shown to a user who no longer has the right$/);
+    expect(about).toMatch(/, using a credential shown to a user who no longer has the right$/);
   });
 });

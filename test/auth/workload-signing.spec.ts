@@ -100,7 +100,7 @@ describe('signing with a job token', () => {
       expect(evidence.workload.token).toBe(token);
       const forged = structuredClone(evidence);
       forged.workload.token = `${token.slice(0, -8)}AAAAAAAA`;
-      expect(verifyEvidence(forged, { logKey })).toEqual(['the token is not signed by the key of the issuer']);
+      expect(verifyEvidence(forged, { logKey })).toEqual(["the token is not signed with the issuer's key"]);
     },
   );
 });

@@ -104,7 +104,7 @@ describe('doctor', () => {
     expect((await doctor()).findings.find(({ what }) => what === 'backup')).toMatchObject({
       state: 'bad',
       detail: expect.stringContaining(
-        'no backup was recorded; the last attempt failed: Cannot write a backup to /proc',
+        'no backup has been recorded; the last attempt failed: Cannot write a backup to /proc',
       ),
       next: 'runbook: backup',
     });
@@ -114,7 +114,7 @@ describe('doctor', () => {
       '--made-at must be a time in the past',
     );
     const found = (await doctor()).findings.find(({ what }) => what === 'backup');
-    expect(found).toMatchObject({ state: 'ok', detail: 'the last good one is 3 h old' });
+    expect(found).toMatchObject({ state: 'ok', detail: 'the last successful backup is 3 h old' });
   });
 
   it('reports what is missing, and the next step', async () => {

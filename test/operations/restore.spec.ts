@@ -132,8 +132,8 @@ describe('a database restored from yesterday', () => {
     expect(said).toMatch(
       /1 keys in the token that this database does not have:\n {2}sealwright signing after-backup v1 /,
     );
-    expect(said).toContain('0 keys of this database that the token does not hold.');
-    expect(said).toContain('Lost, by the newer log: 1 × api-key.revoked');
+    expect(said).toContain('0 keys in this database that the token does not have.');
+    expect(said).toContain('Lost according to the newer log: 1 × api-key.revoked');
     expect(said).toContain('Accepting revokes 1 API keys');
     const [, leaves = ''] = /--leaves (\d+)/.exec(said) ?? [];
     expect(await runToEnd(['restore', 'accept', '--leaves', '1'], settings()).catch(String)).not.toContain('Accepted.');
@@ -150,7 +150,7 @@ describe('a database restored from yesterday', () => {
       at('witness.jsonl'),
     ];
     const accepted = await runToEnd(accept, settings());
-    expect(accepted).toMatch(/A witness saw \d+ leaves\./);
+    expect(accepted).toMatch(/The witness has seen \d+ leaves\./);
     expect(accepted).toContain('Accepted. The audit log continues as ');
     await until('it serves', 60, () =>
       get('/api/v1/signing-keys').then(
@@ -164,7 +164,7 @@ describe('a database restored from yesterday', () => {
     await settled();
     const old = await audited('auditor.state');
     expect(old.out).toMatch(
-      /NOTE an operator accepted at \S+ that the log \S+\/log continues as \S+\/log\/2 from \d+ leaves: \d+ of the leaves/,
+      /NOTE at \S+, an operator accepted that the log \S+\/log continues as \S+\/log\/2 from \d+ leaves: \d+ of the leaves/,
     );
     expect(old).toMatchObject({ code: 0 });
     expect(await audited('auditor.state')).toMatchObject({ code: 0 });

@@ -129,7 +129,7 @@ describe('enrolled second factors', () => {
     expect(before?.mark).toBe('sealhsm1');
     const clients = load();
     const said = await runToEnd(['rotate-sealing-key'], { ...stage.settings, SVC_JWT_SECRET: SECOND });
-    expect(said).toContain('secrets were encrypted again');
+    expect(said).toContain('Re-encrypted');
     const { noticed } = await clients.stop();
     // The person's token became invalid when the secret above was replaced.
     expect(noticed.filter((one) => !one.includes('/api/auth/me'))).toEqual([]);
@@ -149,7 +149,7 @@ describe('enrolled second factors', () => {
       const failed = await runToEnd(['reseal'], { ...stage.settings, SVC_JWT_SECRET: SECOND }).catch(
         ({ stdout }: { stdout: string }) => stdout,
       );
-      expect(failed).toContain('1 secrets do not open: add the earlier secret to SVC_JWT_SECRET_PREVIOUS');
+      expect(failed).toContain('1 secrets cannot be decrypted. Add the previous secret to SVC_JWT_SECRET_PREVIOUS');
       const started = await stage.start({ role: 'api', settings: settings() });
       const { body } = await started.call('GET', '/actuator/health', { key: apiKey });
       expect(body.components.secrets).toMatchObject({ status: 'DOWN' });
@@ -210,9 +210,9 @@ describe('the token PIN', () => {
     const right = readFileSync(stage.token.pinFile, 'utf8').trim();
     writeFileSync(stage.token.pinFile, '111111\n');
     const one = await stage.start({ role: 'api', settings: settings() });
-    await until('the first is refused', 30, async () => one.log().includes('no further attempt is made'));
+    await until('the first is refused', 30, async () => one.log().includes('this PIN is not tried again'));
     const two = await stage.start({ role: 'api', settings: settings() });
-    await until('the second does not try', 30, async () => two.log().includes('refused this PIN to another process'));
+    await until('the second does not try', 30, async () => two.log().includes('refused this PIN in another process'));
     expect(two.log()).not.toContain('CKR_PIN_INCORRECT');
     expect(await stage.sql('SELECT 1 FROM hsm_refused_pin')).toHaveLength(1);
     writeFileSync(stage.token.pinFile, `${right}\n`);

@@ -115,7 +115,7 @@ describe('the prod profile', () => {
 
   it('has no demo data', async () => {
     const settings = { ...stage.settings, SVC_PROFILE: 'prod', SVC_CLOCK_SPEED: '1', SVC_JWT_SECRET: STRONG };
-    await expect(runToEnd(['seed-demo'], settings)).rejects.toThrow('the demo seed is not for SVC_PROFILE=prod');
+    await expect(runToEnd(['seed-demo'], settings)).rejects.toThrow('seed-demo is not allowed with SVC_PROFILE=prod');
   });
 });
 

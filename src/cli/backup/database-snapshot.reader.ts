@@ -52,14 +52,14 @@ async function foreignSchema(config: Config): Promise<AdminError> {
     );
     if (found?.migrations !== true)
       return new AdminError(
-        `The database ${config.database.database} has no schema, so there is nothing to back up. Check SVC_DATABASE_URL.`,
+        `Database ${config.database.database} has no schema, so there is nothing to back up. Check SVC_DATABASE_URL.`,
       );
     const running = found.instances
       ? await rows<{ version: string }>(client, 'SELECT DISTINCT version FROM service_instance')
       : [];
     const named = running.length === 0 ? '' : ` (${running.map(({ version }) => version).join(', ')})`;
     return new AdminError(
-      `The schema of ${config.database.database} is too old for this version to back up. Back up with the version that runs now${named}, then migrate.`,
+      `The schema of ${config.database.database} is too old for this version. Back up with the version in use${named}, then migrate.`,
     );
   } finally {
     await client.end().catch(() => undefined);
@@ -75,7 +75,7 @@ export async function countRelations(config: Config): Promise<{ server: Server; 
       `SELECT split_part(current_setting('server_version'), ' ', 1) AS version, (SELECT count(*)::int FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
          WHERE n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema') AS relations`,
     );
-    if (row === undefined) throw new Error('the server did not answer');
+    if (row === undefined) throw new Error('the server did not respond');
     return { ...row, server: { host: client.host, port: client.port } };
   } finally {
     await client.end().catch(() => undefined);
@@ -110,7 +110,7 @@ async function facts(client: Client): Promise<Omit<DatabaseSnapshot, 'server' | 
     `SELECT k.origin, c.size, c.root, c.note, k.public_key AS "publicKey" FROM log_checkpoint c,
        (SELECT origin, public_key FROM log_key WHERE public_key IS NOT NULL ORDER BY id DESC LIMIT 1) k ORDER BY c.size DESC LIMIT 1`,
   );
-  if (row === undefined || epoch === undefined) throw new Error('the database does not say its version');
+  if (row === undefined || epoch === undefined) throw new Error('the database does not report its version');
   const schema = { migrations: applied.map(({ name }) => name), ...epoch };
   return { ...row, bytes: Number(row.bytes), schema, log: log && logOf(log) };
 }

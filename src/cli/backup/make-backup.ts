@@ -68,7 +68,10 @@ export async function makeBackup(order: BackupOrder): Promise<MadeBackup> {
   const out = resolve(order.out);
   const tokens = isSoftHsm(config.pkcs11Library) ? await tokenDirectory(softHsmConfiguration()) : undefined;
   if (tokens !== undefined && overlap(out, tokens))
-    throw new AdminError(`${out} contains the token (${tokens}): write the backup elsewhere`, ADMIN_EXIT.usage);
+    throw new AdminError(
+      `${out} contains the token (${tokens}): write the backup to another directory`,
+      ADMIN_EXIT.usage,
+    );
   await prepareDirectory(out);
   await tellUnfinished(out, says);
   const snapshot = await openSnapshot(config);
@@ -83,7 +86,7 @@ export async function makeBackup(order: BackupOrder): Promise<MadeBackup> {
       return await fill(draft, { ...order, snapshot, programs, tokens, name });
     } catch (error) {
       await rm(draft, { recursive: true, force: true });
-      throw order.signal.aborted ? new AdminError('Interrupted: nothing is left of this backup.') : explained(error);
+      throw order.signal.aborted ? new AdminError('Interrupted. The partial backup was removed.') : explained(error);
     }
   } finally {
     await snapshot.close().catch(() => undefined);
@@ -100,7 +103,7 @@ interface Work extends Omit<BackupOrder, 'programs'> {
 
 async function fill(draft: string, work: Work): Promise<MadeBackup> {
   const { snapshot, tokens, says, signal, name } = work;
-  says(`PostgreSQL ${snapshot.serverVersion}, ${Math.ceil(snapshot.bytes / MB)} MB on its disk …`);
+  says(`PostgreSQL ${snapshot.serverVersion}, ${Math.ceil(snapshot.bytes / MB)} MB on disk …`);
   await copyDatabase(draft, work);
   signal.throwIfAborted();
   if (tokens !== undefined) {
@@ -115,7 +118,7 @@ async function fill(draft: string, work: Work): Promise<MadeBackup> {
   const manifest = await manifestOf(draft, work);
   await writePrivate(join(draft, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`);
   await toDisk(draft);
-  says('reading it again …');
+  says('verifying …');
   await assertSound(draft, { signal, programs: work.programs });
   signal.throwIfAborted();
   const directory = join(dirname(draft), name);
@@ -185,14 +188,14 @@ async function assertRoom(out: string, { bytes }: DatabaseSnapshot, way: Databas
   const needed = Math.ceil(way === 'base' ? bytes : bytes * DUMP_SHARE) + MIN_LEFT_BYTES;
   if (bavail * bsize >= needed) return;
   const mb = (count: number) => `${Math.ceil(count / MB)} MB`;
-  throw new AdminError(`${out} has too little space: ${mb(bavail * bsize)} are free, up to ${mb(needed)} are needed.`);
+  throw new AdminError(`Not enough space in ${out}: ${mb(bavail * bsize)} are free, up to ${mb(needed)} are needed.`);
 }
 
 async function tellUnfinished(out: string, says: (line: string) => void): Promise<void> {
   const names = (await readdir(out)).filter((name) => name.endsWith(UNFINISHED));
   for (const name of names)
     says(
-      `${join(out, name)} was not finished, or is being created: it is not a backup. Remove it when no process writes to it.`,
+      `${join(out, name)} is incomplete or still being created. It is not a backup. Remove it once no process is writing to it.`,
     );
 }
 
@@ -203,7 +206,7 @@ function stampOf(time: Date): string {
 function explained(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new AdminError('The disk is full: nothing is left of this backup.');
+    return new AdminError('The disk is full. The partial backup was removed.');
   return error;
 }
 

@@ -69,16 +69,18 @@ export async function readManifest(directory: string): Promise<BackupManifest> {
     return { size: undefined };
   });
   if (size === 0 || size > MAX_MANIFEST_BYTES) {
-    throw new AdminError(`${directory} is not a backup: it has no ${MANIFEST_FILE}. An interrupted backup has none.`);
+    throw new AdminError(
+      `${directory} is not a backup: ${MANIFEST_FILE} is missing. Interrupted backups do not have one.`,
+    );
   }
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EACCES' ? new AdminError(unreadable(directory)) : error;
   });
   const manifest = parsed(text);
-  if (manifest === undefined) throw new AdminError(`${file} is damaged: it cannot be read.`);
+  if (manifest === undefined) throw new AdminError(`${file} is damaged and cannot be parsed.`);
   if (manifest.format > MANIFEST_FORMAT) {
     throw new AdminError(
-      `The backup was made by version ${manifest.version}, in a format that this version does not support. Use that version.`,
+      `The backup was made by version ${manifest.version} in a format that this version does not support. Use that version.`,
     );
   }
   return manifest;
@@ -86,7 +88,7 @@ export async function readManifest(directory: string): Promise<BackupManifest> {
 
 /** A copy restored by root belongs to root, but commands run as the service account. */
 function unreadable(directory: string): string {
-  return `${directory} cannot be read by this account. Run: chown -R sealwright: ${directory}`;
+  return `This account cannot read ${directory}. Run: chown -R sealwright: ${directory}`;
 }
 
 function parsed(text: string): BackupManifest | undefined {

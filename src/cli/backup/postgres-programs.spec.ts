@@ -28,9 +28,9 @@ describe('the PostgreSQL programs', () => {
 
   it('are rejected if older than the server, reporting the required and the installed version', async () => {
     const refused = findPrograms('17.2', versioned('15.6'));
-    await expect(refused).rejects.toThrow('of version 17 or later are needed');
-    await expect(findPrograms('17.2', versioned('15.6'))).rejects.toThrow('There are those of 15.6');
-    await expect(findPrograms('17.2', join(tmpdir(), 'nowhere'))).rejects.toThrow('There are none');
+    await expect(refused).rejects.toThrow('of version 17 or later are required');
+    await expect(findPrograms('17.2', versioned('15.6'))).rejects.toThrow('Installed: 15.6');
+    await expect(findPrograms('17.2', join(tmpdir(), 'nowhere'))).rejects.toThrow('None are installed');
   });
 
   it('receive the password in their environment, never in their arguments', async () => {

@@ -36,9 +36,7 @@ export async function findPrograms(serverVersion: string, directory?: string): P
   if (fitting !== undefined) return fitting;
   const there = [...new Set(found.map(({ version }) => version))].join(', ');
   throw new AdminError(
-    `The server is PostgreSQL ${serverVersion}: pg_dump, pg_restore and psql of version ${majorOf(serverVersion)} or later are needed on this machine. ${
-      there === '' ? 'There are none' : `There are those of ${there}`
-    }. On Debian: postgresql-client-${majorOf(serverVersion)}. If they are elsewhere, say so by --postgres-bin DIRECTORY.`,
+    `The server is PostgreSQL ${serverVersion}, so pg_dump, pg_restore and psql of version ${majorOf(serverVersion)} or later are required on this machine. ${there === '' ? 'None are installed' : `Installed: ${there}`}. On Debian, install postgresql-client-${majorOf(serverVersion)}. If they are in another directory, specify it with --postgres-bin DIRECTORY.`,
   );
 }
 

@@ -52,8 +52,8 @@ describe('a token copy', () => {
 
   it('is refused for a directory without a token', async () => {
     mkdirSync(join(place, 'empty'));
-    await expect(copyToken(join(place, 'empty'), join(place, 'copy'))).rejects.toThrow('holds no token');
-    await expect(copyToken(join(place, 'none'), join(place, 'copy'))).rejects.toThrow('holds no token');
+    await expect(copyToken(join(place, 'empty'), join(place, 'copy'))).rejects.toThrow('contains no token');
+    await expect(copyToken(join(place, 'none'), join(place, 'copy'))).rejects.toThrow('contains no token');
   });
 });
 

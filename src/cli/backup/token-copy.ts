@@ -17,7 +17,7 @@ export function isSoftHsm(module: string): boolean {
 /** tokenDirectory reads the token directory from SoftHSM's configuration (softhsm2.conf(5), directories.tokendir). */
 export async function tokenDirectory(configuration: string): Promise<string> {
   const text = await readFile(configuration, 'utf8').catch((cause: Error) => {
-    throw new AdminError(`SoftHSM's configuration cannot be read (SOFTHSM2_CONF): ${cause.message}`);
+    throw new AdminError(`Cannot read the SoftHSM configuration (SOFTHSM2_CONF): ${cause.message}`);
   });
   const line = text.split('\n').find((one) => one.trimStart().startsWith('directories.tokendir'));
   const directory = line?.split('=').slice(1).join('=').trim() ?? '';
@@ -32,13 +32,14 @@ export async function tokenDirectory(configuration: string): Promise<string> {
 export async function copyToken(from: string, to: string): Promise<void> {
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     const before = await stateOf(from);
-    if (before.size === 0) throw new AdminError(`${from} holds no token: is SOFTHSM2_CONF that of the service?`);
+    if (before.size === 0)
+      throw new AdminError(`${from} contains no token. Check that SOFTHSM2_CONF is the one that the service uses`);
     await cp(from, to, { recursive: true, preserveTimestamps: true }).catch(ignoreVanished);
     if (isSame(before, await stateOf(from)) && isComplete(before, await stateOf(to))) return closeToOthers(to);
     await rm(to, { recursive: true, force: true });
     await sleep(PAUSE_MS);
   }
-  throw new AdminError(`${from} kept changing while it was copied: stop what creates keys in the token, and repeat`);
+  throw new AdminError(`${from} kept changing while it was copied. Stop creating keys and repeat the backup`);
 }
 
 /**

@@ -81,7 +81,7 @@ describe('a backup', () => {
       },
       'database.dump is not a file',
     ],
-    ['was added', () => writeFileSync(at('token', 'another'), 'x'), 'token/another is not of the backup'],
+    ['was added', () => writeFileSync(at('token', 'another'), 'x'), 'token/another is not part of the backup'],
   ])('is rejected when one of its files %s', async (_what, damage, words) => {
     damage();
     const faults = await faultsOf(directory, manifest, {});
@@ -117,12 +117,12 @@ describe('a witness', () => {
   it('recognizes the backup it recorded, and detects one that replaced it', async () => {
     const witness = join(mkdtempSync(join(tmpdir(), 'sealwright-witness-')), 'witness.jsonl');
     await tellWitness(witness, { at: manifest.madeAt, backup: 'another', manifestSha256: 'a'.repeat(64) });
-    expect(await witnessFault(directory, manifest, witness)).toContain('has no backup');
+    expect(await witnessFault(directory, manifest, witness)).toContain('has no record of backup');
     const manifestSha256 = await sha256Of(at(MANIFEST_FILE));
     await tellWitness(witness, { at: manifest.madeAt, backup: manifest.name, manifestSha256 });
     appendFileSync(witness, '{"cut sho');
     expect(await witnessFault(directory, manifest, witness)).toBeUndefined();
     writeManifest({ madeAt: '2026-11-27T03:00:00.000Z' });
-    expect(await witnessFault(directory, manifest, witness)).toContain('it was replaced');
+    expect(await witnessFault(directory, manifest, witness)).toContain('the backup was replaced');
   });
 });

@@ -47,11 +47,11 @@ async function filesThatDiffer(directory: string, { files }: BackupManifest): Pr
     if (found === undefined) faults.push(`${path} is missing`);
     else if (!found.isFile()) faults.push(`${path} is not a file`);
     else if (found.size !== bytes) faults.push(`${path} has ${found.size} bytes instead of ${bytes}`);
-    else if ((await sha256Of(file)) !== sha256) faults.push(`${path} was changed: its SHA-256 is another`);
+    else if ((await sha256Of(file)) !== sha256) faults.push(`${path} was changed: its SHA-256 differs`);
   }
   const known = new Set([MANIFEST_FILE, ...files.map(({ path }) => path)]);
   const more = (await pathsBelow(directory)).filter((path) => !known.has(path));
-  return [...faults, ...more.map((path) => `${path} is not of the backup`)];
+  return [...faults, ...more.map((path) => `${path} is not part of the backup`)];
 }
 
 /** Verifies that the checkpoint in the backup is the one in the manifest and is signed with the log key. */
@@ -61,7 +61,7 @@ async function logFaults(directory: string, { log }: BackupManifest): Promise<st
   const key = fromBase64(log.publicKey);
   const opened = key === undefined ? undefined : openNote(note, key);
   const isIt = opened?.origin === log.origin && opened.size === log.size && opened.root.toString('base64') === log.root;
-  return isIt ? [] : [`${CHECKPOINT_FILE} is not the signed checkpoint that the manifest names`];
+  return isIt ? [] : [`${CHECKPOINT_FILE} is not the signed checkpoint named in the manifest`];
 }
 
 /** Reads the whole dump, as a restore does. */
@@ -91,8 +91,8 @@ export async function witnessFault(
   witness: string,
 ): Promise<string | undefined> {
   const said = (await readWitness(witness)).filter(({ backup }) => backup === name);
-  if (said.length === 0) return `${witness} has no backup ${name}`;
+  if (said.length === 0) return `${witness} has no record of backup ${name}`;
   const hash = await sha256Of(join(directory, MANIFEST_FILE));
   if (said.some(({ manifestSha256 }) => manifestSha256 === hash)) return undefined;
-  return `${witness} recorded ${name} with another manifest: it was replaced`;
+  return `${witness} recorded ${name} with a different manifest: the backup was replaced`;
 }

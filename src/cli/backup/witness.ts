@@ -10,7 +10,7 @@ const MAX_READ_BYTES = 16 * 1024 * 1024;
 /** readWitness returns the last lines of a witness file. It skips truncated and malformed lines. */
 export async function readWitness(file: string): Promise<Witnessed[]> {
   const text = await tailOf(file).catch((cause: Error) => {
-    throw new AdminError(`The witness cannot be read: ${cause.message}`);
+    throw new AdminError(`Cannot read the witness: ${cause.message}`);
   });
   return text.split('\n').flatMap((line) => {
     try {

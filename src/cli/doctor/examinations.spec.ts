@@ -29,7 +29,10 @@ describe('the backup', () => {
   const job = (given: object) => [{ name: 'backup', lastSuccessAt: NOW, ageSeconds: 3600, lastError: null, ...given }];
 
   it('is ok for a day after it succeeded', () => {
-    expect(examineBackup(job({}), 'prod')).toMatchObject({ state: 'ok', detail: 'the last good one is 60 min old' });
+    expect(examineBackup(job({}), 'prod')).toMatchObject({
+      state: 'ok',
+      detail: 'the last successful backup is 60 min old',
+    });
     expect(examineBackup(job({ ageSeconds: 27 * 3600 }), 'prod')).toMatchObject({
       state: 'warn',
       next: 'runbook: backup',
@@ -39,12 +42,12 @@ describe('the backup', () => {
   it('is bad when the last attempt failed, with the reason', () => {
     expect(examineBackup(job({ lastError: 'The disk is full' }), 'prod')).toMatchObject({
       state: 'bad',
-      detail: 'the last good one is 60 min old; the last attempt failed: The disk is full',
+      detail: 'the last successful backup is 60 min old; the last attempt failed: The disk is full',
     });
   });
 
   it('is required in production only', () => {
-    expect(examineBackup([], 'prod')).toMatchObject({ state: 'warn', detail: 'no backup was recorded' });
+    expect(examineBackup([], 'prod')).toMatchObject({ state: 'warn', detail: 'no backup has been recorded' });
     expect(examineBackup([], 'dev').state).toBe('ok');
   });
 });
@@ -117,7 +120,7 @@ describe('webhook endpoints', () => {
       {
         what: 'webhook siem',
         state: 'warn',
-        detail: 'subscribes to rotation.*, hosts.rebooted, which no event matches',
+        detail: 'subscribes to unknown events: rotation.*, hosts.rebooted',
       },
     ]);
     expect(examineWebhooks(endpoints.slice(0, 1))).toMatchObject([{ what: 'webhooks', state: 'ok' }]);

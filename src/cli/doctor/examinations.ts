@@ -127,14 +127,14 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   streams: async (app) => examineStreams((await app.get(OperationsService).read()).streams),
   secrets: async (app) => {
     const { looked, notOpenable, reason } = await app.get(SealedColumns).sample();
-    if (notOpenable === 0) return [ok('stored secrets', `open (${looked} were tried)`)];
+    if (notOpenable === 0) return [ok('stored secrets', `can be decrypted (${looked} sampled)`)];
     const detail = `${notOpenable} of ${looked} cannot be decrypted: ${reason}`;
-    return [bad('stored secrets', detail, 'runbook: secrets. Add the earlier secret to SVC_JWT_SECRET_PREVIOUS')];
+    return [bad('stored secrets', detail, 'runbook: secrets. Add the previous secret to SVC_JWT_SECRET_PREVIOUS')];
   },
   rows: async (app) => {
     const forged = await app.get(RowSealKeeper).forged();
     if (forged.length === 0 && !app.get(RowSeals).isStrict)
-      return [ok('sealed rows', 'rows of the previous version are adopted once the upgrade is complete')];
+      return [ok('sealed rows', 'rows of the previous version are sealed once the upgrade is complete')];
     if (forged.length === 0) return [ok('sealed rows', 'no credential or right was changed outside the service')];
     return forged.map((table) =>
       bad(
@@ -146,7 +146,7 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   },
   catalogue: async (app) => {
     const found = await app.get(CatalogueCheck).findings();
-    if (found.length === 0) return [ok('catalogue', 'the database has only objects that the migrations created')];
+    if (found.length === 0) return [ok('catalogue', 'all database objects were created by migrations')];
     return found.map((object) => bad('catalogue', `not created by the migrations: ${object}`, 'runbook: rows'));
   },
   indicators: async (app) => {
@@ -175,9 +175,7 @@ async function examineRoom(app: INestApplicationContext): Promise<readonly Findi
       (error: unknown) => operatorsWords(error),
     );
   return [
-    fault === undefined
-      ? ok('room', 'the disk of the database accepts files')
-      : bad('room', fault, 'runbook: database'),
+    fault === undefined ? ok('room', 'the database can write to its disk') : bad('room', fault, 'runbook: database'),
   ];
 }
 
@@ -195,7 +193,7 @@ async function examineLocks(app: INestApplicationContext): Promise<readonly Find
   const late = holders.filter(({ seconds }) => seconds > MAX_LOCK_SECONDS);
   if (late.length === 0) return [ok('locks', 'no transaction blocks others for long')];
   return late.map(({ pid, who, seconds, waiting }) => {
-    const detail = `${who} (pid ${pid}) blocks ${waiting}, the first for ${spanOf(seconds)}`;
+    const detail = `${who} (pid ${pid}) blocks ${waiting}; the longest wait is ${spanOf(seconds)}`;
     return bad('locks', detail, 'runbook: transactions');
   });
 }
@@ -210,7 +208,7 @@ async function examineToken(app: INestApplicationContext): Promise<readonly Find
 async function examineRedis(app: INestApplicationContext): Promise<readonly Finding[]> {
   const queue = app.get(QueueHealth);
   for (let waited = 0; !queue.reachable && waited < REDIS_PATIENCE_MS; waited += 100) await sleep(100);
-  if (queue.reachable && queue.detail === 'ok') return [ok('Redis', 'takes writes')];
+  if (queue.reachable && queue.detail === 'ok') return [ok('Redis', 'accepts writes')];
   return [warn('Redis', queue.detail, 'runbook: redis. Nothing is lost: workers poll the database')];
 }
 
@@ -219,7 +217,7 @@ export function examineReplication(replication: Replication, wanted: Config['dat
   const fault = asynchronousFault(replication);
   if (fault === undefined) return ok('replication', synchronousDetail(replication));
   if (wanted !== 'any') return bad('replication', fault, 'runbook: replication');
-  if (replication.standbys === 0) return ok('replication', 'no standby is connected: there is no failover');
+  if (replication.standbys === 0) return ok('replication', 'no standby is connected, so failover is not possible');
   return warn('replication', fault, 'runbook: replication');
 }
 
@@ -235,19 +233,23 @@ export function examineInstances(instances: readonly InstanceRow[], now: Date): 
   return [
     present.some(({ role }) => role !== 'api')
       ? ok('workers', names(present.filter(({ role }) => role !== 'api')))
-      : bad('workers', 'no process works in the background', 'runbook: workers'),
+      : bad('workers', 'no worker process is running', 'runbook: workers'),
     present.some(({ role }) => role !== 'worker')
       ? ok('api', names(present.filter(({ role }) => role !== 'worker')))
-      : bad('api', 'no process answers calls', 'runbook: api'),
+      : bad('api', 'no API process is running', 'runbook: api'),
     missed.length === 0
-      ? ok('missed', 'no process stopped without a word within a day')
-      : warn('missed', `stopped without a word: ${names(missed)}`, 'runbook: workers'),
+      ? ok('missed', 'no process stopped unexpectedly in the last day')
+      : warn('missed', `stopped unexpectedly: ${names(missed)}`, 'runbook: workers'),
     versions.length <= 1
       ? ok('versions', versions[0] ?? 'none')
-      : warn('versions', `several run: ${versions.join(', ')}`, 'docs/upgrade.md: complete the rolling update'),
+      : warn(
+          'versions',
+          `several versions are running: ${versions.join(', ')}`,
+          'docs/upgrade.md: complete the rolling update',
+        ),
     first === undefined
-      ? ok('clocks', `within ${MAX_CLOCK_OFFSET_MS / 1000} s of the database's`)
-      : bad('clocks', `${names(wrong)} differ, the first by ${first.clockOffsetMs} ms`, 'runbook: clock'),
+      ? ok('clocks', `within ${MAX_CLOCK_OFFSET_MS / 1000} s of the database clock`)
+      : bad('clocks', `clocks differ: ${names(wrong)}, the first by ${first.clockOffsetMs} ms`, 'runbook: clock'),
   ];
 }
 
@@ -255,24 +257,24 @@ async function examineQueues(app: INestApplicationContext): Promise<readonly Fin
   const { backlogs, checkpointAge, certificateDays, oldestTransaction } = await app.get(OperationsService).read();
   const queues = backlogs.map(({ queue, depth, oldestSeconds }): Finding => {
     const limit = LATE_SECONDS[queue.split('/', 1)[0] ?? ''];
-    const detail = depth === 0 ? 'empty' : `${depth} wait, the oldest for ${spanOf(oldestSeconds)}`;
+    const detail = depth === 0 ? 'empty' : `${depth} waiting, the oldest for ${spanOf(oldestSeconds)}`;
     const isLate = limit !== undefined && oldestSeconds > limit;
     return isLate ? bad(`queue ${queue}`, detail, 'runbook: queues') : ok(`queue ${queue}`, detail);
   });
   const waits = backlogs.some(({ queue, depth }) => queue === 'audit-log' && depth > 0);
   const isOld = waits && checkpointAge !== undefined && checkpointAge > MAX_CHECKPOINT_AGE_SECONDS;
-  const age = checkpointAge === undefined ? 'none was signed yet' : `signed ${spanOf(checkpointAge)} ago`;
+  const age = checkpointAge === undefined ? 'none has been signed yet' : `signed ${spanOf(checkpointAge)} ago`;
   return [
     ...queues,
     isOld ? bad('checkpoint', age, 'runbook: log') : ok('checkpoint', age),
     ...certificateDays.map(({ name, value }) => {
-      const detail = `the first expires in ${Math.floor(value)} days`;
+      const detail = `the next one expires in ${Math.floor(value)} days`;
       const what = `certificates of ${name}`;
       return value < MIN_CERTIFICATE_DAYS ? warn(what, detail, 'runbook: certificates') : ok(what, detail);
     }),
     oldestTransaction > MAX_TRANSACTION_SECONDS
-      ? warn('transactions', `the oldest is open for ${spanOf(oldestTransaction)}`, 'runbook: transactions')
-      : ok('transactions', `the oldest is open for ${spanOf(oldestTransaction)}`),
+      ? warn('transactions', `the oldest has been open for ${spanOf(oldestTransaction)}`, 'runbook: transactions')
+      : ok('transactions', `the oldest has been open for ${spanOf(oldestTransaction)}`),
   ];
 }
 
@@ -305,7 +307,7 @@ export function examineBackground(instances: readonly InstanceJobs[]): readonly 
       return bad(what, `failed ${consecutiveFailures} times in a row in ${process}: ${lastError}`, 'runbook: jobs');
     }
     const successes = jobs.flatMap(({ lastSuccessAt }) => lastSuccessAt ?? []).toSorted();
-    return ok(what, successes.length === 0 ? 'has not been due yet' : `succeeded at ${successes.at(-1)}`);
+    return ok(what, successes.length === 0 ? 'not due yet' : `succeeded at ${successes.at(-1)}`);
   });
 }
 
@@ -314,21 +316,19 @@ export function examineBackup(jobs: readonly JobState[], profile: Config['profil
   const found = jobs.find(({ name }) => name === BACKUP_JOB);
   const next = 'runbook: backup';
   const age = found?.ageSeconds ?? null;
-  const detail = age === null ? 'no backup was recorded' : `the last good one is ${spanOf(age)} old`;
+  const detail = age === null ? 'no backup has been recorded' : `the last successful backup is ${spanOf(age)} old`;
   if (found !== undefined && found.lastError !== null)
     return bad('backup', `${detail}; the last attempt failed: ${found.lastError}`, next);
   if (age !== null && age <= MAX_BACKUP_AGE_SECONDS) return ok('backup', detail);
-  return profile === 'prod'
-    ? warn('backup', detail, next)
-    : ok('backup', `${detail} (not expected in the profile dev)`);
+  return profile === 'prod' ? warn('backup', detail, next) : ok('backup', `${detail} (not required in profile dev)`);
 }
 
 export function examineStreams(streams: readonly StreamState[]): readonly Finding[] {
   return streams.map(({ name, waiting, oldestSeconds, lastError }): Finding => {
     const what = `stream ${name}`;
     const behind =
-      waiting === 0 ? 'the receiver has everything' : `${waiting} wait, the oldest for ${spanOf(oldestSeconds)}`;
-    const detail = lastError === null ? behind : `${behind}; it failed: ${lastError}`;
+      waiting === 0 ? 'the receiver is up to date' : `${waiting} waiting, the oldest for ${spanOf(oldestSeconds)}`;
+    const detail = lastError === null ? behind : `${behind}; delivery failed: ${lastError}`;
     if (oldestSeconds > LATE_STREAM_SECONDS) return bad(what, detail, 'runbook: streams');
     return lastError === null ? ok(what, detail) : warn(what, detail, 'runbook: streams');
   });
@@ -348,29 +348,30 @@ async function examineAdministrators(app: INestApplicationContext): Promise<read
 async function examineRedirects(app: INestApplicationContext): Promise<readonly Finding[]> {
   const what = 'redirect addresses';
   const sharing = await app.get(IdentityProvidersService).sharingRedirect();
-  if (sharing.length === 0) return [ok(what, 'each OpenID Connect provider has its own')];
+  if (sharing.length === 0) return [ok(what, 'every OpenID Connect provider has its own redirect address')];
   const names = sharing.map(({ name }) => name).join(', ');
   const next =
-    'docs/access.md, "Redirect addresses": register the own address at the provider, then set `redirect` to `own`';
-  if (sharing.length === 1) return [warn(what, `${names} uses the address of earlier versions`, next)];
-  const detail = `${names} share the address of earlier versions; responses without an issuer (RFC 9207) are refused`;
+    'docs/access.md, "Redirect addresses": register the provider-specific address, then set `redirect` to `own`';
+  if (sharing.length === 1) return [warn(what, `${names} uses the redirect address of earlier versions`, next)];
+  const detail = `${names} share the redirect address of earlier versions; responses without an issuer (RFC 9207) are rejected`;
   return [bad(what, detail, next)];
 }
 
 /** Reports exceptions stored by earlier versions that can never apply. Requests they exempted now need approval. */
 export function examinePolicies(exceptions: readonly IgnoredException[]): readonly Finding[] {
   const ignored = exceptions.map(({ policy, fact }) => `"${policy}" (${fact})`);
-  if (ignored.length === 0) return [ok('approval policies', 'every exception is on a verified fact')];
-  const detail = `exceptions that never hold, because callers choose their fact: ${ignored.join(', ')}`;
+  if (ignored.length === 0) return [ok('approval policies', 'every exception depends on a verified fact')];
+  const detail = `exceptions that never apply because callers choose their facts: ${ignored.join(', ')}`;
   return [warn('approval policies', detail, 'docs/approvals.md: remove them, or use verified facts')];
 }
 
 /** Without these indexes, searches are slow on a large inventory. A small inventory needs none. */
 async function examineSearch(app: INestApplicationContext): Promise<readonly Finding[]> {
   const missing = await missingSearchIndexes(app.get(DataSource));
-  if (missing.length === 0) return [ok('search', 'parts of names and places are found soon enough')];
-  const detail = `the database has no index ${missing.map(({ name }) => name).join(', ')}`;
-  const next = 'docs/scaling.md: let an administrator CREATE EXTENSION pg_trgm; migrate again, or wait an hour';
+  if (missing.length === 0) return [ok('search', 'substring searches are fast enough')];
+  const detail = `indexes missing in the database: ${missing.map(({ name }) => name).join(', ')}`;
+  const next =
+    'docs/scaling.md: ask a database administrator to run CREATE EXTENSION pg_trgm, then migrate again or wait an hour';
   return [warn('search', detail, next)];
 }
 
@@ -379,7 +380,7 @@ export function examineWebhooks(endpoints: readonly Pick<WebhookEndpoint, 'name'
   const found = endpoints.flatMap(({ name, events }): Finding[] => {
     const unknown = withoutEffect(events);
     if (unknown.length === 0) return [];
-    const detail = `subscribes to ${unknown.join(', ')}, which no event matches`;
+    const detail = `subscribes to unknown events: ${unknown.join(', ')}`;
     return [warn(`webhook ${name}`, detail, 'docs/alerts.md: replace the subscription')];
   });
   return found.length > 0 ? found : [ok('webhooks', 'every subscription matches an event')];

@@ -60,7 +60,7 @@ export async function examineLeftBehind(app: INestApplicationContext): Promise<r
   const notExamined = cut.map((table) =>
     warn(
       what,
-      `only the newest ${MAX_OF_A_KIND} rows of ${table} were examined`,
+      `only the newest ${MAX_OF_A_KIND} rows of ${table} were checked`,
       'remove what is not needed, then run doctor again',
     ),
   );
@@ -69,9 +69,11 @@ export async function examineLeftBehind(app: INestApplicationContext): Promise<r
     return scope !== undefined && people.some((person) => !mayDo(mayNow.get(person) ?? new Set(), scope));
   });
   if (left.length === 0)
-    return cut.length > 0 ? notExamined : [ok(what, 'everything was set up by users who still have the right')];
+    return cut.length > 0
+      ? notExamined
+      : [ok(what, 'everything was configured by users who still have the required rights')];
   const found = left.map(({ table, name, actor, people }) => {
-    const whose = people.length > 1 ? 'a credential that was shown to a user who' : 'who';
+    const whose = people.length > 1 ? 'using a credential shown to a user who' : 'who';
     const detail = `the ${THINGS[table]?.kind} "${name}" was last changed by ${actor}, ${whose} no longer has the right`;
     return warn(what, detail, 'remove it, or save it again to take it over (docs/access.md, "When somebody leaves")');
   });

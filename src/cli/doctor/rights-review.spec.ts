@@ -87,7 +87,7 @@ describe('the log review reports', () => {
     visit(0, 'approver-group.created', { name: 'G', members: ['ann', 'ben'] }, 0);
     visit(60_000, 'approver-group.changed', { name: 'G', members: ['ben'] }, 1);
     visit(0, 'approver-group.created', { name: 'G', members: ['ann', 'ben'] }, 2);
-    expect(review.found).toEqual([`leaf 2: the entry ${firstIdAt(BEGIN)} is in the log twice`]);
+    expect(review.found).toEqual([`leaf 2: the entry ${firstIdAt(BEGIN)} appears twice in the log`]);
     expect(review.history.groups.get('g')?.members).toEqual(['ben']);
   });
 
@@ -102,7 +102,7 @@ describe('the log review reports', () => {
     visit(120_000, 'signing.accepted', 1, 1);
     visit(60_000, 'approval-policy.changed', 2, 2);
     expect(review.found).toEqual([
-      'signing.accepted was signed under approval policies of revision 1, after revision 2',
+      'signing.accepted was signed under approval policies of revision 1, after revision 2 was in force',
     ]);
   });
 

@@ -31,9 +31,9 @@ export async function examineRights(app: INestApplicationContext, all: boolean):
   const what = 'rights and the log';
   const size = await app.get(VerifiedLeaves).signedSize();
   if (!all && size > MAX_UNASKED_LEAVES)
-    return [ok(what, `not compared, since the log has ${size} leaves: sealwright-admin doctor --log compares them`)];
+    return [ok(what, `not compared because the log has ${size} leaves; run sealwright-admin doctor --log to compare`)];
   const found = await reviewRights(app);
-  if (found.length === 0) return [ok(what, `nobody acted without a right, according to the ${size} leaves of the log`)];
+  if (found.length === 0) return [ok(what, `no action without a right was found in ${size} leaves of the log`)];
   return found.map((detail) => bad(what, detail, 'runbook: rows'));
 }
 
@@ -108,7 +108,7 @@ export class RightsReview {
       for (const [revision, last] of this.judged)
         if (revision < policySet && last.at > at + TOLERANCE_MS)
           this.note(
-            `${last.targetId} was signed under approval policies of revision ${revision}, after revision ${policySet}`,
+            `${last.targetId} was signed under approval policies of revision ${revision}, after revision ${policySet} was in force`,
           );
   }
 
@@ -128,7 +128,7 @@ export class RightsReview {
     const [logged] = loggedApprovalIn(entries) ?? [];
     if (detail['to'] === 'APPROVED' && logged !== undefined && !isApproved(logged))
       this.note(
-        `leaf ${index}: the approval ${targetId} was granted, although its entries have too few votes or enough rejections`,
+        `leaf ${index}: the approval ${targetId} was granted, although its entries show too few votes or enough rejections`,
       );
   }
 
@@ -138,7 +138,7 @@ export class RightsReview {
     const isRepeated = revision <= (this.history.policies.get(targetId) ?? 0);
     if (isRepeated || (typeof policySet === 'number' && policySet <= this.history.policySet))
       this.note(
-        `leaf ${index}: the approval policy ${targetId} was changed to revision ${revision}, which the log has already`,
+        `leaf ${index}: the approval policy ${targetId} was changed to revision ${revision}, which the log already contains`,
       );
   }
 
@@ -205,13 +205,11 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
   );
   const credentials = rows.flatMap(({ kind, id, roles }) => {
     const { roles: logged, disabledAt = 0 } = history.people.get(id) ?? {};
-    if (kind === 'account' && disabledAt > 0)
-      return [`the account ${id} is enabled, but disabled according to the log`];
-    if (kind === 'session' && history.ended.has(id))
-      return [`the session ${id} is valid, but ended according to the log`];
-    if (history.revoked.has(id)) return [`the ${kind} ${id} is valid, but revoked according to the log`];
+    if (kind === 'account' && disabledAt > 0) return [`account ${id} is enabled, but disabled according to the log`];
+    if (kind === 'session' && history.ended.has(id)) return [`session ${id} is valid, but ended according to the log`];
+    if (history.revoked.has(id)) return [`${kind} ${id} is valid, but revoked according to the log`];
     const more = logged === undefined ? [] : (roles ?? []).filter((role) => !logged.some((one) => one === role));
-    return more.length === 0 ? [] : [`the account ${id} has the roles ${more.join(', ')}, which the log does not have`];
+    return more.length === 0 ? [] : [`account ${id} has the roles ${more.join(', ')}, which the log does not show`];
   });
   return [
     ...credentials,
@@ -234,7 +232,7 @@ async function restoredThings(db: DataSource, { withdrawn }: RightsHistory): Pro
      UNION ALL SELECT 'signing key', id::text FROM signing_key WHERE id = ANY($1::uuid[]) AND state = 'ACTIVE'`,
     [[...withdrawn.keys()].filter(isId)],
   );
-  return rows.map(({ kind, id }) => `the ${kind} ${id} is in use, but ended, removed or disabled according to the log`);
+  return rows.map(({ kind, id }) => `${kind} ${id} is in use, but ended, removed or disabled according to the log`);
 }
 
 /** Returns a finding for each row whose edit is older than the newest edit in the log: the row was restored together with its seal. */
@@ -252,7 +250,7 @@ async function earlierRows(db: DataSource, { edits }: RightsHistory): Promise<st
       const edit = editOf(entity, row) ?? 0;
       const logged = edits.get(row.id) ?? 0;
       if (edit < logged)
-        found.push(`row ${row.id} of ${table} is an earlier one: edit ${edit}, and the log has edit ${logged}`);
+        found.push(`row ${row.id} of ${table} is outdated: it is at edit ${edit}, but the log is at edit ${logged}`);
     }
   }
   return found;
@@ -266,7 +264,7 @@ async function differingMembers(db: DataSource, { groups }: RightsHistory): Prom
   return rows.flatMap(({ group, person }) => {
     const logged = groups.get(group);
     if (logged === undefined || logged.members.includes(person)) return [];
-    return [`the account ${person} is a member of the approver group ${group}, but not according to the log`];
+    return [`account ${person} is a member of approver group ${group}, but not according to the log`];
   });
 }
 
@@ -276,6 +274,6 @@ async function differingPolicies(db: DataSource, history: RightsHistory): Promis
     .policiesBehind(rows)
     .map(
       ({ id, revision, logged }) =>
-        `the approval policy ${id} has revision ${revision}, and the log has revision ${logged} (0: removed)`,
+        `approval policy ${id} is at revision ${revision}, but the log is at revision ${logged} (0: removed)`,
     );
 }

@@ -48,7 +48,7 @@ export async function restoreBackup(order: RestoreOrder): Promise<Restored> {
   const manifest = await assertSound(directory, { signal, programs: found.programs });
   assertRestorable(manifest, found.server);
   const token = await restoreToken(manifest, directory, config);
-  says(`the database ${config.database.database} …`);
+  says(`database ${config.database.database} …`);
   await restoreDatabase(order, manifest, found);
   return {
     manifest,
@@ -66,7 +66,7 @@ async function findTarget({ config, programs }: RestoreOrder): Promise<Target> {
   const { server, version, relations } = await countRelations(config);
   if (relations > 0) {
     throw new AdminError(
-      `The database ${config.database.database} is not empty: it has ${relations} tables and indexes. Keep it, however broken it is, and make an empty one: ALTER DATABASE … RENAME TO …; CREATE DATABASE ….`,
+      `Database ${config.database.database} is not empty: it has ${relations} tables and indexes. Keep it, even if it is damaged, and create an empty one: ALTER DATABASE … RENAME TO …; CREATE DATABASE ….`,
     );
   }
   return { programs: await findPrograms(version, programs), server: { ...server, version } };
@@ -84,12 +84,12 @@ function assertRestorable({ version, schema, database }: BackupManifest, server:
   const later = schema.migrations.filter((name) => !MIGRATION_NAMES.includes(name) && !isSuperseded(name));
   if (later.length > 0) {
     throw new AdminError(
-      `The backup was made by version ${version}: its schema has ${later.length} migrations that this version does not have, the first is ${later[0]}. Restore it with version ${version} or later.`,
+      `The backup was made by version ${version}: its schema has ${later.length} migrations that this version does not have, starting with ${later[0]}. Restore it with version ${version} or later.`,
     );
   }
   if (majorOf(database.server) > majorOf(server.version)) {
     throw new AdminError(
-      `The backup is from PostgreSQL ${database.server}, and the server is ${server.version}: a downgrade is impossible. Use PostgreSQL ${majorOf(database.server)} or later.`,
+      `The backup is from PostgreSQL ${database.server}, but the server is ${server.version}, and downgrading is not possible. Use PostgreSQL ${majorOf(database.server)} or later.`,
     );
   }
 }
@@ -153,7 +153,7 @@ function holdSql({ name, madeAt }: BackupManifest): string {
 function passedOn(to: Writable): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {
-      if (to.destroyed) return done(new Error('psql accepts no more input'));
+      if (to.destroyed) return done(new Error('psql stopped accepting input'));
       if (to.write(chunk)) return done();
       Promise.race([once(to, 'drain'), once(to, 'close')]).then(() => done(), done);
     },

@@ -50,7 +50,7 @@ function psql(sql: string): string {
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };
     throw new AdminError(
-      `PostgreSQL on this machine cannot be set up: ${(stderr ?? '').trim() || message}. Install and start it (apt-get install postgresql), or give another server with --database-url.`,
+      `Cannot set up PostgreSQL on this machine: ${(stderr ?? '').trim() || message}. Install and start it (apt-get install postgresql), or specify another server with --database-url.`,
     );
   }
 }
@@ -67,7 +67,7 @@ export async function createSoftHsmToken(
   const library = SOFTHSM_LIBRARIES.find((file) => existsSync(file));
   if (library === undefined)
     throw new AdminError(
-      'SoftHSM is not installed. Run: apt-get install softhsm2. For another HSM set SVC_PKCS11_LIBRARY and SVC_PKCS11_TOKEN_LABEL in sealwright.env, write its PIN to pkcs11-pin, and use --token existing.',
+      'SoftHSM is not installed. Run: apt-get install softhsm2. To use another HSM, set SVC_PKCS11_LIBRARY and SVC_PKCS11_TOKEN_LABEL in sealwright.env, write its PIN to pkcs11-pin, and use --token existing.',
     );
   const configuration = await configureSoftHsm(home, account);
   const asAccount = {
