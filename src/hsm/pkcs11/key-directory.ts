@@ -70,7 +70,7 @@ export class KeyDirectory {
     const [handle] = found;
     if (handle === undefined) throw this.absence(objectClass, key);
     if (found.length > 1)
-      throw new KeyProcessFault('refused', `the token holds ${found.length} keys of this id and label`);
+      throw new KeyProcessFault('refused', `the token contains ${found.length} keys with this ID and label`);
     if (this.handles.size >= HANDLES_KEPT) this.handles.clear();
     this.handles.set(nameOf(key), handle);
     return handle;
@@ -80,7 +80,7 @@ export class KeyDirectory {
     const [other] = this.withId(objectClass, ckaId);
     if (other === undefined) return this.missing();
     const label = this.attribute(other, CKA.LABEL).toString();
-    return new KeyProcessFault('other-key', `it is labelled "${label}", not "${labels[0]}"`);
+    return new KeyProcessFault('other-key', `its label is "${label}", not "${labels[0]}"`);
   }
 
   /** Throws KeyProcessFault, which replaces the process, if there may be keys that this process cannot see (see noteCreation). */
@@ -95,7 +95,7 @@ export class KeyDirectory {
 
   private missing(): KeyProcessFault {
     return this.created
-      ? new KeyProcessFault('unseen', 'a key was not seen by the process that created another')
+      ? new KeyProcessFault('unseen', 'a key created by another process was not found')
       : new KeyProcessFault('key-missing', 'the token does not contain the key');
   }
 

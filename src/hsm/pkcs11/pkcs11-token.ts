@@ -148,7 +148,7 @@ export class Pkcs11Token {
   attribute(session: Handle, object: Handle, type: number): Buffer {
     const [attribute] = this.library.C_GetAttributeValue(session, object, [{ type }]);
     if (!Buffer.isBuffer(attribute?.value))
-      throw new Error(`the token gave no value for attribute 0x${type.toString(16)}`);
+      throw new Error(`the token returned no value for attribute 0x${type.toString(16)}`);
     return attribute.value;
   }
 

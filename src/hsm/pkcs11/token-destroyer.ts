@@ -21,7 +21,7 @@ export class TokenDestroyer {
     const [privateKeys, publicKeys] = this.find(ckaId);
     const pair = [...privateKeys, ...publicKeys];
     if (pair.some((object) => !labels.includes(directory.attribute(object, CKA.LABEL).toString())))
-      throw new KeyProcessFault('other-key', 'the key of this id has another label');
+      throw new KeyProcessFault('other-key', 'the key with this ID has a different label');
     if (privateKeys.length === 0) directory.assertSeesAll();
     const session = token.openSession(true);
     try {
@@ -32,7 +32,7 @@ export class TokenDestroyer {
       directory.forget({ ckaId, labels });
     }
     if (this.find(ckaId).flat().length > 0)
-      throw new KeyProcessFault('refused', 'the token still contains the key that it reported as destroyed');
+      throw new KeyProcessFault('refused', 'the token still contains a key that it reported as destroyed');
     return { destroyed: privateKeys.length };
   }
 

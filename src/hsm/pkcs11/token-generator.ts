@@ -48,7 +48,7 @@ export class TokenGenerator {
   async generate(order: TokenGenerateOrder): Promise<GeneratedKey> {
     const { token, pool, directory, limitMs } = this.parts;
     const taken = [CKO.PRIVATE_KEY, CKO.PUBLIC_KEY].some((kind) => directory.withId(kind, order.ckaId).length > 0);
-    if (taken) throw new KeyProcessFault('refused', 'the token already holds a key of this id');
+    if (taken) throw new KeyProcessFault('refused', 'the token already contains a key with this ID');
     const plan = generationPlan({ ...order, label: order.labels[0], rawRsa: !padsSha3(token) });
     const session = token.openSession(true);
     directory.noteCreation();
@@ -70,7 +70,7 @@ export class TokenGenerator {
       if (!local || !sensitive || extractable || !alwaysSensitive || !neverExtractable) {
         throw new KeyProcessFault(
           'refused',
-          'the token does not confirm that the private key was generated in it and cannot leave it',
+          'the token does not confirm that the private key was generated on it and is not extractable',
         );
       }
       const scheme: SignatureScheme = order.type.startsWith('rsa-') ? 'rsa-pkcs1v15' : 'ecdsa-raw';
@@ -112,6 +112,6 @@ export class TokenGenerator {
 
 function flagOf(directory: KeyDirectory, object: Handle, attribute: number): boolean {
   const value = directory.attribute(object, attribute);
-  if (value.length !== 1) throw new KeyProcessFault('refused', 'the token returned a flag that is not one byte');
+  if (value.length !== 1) throw new KeyProcessFault('refused', 'the token returned a flag that is not a single byte');
   return value[0] !== 0;
 }

@@ -55,7 +55,7 @@ export class TokenLog {
       assertOrigin(origin);
       const there = this.newest(origin);
       if (there !== undefined && there.anchor.size > 0)
-        throw new KeyProcessFault('refused', `the token has a log ${origin} of ${there.anchor.size} leaves`);
+        throw new KeyProcessFault('refused', `the token already has a log ${origin} with ${there.anchor.size} leaves`);
       const key = keyOf(ckaId);
       const empty = { origin, size: 0, root: EMPTY_ROOT };
       const made = await this.generator.generate({ ...key, type: TYPE, trial: noteHash(empty) });
@@ -170,7 +170,7 @@ function keyOf(ckaId: Uint8Array): TokenKey {
 /** Asserts that the origin is a single line of a note (C2SP tlog-checkpoint). */
 function assertOrigin(origin: string): void {
   if (origin === '' || origin.length > MAX_ORIGIN_LENGTH || /[\p{C}\s+]/u.test(origin))
-    throw new KeyProcessFault('refused', 'the name of a log is one line without spaces');
+    throw new KeyProcessFault('refused', 'the name of a log must be a single line without spaces');
 }
 
 /** Encodes the anchor as CKA_VALUE of its data object: lines of text. */

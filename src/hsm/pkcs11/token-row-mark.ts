@@ -27,9 +27,9 @@ export class TokenRowMark {
   mark({ origin, generation, set }: RowMarkOrder): Promise<{ since?: number }> {
     return this.changes.runNext(() => {
       if (origin === '' || origin.length > MAX_ORIGIN_LENGTH || /[\p{C}\s]/u.test(origin))
-        throw new KeyProcessFault('refused', 'the origin of a mark is one word');
+        throw new KeyProcessFault('refused', 'the origin of a mark must be a single word');
       if (!Number.isSafeInteger(generation) || generation < 1)
-        throw new KeyProcessFault('refused', 'the generation of a mark is a number from 1');
+        throw new KeyProcessFault('refused', 'the generation of a mark must be an integer of at least 1');
       const version = `${NAME} ${generation}`;
       const since = this.read(version, origin);
       if (since !== undefined || !set) return Promise.resolve(since === undefined ? {} : { since });

@@ -63,7 +63,7 @@ export class TokenSealer {
       );
     } catch (error) {
       if (!isNotAuthentic(error)) throw error;
-      throw new KeyProcessFault('not-authentic', 'the token did not open the sealed bytes');
+      throw new KeyProcessFault('not-authentic', 'the token did not decrypt the sealed bytes');
     }
   }
 
@@ -85,7 +85,8 @@ export class TokenSealer {
 
   private async generate(): Promise<Buffer> {
     const { token, pool, directory, limitMs } = this.parts;
-    if (!token.mechanisms().has(CKM.AES_GCM)) throw new KeyProcessFault('refused', 'the token has no AES-GCM');
+    if (!token.mechanisms().has(CKM.AES_GCM))
+      throw new KeyProcessFault('refused', 'the token does not support AES-GCM');
     const id = newKeyId();
     const session = token.openSession(true);
     directory.noteCreation();
@@ -111,7 +112,7 @@ function newKeyId(): Buffer {
 
 function readSealed(sealed: Buffer): { id: Buffer; nonce: Buffer; body: Buffer } {
   if (sealed[0] !== GCM || sealed.length <= HEADER_BYTES + TAG_BYTES)
-    throw new KeyProcessFault('not-authentic', 'these bytes were not sealed by this service');
+    throw new KeyProcessFault('not-authentic', 'the bytes were not sealed by this service');
   return {
     id: sealed.subarray(1, 1 + ID_BYTES),
     nonce: sealed.subarray(1 + ID_BYTES, HEADER_BYTES),

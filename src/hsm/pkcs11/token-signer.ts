@@ -104,7 +104,7 @@ export class TokenSigner {
     const stored = order.key.publicKey;
     const foreign = inToken !== undefined && !publicKeyInfoOf(directory, inToken, order.key.type).equals(stored);
     return foreign
-      ? new KeyProcessFault('wrong-signature', 'the stored public key is not that of the key in the token')
+      ? new KeyProcessFault('wrong-signature', 'the stored public key does not match the key in the token')
       : new KeyProcessFault('wrong-signature', 'a signature did not verify with the stored public key', true);
   }
 }

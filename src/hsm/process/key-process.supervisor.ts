@@ -107,7 +107,7 @@ export class KeyProcessSupervisor {
     void this.pinWatch.isRefused(pin).then((isRefused) => {
       if (this.state !== 'starting') return;
       if (isRefused) {
-        this.halt(pin, 'the token refused this PIN to another process');
+        this.halt(pin, 'the token refused this PIN in another process');
         this.listener.lost('login', false);
       } else this.launch(pin);
     });
@@ -120,7 +120,7 @@ export class KeyProcessSupervisor {
     child.on('message', (message) => {
       if (child === this.child) this.readSafely(message as FromKeyProcess);
     });
-    child.on('error', (error) => this.lose('fatal', `it cannot be started or reached: ${error.message}`, child));
+    child.on('error', (error) => this.lose('fatal', `it could not be started or reached: ${error.message}`, child));
     child.on('exit', (code, signal) => this.exited(child, signal ?? `status ${code}`));
     const { pkcs11Library: library, pkcs11TokenLabel: tokenLabel } = this.config;
     const { pkcs11Sessions: sessions, pkcs11DeadlineMs: deadlineMs } = this.config;
@@ -219,18 +219,18 @@ export class KeyProcessSupervisor {
   private halt(pin: string, detail: string): void {
     this.state = 'halted';
     this.refusable = undefined;
-    this.detail = `${detail}; no further attempt is made with this PIN: correct the file ${this.config.pkcs11PinFile}, or run sealwright-admin retry-pin if the PIN of the token was changed to it`;
+    this.detail = `${detail}; this PIN is not tried again: correct the file ${this.config.pkcs11PinFile}, or run sealwright-admin retry-pin if the PIN of the token was changed to it`;
     this.log.error(`The key process cannot log in: ${this.detail}`);
     void this.pinWatch.begin(pin, () => {
       if (this.state !== 'halted') return;
-      this.log.log('The PIN has changed: one further attempt is made');
+      this.log.log('The PIN has changed. Trying once more');
       this.spawn();
     });
   }
 
   private respawnAfter(delayMs: number, news: boolean): void {
     this.state = delayMs === 0 ? 'starting' : 'waiting';
-    if (news) this.log.error(`The key process is down: ${this.detail}; the next starts in ${Math.round(delayMs)} ms`);
+    if (news) this.log.error(`The key process is down: ${this.detail}; restarting in ${Math.round(delayMs)} ms`);
     this.timer = setTimeout(() => {
       this.respawns += 1;
       this.spawn();

@@ -144,7 +144,7 @@ class KeyProcess {
 
   /** Exits only when orders in progress are done, so that they are not lost because this process cannot see one key. */
   private leaveWhenDone(): void {
-    if (this.leaving && this.underWay === 0) this.end('fatal', this.unseen?.message ?? 'it was told to stop');
+    if (this.leaving && this.underWay === 0) this.end('fatal', this.unseen?.message ?? 'it was asked to stop');
   }
 
   /** A removed token looks like one without the key, or one that cannot decrypt. A probe with the canary key distinguishes them. */

@@ -70,7 +70,7 @@ export function decodeOrders(block: Buffer): NumberedOrder[] {
     const idEnd = digestEnd + block.readUInt8(at + 8);
     const ownerEnd = idEnd + block.readUInt8(at + 9);
     const end = ownerEnd + block.readUInt16LE(at + 10);
-    if (end > block.length) throw new RangeError('a block of orders is cut short');
+    if (end > block.length) throw new RangeError('a block of orders is truncated');
     const identity = { purpose, owner: block.toString('latin1', idEnd, ownerEnd) };
     const key = { ckaId: block.subarray(digestEnd, idEnd), identity, type, publicKey: block.subarray(ownerEnd, end) };
     orders.push({ id, order: { key, scheme, algorithm, digest: block.subarray(at + ORDER_HEADER, digestEnd) } });
@@ -100,7 +100,7 @@ export function decodeResults(block: Buffer): OrderResult[] {
   const results: OrderResult[] = [];
   for (let at = 0; at < block.length;) {
     const end = at + RESULT_HEADER + block.readUInt16LE(at + 5);
-    if (end > block.length) throw new RangeError('a block of results is cut short');
+    if (end > block.length) throw new RangeError('a block of results is truncated');
     const bytes = Buffer.from(block.subarray(at + RESULT_HEADER, end));
     results.push({ id: block.readUInt32LE(at), outcome: member(OUTCOMES, block.readUInt8(at + 4)), bytes });
     at = end;
@@ -110,6 +110,6 @@ export function decodeResults(block: Buffer): OrderResult[] {
 
 function member<T>(list: readonly T[], index: number): T {
   const value = list[index];
-  if (value === undefined) throw new RangeError('a block holds an unknown index');
+  if (value === undefined) throw new RangeError('a block contains an unknown index');
   return value;
 }

@@ -20,14 +20,14 @@ const RETRY_AFTER = 1;
 const MAX_ID_BYTES = 255;
 
 const FAILURES: Record<Failure, { readonly kind: ProblemKind; readonly text: (detail: string) => string }> = {
-  unavailable: { kind: 'unavailable', text: () => 'The HSM did not respond. Try again.' },
-  deadline: { kind: 'unavailable', text: () => 'The HSM took too long and was restarted. Try again.' },
+  unavailable: { kind: 'unavailable', text: () => 'The HSM did not respond. Retry.' },
+  deadline: { kind: 'unavailable', text: () => 'The HSM took too long and was restarted. Retry.' },
   'wrong-signature': {
     kind: 'unavailable',
-    text: () => 'The signature of the HSM did not verify with the public key and was discarded. Try again.',
+    text: () => "The HSM's signature did not verify with the public key and was discarded. Retry.",
   },
-  busy: { kind: 'overloaded', text: () => 'The queue of the HSM is full. Try again.' },
-  'key-missing': { kind: 'conflict', text: () => 'The HSM does not hold the private key.' },
+  busy: { kind: 'overloaded', text: () => 'The HSM queue is full. Retry.' },
+  'key-missing': { kind: 'conflict', text: () => 'The HSM does not contain the private key.' },
   'other-key': {
     kind: 'conflict',
     text: (detail) => `The key in the HSM is not the expected key: ${detail}.`,
@@ -37,7 +37,7 @@ const FAILURES: Record<Failure, { readonly kind: ProblemKind; readonly text: (de
     text: () =>
       'The HSM cannot decrypt a stored secret: it was changed, or encrypted for another record or by another HSM.',
   },
-  refused: { kind: 'conflict', text: (detail) => `The HSM refuses this operation: ${detail}.` },
+  refused: { kind: 'conflict', text: (detail) => `The HSM rejected the operation: ${detail}.` },
 };
 
 /** Converts a failure of the HSM into the Problem that callers see. `detail` is for the operator and becomes the cause. */
@@ -56,7 +56,7 @@ export function assertSignable({ key, scheme, algorithm, digest, message }: Sign
   const family = isMlDsa(key.type) ? 'ml-dsa' : isCurve(key.type) ? 'ecdsa-' : 'rsa-';
   const held = isMlDsa(key.type) === Boolean(key.sealed);
   if (!scheme.startsWith(family) || !held || (message !== undefined && scheme !== 'ml-dsa')) {
-    throw vaultProblem('refused', `a key of type ${key.type} cannot sign by ${scheme}`);
+    throw vaultProblem('refused', `a key of type ${key.type} does not support the scheme ${scheme}`);
   }
   assertKeyNamed(key);
   if (key.publicKey.length > 0xffff) throw vaultProblem('refused', 'the stored public key is too long');
@@ -65,7 +65,7 @@ export function assertSignable({ key, scheme, algorithm, digest, message }: Sign
 /** Rejects values that are empty or too long to be encrypted. Throws Problem `hsm.refused`. */
 export function assertSealable({ plain: { length } }: SealOrder): void {
   if (length === 0 || length > MAX_SEALED_BYTES)
-    throw vaultProblem('refused', `1 to ${MAX_SEALED_BYTES} bytes can be sealed, not ${length}`);
+    throw vaultProblem('refused', `sealed data must have 1 to ${MAX_SEALED_BYTES} bytes, not ${length}`);
 }
 
 /** Rejects a key whose CKA_ID or owner cannot be encoded: their lengths are sent in one byte each; see order-codec. */

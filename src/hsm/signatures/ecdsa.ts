@@ -32,13 +32,13 @@ export function rawToDer(raw: Buffer): Buffer {
 export function derToRaw(der: Buffer, curve: CurveType): Buffer {
   const size = CURVE_BYTES[curve];
   const elements = elementsOfSequence(der);
-  if (elements.length !== 2) throw new RangeError('an ECDSA signature has two INTEGERs');
+  if (elements.length !== 2) throw new RangeError('an ECDSA signature must have two INTEGERs');
   const raw = Buffer.alloc(size * 2);
   elements.forEach((element, index) => {
     const number = unsignedOf(element);
     if (number.length > size) throw new RangeError('INTEGER is longer than the curve allows');
     number.copy(raw, (index + 1) * size - number.length);
   });
-  if (!rawToDer(raw).equals(der)) throw new RangeError('an ECDSA signature is DER');
+  if (!rawToDer(raw).equals(der)) throw new RangeError('an ECDSA signature must be DER');
   return raw;
 }
