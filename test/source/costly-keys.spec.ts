@@ -60,7 +60,7 @@ describe('a key designed to cost a hundred times as much as a normal one', () =>
     const long = { asymmetricKeyDetails: { modulusLength: 16_384, publicExponent: 65_537n } };
     expect(isCostlyKey(long)).toBe(true);
     expect(isCostlyKey(generateKeyPairSync('ed25519').publicKey)).toBe(false);
-    expect(() => affordable(costly.publicKey)).toThrow('costs too much');
+    expect(() => affordable(costly.publicKey)).toThrow('exceeds the limits');
   });
 
   it('verifies no SSH signature, such as that of a host requesting its next certificate', () => {
@@ -70,7 +70,7 @@ describe('a key designed to cost a hundred times as much as a normal one', () =>
       return isSignedBy(sshPublicKeyOf(publicKey).blob, signature, Buffer.from('x'));
     };
     expect(verifies(honest)).toBe(true);
-    expect(() => verifies(costly)).toThrow('costs too much');
+    expect(() => verifies(costly)).toThrow('exceeds the limits');
   });
 
   it('is not accepted in a key set, or for proof of possession', async () => {
@@ -87,7 +87,7 @@ describe('a key designed to cost a hundred times as much as a normal one', () =>
 
   it('is not accepted in a certificate used for verification', () => {
     expect(wholeCertificate(certificateOf(honest)).subject).toBe('CN=stranger');
-    expect(() => wholeCertificate(certificateOf(costly))).toThrow('costs too much');
+    expect(() => wholeCertificate(certificateOf(costly))).toThrow('exceeds the limits');
   });
 });
 
@@ -130,5 +130,5 @@ it('a CMS file with more certificates than any path is rejected before path buil
       signature: sequence(oid('1.2.840.113549.1.7.2'), tagged(0, signedData(count))),
     } as never);
   expect(read(9)).toThrow('more than 8 certificates');
-  expect(read(8)).toThrow('the certificate of its signer is missing');
+  expect(read(8)).toThrow("its signer's certificate is missing");
 });

@@ -36,7 +36,7 @@ describe('a commit is accepted as a version', () => {
   });
 
   it.each(['1.4', 'v1.4.0', '01.4.0', '1.4.0+build', '1.4.0-', '1.4.0-01', ''])('but not as "%s"', (version) => {
-    expect(() => assertVersion(version, commit({ version }))).toThrow('is no semantic version');
+    expect(() => assertVersion(version, commit({ version }))).toThrow('is not a semantic version');
   });
 });
 

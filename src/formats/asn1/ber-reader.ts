@@ -48,11 +48,11 @@ function pieceAt(bytes: Buffer, at: number, depth: number): Piece {
   if (bytes[at + 1] !== INDEFINITE) {
     const { start, length } = derHeader(bytes.subarray(at, at + MAX_HEADER_BYTES));
     const end = at + start + length;
-    if (end > bytes.length) throw new RangeError('an element is cut short');
+    if (end > bytes.length) throw new RangeError('a truncated element');
     return { der: bytes.subarray(at, end), contents: bytes.subarray(at + start, end), end };
   }
   const tag = bytes[at] ?? 0;
-  if ((tag & CONSTRUCTED) === 0 || depth > MAX_DEPTH) throw new RangeError('no element of indefinite length');
+  if ((tag & CONSTRUCTED) === 0 || depth > MAX_DEPTH) throw new RangeError('not an element of indefinite length');
   const isString = tag === (DER.octetString | CONSTRUCTED);
   const parts: Buffer[] = [];
   let end = at + 2;

@@ -14,7 +14,7 @@ const ADVICE =
 export function readCertificates(text: string): X509Certificate[] {
   const whole = text.trim();
   if (whole.includes('PRIVATE KEY'))
-    throw new Error('this is a private key; only the certificate is needed, and the key has been shown');
+    throw new Error('this is a private key, which is now disclosed; only the certificate is needed');
   if (!whole.includes('-----')) return [certificateIn(whole)];
   const found: X509Certificate[] = [];
   for (let rest = whole; rest !== '';) {
@@ -28,10 +28,9 @@ export function readCertificates(text: string): X509Certificate[] {
 
 function certificateIn(body: string): X509Certificate {
   const lines = body.split(/\r\n|\r|\n/).map((line) => line.trimEnd());
-  if (lines.some((line) => /^\s/.test(line))) throw new Error(`its lines are indented; ${ADVICE}`);
+  if (lines.some((line) => /^\s/.test(line))) throw new Error(`the lines are indented; ${ADVICE}`);
   const der = fromBase64(lines.join(''));
-  if (der === undefined || der.length === 0)
-    throw new Error('this is not a certificate: neither PEM nor base64 of one');
+  if (der === undefined || der.length === 0) throw new Error('this is not a certificate in PEM or base64');
   return exactCertificate(der);
 }
 
@@ -47,7 +46,7 @@ export function exactCertificate(der: Buffer): X509Certificate {
   } catch {
     throw new Error('this is not an X.509 certificate');
   }
-  if (!certificate.raw.equals(der)) throw new Error('there are bytes after the certificate');
+  if (!certificate.raw.equals(der)) throw new Error('there are extra bytes after the certificate');
   return certificate;
 }
 
@@ -55,6 +54,6 @@ function whatIsAround(text: string): string {
   const begin = text.indexOf('-----BEGIN ');
   if (begin > 0) return `there is text around the certificate; ${ADVICE}`;
   return begin === 0
-    ? `this is not a complete PEM block with a certificate; ${ADVICE}`
+    ? `this is not a complete PEM certificate block; ${ADVICE}`
     : `there is text after the certificate; ${ADVICE}`;
 }

@@ -82,7 +82,7 @@ export function octetsOf(bytes: Buffer): Buffer {
 export function unsignedOf(element: DerElement): Buffer {
   const contents = contentsOf(element, DER.integer);
   const [first, second = 0] = contents;
-  if (first === undefined || first >= 0x80) throw new RangeError('not a DER INTEGER of at least 0');
+  if (first === undefined || first >= 0x80) throw new RangeError('not a non-negative DER INTEGER');
   if (first > 0 || contents.length === 1) return contents;
   if (second < 0x80) throw new RangeError('DER INTEGER is not minimal');
   return contents.subarray(1);
@@ -91,12 +91,12 @@ export function unsignedOf(element: DerElement): Buffer {
 /** Returns the octets of a BIT STRING without unused bits. */
 export function bitStringOf(element: DerElement): Buffer {
   const contents = contentsOf(element, DER.bitString);
-  if (contents[0] !== 0) throw new RangeError('not a DER BIT STRING of octets');
+  if (contents[0] !== 0) throw new RangeError('not a DER BIT STRING of whole bytes');
   return contents.subarray(1);
 }
 
 function contentsOf(element: DerElement | undefined, tag: number): Buffer {
-  if (element?.tag !== tag) throw new RangeError(`not one DER element of the tag ${tag}`);
+  if (element?.tag !== tag) throw new RangeError(`not a single DER element with tag ${tag}`);
   return element.contents;
 }
 
@@ -113,7 +113,7 @@ function only(bytes: Buffer): DerElement | undefined {
 export function firstElement(bytes: Buffer): DerElement {
   const { tag, start, length } = derHeader(bytes);
   const end = start + length;
-  if (end > bytes.length) throw new RangeError('a DER element is cut short');
+  if (end > bytes.length) throw new RangeError('a DER element is truncated');
   return { tag, contents: bytes.subarray(start, end), raw: bytes.subarray(0, end) };
 }
 

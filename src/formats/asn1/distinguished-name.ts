@@ -69,7 +69,7 @@ export function nameInDer(der: Buffer): ComparableName {
 function attributeIn(element: DerElement): Attribute {
   const [type, value, ...rest] = elementsOfSequence(element.raw);
   if (type?.tag !== DER.oid || value === undefined || rest.length > 0)
-    throw new RangeError('an attribute of a distinguished name cannot be read');
+    throw new RangeError('an attribute of a distinguished name cannot be parsed');
   return [dotted(type.contents), valueOf(value)];
 }
 
@@ -86,7 +86,7 @@ function utf8(octets: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(octets);
   } catch {
-    throw new RangeError('a text in a distinguished name is not UTF-8');
+    throw new RangeError('a string in a distinguished name is not UTF-8');
   }
 }
 
@@ -107,7 +107,7 @@ const HEX_DER = /^#((?:[0-9A-Fa-f]{2})+)$/;
  * @throws Error that describes what cannot be parsed, also for an empty name
  */
 export function nameInText(text: string): ComparableName {
-  if (text.startsWith('/')) throw new Error('it is in the legacy form of OpenSSL; print it with openssl x509 -subject -nameopt RFC2253'); // prettier-ignore
+  if (text.startsWith('/')) throw new Error('it is in the legacy OpenSSL form; print it with openssl x509 -subject -nameopt RFC2253'); // prettier-ignore
   const names: Attribute[][] = [[]];
   for (let at = 0; ;) {
     const { attribute, end } = attributeAt(text, at);
@@ -115,8 +115,7 @@ export function nameInText(text: string): ComparableName {
     const separator = text[end];
     if (separator === undefined) break;
     if (separator === ',') names.unshift([]);
-    else if (separator !== '+')
-      throw new Error(`the character ${end + 1} must be written with a backslash before it (RFC 4514)`);
+    else if (separator !== '+') throw new Error(`character ${end + 1} must be escaped with a backslash (RFC 4514)`);
     at = end + 1;
   }
   return comparable(names);
@@ -125,9 +124,10 @@ export function nameInText(text: string): ComparableName {
 function attributeAt(text: string, at: number): { attribute: Attribute; end: number } {
   TYPE.lastIndex = at;
   const [, name] = TYPE.exec(text) ?? [];
-  if (name === undefined) throw new Error(`after character ${at} there is no type with = (RFC 4514)`);
+  if (name === undefined)
+    throw new Error(`an attribute type followed by = is missing after character ${at} (RFC 4514)`);
   const type = /^\d/.test(name) ? name : TYPES[name.toLowerCase()];
-  if (type === undefined) throw new Error(`the type ${name} is unknown: write its object identifier`);
+  if (type === undefined) throw new Error(`unknown attribute type ${name}: write its object identifier`);
   VALUE.lastIndex = TYPE.lastIndex;
   const [raw = ''] = VALUE.exec(text) ?? [];
   const value = textValueOf(raw);
@@ -140,10 +140,10 @@ function textValueOf(raw: string): string {
   const [, hex] = HEX_DER.exec(trimEndOf(raw, ' ')) ?? [];
   if (hex !== undefined) {
     const [element, ...rest] = derElements(Buffer.from(hex, 'hex'));
-    if (element === undefined || rest.length > 0) throw new Error('a value after # is not one DER element');
+    if (element === undefined || rest.length > 0) throw new Error('a value after # is not a single DER element');
     return valueOf(element);
   }
-  if (raw.startsWith('#')) throw new Error('a value begins with # and is not hexadecimal (RFC 4514)');
+  if (raw.startsWith('#')) throw new Error('a value begins with # but is not hexadecimal (RFC 4514)');
   const parts = [...withoutEnd(raw).matchAll(ESCAPED)].map(([part, octet, character]) =>
     octet === undefined ? Buffer.from(character ?? part) : Buffer.from(octet, 'hex'),
   );

@@ -28,7 +28,7 @@ export function affordable(key: KeyObject): KeyObject {
   const { modulusLength, publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
   const bits = publicExponent.toString(2).length;
   throw new RangeError(
-    `its key costs too much: ${modulusLength} bits, with a public exponent of ${bits} bits; ${MAX_MODULUS_BITS} and 32 are the most`,
+    `its RSA key exceeds the limits: ${modulusLength} bits (maximum ${MAX_MODULUS_BITS}) and a public exponent of ${bits} bits (maximum 32)`,
   );
 }
 
@@ -51,7 +51,7 @@ export function affordablePrivateKey(der: Buffer, types: readonly PrivateKeyType
   if (version?.tag !== DER.integer) throw new RangeError('not a private key');
   const hasParameters = algorithm?.tag === DER.sequence && algorithm.raw.length > SHORT_IDENTIFIER_OCTETS;
   const most = hasParameters ? MAX_OCTETS_WITH_PARAMETERS : MAX_PRIVATE_KEY_OCTETS;
-  if (der.length > most) throw new RangeError(`the private key has ${der.length} octets; the maximum is ${most}`);
+  if (der.length > most) throw new RangeError(`the private key has ${der.length} bytes; the maximum is ${most}`);
   for (const type of types)
     try {
       return createPrivateKey({ key: der, format: 'der', type });

@@ -43,7 +43,7 @@ export function base64UrlBytes(text: string): Buffer {
 }
 
 function orRefused(bytes: Buffer | undefined): Buffer {
-  if (bytes === undefined) throw new RangeError('a text is not valid base64 (RFC 4648)');
+  if (bytes === undefined) throw new RangeError('not valid base64 (RFC 4648)');
   return bytes;
 }
 

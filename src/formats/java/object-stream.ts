@@ -55,14 +55,15 @@ class ObjectStream extends DataInput {
   private contents = 0;
 
   only(): JavaValue {
-    if (this.number() !== HEADER) throw new RangeError('no Java object stream');
+    if (this.number() !== HEADER) throw new RangeError('not a Java object stream');
     return this.content();
   }
 
   private content(type = this.octet()): JavaValue {
     this.depth += 1;
     this.contents += 1;
-    if (this.depth > MAX_DEPTH || this.contents > MAX_CONTENTS) throw new RangeError('a Java object of too many parts');
+    if (this.depth > MAX_DEPTH || this.contents > MAX_CONTENTS)
+      throw new RangeError('a Java object with too many parts');
     const value = this.contentOf(type);
     this.depth -= 1;
     return value;
@@ -91,13 +92,13 @@ class ObjectStream extends DataInput {
         this.handles.push(this.classDesc());
         return null;
       default:
-        throw new RangeError('a part of a Java object that is not read');
+        throw new RangeError('an unsupported part of a Java object');
     }
   }
 
   private object(): JavaObject {
     const desc = this.classDesc();
-    if (desc === undefined) throw new RangeError('a Java object without class');
+    if (desc === undefined) throw new RangeError('a Java object without a class');
     const fields = new Map<string, JavaValue>();
     const object = { className: desc.name, fields };
     this.handles.push(object);
@@ -111,7 +112,7 @@ class ObjectStream extends DataInput {
       for (const { type, name } of fields) into.set(name, this.field(type));
       if ((flags & SC.writeMethod) !== 0) this.annotation();
     } else if ((flags & SC.externalizable) !== 0) {
-      if ((flags & SC.blockData) === 0) throw new RangeError('a Java object that does not say its length');
+      if ((flags & SC.blockData) === 0) throw new RangeError('a Java object without a length');
       this.annotation();
     }
   }
@@ -150,9 +151,9 @@ class ObjectStream extends DataInput {
     const type = this.octet();
     if (type === TC.null) return undefined;
     if (type === TC.reference) return this.handle() as ClassDesc;
-    if (type !== TC.classDesc) throw new RangeError('a Java class that is not read');
+    if (type !== TC.classDesc) throw new RangeError('an unsupported Java class');
     this.depth += 1;
-    if (this.depth > MAX_DEPTH) throw new RangeError('a Java object of too many parts');
+    if (this.depth > MAX_DEPTH) throw new RangeError('a Java object with too many parts');
     const name = this.text();
     this.take(8);
     const made: { -readonly [Member in keyof ClassDesc]: ClassDesc[Member] } = {
@@ -191,7 +192,7 @@ class ObjectStream extends DataInput {
 
   private handle(): unknown {
     const index = this.number() - BASE_HANDLE;
-    if (index < 0 || index >= this.handles.length) throw new RangeError('a Java object refers to nothing');
+    if (index < 0 || index >= this.handles.length) throw new RangeError('a dangling reference in a Java object');
     return this.handles[index];
   }
 }

@@ -55,7 +55,7 @@ export function pgpAlgorithmOf(publicKey: Buffer): number {
 function materialOf({ kty, n = '', e = '', crv = '', x = '', y = '' }: JsonWebKey): Buffer[] {
   if (kty === 'RSA') return [Buffer.from([PGP_ALGORITHM.rsa]), mpi(base64UrlBytes(n)), mpi(base64UrlBytes(e))];
   const oid = CURVE_OIDS[crv];
-  if (kty !== 'EC' || oid === undefined) throw new RangeError('OpenPGP version 4 has no such key');
+  if (kty !== 'EC' || oid === undefined) throw new RangeError('OpenPGP version 4 does not support this key');
   const curve = Buffer.from(oid, 'hex');
   const point = Buffer.concat([Buffer.from([0x04]), base64UrlBytes(x), base64UrlBytes(y)]);
   return [Buffer.from([PGP_ALGORITHM.ecdsa, curve.length]), curve, mpi(point)];

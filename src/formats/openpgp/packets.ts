@@ -27,7 +27,7 @@ export function* pgpPackets(bytes: Buffer): Generator<PgpPacket> {
   let at = 0;
   for (let count = 0; at < bytes.length; count += 1) {
     const first = bytes[at] ?? 0;
-    if ((first & 0x80) === 0 || count === MAX_PACKETS) throw new RangeError('no OpenPGP packet');
+    if ((first & 0x80) === 0 || count === MAX_PACKETS) throw new RangeError('not an OpenPGP packet');
     const isNew = (first & 0x40) !== 0;
     const { body, end } = isNew ? newBody(bytes, at + 1) : oldBody(bytes, at + 1, first & 3);
     yield { tag: isNew ? first & 0x3f : (first >> 2) & 0x0f, body };
@@ -95,6 +95,6 @@ export function writtenLength(length: number): Buffer {
 
 function slice(bytes: Buffer, start: number, length: number): Framed {
   const end = start + length;
-  if (end > bytes.length) throw new RangeError('an OpenPGP packet is cut short');
+  if (end > bytes.length) throw new RangeError('a truncated OpenPGP packet');
   return { body: bytes.subarray(start, end), end };
 }

@@ -35,9 +35,9 @@ export function writeHashedPart({ type, algorithm, hash, subpackets }: HashedPar
  * @throws RangeError for another version or hash, or if the bytes are not exactly a hashed part
  */
 export function readHashedPart(bytes: Buffer): HashedPart {
-  if (bytes.length < HEAD_BYTES || bytes[0] !== VERSION) throw new RangeError('no signature of version 4');
+  if (bytes.length < HEAD_BYTES || bytes[0] !== VERSION) throw new RangeError('not a signature of version 4');
   if (bytes.readUInt16BE(4) !== bytes.length - HEAD_BYTES)
-    throw new RangeError('the hashed subpackets are not as long as they say');
+    throw new RangeError('the hashed subpackets do not have the declared length');
   const hash = (Object.keys(PGP_HASH) as PgpHash[]).find((name) => PGP_HASH[name] === bytes[3]);
   if (hash === undefined) throw new RangeError('the hash must be SHA-256, SHA-384 or SHA-512');
   const subpackets = subpacketsIn(bytes.subarray(HEAD_BYTES));
@@ -115,7 +115,7 @@ export function readSignaturePacket(bytes: Buffer): ReadSignature {
   const numbers: Buffer[] = [];
   for (let at = left + 2; at < body.length;) {
     const end = at + 2 + Math.ceil(body.readUInt16BE(at) / 8);
-    if (end > body.length || numbers.length === 2) throw new RangeError('the numbers of the signature are cut short');
+    if (end > body.length || numbers.length === 2) throw new RangeError('the integers of the signature are truncated');
     numbers.push(body.subarray(at + 2, end));
     at = end;
   }

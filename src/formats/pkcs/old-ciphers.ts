@@ -22,7 +22,7 @@ const MIXES = [5, 6, 5] as const;
  * @throws RangeError if the padding is invalid
  */
 export function rc2Decrypt(key: Buffer, iv: Buffer, bytes: Buffer): Buffer {
-  if (bytes.length === 0 || bytes.length % BLOCK !== 0) throw new RangeError('no whole blocks');
+  if (bytes.length === 0 || bytes.length % BLOCK !== 0) throw new RangeError('not a multiple of the block size');
   const words = rc2Words(key);
   const clear = Buffer.alloc(bytes.length);
   for (let at = 0; at < bytes.length; at += BLOCK) {
@@ -33,7 +33,7 @@ export function rc2Decrypt(key: Buffer, iv: Buffer, bytes: Buffer): Buffer {
   const padding = clear.at(-1) ?? 0;
   const end = clear.length - padding;
   if (padding < 1 || padding > BLOCK || clear.subarray(end).some((octet) => octet !== padding))
-    throw new RangeError('no padding');
+    throw new RangeError('no valid padding');
   return clear.subarray(0, end);
 }
 

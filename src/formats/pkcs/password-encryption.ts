@@ -236,7 +236,7 @@ function smallInteger(element: DerElement | undefined): number {
     element?.tag === DER.integer && element.contents.length <= 6
       ? element.contents.readIntBE(0, element.contents.length)
       : 0;
-  if (value < 1) throw new RangeError('no number of iterations');
+  if (value < 1) throw new RangeError('not a number of iterations');
   return value;
 }
 

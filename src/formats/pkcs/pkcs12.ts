@@ -152,7 +152,7 @@ function openedBags(
 function take(bag: DerElement, store: Pkcs12Store, options: Pkcs12Options, depth = 0): void {
   const [id, wrapped, attributes] = elementsInside(bag);
   const [value] = elementsInside(wrapped);
-  if (value === undefined) throw new RangeError('a bag without value');
+  if (value === undefined) throw new RangeError('a bag without a value');
   const type = oidOf(id);
   if (type === SAFE_CONTENTS_BAG && depth < MAX_DEPTH)
     for (const inner of elementsInside(value)) take(inner, store, options, depth + 1);
@@ -238,11 +238,11 @@ function octets(element: DerElement | undefined): Buffer {
 }
 
 function oidOf(element: DerElement | undefined): string {
-  if (element?.tag !== DER.oid) throw new RangeError('no object identifier');
+  if (element?.tag !== DER.oid) throw new RangeError('not an object identifier');
   return dotted(element.contents);
 }
 
 function there(element: DerElement | undefined): DerElement {
-  if (element === undefined) throw new RangeError('a part of the key store is missing');
+  if (element === undefined) throw new RangeError('the key store is incomplete');
   return element;
 }

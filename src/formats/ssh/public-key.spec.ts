@@ -119,8 +119,8 @@ describe('input that is not a public key line', () => {
       () => 'PuTTY-User-Key-File-3: ssh-ed25519\n',
       /^is a private key, which is now disclosed/,
     ],
-    ['two lines', () => file('own.pub').repeat(2), /^must be one line/],
-    ['options in front', () => `no-pty ${file('own.pub')}`, /^is not a public key of the form/],
+    ['two lines', () => file('own.pub').repeat(2), /^must be a single line/],
+    ['options in front', () => `no-pty ${file('own.pub')}`, /^must be a public key in the form/],
   ])('%s: the fault names what it is and what to send', (_what, text, expected) => {
     expect(readPublicKeyLine(text())).toBeUndefined();
     expect(publicKeyFault(text())).toMatch(expected);

@@ -103,11 +103,11 @@ export function publicKeyOfBlob(blob: Buffer): SshPublicKey {
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [
     /^-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/,
-    'is a private key, which is now disclosed: generate another one, and send its public key',
+    'is a private key, which is now disclosed: generate a new key pair and send the public key',
   ],
   [
     /^PuTTY-User-Key-File-/,
-    'is a private key, which is now disclosed: generate another one, and send the line that PuTTYgen shows',
+    'is a private key, which is now disclosed: generate a new key pair and send the line that PuTTYgen shows',
   ],
   [/^---- BEGIN SSH2 PUBLIC KEY ----/, 'is in the format of RFC 4716: convert it with ssh-keygen -i -f FILE'],
   [/^-----BEGIN PUBLIC KEY-----/, 'is PEM: convert it with ssh-keygen -i -m PKCS8 -f FILE'],
@@ -119,11 +119,11 @@ export function publicKeyFault(text: string): string {
   const [, advice] = INSTEAD.find(([begins]) => begins.test(beginning)) ?? [];
   if (advice !== undefined) return advice;
   const line = oneKeyLine(text);
-  if (line === undefined) return 'must be one line without control characters';
+  if (line === undefined) return 'must be a single line without control characters';
   const [type = ''] = line.split(/[ \t]/, 1);
   return isSshCertificateType(type)
-    ? 'is a certificate: send the key that it certifies, or give its serial number'
-    : 'is not a public key of the form TYPE BASE64';
+    ? 'is a certificate: send the certified key, or the serial number of the certificate'
+    : 'must be a public key in the form TYPE BASE64';
 }
 
 /** Returns the fingerprint in the format of `ssh-keygen -l`. */
@@ -153,7 +153,7 @@ export function sshPublicKeyOf(key: KeyObject): SshPublicKey {
     const point = Buffer.concat([Buffer.from([4]), part(jwk.x), part(jwk.y)]);
     return assembled(`ecdsa-sha2-${curve}`, [wireString(curve), wireString(point)]);
   }
-  throw new Error(`SSH has no form for a key of type ${key.asymmetricKeyType}`);
+  throw new Error(`SSH does not support keys of type ${key.asymmetricKeyType}`);
 }
 
 /** Returns the SSH form of a SubjectPublicKeyInfo in DER. */
@@ -163,7 +163,7 @@ export function sshPublicKeyOfSpki(spki: Buffer): SshPublicKey {
 
 /** Returns the SubjectPublicKeyInfo, in DER, of a key on the curve P-256. Throws for any other key. */
 export function spkiOf({ type, blob }: SshPublicKey): Buffer {
-  if (type !== 'ecdsa-sha2-nistp256') throw new Error(`the HSM generates no SSH keys of type ${type}`);
+  if (type !== 'ecdsa-sha2-nistp256') throw new Error(`the HSM cannot generate SSH keys of type ${type}`);
   const reader = new WireReader(blob);
   reader.string();
   reader.string();

@@ -75,7 +75,7 @@ function flat(value: Buffer, width: number): Buffer {
   const reader = new WireReader(value);
   const parts = [reader.string(), reader.string()].map(bare);
   if (!reader.done || parts.some(({ length }) => length > width))
-    throw new RangeError('r or s is not a number of the curve');
+    throw new RangeError('r or s is out of range for the curve');
   return Buffer.concat(parts.map((part) => Buffer.concat([Buffer.alloc(width), part]).subarray(-width)));
 }
 

@@ -49,7 +49,7 @@ export class WireReader {
   }
 
   protected tooShort(): Error {
-    return new RangeError('the bytes of an SSH structure end too early');
+    return new RangeError('truncated SSH data');
   }
 
   private take(length: number): Buffer {
