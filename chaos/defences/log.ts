@@ -85,7 +85,7 @@ export const LOG: readonly Mutation[] = [
     finding: 17,
     defence: 'a checkpoint in the database counts only with the signature of the key of the log',
     file: 'src/verifier/log-verifier.ts',
-    text: `if (this.checkpoint === undefined) this.found('the checkpoint is not signed by the key of the log');`,
+    text: `if (this.checkpoint === undefined) this.found('the checkpoint is not signed with the log key');`,
     instead: '',
     spec: REWRITTEN,
     test: 'rejects an inserted checkpoint',

@@ -38,7 +38,7 @@ describe('an older checkpoint', () => {
 
   it('is explained if it is ahead of an accepted restore, with the number of lost leaves', () => {
     expect(coveringRollback(one, older(100), 'a/log/2', false)).toContain(
-      '40 of the leaves under your checkpoint are lost',
+      '40 of the leaves covered by your checkpoint are lost',
     );
     expect(coveringRollback(one, older(80, 9), 'a/log/2', false)).toContain('20 of the leaves');
     expect(coveringRollback(one, older(60, 2), 'a/log/2', false)).toContain('0 of the leaves');

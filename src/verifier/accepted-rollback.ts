@@ -48,7 +48,7 @@ export function coveringRollback(
   if (older.size <= rollback.accepted.size && diverges) return undefined;
   if (older.size > rollback.accepted.size && !isOf(older, rollback.signed)) return undefined;
   const lost = Math.max(0, older.size - rollback.accepted.size);
-  return `an operator accepted at ${rollback.at} that the log ${older.origin} continues as ${now} from ${rollback.accepted.size} leaves: ${lost} of the leaves under your checkpoint are lost`;
+  return `at ${rollback.at}, an operator accepted that the log ${older.origin} continues as ${now} from ${rollback.accepted.size} leaves: ${lost} of the leaves covered by your checkpoint are lost`;
 }
 
 function isOf(older: Checkpoint, signed: LogState | undefined): boolean {

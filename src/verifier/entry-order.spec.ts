@@ -16,7 +16,7 @@ it('an entry that is logged twice, or long after it was created, is a fault', ()
   const order = new EntryOrder();
   order.faultOf(...entry(0));
   order.faultOf(...entry(HOUR));
-  expect(order.faultOf(...entry(0))).toContain('is in the log twice');
+  expect(order.faultOf(...entry(0))).toContain('appears twice in the log');
   for (const ms of [40 * 60_000, 30 * 60_000, 20 * 60_000])
     expect(order.faultOf(...entry(ms))).toContain('long before the entries that precede it');
 });

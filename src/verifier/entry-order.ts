@@ -22,12 +22,12 @@ export class EntryOrder {
     const time = timeOfId(id);
     const isRepeated = this.recent.has(id) || this.earlier.has(id);
     this.remember(id);
-    if (isRepeated) return `${id} is in the log twice`;
+    if (isRepeated) return `${id} appears twice in the log`;
     if (Math.abs(Date.parse(at) - time) > MAX_APART_MS)
-      return `${id} is dated ${at}, but was created on ${new Date(time).toISOString()}`;
+      return `${id} is dated ${at}, but was created at ${new Date(time).toISOString()}`;
     // Entries with a wrong time were reported above and are not used for comparison.
     if (time < this.newest - MAX_LATE_MS)
-      return `${id} was created on ${new Date(time).toISOString()}, long before the entries that precede it`;
+      return `${id} was created at ${new Date(time).toISOString()}, long before the entries that precede it`;
     this.newest = Math.max(this.newest, time);
     return undefined;
   }

@@ -63,7 +63,7 @@ describe('an approval by two people', () => {
 
   it('is invalid when one person approved both stages', () => {
     const faults = faultsOfApproval(evidenceWith({ voters: ['ben', 'ben'], inStages: true }));
-    expect(faults).toEqual(['0 of 1 of release approved']);
+    expect(faults).toEqual(['only 0 of the required 1 members of release approved']);
   });
 
   it('is invalid when the log records an earlier rejection', () => {
@@ -77,7 +77,9 @@ describe('an approval by two people', () => {
     ['a person who was shown a secret of the requester', { voters: ['ben', 'cleo'], requesters: ['cleo'] }],
     ['one who said yes to another document', { voters: ['ben', 'cleo'], hash: 'another' }],
   ])('is invalid with %s', (_, votes) => {
-    expect(faultsOfApproval(evidenceWith(votes))).toEqual([expect.stringMatching(/^[01] of 2 of release approved$/)]);
+    expect(faultsOfApproval(evidenceWith(votes))).toEqual([
+      expect.stringMatching(/^only [01] of the required 2 members of release approved$/),
+    ]);
   });
 });
 
@@ -109,7 +111,7 @@ describe('a vote that references the sign-in of its session', () => {
       fact('auth.signed-in', 'entry', 'cleo', 'cleo', { session: 'another' }),
     ];
     for (const other of others)
-      expect(faultsOfApproval(evidence([other]))).toEqual(['cleo approved in a session of another sign-in']);
+      expect(faultsOfApproval(evidence([other]))).toEqual(['cleo approved in a session of a different sign-in']);
     const refused = fact('auth.refused', 'entry', 'cleo', 'cleo', { session: 'session' });
     expect(faultsOfApproval(evidence([refused]))).toEqual(['the sign-in of the approver cleo is missing']);
   });

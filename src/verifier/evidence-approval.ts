@@ -16,7 +16,9 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
   // The log decides whether the request needed approval, regardless of the file.
   const logged = approvalIn(all.filter(({ target }) => target.id === requestId));
   if (logged !== approvalId)
-    return logged === undefined ? ['the log has no approval of this request'] : ['its approval is left out'];
+    return logged === undefined
+      ? ['the log has no approval of this request']
+      : ['the approval of the request is missing'];
   if (logged === undefined) return evidence.approval === undefined ? [] : ['the log has no approval of this request'];
   const facts = all.filter(({ target }) => target.id === logged);
   const asked = facts.find(({ action }) => action === 'approval.requested');
@@ -54,12 +56,12 @@ function faultsOfShown({ approval, request, key }: EvidenceFile): string[] {
   const claimed = { requestId, digest, algorithm, scheme, format };
   return [
     ...Object.entries(claimed).flatMap(([name, value]) =>
-      shown[name] === value ? [] : [`another ${name} was approved: ${String(shown[name])}`],
+      shown[name] === value ? [] : [`the approvers were shown a different ${name}: ${String(shown[name])}`],
     ),
     ...(canonicalJson(shown['metadata'] ?? {}) === canonicalJson(metadata ?? {})
       ? []
-      : ['other metadata was approved']),
-    ...(used.name === key.name && used.version === key.version ? [] : ['another key was approved']),
+      : ['the approvers were shown different metadata']),
+    ...(used.name === key.name && used.version === key.version ? [] : ['the approvers were shown a different key']),
   ];
 }
 
@@ -77,7 +79,9 @@ function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: rea
     );
     const people = new Set(votes.map(({ actor }) => actor.id).filter((id) => !never.has(id) && !counted.has(id)));
     for (const id of people) counted.add(id);
-    return people.size >= threshold ? [] : [`${people.size} of ${threshold} of ${group} approved`];
+    return people.size >= threshold
+      ? []
+      : [`only ${people.size} of the required ${threshold} members of ${group} approved`];
   });
 }
 
@@ -92,7 +96,7 @@ function faultsOfRejections(asked: LoggedFact, facts: readonly LoggedFact[]): st
   if (typeof rejectThreshold !== 'number') return [];
   const rejecting = facts.filter(({ action }) => action === 'approval.rejected').map(({ actor }) => actor.id);
   const { size } = new Set(rejecting);
-  return size < rejectThreshold ? [] : [`${size} people rejected it, and ${rejectThreshold} are enough`];
+  return size < rejectThreshold ? [] : [`${size} people rejected it, and ${rejectThreshold} rejections are enough`];
 }
 
 /**
@@ -106,6 +110,6 @@ function faultsOfSignIns(evidence: EvidenceFile, facts: readonly LoggedFact[]): 
     const signIn = signIns.find(({ id, action }) => id === detail['signIn'] && action === 'auth.signed-in');
     if (signIn === undefined) return [`the sign-in of the approver ${actor.id} is missing`];
     const isSame = signIn.target.id === actor.id && signIn.detail['session'] === detail['session'];
-    return isSame ? [] : [`${actor.id} approved in a session of another sign-in`];
+    return isSame ? [] : [`${actor.id} approved in a session of a different sign-in`];
   });
 }

@@ -30,7 +30,7 @@ export class EvidenceContent {
       return [
         'an Authenticode signature covers parts of its file: verify the signed file with osslsigncode, without --content',
       ];
-    if (digest.toString('base64') !== this.evidence.request.digest) return ['the signature is of another file'];
+    if (digest.toString('base64') !== this.evidence.request.digest) return ['the signature is for a different file'];
     if (format !== 'raw') return [];
     return this.holds(digest) ? [] : ['the signature does not verify with the key'];
   }

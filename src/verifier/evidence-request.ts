@@ -46,10 +46,10 @@ export function examineRequest({ request, key }: EvidenceFile, entries: LoggedRe
   const faults = [
     ...stated.flatMap((one) => {
       if (isUnsaid(one) || one.inFile === one.inLog) return [];
-      return [one.inLog === undefined ? `the log has no ${one.name}` : `the log has another ${one.name}`];
+      return [one.inLog === undefined ? `the log has no ${one.name}` : `the log has a different ${one.name}`];
     }),
-    ...(request.status === undefined || request.status === 'SIGNED' ? [] : ['the request is shown as not signed']),
-    ...(request.key === undefined || isSameKey(request.key, key) ? [] : ['the request is shown with another key']),
+    ...(request.status === undefined || request.status === 'SIGNED' ? [] : ['the request is shown as unsigned']),
+    ...(request.key === undefined || isSameKey(request.key, key) ? [] : ['the request is shown with a different key']),
     ...faultsOfTime('createdAt', request.createdAt, accepted),
     ...faultsOfTime('finishedAt', request.finishedAt, signed),
     ...faultsOfChain(request.certificateChain ?? [], key.publicKey),
@@ -58,7 +58,7 @@ export function examineRequest({ request, key }: EvidenceFile, entries: LoggedRe
     ...stated.filter(isUnsaid).map(({ name }) => name),
     ...(request.certificateChain === undefined ? [] : ['certificate chain']),
   ];
-  return { faults, unsaid: unsaid.map((name) => `the log does not have the ${name}`) };
+  return { faults, unsaid: unsaid.map((name) => `the log does not contain the ${name}`) };
 }
 
 function isSameKey(used: NonNullable<EvidenceFile['request']['key']>, { id, name, version }: EvidenceFile['key']) {
@@ -69,17 +69,17 @@ function isSameKey(used: NonNullable<EvidenceFile['request']['key']>, { id, name
 function faultsOfTime(name: string, time: string | undefined, entry: LoggedFact | undefined): string[] {
   if (time === undefined || entry?.id === undefined) return [];
   const difference = Math.abs(new Date(time).getTime() - timeOfId(entry.id));
-  return difference <= MAX_DIFFERENCE_MS ? [] : [`the log has another time than ${name}`];
+  return difference <= MAX_DIFFERENCE_MS ? [] : [`the log has a different time than ${name}`];
 }
 
 /** Checks that the first certificate is for the key, and that each certificate was signed by the next. */
 function faultsOfChain(chain: readonly string[], publicKey: string): string[] {
   const [first, ...issuers] = chain.map((der) => new X509Certificate(base64Bytes(der)));
   if (first === undefined) return [];
-  if (!first.publicKey.equals(createPublicKey(publicKey))) return ['the certificate is for another key'];
+  if (!first.publicKey.equals(createPublicKey(publicKey))) return ['the certificate is for a different key'];
   const signed = [first, ...issuers];
   const isSigned = issuers.every((issuer, at) => signed[at]?.verify(issuer.publicKey) === true);
-  return isSigned ? [] : ['a certificate of the chain is not signed by the next one'];
+  return isSigned ? [] : ['a certificate in the chain is not signed by the next one'];
 }
 
 const CURVE_TYPES: Readonly<Record<string, string>> = {

@@ -25,7 +25,7 @@ function faultsOfAttempts(own: readonly LoggedFact[], accepted: LoggedFact, sign
   const faults: string[] = [];
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const isBegun = has(['signing.claimed'], attempt) || (attempt === 1 && accepted.detail['to'] === 'PROCESSING');
-    if (!isBegun) faults.push(`the beginning of attempt ${attempt} is left out`);
+    if (!isBegun) faults.push(`the start of attempt ${attempt} is missing`);
     if (attempt < attempts && !has(INTERRUPTED, attempt)) faults.push(`the end of attempt ${attempt} is missing`);
     if (faults.length > 0) break;
   }
@@ -36,7 +36,7 @@ function faultsOfRelease(own: readonly LoggedFact[], accepted: LoggedFact): stri
   if (accepted.detail['to'] !== 'PENDING_APPROVAL') return [];
   const approval = approvalIn(own);
   const isReleased = own.some(({ action, detail }) => action === 'signing.approved' && detail['approval'] === approval);
-  return isReleased ? [] : ['its release by the approval is left out'];
+  return isReleased ? [] : ['the release by the approval is missing'];
 }
 
 /** Returns the last approval that the request was waiting for, according to the log; undefined if none was required. */

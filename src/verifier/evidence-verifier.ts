@@ -38,7 +38,7 @@ export function verifyEvidence(evidence: EvidenceFile, given: Given = {}): strin
 export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Given = {}): EvidenceVerdict {
   try {
     const checkpoint = openNote(evidence.log.checkpoint, logKey ?? base64Bytes(evidence.log.publicKey));
-    if (checkpoint === undefined) return { faults: ['the checkpoint is not signed by the key of the log'], unsaid: [] };
+    if (checkpoint === undefined) return { faults: ['the checkpoint is not signed with the log key'], unsaid: [] };
     const facts = loggedFactsIn(evidence);
     const logged = loggedOf(facts);
     const accepted = facts.find(({ action }) => action === 'signing.accepted');
@@ -46,7 +46,7 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
     const stated = examineRequest(evidence, { logged, accepted, signed });
     const { origin = checkpoint.origin } = evidence.log;
     const faults = [
-      ...(origin === checkpoint.origin ? [] : ['the checkpoint belongs to another log']),
+      ...(origin === checkpoint.origin ? [] : ['the checkpoint is for a different log']),
       ...[...evidence.log.leaves, ...(evidence.log.signIns ?? [])].flatMap((leaf) =>
         isUnder(checkpoint, leaf) ? [] : [`leaf ${leaf.index} is not in the log`],
       ),
@@ -65,7 +65,7 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
   } catch (error) {
     // The author of the file may have omitted any member.
     const why = error instanceof Error ? error.message : 'unknown';
-    return { faults: [`it cannot be read as evidence: ${why}`], unsaid: [] };
+    return { faults: [`it cannot be parsed as evidence: ${why}`], unsaid: [] };
   }
 }
 
@@ -91,15 +91,17 @@ function faultsOfRequest(evidence: EvidenceFile, logged: Record<string, unknown>
   const { request, key } = evidence;
   const facts = loggedFactsIn(evidence);
   const about = [request.requestId, request.approvalId];
-  const faults = facts.some(({ target }) => !about.includes(target.id)) ? ['the log speaks of another request'] : [];
+  const faults = facts.some(({ target }) => !about.includes(target.id))
+    ? ['the log entries are for a different request']
+    : [];
   const { digest, algorithm, scheme, format } = request;
   const claimed = { digest, algorithm, scheme, format, key: key.name, keyVersion: key.version };
   for (const [name, value] of Object.entries<unknown>(claimed))
-    if (logged[name] !== value) faults.push(`the log has another ${name}: ${String(logged[name])}`);
+    if (logged[name] !== value) faults.push(`the log has a different ${name}: ${String(logged[name])}`);
   const signature = base64Bytes(request.signature ?? '');
   const signed = facts.find(({ action }) => action === 'signing.signed')?.detail;
   if (signed?.['signatureSha256'] !== createHash('sha256').update(signature).digest('base64'))
-    faults.push('the log has another signature');
+    faults.push('the log has a different signature');
   return faults;
 }
 
@@ -130,8 +132,8 @@ function faultsOfKey({ key }: EvidenceFile, logged: Record<string, unknown>): st
     attributesSha256: sha256(canonicalJson(key.attributes ?? {})),
   };
   const faults = {
-    publicKeySha256: 'the log has another public key',
-    attributesSha256: 'the log has other attributes of the key',
+    publicKeySha256: 'the log has a different public key',
+    attributesSha256: 'the log has different key attributes',
   };
   return KEY_FACTS.flatMap((name) =>
     logged[name] === undefined || logged[name] === found[name] ? [] : [faults[name]],
@@ -140,7 +142,7 @@ function faultsOfKey({ key }: EvidenceFile, logged: Record<string, unknown>): st
 
 /** Returns the facts about the key that are only in the file, because an earlier version did not log them. */
 function unsaidOfKey(logged: Record<string, unknown>): string[] {
-  return KEY_FACTS.flatMap((name) => (logged[name] === undefined ? [`the log does not say ${MEANINGS[name]}`] : []));
+  return KEY_FACTS.flatMap((name) => (logged[name] === undefined ? [`the log does not state ${MEANINGS[name]}`] : []));
 }
 
 function sha256(bytes: Buffer | string): string {

@@ -63,21 +63,21 @@ describe('the workload identity in an evidence file', () => {
   });
 
   it('cannot be omitted, nor added to a request of another caller', () => {
-    expect(faultsOfWorkload(...file(undefined))).toEqual(['the identity of the workload is left out']);
+    expect(faultsOfWorkload(...file(undefined))).toEqual(['the workload identity is missing']);
     const [evidence] = file(workload);
-    expect(faultsOfWorkload(evidence, [])).toEqual(['the log has another identity of the workload, or none']);
+    expect(faultsOfWorkload(evidence, [])).toEqual(['the log has a different workload identity, or none']);
   });
 
   it('cannot differ from the log', () => {
     const identity = { ...workload.identity, claims: { ...CLAIMS, repository: 'org/other' } };
     expect(faultsOfWorkload(...file({ ...workload, identity }))).toEqual([
-      'the log has another identity of the workload, or none',
+      'the log has a different workload identity, or none',
     ]);
   });
 
   it('cannot differ from what people approved', () => {
     const identity = { ...workload.identity, claims: { ...CLAIMS, repository: 'org/other' } };
-    expect(faultsOfWorkload(...file(workload, identity))).toEqual(['another identity was approved']);
+    expect(faultsOfWorkload(...file(workload, identity))).toEqual(['the approvers were shown a different identity']);
   });
 
   it('is invalid with another token, key or signature', () => {
@@ -85,22 +85,20 @@ describe('the workload identity in an evidence file', () => {
       'the key is not the one that verified the token',
     ]);
     expect(faultsOfWorkload(...file({ ...workload, token: other.token }))).toEqual([
-      'the token is not signed by the key of the issuer',
+      "the token is not signed with the issuer's key",
     ]);
     const [head, body] = (workload.token ?? '').split('.');
     expect(faultsOfWorkload(...file({ ...workload, token: `${head}.${body}.AAAA` }))).toEqual([
-      'the token is not signed by the key of the issuer',
+      "the token is not signed with the issuer's key",
     ]);
-    expect(faultsOfWorkload(...file({ ...workload, token: 'x' }))).toEqual([
-      'the identity of the workload cannot be read',
-    ]);
+    expect(faultsOfWorkload(...file({ ...workload, token: 'x' }))).toEqual(['the workload identity cannot be parsed']);
   });
 
   it('is invalid if its claims differ from the token', async () => {
     const { token, key } = await made({ ...CLAIMS, repository: 'org/evil' });
     expect(faultsOfWorkload(...file({ ...workload, token, key }))).toEqual(
       expect.arrayContaining([
-        'the log speaks of another token of the workload',
+        'the log has a different workload token',
         'the claims of the token differ from those in the file',
       ]),
     );

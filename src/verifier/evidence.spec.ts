@@ -106,12 +106,10 @@ describe('verification of evidence against the log', () => {
   it('finds a fault with another public key, or with different or missing attributes', () => {
     const { key } = whole;
     const changed = (change: Partial<EvidenceFile['key']>) => examined({ ...whole, key: { ...key, ...change } }).faults;
-    expect(changed({ publicKey: pem(newPair().publicKey) })).toEqual(['the log has another public key']);
-    expect(changed({ attributes: {} })).toEqual(['the log has other attributes of the key']);
-    expect(changed({ attributes: { ...ATTRIBUTES, local: true } })).toEqual([
-      'the log has other attributes of the key',
-    ]);
-    expect(changed({ publicKey: 'none' })).toEqual([expect.stringMatching(/^it cannot be read as evidence/)]);
+    expect(changed({ publicKey: pem(newPair().publicKey) })).toEqual(['the log has a different public key']);
+    expect(changed({ attributes: {} })).toEqual(['the log has different key attributes']);
+    expect(changed({ attributes: { ...ATTRIBUTES, local: true } })).toEqual(['the log has different key attributes']);
+    expect(changed({ publicKey: 'none' })).toEqual([expect.stringMatching(/^it cannot be parsed as evidence/)]);
   });
 
   it('finds a fault if the logged signature is not one over this digest by this key', () => {
@@ -129,9 +127,9 @@ describe('verification of evidence against the log', () => {
     expect(examined({ ...whole, request })).toEqual({
       faults: [],
       unsaid: [
-        'the log does not have the metadata',
-        'the log does not have the reference',
-        'the log does not have the timestamp',
+        'the log does not contain the metadata',
+        'the log does not contain the reference',
+        'the log does not contain the timestamp',
       ],
     });
   });
@@ -149,7 +147,7 @@ describe('verification of evidence against the log', () => {
     const request = { ...whole.request, certificateChain: [] };
     expect(examined({ ...whole, request })).toEqual({
       faults: [],
-      unsaid: ['the log does not have the certificate chain'],
+      unsaid: ['the log does not contain the certificate chain'],
     });
   });
 
@@ -172,8 +170,8 @@ describe('verification of evidence against the log', () => {
   it('accepts evidence of an earlier version, and lists what its log does not state', () => {
     const old = evidenceOf([accepted(), signed()]);
     const unsaid = [
-      'the log does not say which public key was used',
-      'the log does not say the attributes of the private key',
+      'the log does not state which public key was used',
+      'the log does not state the attributes of the private key',
     ];
     expect(examined(old)).toEqual({ faults: [], unsaid });
   });
@@ -185,7 +183,7 @@ describe('verification of evidence against the log', () => {
       claimed(1),
       signed(),
     ]);
-    expect(examined(held).faults).toEqual(['its approval is left out']);
+    expect(examined(held).faults).toEqual(['the approval of the request is missing']);
     const shown = { ...whole, request: { ...whole.request, approvalId: 'approval' } };
     expect(examined(shown).faults).toEqual(['the log has no approval of this request']);
     expect(examined({ ...whole, approval: { shown: {} } }).faults).toEqual(['the log has no approval of this request']);
@@ -195,13 +193,13 @@ describe('verification of evidence against the log', () => {
     ['the acceptance', [signed()], 'it has 0 acceptance entries instead of 1'],
     ['the signature', [accepted(HASHES)], 'it has 0 signature entries instead of 1'],
     ['a second acceptance', [accepted(HASHES), accepted(HASHES), signed()], 'it has 2 acceptance entries instead of 1'],
-    ['a claim', [accepted({ ...HASHES, to: 'QUEUED' }), signed()], 'the beginning of attempt 1 is left out'],
+    ['a claim', [accepted({ ...HASHES, to: 'QUEUED' }), signed()], 'the start of attempt 1 is missing'],
     ['the end of an attempt', [accepted(HASHES), claimed(2), signed(2)], 'the end of attempt 1 is missing'],
-    ['a later claim', [accepted(HASHES), released(1), signed(2)], 'the beginning of attempt 2 is left out'],
+    ['a later claim', [accepted(HASHES), released(1), signed(2)], 'the start of attempt 2 is missing'],
     [
       'the release',
       [accepted({ ...HASHES, to: 'PENDING_APPROVAL', approval: 'x' }), claimed(1), signed()],
-      'its release by the approval is left out',
+      'the release by the approval is missing',
     ],
   ])('finds evidence incomplete without %s', (_what, entries, fault) => {
     expect(examined(evidenceOf(entries)).faults).toContain(fault);

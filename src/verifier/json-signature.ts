@@ -99,13 +99,13 @@ export class SignedText {
  */
 export function faultsOfJsonSignature(document: JsonObjectText, key: KeyObject): string[] {
   const signature = document.members['signature'];
-  if (!isSignature(signature)) return ['the document does not have exactly one signature of one signer'];
+  if (!isSignature(signature)) return ['the document does not have exactly one signature by one signer'];
   const known = Object.hasOwn(JSF_ALGORITHMS, signature.algorithm) ? JSF_ALGORITHMS[signature.algorithm] : undefined;
-  if (known === undefined) return [`signatures by ${signature.algorithm} are not read`];
-  if (!fits(key, known)) return [`the key cannot sign by ${signature.algorithm}`];
+  if (known === undefined) return [`the signature algorithm ${signature.algorithm} is not supported`];
+  if (!fits(key, known)) return [`the key does not support ${signature.algorithm}`];
   const { value, ...facts } = signature;
   const holds = new SignedText(document, facts, known.hash).isSignedBy(key, known, value);
-  return holds ? [] : ['the signature does not verify: the document or the key is another'];
+  return holds ? [] : ['the signature does not verify: it is for a different document or key'];
 }
 
 function isSignature(value: unknown): value is JsonSignature {

@@ -108,31 +108,31 @@ export class LogVerifier {
     this.head = { note, key };
     this.checkpoint = openNote(note, key);
     // Reported first, because the number of listed findings is limited.
-    if (this.checkpoint === undefined) this.found('the checkpoint is not signed by the key of the log');
+    if (this.checkpoint === undefined) this.found('the checkpoint is not signed with the log key');
     if (this.trusted.olderNote === undefined) return;
     this.older = openNote(this.trusted.olderNote, key);
-    if (this.older === undefined) this.found('the older checkpoint is not signed by the key of the log');
+    if (this.older === undefined) this.found('the older checkpoint is not signed with the log key');
     this.compareWithOlder();
   }
 
   private leaf(text: string): void {
     const place = this.tree.size;
     const leaf = readLeaf(text);
-    if (leaf === undefined) this.found('cannot be read', place);
+    if (leaf === undefined) this.found('cannot be parsed', place);
     else this.check(leaf, place);
     this.tree.add(leaf === undefined ? UNREADABLE : base64Bytes(leaf.hash));
     this.compareWithOlder();
   }
 
   private check({ index, entryId, hash, data }: Line, place: number): void {
-    if (index - place !== this.shift && index !== place) this.found(`leaf ${index} is in its place`, place);
+    if (index - place !== this.shift && index !== place) this.found(`leaf ${index} is at this position`, place);
     this.shift = index - place;
-    if (data === null) this.found(`its entry ${entryId} is gone`, place);
+    if (data === null) this.found(`its entry ${entryId} is missing`, place);
     else if (leafHash(canonicalJson(data)).toString('base64') !== hash)
-      this.found(`its entry ${entryId} differs from the numbered one`, place);
+      this.found(`its entry ${entryId} differs from the logged one`, place);
     else if ('foreign' in data) this.found(`its entry ${entryId} was not written by the service`, place);
     else if (acceptedRollbackIn(data) !== undefined) this.rollbacks.push(acceptedRollbackIn(data) as AcceptedRollback);
-    else if ('missing' in data) this.found(`its entry ${entryId} was removed before it was numbered`, place);
+    else if ('missing' in data) this.found(`its entry ${entryId} was removed before it became a leaf`, place);
     if (data !== null) this.checkOrder(data, place);
   }
 
@@ -145,8 +145,9 @@ export class LogVerifier {
   }
 
   private compareWith({ size, root }: Checkpoint): void {
-    if (this.tree.size !== size) this.found(`the checkpoint covers ${size} leaves, and ${this.tree.size} exist`);
-    else if (!this.tree.root().equals(root)) this.found('the leaves do not have the root of the checkpoint');
+    if (this.tree.size !== size)
+      this.found(`the checkpoint covers ${size} leaves, but the export has ${this.tree.size}`);
+    else if (!this.tree.root().equals(root)) this.found('the leaves do not match the root of the checkpoint');
   }
 
   private compareWithOlder(): void {
@@ -161,10 +162,10 @@ export class LogVerifier {
     const accepted = coveringRollback(this.rollbacks, older, now, this.divergesFromOlder);
     if (accepted !== undefined) return [accepted];
     if (now !== undefined && older.origin !== now)
-      this.found(`the older checkpoint is of another log, ${older.origin}`);
+      this.found(`the older checkpoint is for a different log, ${older.origin}`);
     if (this.divergesFromOlder) this.found(`the first ${older.size} leaves differ from those of the older checkpoint`);
     if (older.size > this.tree.size)
-      this.found(`an older checkpoint covers ${older.size} leaves: the log was rolled back`);
+      this.found(`the older checkpoint covers ${older.size} leaves: the log was rolled back`);
     return [];
   }
 

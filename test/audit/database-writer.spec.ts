@@ -178,14 +178,14 @@ describe('forged requests and approvals', () => {
         [value],
       );
     await change('evidence', JSON.stringify({ ...key?.evidence, tokenModel: 'a better HSM' }));
-    expect(await evidenceFaults(id)).toEqual(['the log has other attributes of the key']);
+    expect(await evidenceFaults(id)).toEqual(['the log has different key attributes']);
     await change('evidence', JSON.stringify(key?.evidence));
     const other = await createKey(service, apiKey, { name: 'another', type: 'ec-p256' });
     expect(await evidenceFaults(id, (evidence) => (evidence.key.publicKey = other.publicKey))).toEqual([
-      'the log has another public key',
+      'the log has a different public key',
     ]);
     await sql(`UPDATE signing_request SET digest = $1 WHERE id = $2`, [randomBytes(32), id]);
-    expect(await evidenceFaults(id)).toEqual([expect.stringMatching(/^the log has another digest/)]);
+    expect(await evidenceFaults(id)).toEqual([expect.stringMatching(/^the log has a different digest/)]);
   });
 
   it('an approval removed from the rows or from the file is detected', async () => {
@@ -197,9 +197,9 @@ describe('forged requests and approvals', () => {
       delete evidence.request.approvalId;
       evidence.log.leaves = evidence.log.leaves.filter((leaf) => entryIn(leaf).target.id !== approvalId);
     });
-    expect(cut).toContain('its approval is left out');
+    expect(cut).toContain('the approval of the request is missing');
     await sql(`UPDATE signing_request SET approval_id = NULL WHERE id = $1`, [requestId]);
-    expect(await evidenceFaults(requestId)).toContain('its approval is left out');
+    expect(await evidenceFaults(requestId)).toContain('the approval of the request is missing');
   });
 
   it('each step removed from the file is detected', async () => {

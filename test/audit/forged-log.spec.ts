@@ -44,7 +44,7 @@ describe('approval policies that were rolled back in the database', () => {
     await older();
     const restarted = await place.stage.start({ role: 'api' });
     assertProblem(await sign(restarted), { status: 503, code: 'approval-policy.changed' });
-    expect(await doctor()).toContain(`the approval policy ${made.body.id} has revision 0, and the log has revision 1`);
+    expect(await doctor()).toContain(`approval policy ${made.body.id} is at revision 0, but the log is at revision 1`);
     await newer();
     await expect.poll(async () => (await sign(restarted)).status, { timeout: 10_000 }).toBe(202);
     await restarted.kill('SIGKILL');
@@ -104,6 +104,6 @@ describe('a replayed audit log entry', () => {
     const refused = await vote(service, approvalId, eve as Approver);
     expect(['approval.rights-ended', 'audit-log.incomplete']).toContain(refused.body.code);
     await number();
-    expect(await doctor()).toContain('is in the log twice');
+    expect(await doctor()).toContain('appears twice in the log');
   });
 });

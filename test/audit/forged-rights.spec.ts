@@ -49,7 +49,7 @@ describe('a disabled person', () => {
     const refusal = again.status === 200 ? await vote(service, approvalId, signedIn(again)) : again;
     expect([401, 403]).toContain(refusal.status);
     expect((await read(service, apiKey, requestId)).body.status).toBe('PENDING_APPROVAL');
-    expect(await doctor()).toContain(`the account ${member.id} is enabled, but disabled according to the log`);
+    expect(await doctor()).toContain(`account ${member.id} is enabled, but disabled according to the log`);
   });
 
   it('cannot vote in the old session, even if the entry of its end was deleted', async () => {

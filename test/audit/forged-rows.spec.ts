@@ -391,7 +391,7 @@ describe('a change made in the database', () => {
     expect(await said(['seal-rows', '--accept', before.digest])).toContain(`${before.count} rows were not written`);
     assertProblem(await change(), { status: 409, code: 'row.not-sealed' });
     const { count, digest } = await listed();
-    expect(await said(['seal-rows', '--accept', digest])).toContain(`${count} rows were sealed as they are`);
+    expect(await said(['seal-rows', '--accept', digest])).toContain(`Sealed ${count} rows with their current content`);
     expect(await said(['seal-rows'])).toContain('Every credential and right was written by the service');
     expect((await change()).status).toBe(200);
   });

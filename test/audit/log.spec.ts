@@ -174,7 +174,7 @@ describe('the verifier names the index of SQL changes', () => {
     const other = await createKey(service, apiKey, { name: 'not-the-log', type: 'ec-p256' });
     writeFileSync(at('other.pem'), other.publicKey);
     const unsigned = await sealwright(['log', 'verify', at('log.ndjson'), '--key', at('other.pem')]);
-    expect(unsigned).toMatchObject({ code: 1, out: expect.stringContaining('not signed by the key of the log') });
+    expect(unsigned).toMatchObject({ code: 1, out: expect.stringContaining('not signed with the log key') });
   });
 
   it('for an edited entry', async () => {
@@ -184,12 +184,12 @@ describe('the verifier names the index of SQL changes', () => {
       [id],
     );
     await stage.sql(`UPDATE audit_entry SET actor_name = 'somebody else' WHERE id = $1`, [id]);
-    const findings = [{ index: 300, detail: `its entry ${id} differs from the numbered one` }];
+    const findings = [{ index: 300, detail: `its entry ${id} differs from the logged one` }];
     expect(await verified()).toMatchObject({ code: 1, valid: false, firstWrong: 300, findings });
     const { out } = await sealwright(['log', 'verify', service.url, '--key', at('log.pem')], {
       env: { SEALWRIGHT_TOKEN: apiKey },
     });
-    expect(out).toMatch(/^BAD 300: its entry .*\nNOT VALID: the first wrong entry is number 300\n$/);
+    expect(out).toMatch(/^BAD 300: its entry .*\nNOT VALID: the first invalid entry is number 300\n$/);
     await stage.sql(`UPDATE audit_entry SET actor_name = $2 WHERE id = $1`, [id, name]);
   });
 
@@ -210,7 +210,7 @@ describe('the verifier names the index of SQL changes', () => {
       `UPDATE log_tile SET hashes = set_byte(hashes, 99, 255 - get_byte(hashes, 99)) WHERE level = 0 AND index = 1`,
     );
     const { findings } = await verified();
-    expect(findings.map(({ detail }) => detail)).toContain('the leaves do not have the root of the checkpoint');
+    expect(findings.map(({ detail }) => detail)).toContain('the leaves do not match the root of the checkpoint');
     expect(findings[0]?.index).toBe(256 + 3);
     expect(await verified('--state', at('state'))).toMatchObject({ code: 1 });
   });
@@ -218,7 +218,7 @@ describe('the verifier names the index of SQL changes', () => {
   it('for a deleted entry', async () => {
     const id = await placed(150);
     await stage.sql(`DELETE FROM audit_entry WHERE id = $1`, [id]);
-    expect((await verified()).findings).toContainEqual({ index: 150, detail: `its entry ${id} is gone` });
+    expect((await verified()).findings).toContainEqual({ index: 150, detail: `its entry ${id} is missing` });
   });
 
   it('for a rollback including the signed checkpoint, given a checkpoint kept outside', async () => {
@@ -227,7 +227,7 @@ describe('the verifier names the index of SQL changes', () => {
     await rollBackTo(Number(early?.size));
     expect(await verified()).toMatchObject({ code: 0 });
     const { findings } = await verified('--state', at('state'));
-    expect(findings).toEqual([{ detail: `an older checkpoint covers ${kept} leaves: the log was rolled back` }]);
+    expect(findings).toEqual([{ detail: `the older checkpoint covers ${kept} leaves: the log was rolled back` }]);
     const quick = await verified('--state', at('state'), '--quick');
     expect(quick).toMatchObject({ code: 1, findings: [{ detail: expect.stringContaining('rolled back') }] });
   });

@@ -168,7 +168,7 @@ describe('the log', () => {
       randomBytes(32),
       newest?.note.replace(/\n\d+\n/, '\n1000000\n'),
     ]);
-    expect(await found()).toContain('the checkpoint is not signed by the key of the log');
+    expect(await found()).toContain('the checkpoint is not signed with the log key');
     await sql(`DELETE FROM log_checkpoint WHERE size = 1000000`);
     expect(await found()).toBe(before);
   });
@@ -207,7 +207,7 @@ describe('the log', () => {
     it('is signed again once an operator accepts it, with an entry about the acceptance', async () => {
       const said = await runToEnd(['accept-log'], stage.settings);
       expect(said).toMatch(/log\.(forked|rolled-back): /);
-      expect(said).toContain('If a backup was restored, by whatever means, use: sealwright-admin restore status');
+      expect(said).toContain('If any kind of backup was restored, run: sealwright-admin restore status');
       const [leaves = ''] = /(?<=--leaves )\d+/.exec(said) ?? [];
       // A restored copy looks the same. Accepting it here would bring everything revoked since back into effect.
       await expect(runToEnd(['accept-log', '--leaves', leaves], stage.settings)).rejects.toMatchObject({ code: 1 });
