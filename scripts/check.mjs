@@ -14,7 +14,7 @@ async function main() {
   await continueUnderNode24();
   const checks = checksNamed(process.argv.slice(2));
   if (checks === undefined)
-    throw new Failure('There is no such check', `The checks are: quick, ${Object.keys(CHECKS).join(', ')}`);
+    throw new Failure('Unknown check', `Available checks: quick, ${Object.keys(CHECKS).join(', ')}`);
   onInterruption(() => stores.stop());
   const given = process.env.SW_TEST_DATABASE_URL !== undefined;
   const found = !given && checks.some((check) => check.needsStores) ? await stores.start() : await stores.folder();

@@ -8,7 +8,7 @@ import { step } from './lib/steps.mjs';
 async function main() {
   process.chdir(ROOT);
   await continueUnderNode24();
-  const { npm, deb } = await step('Packages of the client', () => packClient());
+  const { npm, deb } = await step('Client packages', () => packClient());
   process.stdout.write(`${npm}\n${deb}\n`);
   return 0;
 }

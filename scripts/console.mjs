@@ -10,7 +10,7 @@ async function main() {
   process.chdir(ROOT);
   await continueUnderNode24();
   await step('npm packages of the console', () => installConsolePackages());
-  await step('Client of the API', () => makeClient());
+  await step('API client', () => makeClient());
   await serveConsole();
   return 0;
 }

@@ -38,7 +38,7 @@ async function main() {
   if (order.key !== undefined) await step('Signatures and CBOM', () => sign(order, draft, names, made));
   renameSync(draft, order.out);
   process.stdout.write(`${[...names, CHECKSUMS].map((name) => path.join(order.out, name)).join('\n')}\n`);
-  if (order.key === undefined) process.stdout.write('Nothing is signed: name a key by --key.\n');
+  if (order.key === undefined) process.stdout.write('Nothing is signed. Specify a key with --key.\n');
   return 0;
 }
 
@@ -47,12 +47,16 @@ function readOrder() {
   const { values, positionals } = parseArgs({ allowPositionals: true, options });
   const [version, ...more] = positionals;
   if (version === undefined || values.out === undefined || more.length > 0)
-    throw new Failure('Which version, and where to?', 'npm run release -- 1.4.0 --out ../releases/1.4.0 [--key NAME]');
+    throw new Failure(
+      'The version and the output directory are required',
+      'npm run release -- 1.4.0 --out ../releases/1.4.0 [--key NAME]',
+    );
   const out = path.resolve(values.out);
-  if (existsSync(out)) throw new Failure(`${out} is there already`, 'A release is made once; take another directory.');
+  if (existsSync(out))
+    throw new Failure(`${out} already exists`, 'Releases are never overwritten. Specify another directory.');
   const { SEALWRIGHT_URL: url = '', SEALWRIGHT_TOKEN: token = '' } = process.env;
   if (values.key !== undefined && (url === '' || token === ''))
-    throw new Failure('Who signs?', 'Set SEALWRIGHT_URL and SEALWRIGHT_TOKEN.');
+    throw new Failure('No credential is set', 'Set SEALWRIGHT_URL and SEALWRIGHT_TOKEN.');
   return { version, out, commit: String(values.commit), key: values.key, url, token };
 }
 
@@ -68,7 +72,7 @@ async function assertCommit(version, commit) {
   // All packages except the product itself, whose version differs.
   const packages = (json) => JSON.stringify(Object.entries(JSON.parse(json).packages).filter(([name]) => name !== ''));
   if (packages(lock) !== packages(readFileSync(inRoot('package-lock.json'), 'utf8')))
-    throw new Failure('The packages here are not those of the commit', 'Check it out and run: npm ci');
+    throw new Failure('The installed packages are not those of the commit', 'Check out the commit and run: npm ci');
 }
 
 async function sign({ version, url, token, key }, out, names, { client, source }) {

@@ -37,12 +37,12 @@ async function main() {
   refuseOldNode();
   ownDirectory(DATA);
   ownDirectory(path.join(DATA, 'log'));
-  const other = await claim.takeInTime(() => say(dim('An earlier start is still stopping …')));
+  const other = await claim.takeInTime(() => say(dim('The previous service is still stopping …')));
   if (other !== undefined) return sayRunning(other);
   listenForSignals();
   const continued = process.env.SEALWRIGHT_STARTED_AT !== undefined;
   const leftover = await service.stopLeftover();
-  if (leftover) say(dim('Stopped the service that an earlier start left behind.'));
+  if (leftover) say(dim('Stopped a service left over from an earlier start.'));
   const port = await servicePort();
   if (!continued) await bringPackages();
   process.env.SEALWRIGHT_STARTED_AT = String(BEGUN);
@@ -81,7 +81,7 @@ async function servicePort() {
   if (await isFree(port, listenAddress())) return port;
   const who = whoListens(port) ?? 'a process of another account';
   throw new Failure(
-    `Port ${port} is taken by ${who}`,
+    `Port ${port} is in use by ${who}`,
     `Stop it, or choose another port: SVC_PORT=${port + 1} npm start`,
   );
 }
@@ -116,7 +116,7 @@ function keepEnvironment(env) {
 async function cli(env, ...args) {
   const { code, output } = await run(process.execPath, [inRoot('dist/cli.js'), ...args], { env });
   if (code === 0) return;
-  const advice = `Why is above. Only if its stores are beyond repair: move ${DATA} away and start with empty ones.`;
+  const advice = `See the error above. Only if the stores cannot be repaired: move ${DATA} away and start with empty ones.`;
   throw new Failure(`"${args[0]}" failed`, advice, output);
 }
 
@@ -141,8 +141,8 @@ async function serve(env, port) {
   const ended = await service.ended();
   if (interrupted) return;
   throw new Failure(
-    `The service ended by itself (${ended})`,
-    `Its log is ${service.logFile}. Start again with: npm start`,
+    `The service exited unexpectedly (${ended})`,
+    `See the log: ${service.logFile}. To start again: npm start`,
   );
 }
 
@@ -167,9 +167,9 @@ function onSignal() {
   interrupted = true;
   claim.tell({ stopping: true });
   const served = service.running;
-  say(`\nStopping${served ? '; requests in hand are finished first (Ctrl-C again kills)' : ''} …`);
+  say(`\nStopping${served ? '; finishing active requests first (press Ctrl-C again to kill it)' : ''} …`);
   void stopAll().then(() => {
-    say('Stopped. Start again with: npm start');
+    say('Stopped. To start again: npm start');
     process.exit(served ? 0 : 130);
   });
 }
@@ -182,9 +182,11 @@ async function killAll() {
 
 function sayRunning({ pid, url }) {
   say(
-    url ? `Sealwright runs already: ${url} (process ${pid})` : `Sealwright is being started already by process ${pid}.`,
+    url
+      ? `Sealwright is already running: ${url} (process ${pid})`
+      : `Sealwright is already being started by process ${pid}.`,
   );
-  say('Stop it with Ctrl-C in its terminal, or: kill ' + pid);
+  say('Stop it with Ctrl-C in its terminal, or run: kill ' + pid);
 }
 
 main().catch(async (error) => {

@@ -13,7 +13,7 @@ import { showFailure } from './lib/steps.mjs';
 async function main() {
   const [program, ...args] = process.argv.slice(2);
   if (program === undefined)
-    throw new Failure('Which program?', 'For example: node scripts/with-settings.mjs dist/cli.js migrate');
+    throw new Failure('No program was specified', 'For example: node scripts/with-settings.mjs dist/cli.js migrate');
   await continueUnderNode24();
   await build({ withConsole: false });
   const env = { ...readEnvFile(inRoot('.data/service.env')), ...readEnvFile(inRoot('.env')), ...process.env };

@@ -5,7 +5,7 @@ import { bold, dim, green, say, seconds, yellow } from './steps.mjs';
 export function showBanner({ url, demo, begun, data, timestamps }) {
   const here = (file) => path.relative(process.cwd(), path.join(data, file));
   say();
-  say(`${green('Sealwright is up')} after ${seconds(Date.now() - begun)}`);
+  say(`${green('Sealwright is running')} after ${seconds(Date.now() - begun)}`);
   say();
   say(`  Console         ${bold(url)}`);
   if (demo.ADMIN_EMAIL) say(`  Administrator   ${demo.ADMIN_EMAIL}  ${demo.ADMIN_PASSWORD}`);
@@ -13,12 +13,12 @@ export function showBanner({ url, demo, begun, data, timestamps }) {
   say(`  API explorer    ${url}/swagger-ui/index.html`);
   if (timestamps)
     say(
-      `  Timestamps      ${url}/tsa ${yellow(`needs no credential from ${timestamps} (SVC_TSA_ALLOW; to try out, off in prod)`)}`,
+      `  Timestamps      ${url}/tsa ${yellow(`no credential required from ${timestamps} (SVC_TSA_ALLOW; for trials, off in prod)`)}`,
     );
   if (demo.API_KEY) showFirstSignature(here('demo.env'));
   say();
-  say(`  Data and secrets   ${here('')}/ ${dim('(remove it while stopped to start empty)')}`);
-  say(`  Full log           ${here('log/service.log')} ${dim('(this terminal shows its warnings and errors only)')}`);
+  say(`  Data and secrets   ${here('')}/ ${dim('(stop the service and remove it to start empty)')}`);
+  say(`  Full log           ${here('log/service.log')} ${dim('(this terminal shows only warnings and errors)')}`);
   say(`  Stop               Ctrl-C`);
   say();
 }
@@ -36,7 +36,7 @@ function showFirstSignature(file) {
     'openssl dgst -sha256 -verify .data/key.pem -signature .data/README.md.sig README.md',
   ];
   say();
-  say(bold('  Sign a file of yours, in another terminal in this directory:'));
+  say(bold('  Sign a file in another terminal, in this directory:'));
   for (const line of lines) say(`    ${line}`);
   say();
   say(bold('  Verify it with openssl:'));

@@ -21,5 +21,5 @@ if (cold) await Promise.all(['main', 'worker', 'cli'].map(compileInAdvance));
  */
 async function compileInAdvance(program) {
   const { code, output } = await run(process.execPath, [inRoot(`dist/${program}.js`), '--version']);
-  if (code !== 0) throw new Error(`dist/${program}.js does not start:\n${output}`);
+  if (code !== 0) throw new Error(`dist/${program}.js fails to start:\n${output}`);
 }

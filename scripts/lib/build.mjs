@@ -39,7 +39,7 @@ async function buildService() {
   }
   const { code, output } = await run(process.execPath, [inRoot('scripts/lib/build-service.mjs'), before]);
   if (code !== 0)
-    throw new Failure('The build failed', 'The message is above. Run the build alone with: npm run build', output);
+    throw new Failure('The build failed', 'See the message above. To run only the build: npm run build', output);
   writeFileSync(STAMP, before);
   return true;
 }

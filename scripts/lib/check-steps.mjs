@@ -58,8 +58,8 @@ const secrets = {
       note(`${count} secrets, ${files} files, ${Math.round(bytes / 1e6)} MB`);
       const places = found.map(({ file, beginning }) => `${beginning} in ${file}`).join('\n');
       if (found.length > 0)
-        throw new Failure('Issued secrets are in the open', 'Find out which code wrote them.', places);
-      if (count === 0) throw new Failure('No test noted a secret', 'Run it after the tests of the service: npm test');
+        throw new Failure('Issued secrets were found in plain text', 'Find the code that wrote them.', places);
+      if (count === 0) throw new Failure('No test recorded a secret', 'Run the service tests first: npm test');
       return { passed: 1, failed: 0, skipped: [] };
     }),
 };
@@ -74,10 +74,10 @@ const deprecations = {
       if (found.length > 0)
         throw new Failure(
           `${found.length} deprecated calls`,
-          'NODE_OPTIONS=--trace-deprecation says where they are.',
+          'Run with NODE_OPTIONS=--trace-deprecation to locate them.',
           found.join('\n'),
         );
-      if (logs === 0) throw new Failure('No test noted a log', 'Run it after the tests of the service: npm test');
+      if (logs === 0) throw new Failure('No test recorded a log', 'Run the service tests first: npm test');
       return { passed: 1, failed: 0, skipped: [] };
     }),
 };
@@ -93,18 +93,15 @@ const plans = {
         evidence: env.SW_TEST_EVIDENCE ?? '',
       });
       if (explained === 0)
-        throw new Failure(
-          'No statement was noted',
-          'Run it after the tests of the service: npm run check -- service plans',
-        );
+        throw new Failure('No statement was recorded', 'Run the service tests first: npm run check -- service plans');
       if (findings.length > 0)
         throw new Failure(
-          `${findings.length} statements read a growing table whole`,
-          'CONTRIBUTING.md says how to read a finding, and what to do about it.',
+          `${findings.length} statements scan a growing table in full`,
+          'See CONTRIBUTING.md for how to read and fix a finding.',
           findings.join('\n'),
         );
       // The tests that send the statement may have been skipped on this machine.
-      for (const exception of unused) note(`no statement needed this exception: ${exception}`);
+      for (const exception of unused) note(`unused exception: ${exception}`);
       note(`${explained} statements`);
       return { passed: explained, failed: 0, skipped: [] };
     }),
@@ -120,11 +117,11 @@ export const CHECKS = {
     'format',
     'prettier',
     ['--check', '--cache', '--cache-location', cacheOf('prettier'), '--log-level', 'warn', '.'],
-    'Put it right with: npm run format',
+    'To fix: npm run format',
   ),
   // Runs before lint, which also uses types, because it generates the console's API client.
   console: consoleTypes,
-  lint: tool(2, 'lint', 'oxlint', [], 'Each finding names its rule; many are put right by: npx oxlint --fix'),
+  lint: tool(2, 'lint', 'oxlint', [], 'Each finding names its rule. To fix many of them: npx oxlint --fix'),
   boundaries: tool(
     1,
     'import boundaries',

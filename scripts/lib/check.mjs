@@ -26,7 +26,7 @@ export async function runChecks(checks, { env, unchecked = [] }) {
   say(`${bold('Time')} ${seconds(performance.now() - begun)}`);
   say(`${sum.passed} passed, ${sum.failed} failed`);
   const ok = sum.failed === 0 && sum.passed > 0;
-  if (ok && names.length === 0) say(green('Everything holds.'));
+  if (ok && names.length === 0) say(green('All checks passed.'));
   return ok && (names.length === 0 || !inCi()) ? 0 : 1;
 }
 

@@ -51,7 +51,7 @@ async function bundleClient(file) {
   const [chunk] = output;
   const foreign = chunk.imports.filter((name) => !name.startsWith('node:'));
   if (output.length > 1 || foreign.length > 0)
-    throw new Failure(`The client needs more than Node: ${foreign.join(', ')}`);
+    throw new Failure(`The client may depend only on Node, but needs: ${foreign.join(', ')}`);
   writeFileSync(file, `#!/usr/bin/env node\n${chunk.code}`);
   chmodSync(file, 0o755);
 }
@@ -71,7 +71,7 @@ function manifest({ version, license }) {
     name: NAME,
     version,
     description:
-      'The command line of Sealwright: signs files, and lets other tools sign, with keys that never leave the HSM.',
+      'Command line client of Sealwright: signs files, and lets other tools sign, with keys that never leave the HSM.',
     license,
     gitHead: sourceCommit(),
     type: 'module',
@@ -132,8 +132,8 @@ function control({ version, description }) {
       Recommends: 'gnupg',
       Suggests: 'p11-kit-modules, git, openssh-client',
       Maintainer: MAINTAINER,
-      Description: 'command line of Sealwright, a signing service with approvals',
+      Description: 'command line client of Sealwright, a signing service with approvals',
     },
-    [description, 'This package has the client alone. Keys and approvals are with the service.'],
+    [description, 'This package contains only the client. Keys and approvals are managed by the service.'],
   );
 }

@@ -55,7 +55,7 @@ export async function checkConsoleTypes() {
 async function program(script, args, options = {}) {
   const file = path.join(UI, 'node_modules', script);
   const { code, output } = await run(process.execPath, [file, ...args], { cwd: UI, ...options });
-  if (code !== 0) throw new Failure(`${path.basename(script)} failed in ui/`, 'It says why above.', output);
+  if (code !== 0) throw new Failure(`${path.basename(script)} failed in ui/`, 'See the error above.', output);
 }
 
 /** Compresses the files once with the best ratio, instead of for each response. */

@@ -19,7 +19,7 @@ export async function buildDebianPackage(tree, file) {
   setModes(tree);
   const env = { ...process.env, SOURCE_DATE_EPOCH: EPOCH };
   const { code, output } = await run('dpkg-deb', ['--root-owner-group', '-Zxz', '-z2', '--build', tree, file], { env });
-  if (code !== 0) throw new Failure('dpkg-deb failed', 'Install dpkg: it is part of Debian and Ubuntu.', output);
+  if (code !== 0) throw new Failure('dpkg-deb failed', 'Install dpkg, which is part of Debian and Ubuntu.', output);
 }
 
 /** setModes makes directories and programs 0755 and all other files 0644. */

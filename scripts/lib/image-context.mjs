@@ -24,7 +24,7 @@ export function contextFiles(root) {
 
 function filesBelow(root, file) {
   const full = path.join(root, file);
-  if (!existsSync(full)) throw new Error(`${file} of .dockerignore is not there`);
+  if (!existsSync(full)) throw new Error(`${file} of .dockerignore does not exist`);
   if (!statSync(full).isDirectory()) return [file];
   return readdirSync(full, { withFileTypes: true }).flatMap((entry) =>
     MADE.includes(entry.name) ? [] : filesBelow(root, `${file}/${entry.name}`),

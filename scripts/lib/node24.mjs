@@ -27,7 +27,10 @@ export function node24() {
   const program = path.join(packagedNode(), 'bin/node');
   const version = spawnSync(program, ['-p', 'process.versions.node'], { encoding: 'utf8' }).stdout?.trim() ?? '';
   if (isNewEnough(version || '0.0')) return program;
-  throw new Failure(`The service needs Node.js ${MIN_VERSION.join('.')}; this is ${process.versions.node}`, INSTALL);
+  throw new Failure(
+    `The service requires Node.js ${MIN_VERSION.join('.')}, but this is ${process.versions.node}`,
+    INSTALL,
+  );
 }
 
 /**

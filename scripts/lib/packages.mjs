@@ -32,10 +32,7 @@ async function installServicePackages() {
   // If Node has no headers of its own, use those of the package that contains Node 24. The binding uses N-API and works with both.
   if (!existsSync(ADDON)) await npm(['rebuild', 'pkcs11js'], headers ?? nodeHeaders(packagedNode()));
   if (existsSync(ADDON)) return true;
-  throw new Failure(
-    'The PKCS#11 binding was not built',
-    'See what this says: npm rebuild pkcs11js --foreground-scripts',
-  );
+  throw new Failure('The PKCS#11 binding was not built', 'To see the error: npm rebuild pkcs11js --foreground-scripts');
 }
 
 /** installConsolePackages brings ui/node_modules in line with ui/package-lock.json. Returns whether there was anything to do. */
@@ -82,7 +79,7 @@ async function npm(args, headers, folder = '') {
   if (code === 0) return;
   throw new Failure(
     `npm ${args[0]} failed`,
-    'npm says why above. Is the registry reachable (npm ping)? Behind a proxy: npm config set proxy …',
+    'See the npm error above. Check that the registry is reachable (npm ping). Behind a proxy: npm config set proxy …',
     output,
   );
 }

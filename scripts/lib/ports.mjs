@@ -24,7 +24,7 @@ export async function freePort(host) {
     const port = randomInt(20_000, 32_000);
     if (await isFree(port, host)) return port;
   }
-  throw new Failure('No free port was found from 20000 to 32000', 'Free some of them and start again.');
+  throw new Failure('No free port found between 20000 and 32000', 'Free a port and start again.');
 }
 
 /**
@@ -33,7 +33,7 @@ export async function freePort(host) {
 export async function portFor(file, wanted) {
   if (wanted !== undefined) {
     if (await isFree(wanted)) return wanted;
-    throw new Failure(`Port ${wanted} on 127.0.0.1 is taken`, 'Stop what listens there, or leave the port out.');
+    throw new Failure(`Port ${wanted} on 127.0.0.1 is in use`, 'Stop the process that uses it, or omit the port.');
   }
   const before = remembered(file);
   // A server that was just killed holds its port for a moment longer, and clients expect it at the same port.

@@ -17,7 +17,7 @@ import path from 'node:path';
 import { Failure } from './failure.mjs';
 import { privateDirectory, writePrivate } from './private-files.mjs';
 
-const OWN_SERVER = 'Or point SVC_DATABASE_URL at a PostgreSQL of yours.';
+const OWN_SERVER = 'Or set SVC_DATABASE_URL to use your own PostgreSQL.';
 
 /** packagedBinaries returns the PostgreSQL binaries of the npm package for this platform: directory and version. */
 export function packagedBinaries() {
@@ -61,7 +61,7 @@ export function serverAccount(data) {
     const [, , uid, gid] = line?.split(':').map(Number) ?? [];
     if (uid > 0 && gid > 0) return { uid, gid };
   }
-  throw new Failure('PostgreSQL refuses to run as root and there is no account "postgres" or "nobody"', OWN_SERVER);
+  throw new Failure('PostgreSQL refuses to run as root, and there is no account "postgres" or "nobody"', OWN_SERVER);
 }
 
 /**
@@ -77,7 +77,7 @@ export function settle(wanted, account, binaries, log) {
   if (reaches(account, binaries.native)) return { home, native: binaries.native };
   const native = path.join(home, `binaries-${binaries.version}`);
   if (!existsSync(native)) {
-    log('the server account cannot reach node_modules: its binaries are copied beside the data');
+    log('the server account cannot access node_modules, so its binaries are copied next to the data');
     const draft = `${native}.new`;
     rmSync(draft, { recursive: true, force: true });
     cpSync(binaries.native, draft, { recursive: true, verbatimSymlinks: true });
@@ -106,7 +106,7 @@ export function forgottenHome(wanted) {
 export function setAside(home, log) {
   const aside = `${home}.${new Date().toISOString().replaceAll(/[-:]|\..*/g, '')}`;
   renameSync(home, aside);
-  log(`${home} belonged to a directory that was removed; it is now ${aside} and may be removed too`);
+  log(`${home} belonged to a directory that was removed. It was moved to ${aside}, which can be removed`);
 }
 
 function fallback(wanted) {
@@ -116,7 +116,7 @@ function fallback(wanted) {
 function elsewhere(wanted, account, log) {
   const home = fallback(wanted);
   if (homeOf(wanted) !== home) {
-    log(`the server account cannot reach ${wanted}: the data lives in ${home}`);
+    log(`the server account cannot access ${wanted}, so the data is stored in ${home}`);
     writePrivate(path.join(wanted, 'moved-to'), `${home}\n`);
   }
   return privateDirectory(home, account);

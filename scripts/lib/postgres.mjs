@@ -155,7 +155,11 @@ function run(store, program, args, options = {}) {
   });
   if (result.status === 0) return;
   const why = result.error?.message ?? `${result.stdout}\n${result.stderr}`.trim();
-  throw new Failure(`PostgreSQL's ${program} failed`, `Its data would live in ${store.home}: is there room?`, why);
+  throw new Failure(
+    `PostgreSQL's ${program} failed`,
+    `The data directory is ${store.home}. Check that it has enough space.`,
+    why,
+  );
 }
 
 /** Creates the data directory once. A marker is written last, so that an interrupted initialization starts over. */
@@ -199,7 +203,7 @@ function refuseOtherVersion(store, version) {
   const made = readFileSync(path.join(store.data, 'PG_VERSION'), 'utf8').trim();
   if (made === version.split('.')[0]) return;
   throw new Failure(
-    `${store.home} was made by PostgreSQL ${made}; this is ${version.split('.')[0]}`,
+    `${store.home} was created by PostgreSQL ${made}, but this is ${version.split('.')[0]}`,
     'Move the directory away to start empty, or upgrade it with pg_upgrade.',
   );
 }
@@ -218,8 +222,12 @@ async function launch(store, wantedPort, settings, environment, log) {
     // Sessions of a killed server survive for a moment, and another process may have taken the port.
     const passing = /shared memory block|still in use/.test(said) || !(await isFree(port));
     if (!passing || Date.now() > end) {
-      const advice = `Its log is ${store.logFile}. Or point SVC_DATABASE_URL at a PostgreSQL of yours.`;
-      throw new Failure('The private PostgreSQL does not start', advice, said.split('\n').slice(-12).join('\n'));
+      const advice = `See the log: ${store.logFile}. Or set SVC_DATABASE_URL to use your own PostgreSQL.`;
+      throw new Failure(
+        'The private PostgreSQL server failed to start',
+        advice,
+        said.split('\n').slice(-12).join('\n'),
+      );
     }
   }
 }
@@ -257,7 +265,7 @@ async function becomesReady(data, pid, log) {
   const isOver = () => isReady(data, pid) || !isAlive(pid);
   if (!(await until(isOver, SOON_MS))) {
     const recovers = stateOf(data, pid) === 'starting';
-    if (recovers) log('PostgreSQL reads back what it had logged before it was killed');
+    if (recovers) log('PostgreSQL is recovering after it was killed');
     await until(isOver, recovers ? RECOVERY_MS : SLOW_MS);
   }
   return isReady(data, pid) && isAlive(pid);

@@ -23,7 +23,7 @@ export async function startRedis({ dir, port }) {
   if (program === undefined) {
     throw new Failure(
       'redis-server is not installed',
-      'Install redis-server (or valkey), or point SVC_REDIS_URL at one of yours.',
+      'Install redis-server (or valkey), or set SVC_REDIS_URL to use your own Redis.',
     );
   }
   return handle(home, await launch(home, program, port, password), password, false);
@@ -74,9 +74,9 @@ async function launch(home, program, wantedPort, password) {
     }
     if (!ended()) await stopProcess(child.pid, []);
     if (attempt === 3 || (await isFree(port))) {
-      const advice = `Its log is ${logFile}. Or point SVC_REDIS_URL at a Redis of yours.`;
+      const advice = `See the log: ${logFile}. Or set SVC_REDIS_URL to use your own Redis.`;
       throw new Failure(
-        'The private Redis does not start',
+        'The private Redis server failed to start',
         advice,
         readFileSync(logFile, 'utf8').trim().split('\n').slice(-8).join('\n'),
       );

@@ -24,8 +24,8 @@ const SPECIFIER =
  * @returns {{ packages: number }} number of packages in the tree
  */
 export function writeRuntimeTree(out) {
-  if (existsSync(out)) throw new Failure(`${out} already exists`, 'Name a new directory.');
-  if (!existsSync(path.join(DIST, 'bundled'))) throw new Failure('dist/ is not built', 'Run: npm run build');
+  if (existsSync(out)) throw new Failure(`${out} already exists`, 'Specify a new directory.');
+  if (!existsSync(path.join(DIST, 'bundled'))) throw new Failure('dist/ has not been built', 'Run: npm run build');
   mkdirSync(out, { recursive: true });
   const files = reachableFiles();
   for (const file of [...ASSETS, ...globSync('**/public', { cwd: DIST }), ...files]) {

@@ -60,7 +60,7 @@ function control(version, architecture) {
     },
     [
       'Signs digests with keys that never leave the HSM, after N-of-M approval where policy requires it.',
-      'Node.js and all packages are inside. After the installation run: sealwright-admin setup',
+      'Includes Node.js and all dependencies. After the installation, run: sealwright-admin setup',
     ],
   );
 }

@@ -89,10 +89,10 @@ export class Service {
   /** Waits until the service reports that it is up. */
   async becomesHealthy(url) {
     const end = Date.now() + PATIENCE;
-    let last = 'it does not answer';
+    let last = 'it does not respond';
     while (Date.now() < end) {
       if (!this.running)
-        throw this.#failure(`The service ended while it started (${this.#child.exitCode ?? this.#child.signalCode})`);
+        throw this.#failure(`The service exited during startup (${this.#child.exitCode ?? this.#child.signalCode})`);
       const health = await healthOf(url);
       if (health.up) return;
       last = health.said ?? last;
@@ -100,12 +100,12 @@ export class Service {
         setTimeout(resolve, 50);
       });
     }
-    throw this.#failure(`The service is not up after ${PATIENCE / 1000} s: ${last}`);
+    throw this.#failure(`The service did not start within ${PATIENCE / 1000} s: ${last}`);
   }
 
   #failure(message) {
     const said = readFrom(this.#logFile, this.#from);
-    return new Failure(message, `What it said last is above; all of it is in ${this.#logFile}.`, lastLines(said, 25));
+    return new Failure(message, `Its last output is above. The full log is ${this.#logFile}.`, lastLines(said, 25));
   }
 
   /** Kills the service and its child processes immediately. */

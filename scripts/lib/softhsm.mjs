@@ -14,13 +14,13 @@ const PROMPT = /enter (?:SO|user) PIN: /g;
  */
 export async function createToken({ dir, label }) {
   if (!/^[\w.-]{1,32}$/.test(label))
-    throw new Failure(`"${label}" cannot be the label of a token`, 'Use letters, digits, - and _.');
+    throw new Failure(`"${label}" is not a valid token label`, 'Use letters, digits, - and _.');
   const library = softhsmLibrary();
   const tool = commandPath('softhsm2-util');
   if (library === undefined || tool === undefined) {
     throw new Failure(
       'SoftHSM 2 is not installed',
-      'Install softhsm2, or point SVC_PKCS11_LIBRARY at the module of your HSM.',
+      'Install softhsm2, or set SVC_PKCS11_LIBRARY to the module of your HSM.',
     );
   }
   const home = privateDirectory(path.resolve(dir));
@@ -52,8 +52,8 @@ function refuseOtherToken(home, marker, pinFile, label) {
     throw new Failure(`${home} holds the token "${made}", not "${label}"`, 'Use another directory for another token.');
   if (!existsSync(pinFile)) {
     throw new Failure(
-      `The PIN of the token in ${home} is gone`,
-      `Put it back as ${pinFile}. Without it the keys in the token cannot be used.`,
+      `The PIN of the token in ${home} is missing`,
+      `Restore it as ${pinFile}. Without it, the keys in the token cannot be used.`,
     );
   }
 }
@@ -69,8 +69,8 @@ async function initialise(tool, label, pins, environment) {
   const slots = spawnSync(tool, ['--show-slots'], { env, encoding: 'utf8' }).stdout;
   if (slots.split('\n').some((line) => line.split(':')[1]?.trim() === label)) return;
   throw new Failure(
-    'SoftHSM could not make its token',
-    `Is there room, and may this account write below ${path.dirname(env.SOFTHSM2_CONF)}?`,
+    'SoftHSM could not create the token',
+    `Check that there is enough space, and that this account can write to ${path.dirname(env.SOFTHSM2_CONF)}.`,
     said,
   );
 }

@@ -91,7 +91,7 @@ export function showFailure(error) {
     lines.push(`${red('✖')} ${bold(error.message)}`);
     if (error.advice) lines.push(...error.advice.split('\n').map((line) => `  ${line}`));
   } else {
-    lines.push(`${red('✖')} This should not happen:`, error?.stack ?? String(error));
+    lines.push(`${red('✖')} Internal error:`, error?.stack ?? String(error));
   }
   process.stderr.write(`${lines.join('\n')}\n`);
 }

@@ -84,10 +84,10 @@ async function again(store, note) {
     const next = await store.again();
     // Everything was stopped while this store started, so the shutdown has already passed it.
     if (isHalted()) await next.stop();
-    else note(`${store.name} had ended and was started again.`);
+    else note(`${store.name} exited and was restarted.`);
     return next;
   } catch (error) {
-    note(`${store.name} has ended and does not start again: ${error.message}`);
+    note(`${store.name} exited and could not be restarted: ${error.message}`);
     return store;
   }
 }

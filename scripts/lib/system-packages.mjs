@@ -116,7 +116,7 @@ export async function install(needs, note) {
   const left = missing(wanted);
   if (left.length > 0) note(`${manager.kind} could not install them (${code}): ${output.trim().split('\n').at(-1)}`);
   else note(`installed: ${names.filter((name) => !unknown.includes(name)).join(', ')}`);
-  if (unknown.length > 0) note(`not in this release: ${unknown.join(', ')}`);
+  if (unknown.length > 0) note(`not available in this release: ${unknown.join(', ')}`);
   return left;
 }
 
@@ -131,10 +131,10 @@ export async function demand(needs, note) {
 export function howToInstall(needs) {
   const packages = (kind) => packageNames(needs, kind).join(' ');
   if (process.platform === 'darwin')
-    return `Install Homebrew (https://brew.sh) and run: brew install ${packages('brew')}`;
+    return `Install Homebrew (https://brew.sh), then run: brew install ${packages('brew')}`;
   if (commandPath('apt-get') !== undefined)
     return `Run as root: apt-get update && apt-get install -y ${packages('apt')}`;
-  return `Install them with your package manager (their names on Debian: ${packages('apt')}).`;
+  return `Install them with your package manager (Debian names: ${packages('apt')}).`;
 }
 
 const packageNames = (needs, kind) => [...new Set(needs.flatMap((need) => need[kind].split(' ')))].filter(Boolean);

@@ -52,7 +52,7 @@ function summarize(report) {
     for (const { status, fullName, failureMessages: [first] = [] } of assertionResults) {
       if (first === undefined || !['passed', 'failed'].includes(status)) continue;
       const reason = first.split('\n').slice(0, MAX_LINES).join('\n');
-      const mark = status === 'failed' ? red('✖ failed') : dim('… at another try');
+      const mark = status === 'failed' ? red('✖ failed') : dim('… on retry');
       say(`${mark}: ${file} > ${fullName}\n${dim(reason)}`);
     }
   }

@@ -65,8 +65,8 @@ export async function unknownTables(client) {
   const there = rows.map(({ name }) => name);
   const named = [...GROWING, ...SMALL];
   return [
-    ...there.filter((name) => !named.includes(name)).map((name) => `${name} is in none of the lists`),
-    ...named.filter((name) => !there.includes(name)).map((name) => `${name} is no table`),
+    ...there.filter((name) => !named.includes(name)).map((name) => `${name} is not in any of the lists`),
+    ...named.filter((name) => !there.includes(name)).map((name) => `${name} is not a table`),
   ];
 }
 
@@ -82,7 +82,7 @@ async function connected(connectionString) {
 async function migrate(url) {
   const env = { ...process.env, SVC_DATABASE_URL: url };
   const { code, output } = await run(process.execPath, [path.join(ROOT, 'dist/cli.js'), 'migrate'], { env });
-  if (code !== 0) throw new Error(`the schema was not made:\n${output}`);
+  if (code !== 0) throw new Error(`the schema could not be created:\n${output}`);
 }
 
 /** Fills the tables with arbitrary rows, which only have to be many and different. */

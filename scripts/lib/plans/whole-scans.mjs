@@ -40,7 +40,7 @@ export class WholeScans {
     for (const [text, wanted] of CONTROLS) {
       const { found, fault } = await scans.of(text);
       if (found.length !== wanted)
-        throw new Error(`the check finds ${found.length} scans, not ${wanted}, in: ${text} ${fault ?? ''}`);
+        throw new Error(`the check finds ${found.length} scans instead of ${wanted} in: ${text} ${fault ?? ''}`);
     }
     return scans;
   }

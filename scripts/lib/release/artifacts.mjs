@@ -101,7 +101,7 @@ async function packagesOf(source, out, epoch) {
   // Each script empties the packages directory first.
   for (const script of ['server-package', 'client-package']) {
     const { code, output } = await run(process.execPath, [`scripts/${script}.mjs`], { cwd: source, env });
-    if (code !== 0) throw new Failure(`scripts/${script}.mjs failed`, 'Its output names the cause.', output);
+    if (code !== 0) throw new Failure(`scripts/${script}.mjs failed`, 'See its output for the cause.', output);
     for (const name of readdirSync(packages).filter((file) => /\.(?:tgz|deb)$/.test(file)))
       copyFileSync(path.join(packages, name), path.join(out, name));
   }

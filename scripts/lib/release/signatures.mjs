@@ -50,14 +50,15 @@ export async function cryptographyBill({ client, url, token, source, version, fi
     if (evidence?.occurrences !== undefined)
       evidence.occurrences = evidence.occurrences.filter(({ location }) => location.includes(`${source}/`));
   const bill = JSON.parse(JSON.stringify(exported).replaceAll(`${source}/`, ''));
-  if ((bill.components ?? []).length === 0) throw new Failure('The product found no cryptography in its own sources');
+  if ((bill.components ?? []).length === 0)
+    throw new Failure('The product found no cryptography in its own source code');
   writeFileSync(file, `${JSON.stringify(bill, null, 2)}\n`);
 }
 
 async function publicKey(url, token, name) {
   const { items } = await asked({ url, token }, 'GET', '/api/v1/signing-keys?limit=200');
   const key = items.find((item) => item.name === name);
-  if (key === undefined) throw new Failure(`There is no signing key "${name}"`);
+  if (key === undefined) throw new Failure(`Signing key "${name}" does not exist`);
   return key.publicKey;
 }
 
@@ -71,6 +72,6 @@ async function asked({ url, token }, method, address, body) {
   const answer = await fetch(`${url}${address}`, call);
   const text = await answer.text();
   if (answer.ok) return text === '' ? undefined : JSON.parse(text);
-  const rights = 'SEALWRIGHT_TOKEN needs the rights that docs/releases.md names.';
-  throw new Failure(`${method} ${address} was answered with ${answer.status}`, rights, text);
+  const rights = 'SEALWRIGHT_TOKEN needs the rights listed in docs/releases.md.';
+  throw new Failure(`${method} ${address} returned ${answer.status}`, rights, text);
 }

@@ -13,7 +13,7 @@ const HEADING = /^## (\S+)(?: - (\d{4}-\d{2}-\d{2}))?\s*$/gm;
  */
 export function assertVersion(version, { packageJson, lock, changelog }) {
   if (parts(version) === undefined)
-    throw new Failure(`"${version}" is no semantic version`, 'Like 1.4.0 or 1.4.0-rc.1.');
+    throw new Failure(`"${version}" is not a semantic version`, 'Use a version such as 1.4.0 or 1.4.0-rc.1.');
   const faults = [];
   for (const [name, text] of [
     ['package.json', packageJson],
@@ -33,7 +33,7 @@ export function assertVersion(version, { packageJson, lock, changelog }) {
   if (before !== undefined && compareVersions(version, before) <= 0)
     faults.push(`${version} is not later than ${before}`);
   if (faults.length > 0)
-    throw new Failure(`The commit is not that of ${version}: ${faults.join('; ')}`, 'See docs/releases.md.');
+    throw new Failure(`The commit does not match version ${version}: ${faults.join('; ')}`, 'See docs/releases.md.');
 }
 
 /** compareVersions compares by precedence (Semantic Versioning 2.0.0, section 11). @returns negative, 0 or positive */
