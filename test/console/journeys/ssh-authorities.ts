@@ -66,7 +66,7 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     const row = page.getByRole('row', { name: 'data centre' });
     await row.getByText('SHA256:').waitFor();
     await trust('the same', publicKey);
-    await dialog.getByText('The authority is trusted already.').waitFor();
+    await dialog.getByText('This authority is already trusted.').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await row.getByRole('button', { name: 'Actions' }).click();
     await page.getByRole('menuitem', { name: 'Remove trust' }).click();
