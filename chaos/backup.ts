@@ -191,7 +191,7 @@ async function withoutRoom(): Promise<void> {
   const { code, err } = await inst.admin(['backup', '--out', small]);
   check(
     'a disk without room is refused before anything is written',
-    code === 1 && err.includes('too little space') && readdirSync(small).length === 0,
+    code === 1 && err.includes('Not enough space') && readdirSync(small).length === 0,
     err,
   );
   execFileSync('umount', [small]);

@@ -125,7 +125,7 @@ export const CAUSES: Record<string, Cause> = {
         title: 'A policy is violated: House rules, NO-RC4',
         status: 'RESOLVED',
         resolvedBy: null,
-        ...why(/^No RC4: 1 of \d+ assets violate it\.$/, { violations: 1 }),
+        ...why(/^No RC4: 1 of \d+ assets violate the requirement\.$/, { violations: 1 }),
       },
     ],
     cause: async (place) => {

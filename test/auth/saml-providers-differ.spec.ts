@@ -109,14 +109,18 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('a provider certificate', () => {
       () => Buffer.from('no certificate at all'.repeat(5)).toString('base64'),
       /not an X\.509/,
     ],
-    ['no base64', () => 'sixty-four characters of nothing, and a few more, to be sure of it.', /neither PEM/],
+    [
+      'no base64',
+      () => 'sixty-four characters of nothing, and a few more, to be sure of it.',
+      /not a certificate in PEM or base64/,
+    ],
     [
       'bytes behind it',
       (pem) => Buffer.concat([Buffer.from(bare(pem), 'base64'), Buffer.from('x')]).toString('base64'),
       /bytes after the certificate/,
     ],
     ['a key that signs no XML', () => selfSigned('-newkey', 'ed25519'), /ed25519/],
-    ['nothing', () => ' ', /neither PEM/],
+    ['nothing', () => ' ', /not a certificate in PEM or base64/],
   ])('%s is rejected with an explanation and a pointer', async (_, form, words) => {
     const text = form(idp.certificate);
     const answer = await put({ certificates: [idp.certificate, text] });

@@ -126,7 +126,7 @@ describe('a CycloneDX document with an embedded signature', () => {
 
   it.each([
     ['a key that is not there', ['--key', 'nobody'], 1, 'Signing key "nobody" not found'],
-    ['no key', [], 2, 'needs --key'],
+    ['no key', [], 2, 'requires --key'],
   ])('cannot be created with %s', async (_, options, code, why) => {
     const file = join(home, 'unsigned.json');
     writeFileSync(file, JSON.stringify(bom([])));

@@ -62,7 +62,7 @@ it('reconciliation detects, reports and repairs wrong counts: too few, too many 
   expect(code).toBe(1);
   expect(said).toMatch(/repaired \d+ wrong counts of kind/);
   expect(said).toMatch(/repaired 1 wrong counts of owner, off by 7 in total/);
-  expect(said).toMatch(/verdict: \d+ counts were wrong/);
+  expect(said).toMatch(/repaired \d+ wrong counts of verdict/);
   expect(said).toMatch(/sources with wrong counts/);
   expect(await tally()).toEqual(right);
   await until('the source is counted again', 30, async () => {

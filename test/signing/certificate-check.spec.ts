@@ -30,7 +30,7 @@ it('an expired onboarded certificate is not replaced by a valid one that only th
   });
   expect(certificateCheckOf(carried(fresh), version(expired), LATER)).toMatchObject({
     ok: false,
-    detail: expect.stringContaining('was not onboarded'),
+    detail: expect.stringContaining('was not imported'),
   });
 });
 

@@ -386,7 +386,7 @@ describe('a signature with swapped certificates', () => {
       [reissued, own, ...others],
     ]) {
       const token = withCertificates(der, swapped).toString('base64');
-      expect(await refusal({ requestId, timestamp: token }, 'timestamp')).toMatch(/names another certificate/);
+      expect(await refusal({ requestId, timestamp: token }, 'timestamp')).toMatch(/names a different certificate/);
     }
     expect(
       (await verify({ requestId, timestamp: withCertificates(der, [own, ...others]).toString('base64') })).body.valid,

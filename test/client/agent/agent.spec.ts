@@ -78,7 +78,7 @@ describe.runIf(hasTools)('sealwright agent', () => {
     const path = bench.at('run/two/pkcs11');
     const first = await startAgent(path);
     const second = await bench.run(`sealwright agent --socket ${path}`);
-    expect(second).toMatchObject({ code: 1, text: expect.stringContaining('Another agent listens') });
+    expect(second).toMatchObject({ code: 1, text: expect.stringContaining('Another agent is listening') });
     first.kill('SIGKILL');
     await first.ended;
     expect(existsSync(path)).toBe(true);

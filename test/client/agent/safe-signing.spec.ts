@@ -172,7 +172,7 @@ describe.runIf(hasTools)('a file that changed during the approval', () => {
     bench.keep('o.bin', 'content');
     const running = bench.start('sealwright sign o.bin --key gated --wait 30');
     const run = await decided(running, () => bench.keep('o.bin.sig', 'of somebody else'));
-    expect(run).toMatchObject({ code: 1, text: expect.stringContaining(`that of request ${run.requestId}`) });
+    expect(run).toMatchObject({ code: 1, text: expect.stringContaining(`belongs to request ${run.requestId}`) });
     expect(readFileSync(bench.at('o.bin.sig'), 'utf8')).toBe('of somebody else');
   });
 });

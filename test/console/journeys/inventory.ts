@@ -150,7 +150,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await page.getByText('1; the newest is 2').waitFor();
     await page.getByText('2, the newest').waitFor();
     await follow(link.replace('fish', 'bird'));
-    await dialog.getByText('no asset of the inventory has this bom-ref').waitFor();
+    await dialog.getByText('no asset in the inventory has this bom-ref').waitFor();
     assertClean();
     await close();
   });
