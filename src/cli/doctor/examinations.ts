@@ -242,11 +242,7 @@ export function examineInstances(instances: readonly InstanceRow[], now: Date): 
       : warn('missed', `stopped unexpectedly: ${names(missed)}`, 'runbook: workers'),
     versions.length <= 1
       ? ok('versions', versions[0] ?? 'none')
-      : warn(
-          'versions',
-          `several versions are running: ${versions.join(', ')}`,
-          'docs/upgrade.md: complete the rolling update',
-        ),
+      : warn('versions', `mixed versions: ${versions.join(', ')}`, 'docs/upgrade.md: complete the rolling update'),
     first === undefined
       ? ok('clocks', `within ${MAX_CLOCK_OFFSET_MS / 1000} s of the database clock`)
       : bad('clocks', `clocks differ: ${names(wrong)}, the first by ${first.clockOffsetMs} ms`, 'runbook: clock'),

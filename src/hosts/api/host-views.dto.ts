@@ -110,7 +110,8 @@ export class ConnectionTestView implements ConnectionTest {
   /** Whether commands can be run as root. Not present if the host record does not require it. @example true */
   becomesRoot?: boolean;
   /**
-   * Reason why commands cannot be run as root. @example 'sudo on the host does not run commands as root (sudo: a password is required).'
+   * Reason why commands cannot be run as root.
+   * @example 'sudo on the host does not run commands as root (sudo: a password is required).'
    */
   privilegeDetail?: string;
 }
