@@ -97,7 +97,7 @@ export class ConnectionTestView implements ConnectionTest {
   milliseconds: number;
   /** Problem code of the failure. docs/errors.md explains each code. @example host.key-unknown */
   code?: string;
-  /** @example "The host presented the key SHA256:Dv7H…, which is not confirmed. Compare it with the host's own key, then accept it." */
+  /** @example "The host presented the key SHA256:Dv7H…, which is not confirmed." */
   detail?: string;
   /** Fingerprint of the host key, whose possession the host has proven. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   hostKeyFingerprint?: string;

@@ -39,6 +39,6 @@ export class ProcessView {
 }
 
 export class SignServerError {
-  /** Description of the error. @example 'No active signing key is named "nobody".' */
+  /** Description of the error. @example 'No active signing key is named nobody.' */
   error: string;
 }

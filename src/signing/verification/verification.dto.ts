@@ -52,7 +52,7 @@ export class CheckView {
   @ApiProperty({ enum: ['signature', 'certificate', 'timestamp'], example: 'signature' }) check: CheckName;
   /** @example true */
   ok: boolean;
-  /** Result of the check, or the reason for its failure. @example 'made by version 1 of key "release"' */
+  /** Result of the check, or the reason for its failure. @example 'made by version 1 of key release' */
   detail: string;
 }
 
