@@ -120,7 +120,7 @@ export const DRILLS: Readonly<Record<string, Drill>> = {
   },
   j: {
     what: 'the last worker is told to stop',
-    says: { role: 'api', component: 'workers', words: /no worker process is running/ },
+    says: { role: 'api', component: 'workers', words: /no process does background work/ },
     alert: { name: 'SealwrightNoWorker', action: /Start a worker/ },
     isReady: true,
     signs: true,

@@ -7,7 +7,7 @@ import type { Scope } from './scopes.js';
 export const ACCESS = Symbol('access');
 export const FRESH = Symbol('fresh');
 
-/** The access that a handler declares. A handler that declares none is refused. */
+/** Access is what a handler requires of its callers. A handler that declares nothing cannot be called. */
 export type Access =
   | { readonly kind: 'public' }
   | { readonly kind: 'signed-in' }
@@ -15,7 +15,7 @@ export type Access =
   | { readonly kind: 'person-or-device' }
   | { readonly kind: 'scopes'; readonly scopes: readonly Scope[] };
 
-/** The caller must have this scope, or all of these. */
+/** Needs requires one or more scopes. The caller must have all of them. */
 export const Needs = (...scopes: [Scope, ...Scope[]]): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'scopes', scopes } satisfies Access),
@@ -23,7 +23,7 @@ export const Needs = (...scopes: [Scope, ...Scope[]]): MethodDecorator =>
     ApiExtension('x-required-scopes', scopes),
   );
 
-/** Any signed-in caller. */
+/** SignedIn admits every authenticated caller. */
 export const SignedIn = (): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'signed-in' } satisfies Access),
@@ -31,7 +31,7 @@ export const SignedIn = (): MethodDecorator =>
     ApiExtension('x-required-scopes', []),
   );
 
-/** A person signed in at the service itself: not an API key or a client's token. */
+/** Person admits people who signed in to the service itself. API keys and tokens of OAuth clients are rejected. */
 export const Person = (): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'person' } satisfies Access),
@@ -40,7 +40,7 @@ export const Person = (): MethodDecorator =>
     ApiExtension('x-person', true),
   );
 
-/** A person, directly or through a client that they approved; not an API key or a client acting for itself. */
+/** PersonOrDevice admits people, directly or through an OAuth client that they approved. API keys and clients acting for themselves are rejected. */
 export const PersonOrDevice = (): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'person-or-device' } satisfies Access),
@@ -50,24 +50,24 @@ export const PersonOrDevice = (): MethodDecorator =>
   );
 
 /**
- * A person must have authenticated within the last five minutes (`POST /api/auth/step-up`); sessions of clients need a step-up in that session. Not
- * required of keys and clients.
+ * Fresh requires that a person authenticated within the last five minutes (`POST /api/auth/step-up`). In a session of an OAuth client, only a step-up in that
+ * session counts. API keys and clients acting for themselves are exempt.
  */
 export const Fresh = (): MethodDecorator => applyDecorators(SetMetadata(FRESH, true), ApiExtension('x-step-up', true));
 
-/** Anyone, without a credential. */
+/** Public admits calls without a credential. */
 export const Public = (): MethodDecorator => SetMetadata(ACCESS, { kind: 'public' } satisfies Access);
 
 export interface CalledRequest extends AuthorizedRequest {
   caller?: Caller;
 }
 
-/** The caller that the access guard authenticated. */
+/** TheCaller injects the caller that the access guard authenticated. */
 export const TheCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller =>
   callerOf(context.switchToHttp().getRequest()),
 );
 
 export function callerOf({ caller }: CalledRequest): Caller {
-  if (caller === undefined) throw new Error('a handler that takes the caller must not be public');
+  if (caller === undefined) throw new Error('@TheCaller() cannot be used in a @Public() handler');
   return caller;
 }

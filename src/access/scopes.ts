@@ -6,15 +6,15 @@ export const SCOPES = {
   'hosts:write': 'Add, update, delete hosts',
   'keys:read': 'List and view SSH keys',
   'keys:rotate': 'Trigger key rotation',
-  'keys:release': 'Obtain private SSH keys that the service holds',
-  'ssh-ca:issue': 'Have SSH certificates issued',
-  'ssh-ca:login': 'Get SSH certificates by the rules that are about you',
+  'keys:release': 'Retrieve private SSH keys that the service stores',
+  'ssh-ca:issue': 'Request SSH certificates',
+  'ssh-ca:login': 'Request SSH certificates under the login rules that apply to you',
   'ssh-ca:write': 'Create and retire SSH authorities; revoke SSH certificates',
   'discovery:run': 'Start discovery scans',
   'admin:*': 'Full administrative access',
-  'sign:digest': 'Have digests signed',
+  'sign:digest': 'Sign digests',
   'sign:read': 'View signing requests',
-  'timestamps:issue': 'Have timestamps issued (RFC 3161)',
+  'timestamps:issue': 'Request timestamps (RFC 3161)',
   'signing-keys:read': 'List and view signing keys',
   'signing-keys:write': 'Generate signing keys',
   'settings:read': 'View settings, API keys and OAuth clients',
@@ -22,20 +22,20 @@ export const SCOPES = {
   'users:read': 'View users and their sessions',
   'users:write': 'Invite, change and disable users',
   'inventory:read': 'View cryptographic assets, their risk and relationships',
-  'inventory:report': 'Report assets to the inventory, from sources that no other reporter owns',
-  'inventory:write': 'Report assets for any source; change rules, policy packs, attestations and views',
+  'inventory:report': 'Report assets to the inventory for your own sources',
+  'inventory:write': 'Report assets for any source; change risk rules, policy packs, attestations and saved views',
   'alerts:read': 'View alerts and their rules',
   'alerts:write': 'Acknowledge and resolve alerts; change their rules',
   'approvals:read': 'View approvals, approver groups and policies',
   'approvals:write': 'Change approver groups and approval policies',
-  'approvals:approve': 'Approve and reject, for members of the approver group',
+  'approvals:approve': 'Approve or reject requests as a member of an approver group',
   'sensors:read': 'View sensors',
   'sensors:write': 'Register, change and disable sensors',
-  'sensors:report': 'Report as a sensor',
+  'sensors:report': 'Send heartbeats as a sensor',
   'schedules:read': 'View schedules and their runs',
   'schedules:write': 'Create, change and start schedules',
   'webhooks:read': 'View webhook endpoints and their deliveries',
-  'webhooks:write': 'Create, change and remove webhook endpoints',
+  'webhooks:write': 'Create, change and delete webhook endpoints',
   'audit:read': 'Read the audit log',
   'system:read': 'Read health details and metrics',
 } as const;
@@ -121,7 +121,12 @@ export function scopesBeyond(held: ReadonlySet<string>, wanted: Iterable<Scope>)
 /** @throws Problem 403 `insufficient_scope` that names the missing scope */
 export function assertScope(held: ReadonlySet<string>, wanted: Scope): void {
   if (mayDo(held, wanted)) return;
-  throw new Problem('forbidden', 'insufficient_scope', `This needs the scope ${wanted}.`, { scope: wanted });
+  throw new Problem(
+    'forbidden',
+    'insufficient_scope',
+    `This operation requires the scope "${wanted}", which you do not have. Ask an administrator to grant it.`,
+    { scope: wanted },
+  );
 }
 
 /** Returns the scopes of these roles. */

@@ -72,7 +72,7 @@ export class AlertsController {
 
   /**
    * Acknowledge an alert
-   * @remarks Marks an alert as being handled. Nobody is notified again while it is acknowledged.
+   * @remarks Marks an alert as being handled. No further notifications are sent while it is acknowledged.
    */
   @Post(':id/acknowledge')
   @HttpCode(200)

@@ -61,15 +61,15 @@ export class AlertView {
   ruleId: string;
   @ApiProperty({ enum: ALERT_STATUSES, example: 'OPEN' }) status: AlertStatus;
   @ApiProperty({ enum: SEVERITIES, example: 'warning' }) severity: Severity;
-  /** @example 'A sensor is silent: data centre east' */
+  /** @example 'A sensor has stopped reporting: data centre east' */
   title: string;
   /** Subject of the last event. */
   subject: AlertSubjectView;
-  /** `where` and `why` come first. `NONE` to `CRITICAL` are numbers of assets of a risk level, `examples` is a list of names. */
+  /** Facts of the last event, starting with `where` and `why`. `NONE` to `CRITICAL` are the numbers of assets at each risk level; `examples` lists names. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
-    example: { why: 'No heartbeat since 2026-11-20T14:00:00Z.' },
+    example: { why: 'The last heartbeat was at 2026-11-20T14:00:00Z. Heartbeats are expected every 60 seconds.' },
   })
   facts: AlertFacts;
   /** Number of events. @example 1 */
@@ -80,10 +80,10 @@ export class AlertView {
   ownerId: string | null;
   mutedUntil: Date | null;
   resolvedAt: Date | null;
-  /** Null if the alert resolved without a user. @example 'Ada Lovelace' */
+  /** Name of the user who resolved the alert; null if its condition ended. @example 'Ada Lovelace' */
   resolvedBy: string | null;
   notifiedAt: Date | null;
-  /** Also the ETag. @example 1 */
+  /** Version of the alert. In quotation marks, it is the ETag. @example 1 */
   version: number;
 
   static of(alert: Alert): AlertView {
@@ -110,7 +110,7 @@ export class NotificationView {
   reference: string;
   /** Email address, or name of the webhook endpoint; `removed` or `forgotten` if it is no longer stored. @example crypto-team@corp.example */
   recipient: string;
-  /** Delivery status. FORGOTTEN if it is no longer stored: it is kept for 90 days for emails and for 30 days for webhooks. */
+  /** Delivery status. FORGOTTEN if it is no longer stored, which is the case after 90 days for emails and 30 days for webhooks. */
   @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP', 'FORGOTTEN'], example: 'DELIVERED' })
   status: NotificationLine['status'];
   /** @example 1 */

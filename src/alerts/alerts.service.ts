@@ -43,7 +43,7 @@ export class AlertsService {
         { id, status: In([...from]) },
         {
           status: to,
-          // The database clock, as for events: by another clock, a later event could appear to be earlier.
+          // Events use the database clock, too. With another clock, a later event could appear to be earlier.
           resolvedAt: resolved ? () => 'now()' : null,
           resolvedBy: resolved ? caller.name : null,
           notifyAt: null,
@@ -51,13 +51,18 @@ export class AlertsService {
         },
       );
       const alert = await find(tx, id);
-      if (affected !== 1) throw new Problem('conflict', 'alert.status', `The alert is ${alert.status}.`);
+      if (affected !== 1)
+        throw new Problem(
+          'conflict',
+          'alert.status',
+          `You cannot ${move} this alert, because its status is ${alert.status}.`,
+        );
       await this.record(tx, caller, ACTIONS[move], id, { comment });
       return alert;
     });
   }
 
-  /** Sets the owner of the alert, or mutes it. */
+  /** Sets the owner of an alert, or mutes it. */
   async change(caller: Caller, id: string, version: number, change: AlertChange): Promise<Alert> {
     return this.db.transaction(async (tx) => {
       const { ownerId } = change;
@@ -78,7 +83,12 @@ export class AlertsService {
     return this.db.transaction(async (tx) => {
       const alert = await find(tx, id);
       const rule = await tx.findOneBy(AlertRule, { id: alert.ruleId });
-      if (rule === null) throw new Problem('conflict', 'alert.rule-gone', 'The rule of this alert was removed.');
+      if (rule === null)
+        throw new Problem(
+          'conflict',
+          'alert.rule-gone',
+          'The rule of this alert was deleted, so its notifications cannot be sent again.',
+        );
       alert.notifiedCount = 0; // the message contains the total count, not only the new events
       const message = alertMessage(alert, rule, 'asked', this.config.publicUrl);
       const sent = await this.channels.put(tx, rule, message);

@@ -26,7 +26,7 @@ import { PolicyEvaluation } from './policies/policy-evaluation.js';
 import { PolicyTrialService } from './policies/policy-trial.service.js';
 import { PolicyChecks } from './policies/policy-checks.js';
 
-/** Approvals: a number of people must approve an operation before it is carried out. Other modules own the subjects. */
+/** ApprovalsModule implements N-of-M approval of operations. The subjects of approvals belong to other modules. */
 @Module({
   imports: [
     RightsModule,
@@ -64,7 +64,7 @@ import { PolicyChecks } from './policies/policy-checks.js';
 })
 export class ApprovalsModule {}
 
-/** The background work of approvals. */
+/** Background module: expires approvals and sends notices. */
 @Module({
   imports: [ApprovalsModule],
   providers: [ApprovalNotices, NoticedApprovals],

@@ -92,7 +92,10 @@ export class ApprovalsService {
     private readonly extension: ApprovalExtension,
   ) {}
 
-  /** Returns the required approval, if any. The statement that acts on the result must check its revision (POLICY_REVISION). */
+  /**
+   * Evaluates the policies for a use of a key and returns the required approval, if any. The statement that acts on the result must check its revision
+   * (POLICY_REVISION).
+   */
   judge(...asked: Parameters<PolicyEvaluation['judge']>): Promise<PolicyJudgement> {
     return this.evaluation.judge(...asked);
   }
@@ -107,7 +110,7 @@ export class ApprovalsService {
     return this.evaluation.judgeNow(tx, kind, uses);
   }
 
-  /** Reports whether an approval has fewer votes than the current policies demand. */
+  /** Reports whether an approval has fewer votes than the current policies require. */
   async fallsShort(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
     return demand !== undefined && (await this.extension.missingStages(tx, id, demand)).length > 0;
   }
@@ -130,7 +133,11 @@ export class ApprovalsService {
     const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
     if (row?.revision === revision) return;
     this.outdated();
-    throw new Problem('conflict', 'approval.policies-changed', 'The approval policies were just changed. Try again.');
+    throw new Problem(
+      'conflict',
+      'approval.policies-changed',
+      'The approval policies changed while the request was being evaluated. Retry the request.',
+    );
   }
 
   /** Verifies that the caller may open another approval. Throws Problem `approval.too-many-open` otherwise. */
@@ -220,7 +227,7 @@ export class ApprovalsService {
   /** Returns the stored document of an approval. */
   async shownOf(tx: EntityManager, id: string): Promise<Record<string, unknown>> {
     const [row]: { shown: string }[] = await tx.query(`SELECT shown FROM approval WHERE id = $1`, [id]);
-    if (row === undefined) throw new Error('approvals are never deleted');
+    if (row === undefined) throw new Error(`approval ${id} has no row, although approvals are never deleted`);
     return JSON.parse(row.shown) as Record<string, unknown>;
   }
 
@@ -232,7 +239,7 @@ export class ApprovalsService {
       [oldId, id],
     );
     await putNotice(tx, oldId, 'decided');
-    if (moved !== 1) throw new Error(`the approval ${oldId} is ${old.status} and cannot be renewed`);
+    if (moved !== 1) throw new Error(`approval ${oldId} cannot be renewed: its status is ${old.status}`);
     const { correlation, stage } = old;
     await this.audit.append(tx, [
       movedEntry(old, { status: 'SUPERSEDED', stage }, { actor: APPROVALS_ACTOR, correlation, source: '' }),
@@ -264,7 +271,7 @@ export class ApprovalsService {
 
   private async insert(tx: EntityManager, asked: Asked, items: ShownSubject['items'], by: By): Promise<void> {
     const [first] = asked.stages;
-    if (first === undefined) throw new Error('an approval has a stage');
+    if (first === undefined) throw new Error('an approval must have at least one stage');
     const groupIds = asked.stages.map(({ groupId }) => groupId);
     const approval = { ...asked, status: 'PENDING' as const, stage: 0, groupId: first.groupId, groupIds };
     const values = { ...approval, createdAt: () => 'now()', ...endsAfter(asked.expiresInSeconds) };

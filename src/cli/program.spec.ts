@@ -81,7 +81,7 @@ describe('sealwright-admin', () => {
   it('reports database errors in plain words', async () => {
     const refused = Object.assign(new DatabaseError('no pg_hba.conf entry', 1, 'error'), { code: '28000' });
     expect(await runProgram(fails(refused), ['fails'])).toBe(1);
-    expect(said).toContain('it refuses the user or the password (SVC_DATABASE_URL)');
+    expect(said).toContain('the user or the password was rejected (SVC_DATABASE_URL)');
     expect(said).not.toContain('program.spec');
   });
 

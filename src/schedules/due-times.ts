@@ -41,15 +41,16 @@ export function dueSpan(table: Timetable, first: Date, until: Date): DueSpan {
 
 /** Returns the reason why a timetable is invalid, or undefined if it is valid. */
 export function timetableFault(table: Timetable): { pointer: string; detail: string } | undefined {
-  if (!isTimeZone(table.timeZone)) return { pointer: '/timeZone', detail: 'is no IANA time zone' };
+  if (!isTimeZone(table.timeZone))
+    return { pointer: '/timeZone', detail: `"${table.timeZone}" is not an IANA time zone` };
   if ((table.cron === null) === (table.intervalSeconds === null))
-    return { pointer: '/cron', detail: 'give either cron or intervalSeconds' };
+    return { pointer: '/cron', detail: 'specify either cron or intervalSeconds' };
   if (table.cron === null) return undefined;
   try {
     const found = nextDue(table, new Date());
-    return found === null ? { pointer: '/cron', detail: 'is never due' } : undefined;
+    return found === null ? { pointer: '/cron', detail: `"${table.cron}" never matches a date` } : undefined;
   } catch (error) {
-    const detail = error instanceof Error ? error.message.replace(/^\w+: /, '') : 'cannot be read';
+    const detail = error instanceof Error ? error.message.replace(/^\w+: /, '') : 'is not a valid cron expression';
     return { pointer: '/cron', detail };
   }
 }

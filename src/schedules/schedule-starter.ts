@@ -54,7 +54,7 @@ export class ScheduleStarter {
       const detail =
         error instanceof Problem
           ? error.message
-          : 'The run could not be started. The log of the worker contains the reason.';
+          : 'The run could not be started. See the log of the worker for the cause.';
       await this.db.transaction((tx) => this.runs.end(tx, failed.runId, { ok: false, detail }));
       if (!(error instanceof Problem)) throw error;
     }
@@ -101,7 +101,7 @@ export class ScheduleStarter {
 }
 
 function pausedFor(scope: string): string {
-  return `Paused: the last author of this schedule may no longer start it. A user with ${scope} can resume it; it then runs in that user's name.`;
+  return `Paused: the last author of this schedule no longer has the scope ${scope}. A user with this scope can resume the schedule, which then runs in that user's name.`;
 }
 
 /** Marks the oldest due run as started; other workers select other runs at the same time. */

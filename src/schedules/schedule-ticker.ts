@@ -43,7 +43,7 @@ async function advance(tx: EntityManager, schedule: Schedule, now: Date): Promis
   const { last, earlier } = dueSpan(schedule, nextDueAt, now);
   const wasMissed = now.getTime() - last.getTime() > ON_TIME_MS;
   const trigger = wasMissed || earlier > 0 ? 'missed' : 'time';
-  const skipped = wasMissed && schedule.missed === 'skip' ? 'No worker was running at the due time.' : undefined;
+  const skipped = wasMissed && schedule.missed === 'skip' ? 'No worker was running when the run was due.' : undefined;
   await insertRun(tx, { schedule: id, dueAt: last, trigger, missed: earlier, skipped });
   await tx.query(`UPDATE schedule SET next_due_at = $2 WHERE id = $1`, [id, nextDue(schedule, now)]);
 }
@@ -67,7 +67,7 @@ export async function insertRun(tx: EntityManager, run: NewRun): Promise<string 
   const rows: { id: string }[] = await tx.query(
     `INSERT INTO schedule_run (id, schedule_id, due_at, trigger, missed, asked_by, status, detail, ended_at)
      SELECT $1, $2, $3, $4, $5, $7, CASE WHEN reason IS NULL THEN 'DUE' ELSE 'SKIPPED' END, reason, CASE WHEN reason IS NULL THEN NULL ELSE now() END
-     FROM (SELECT coalesce($6, (SELECT 'The run before it was still under way.' FROM schedule_run
+     FROM (SELECT coalesce($6, (SELECT 'The previous run was still in progress.' FROM schedule_run
        WHERE schedule_id = $2 AND status IN ('DUE', 'RUNNING') LIMIT 1)) AS reason) why
      ON CONFLICT (schedule_id, due_at) DO NOTHING RETURNING id`,
     [newId(), run.schedule, run.dueAt, run.trigger, run.missed, run.skipped ?? null, run.askedBy ?? null],

@@ -84,7 +84,7 @@ export class ScheduleView {
   /** The next five due times; empty while the schedule is paused. */
   @ApiProperty({ type: String, format: 'date-time', isArray: true, example: ['2026-11-21T01:30:00.000Z'] })
   next: Date[];
-  /** Also the ETag. @example 1 */
+  /** Version of the schedule. In quotation marks, it is the ETag. @example 1 */
   version: number;
   createdAt: Date;
 
@@ -103,7 +103,7 @@ export class ScheduleRunView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   dueAt: Date;
-  /** `missed`: no worker was running when the run was due; `hand`: a user started it. */
+  /** Trigger of the run: `time` (it was due), `missed` (no worker was running when it was due) or `hand` (a user started it). */
   @ApiProperty({ enum: ['time', 'missed', 'hand'], example: 'time' }) trigger: RunTrigger;
   @ApiProperty({ enum: RUN_STATUSES, example: 'SUCCEEDED' }) status: RunStatus;
   /** Result of the run, or the reason why it was skipped or failed. @example '1,204 assets' */

@@ -106,7 +106,11 @@ export class SchedulesService {
       });
       const made = run === undefined ? null : await tx.findOneBy(ScheduleRun, { id: run });
       if (made === null || made.status === 'SKIPPED')
-        throw new Problem('conflict', 'schedule.running', 'A run of this schedule is under way.');
+        throw new Problem(
+          'conflict',
+          'schedule.running',
+          'A run of this schedule is already in progress. Wait until it has ended.',
+        );
       await this.record(tx, caller, 'schedule.run', id, { run: made.id });
       return made;
     });

@@ -53,7 +53,11 @@ export class Heartbeats {
     return this.db.transaction(async (tx) => {
       const sensor = await touch(tx, caller, heartbeat);
       if (sensor === undefined)
-        throw new Problem('missing', 'sensor.unknown-key', 'This API key belongs to no sensor.');
+        throw new Problem(
+          'missing',
+          'sensor.unknown-key',
+          'This API key does not belong to a sensor. Use the key that was returned when the sensor was registered or its key was renewed.',
+        );
       const { id, name, heartbeatSeconds, version, configuration } = sensor;
       if (sensor.wasSilent) {
         await recordAlertEvents(tx, [{ type: 'sensor.silent', subject: { kind: 'sensor', id, name }, over: true }]);

@@ -30,7 +30,9 @@ export class SensorSilence {
         silent.map(({ id, name, last, seconds }) => ({
           type: 'sensor.silent',
           subject: { kind: 'sensor', id, name },
-          facts: { why: `It reports every ${seconds} seconds. The last report was at ${last.toISOString()}.` },
+          facts: {
+            why: `The last heartbeat was at ${last.toISOString()}. Heartbeats are expected every ${seconds} seconds.`,
+          },
         })),
       );
     });

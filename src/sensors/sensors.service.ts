@@ -150,14 +150,14 @@ export class SensorScanTarget implements ScheduleTarget {
 
   async check({ sensor }: Record<string, unknown>): Promise<void> {
     if (typeof sensor === 'string' && isId(sensor) && (await this.db.manager.existsBy(Sensor, { id: sensor }))) return;
-    const errors = [{ pointer: '/settings/sensor', detail: 'is no sensor' }];
-    throw new Problem('refused', 'schedule.sensor', 'The settings name no sensor.', { errors });
+    const errors = [{ pointer: '/settings/sensor', detail: 'must be the ID of a sensor' }];
+    throw new Problem('refused', 'schedule.sensor', '/settings/sensor: must be the ID of a sensor.', { errors });
   }
 
   async start(tx: EntityManager, { runId, settings }: StartingRun): Promise<void> {
     const { sensor: sensorId, ...others } = settings as { sensor: string };
     if (!(await tx.existsBy(Sensor, { id: sensorId, enabled: true }))) {
-      throw new Problem('conflict', 'sensor.disabled', 'The sensor is disabled or removed.');
+      throw new Problem('conflict', 'sensor.disabled', 'The sensor is disabled or was deleted.');
     }
     await tx.insert(SensorCommand, { id: newId(), sensorId, runId, settings: others as never });
   }

@@ -110,7 +110,7 @@ describe('an alert rule', () => {
     expect((await service.call('POST', `/api/alert-rules/${rule.body.id}/test`, { key })).status).toBe(202);
     await receiver.calls('/tried');
     expect(told('/tried')).toMatchObject([
-      { type: 'alert.asked', data: { title: 'Test: A key that was removed is back' } },
+      { type: 'alert.asked', data: { title: 'Test: A removed key has reappeared' } },
     ]);
     expect(await alerts(`rule=${rule.body.id}`)).toEqual([]);
   });
@@ -284,5 +284,5 @@ it('certificates of one reporter open 200 alerts and one for the rest, and do no
   const titles = (await until('the alerts', 30, async () => ((await opened()).length > 0 ? opened() : undefined))).map(({ title }) => title); // prettier-ignore
   expect(titles).toContain('A certificate expires soon: payments');
   expect(titles.filter((title) => title.includes('flood-'))).toHaveLength(200);
-  expect(titles.filter((title) => title === 'Certificates end soon')).toHaveLength(1);
+  expect(titles.filter((title) => title === 'Certificates expire soon')).toHaveLength(1);
 });

@@ -122,7 +122,7 @@ export const CAUSES: Record<string, Cause> = {
     told: [...OPENED, 'alert.resolved'],
     alerts: [
       {
-        title: 'A policy is violated: House rules, NO-RC4',
+        title: 'A policy requirement is violated: House rules, NO-RC4',
         status: 'RESOLVED',
         resolvedBy: null,
         ...why(/^No RC4: 1 of \d+ assets violate the requirement\.$/, { violations: 1 }),
@@ -146,7 +146,7 @@ export const CAUSES: Record<string, Cause> = {
   },
   'sensor-silent': {
     told: OPENED,
-    alerts: [why(/reports every 10 seconds/)],
+    alerts: [why(/expected every 10 seconds/)],
     cause: async ({ stage, service, key }) => {
       const { id } = await registerSensor(service, key);
       await stage.sql(`UPDATE sensor SET last_heartbeat_at = now() - interval '16 seconds' WHERE id = $1`, [id]);
@@ -167,8 +167,8 @@ export const CAUSES: Record<string, Cause> = {
       {
         status: 'RESOLVED',
         resolvedBy: null,
-        title: expect.stringMatching(/^An approval is waiting: [0-9a-f-]{36}$/),
-        ...why(/^Half of its time has passed: it was requested at [^ ]+\.$/),
+        title: expect.stringMatching(/^An approval is pending: [0-9a-f-]{36}$/),
+        ...why(/^It was requested at [^ ]+, and half of the time to decide has passed\.$/),
       },
     ],
     cause: async ({ stage, service, key, heard }) => {

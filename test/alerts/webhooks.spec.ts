@@ -158,7 +158,7 @@ describe.concurrent('a webhook message', () => {
     expect(calls.map((call) => verify(body.secret, call))).toHaveLength(2);
     expect(calls[0]!.headers['webhook-id']).toBe(calls[1]!.headers['webhook-id']);
     const [row] = await deliveries(body.id);
-    expect(row.log[0]).toMatchObject({ attempt: 1, status: 503, failure: 'the receiver answered 503' });
+    expect(row.log[0]).toMatchObject({ attempt: 1, status: 503, failure: 'the receiver responded with 503' });
     // The third attempt is due after five minutes. The test brings it forward.
     await until('the second outcome', 30, async () => (await deliveries(body.id))[0].log.length === 2);
     await stage.sql(`UPDATE webhook_delivery SET next_try_at = now() WHERE id = $1`, [row.id]);
@@ -267,7 +267,7 @@ describe('a queued webhook message', () => {
       const rows = await deliveries(body.id, strict);
       return rows[0]?.log.length > 0 && rows;
     });
-    expect(row.log[0].failure).toContain('forbidden address');
+    expect(row.log[0].failure).toContain('the address of the target is not allowed');
     expect(receiver.connections).toBe(connections);
     await strict.kill();
     service = await stage.start({ settings: ALLOWED });

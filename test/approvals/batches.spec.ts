@@ -275,7 +275,7 @@ describe('a caller at the limit of pending approvals', () => {
     for (const answer of refused) {
       assertProblem(answer, TOO_MANY);
       expect(answer.headers.get('retry-after')).toBe('60');
-      expect(answer.body.detail).toMatch(/^3 approvals .* withdraw approvals/);
+      expect(answer.body.detail).toMatch(/^You have 3 pending approvals.* withdraw approvals/);
     }
   });
 

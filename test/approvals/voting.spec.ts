@@ -109,7 +109,7 @@ describe('a request under a policy', () => {
     });
     expect(last.body.status).toBe('REJECTED');
     const { body } = await read(place.service, place.apiKey, requestId, 0);
-    const detail = `${ben.email} rejected it: Not from the release branch`;
+    const detail = `Rejected by ${ben.email}: Not from the release branch`;
     expect(body).toMatchObject({ status: 'FAILED', failure: { code: 'approval.rejected', detail } });
     assertProblem(await vote(place.service, approvalId, cleo), { status: 409, code: 'approval.decided' });
   });

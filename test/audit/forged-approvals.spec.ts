@@ -56,7 +56,7 @@ describe('an approval', () => {
       JSON.stringify(other),
     ]);
     const { body } = await service.call('GET', `/api/v1/approvals/${approvalId}`, { key: ben.accessToken });
-    expect(body).toMatchObject({ title: 'This approval was changed in the database', shown: {} });
+    expect(body).toMatchObject({ title: 'This approval was modified in the database', shown: {} });
     assertProblem(await vote(service, approvalId, ben), { status: 409, code: 'approval.mismatch' });
     await sql(`UPDATE approval SET title = 'Sign good.bin' WHERE id = $1`, [approvalId]);
     const { body: list } = await service.call('GET', '/api/v1/approvals?limit=1', { key: ben.accessToken });

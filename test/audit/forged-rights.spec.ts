@@ -353,7 +353,7 @@ describe('administrators', () => {
       const { body } = await service.call('GET', '/api/alerts?status=OPEN', { key: apiKey });
       return (body.items as { title: string }[]).map(({ title }) => title);
     };
-    const wanted = 'The database was changed outside the service';
+    const wanted = 'The database was modified outside the service';
     await expect
       .poll(async () => (await titles()).some((title) => title.startsWith(wanted)), { timeout: 20_000 })
       .toBe(true);

@@ -338,7 +338,9 @@ describe('nonstandard provider responses', () => {
 
   it('are logged with their status if userinfo fails', async () => {
     expect(await works({ userinfo: { sub: name }, userinfoStatus: 403 })).toMatchObject({ signIn: 401 });
-    expect(service.log()).toMatch(new RegExp(`the answer of ${name} was refused: .*its userinfo endpoint answers 403`));
+    expect(service.log()).toMatch(
+      new RegExp(`rejected the response of identity provider ${name}: .*the userinfo endpoint responded with 403`),
+    );
   });
 });
 
@@ -349,7 +351,7 @@ describe('an error from the provider is shown verbatim', () => {
     const { status, detail } = await signIn();
     expect({ status, detail }).toEqual({
       status: 401,
-      detail: 'The identity provider refused: invalid_scope: unknown scope: groups [31m',
+      detail: 'The identity provider refused the sign-in: invalid_scope: unknown scope: groups [31m',
     });
   });
 
@@ -360,7 +362,7 @@ describe('an error from the provider is shown verbatim', () => {
     });
     await put();
     expect((await signIn()).detail).toBe(
-      'The identity provider refused: invalid_client: registered for client_secret_jwt',
+      'The identity provider refused the sign-in: invalid_client: registered for client_secret_jwt',
     );
   });
 });

@@ -251,7 +251,7 @@ describe('a SAML response that signs nobody in', () => {
     const body = (await (await posted(denied, '*/*')).json()) as { code: string; detail: string };
     expect(body).toMatchObject({
       code: 'sso.refused',
-      detail: 'The identity provider refused: Responder, RequestDenied',
+      detail: 'The identity provider refused the sign-in: Responder, RequestDenied',
     });
     expect(service.log()).toContain('call 555-0100 now');
   });
@@ -281,6 +281,6 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML signature verification', () =
     await service.call('DELETE', '/api/settings/identity-providers/main', { key: apiKey });
     await put({ entityId: `${idp.entityId}/` });
     expect((await signIn()).status).toBe(401);
-    expect(service.log()).toContain(`the Issuer is ${idp.entityId}, not the entity id ${idp.entityId}/`);
+    expect(service.log()).toContain(`the Issuer is ${idp.entityId}, not the entity ID ${idp.entityId}/`);
   });
 });

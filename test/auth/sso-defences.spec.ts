@@ -171,7 +171,7 @@ describe('the shared redirect URI of earlier versions', () => {
     const shown = await service.call('GET', '/api/settings/identity-providers/first', { key: apiKey });
     expect(shown.body).toMatchObject({ redirect: 'shared', redirectUri: callback() });
     const { body } = await service.call('POST', '/api/settings/identity-providers/test/first', { key: apiKey });
-    expect(body.findings).toContainEqual(expect.objectContaining({ check: 'redirect address', ok: true }));
+    expect(body.findings).toContainEqual(expect.objectContaining({ check: 'redirect URI', ok: true }));
   });
 
   it('is kept when such a provider is replaced, until it gets its own', async () => {
@@ -195,7 +195,7 @@ describe('the shared redirect URI of earlier versions', () => {
       expect(await arrive(service, name)).toMatchObject({ status: 403, code: 'sso.redirect-shared' });
     expect([...honest.seen, ...hostile.seen]).toEqual([]);
     const { body } = await service.call('POST', '/api/settings/identity-providers/test/first', { key: apiKey });
-    expect(body.findings).toContainEqual(expect.objectContaining({ check: 'redirect address', ok: false }));
+    expect(body.findings).toContainEqual(expect.objectContaining({ check: 'redirect URI', ok: false }));
     honest.is({ iss: honest.origin, claims: { sub: 'boss', email: 'boss@example.com', groups: ['release'] } });
     expect((await arrive(service, 'first')).status).toBe(303);
   });

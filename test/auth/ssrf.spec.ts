@@ -89,7 +89,7 @@ describe('an issuer inside the network (CWE-918)', () => {
     });
     const { body } = await test(closed, 'inside');
     expect(body).toMatchObject({ ok: false, findings: [{ check: 'discovery', ok: false }] });
-    expect(body.findings[0].detail).toContain('forbidden address');
+    expect(body.findings[0].detail).toContain('the address of the target is not allowed');
     expect(inside.calls).toBe(0);
     await test(open, 'inside');
     expect(inside.calls).toBeGreaterThan(0);
@@ -123,7 +123,7 @@ describe('a provider test', () => {
       'scopes',
       'sign-out',
       'signing keys',
-      'redirect address',
+      'redirect URI',
       'authentication context',
     ]);
     await put(open, 'astray', `${peer.issuer}/another`);

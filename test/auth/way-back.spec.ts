@@ -57,7 +57,7 @@ describe('an installation without a usable account', () => {
   it('gets an administrator through `user create`, which reads the password from standard input only', async () => {
     const password = newPassword();
     const weak = await admin(['user', 'create', ADDRESS, '--role', 'admin'], 'password1234\n');
-    expect(weak).toMatchObject({ code: 1, err: expect.stringContaining('This password cannot be used') as string });
+    expect(weak).toMatchObject({ code: 1, err: expect.stringContaining('This password is not accepted') as string });
     const made = await admin(['user', 'create', ADDRESS, '--role', 'admin'], `${password}\n`);
     expect(made).toMatchObject({ code: 0 });
     expect(made.out + made.err).not.toContain(password);

@@ -179,7 +179,7 @@ describe.skipIf(!existsSync(GROOVY))('Jenkins', () => {
     // The token has been used; repeating the step with the same token reports that.
     expect(await step({ files }, { sealwright })).toMatchObject({
       code: 4,
-      said: expect.stringContaining('used already'),
+      said: expect.stringContaining('already been used'),
     });
   });
 

@@ -76,7 +76,7 @@ describe.skipIf(!has('pgbouncer'))('behind pgbouncer', () => {
   it('in transaction mode the service refuses to start, and reports why', async () => {
     const url = await pooler('transaction');
     const refused = await stage.start({ settings: { SVC_DATABASE_URL: url } }).catch((error: Error) => error.message);
-    expect(refused).toContain('does not keep sessions (pgbouncer with pool_mode=transaction or statement)');
+    expect(refused).toContain('does not preserve sessions (PgBouncer with pool_mode=transaction or statement)');
     expect(refused).toContain('Set pool_mode=session');
   });
 });

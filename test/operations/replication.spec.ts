@@ -41,7 +41,7 @@ describe('a database with synchronous commits', () => {
     await client.end();
     expect(asynchronousFault(replication)).toBeUndefined();
     expect(synchronousDetail(replication)).toBe(
-      'commits wait for elsewhere, and no standby follows: nothing can be committed',
+      'nothing can be committed: commits wait for elsewhere, but no standby is connected',
     );
   });
 

@@ -203,7 +203,7 @@ describe('a token and a database that do not match', () => {
     const more = { SVC_DATABASE_URL: own, ...(await freePortBeside()) };
     const { code, detail } = await held(more);
     expect(code).toBe('log.no-database');
-    expect(detail).toContain('Restore the database that belongs to this token');
+    expect(detail).toContain('Restore the database of this token');
   });
 
   it('are rejected: the database without its token', async () => {

@@ -88,7 +88,7 @@ describe.concurrent('a schedule', () => {
     await due(body.id);
     expect(await run(body.id, 'SKIPPED')).toMatchObject({
       trigger: 'time',
-      detail: expect.stringContaining('under way'),
+      detail: expect.stringContaining('still in progress'),
     });
   });
 

@@ -82,7 +82,7 @@ describe('a key designed to cost a hundred times as much as a normal one', () =>
     const call = { method: 'POST', addresses: ['https://sign.example/x'], accessToken: undefined };
     const now = new Date(1_800_000_000_000);
     await expect(verifyDpopProof(await proofBy(honest), call, now)).resolves.toMatchObject({ jti: '1' });
-    await expect(verifyDpopProof(await proofBy(costly), call, now)).rejects.toThrow('no public key that can be used');
+    await expect(verifyDpopProof(await proofBy(costly), call, now)).rejects.toThrow('no usable public key');
   });
 
   it('is not accepted in a certificate used for verification', () => {

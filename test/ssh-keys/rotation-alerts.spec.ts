@@ -65,7 +65,7 @@ describe.runIf(canRunSshd())('people are alerted about', () => {
     const id = await field.rotate(key.id, [host]);
     expect((await field.ended(id)).status).toBe('HALTED');
     const mail = await smtp.mailTo(TO, `rotation of ${key.fingerprint}`);
-    expect(mail.subject).toBe(`[critical] A key rotation needs a person: rotation of ${key.fingerprint}`);
+    expect(mail.subject).toBe(`[critical] A key rotation needs attention: rotation of ${key.fingerprint}`);
     expect(mail.text).toMatch(/Where\n {2}rotation of \S+, host-\d/);
     expect(mail.text).toMatch(/What to do\n {2}Open the rotation/);
     expect(await heard(1, id)).toMatchObject({
@@ -124,7 +124,7 @@ describe.runIf(canRunSshd())('people are alerted about', () => {
     expect((await field.ended(await field.rotate(key.id, [host]))).status).toBe('DONE');
     host.sshd.authorize('deploy', key.publicKey);
     await field.ask('POST', '/v1/scans', { kind: 'ssh-deep', hosts: [host.id] });
-    const mail = await smtp.mailTo(TO, 'A key that was removed is back');
+    const mail = await smtp.mailTo(TO, 'A removed key has reappeared');
     expect(mail.subject).toContain(key.fingerprint);
     expect(mail.text).toMatch(/Where\n {2}\S+, \/home\/deploy\/\.ssh\/authorized_keys:\d+ of deploy on host-\d/);
     expect(mail.text).toContain('A rotation removed this key from the file.');

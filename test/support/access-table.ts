@@ -116,7 +116,7 @@ const CODES: Readonly<Record<string, Verdict>> = {
 /** Refusals in another service's format have no code and are recognized by their text. */
 const TEXTS: readonly (readonly [text: RegExp, verdict: Verdict])[] = [
   [/Send "?\\?"?Authorization|X-Vault-Token|credential/, 'credential'],
-  [/needs the scope/, 'scope'],
+  [/requires the scope/, 'scope'],
   [/recent sign-in/, 'step-up'],
 ];
 

@@ -77,7 +77,7 @@ describe('invalid settings', () => {
 
   it.each([
     ['a short secret', { SVC_JWT_SECRET: 'x'.repeat(31) }, 'at least 32 characters'],
-    ['a misspelt name', { SVC_JTW_SECRET: STRONG }, 'SVC_JTW_SECRET is not a setting'],
+    ['a misspelt name', { SVC_JTW_SECRET: STRONG }, 'SVC_JTW_SECRET is not a known setting'],
     ['a profile that is none', { SVC_PROFILE: 'test' }, 'SVC_PROFILE must be one of dev, prod'],
   ])('are rejected: %s', async (_, settings, reason) => {
     expect(await failing({ ...settings })).toContain(reason);

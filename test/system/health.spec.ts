@@ -90,7 +90,7 @@ it('Redis has another password: the detail contains the Redis error', async () =
     const { details } = (await health(apiKey)).body.components.redis;
     return details.detail.includes('WRONGPASS') && details;
   });
-  expect(detail).toContain('refuses the user or the password of SVC_REDIS_URL');
+  expect(detail).toContain('rejected the user or the password of SVC_REDIS_URL');
   await client.config('SET', 'requirepass', known);
   client.disconnect();
   await becomes('UP');

@@ -96,9 +96,9 @@ it('a worker serves health and metrics on its management port, without a credent
   await worker.kill('SIGKILL');
   const { detail } = await until('it is missed', 30, async () => {
     const { details } = await component('workers');
-    return details.detail.includes('not seen') && details;
+    return details.detail.includes('no heartbeat from') && details;
   });
-  expect(detail).toContain(`:${worker.pid} for `);
+  expect(detail).toContain(`:${worker.pid} (`);
 });
 
 it('an api without a worker is DEGRADED, because there is no background processing', async () => {
@@ -134,7 +134,7 @@ it('a read-only database is DOWN with the database error, and callers are told t
   });
   expect([refused.status, refused.body.code]).toEqual([503, 'database.read-only']);
   await until('the log says so', 15, () =>
-    Promise.resolve(service.log().includes('the database accepts no writes: it is read-only')),
+    Promise.resolve(service.log().includes('unable to write to the database: read-only')),
   );
   await readOnly(false);
   await until('it is UP', 15, async () => (await health()).status === 'UP');
@@ -203,7 +203,7 @@ describe('a schema for another version', () => {
   it('that is too new is not used: the process exits, and a new one reports the remedy', async () => {
     await stage.sql('UPDATE schema_epoch SET min_writer = min_writer + 1');
     await until('it has ended', 30, async () => !(await ask(`${service.url}/actuator/health/liveness`)));
-    expect(service.log()).toMatch(/too old for the schema.*does not work on it/);
+    expect(service.log()).toMatch(/too old for the database schema.*Deploy the version/);
     const port = await freePort();
     const starting = stage.start({ settings: { SVC_PORT: String(port) } });
     const waiting = await until('it waits', 30, () => ask(`http://127.0.0.1:${port}/actuator/health`));

@@ -54,15 +54,16 @@ function containsInOrder(value: string, texts: readonly string[]): boolean {
 
 /** Returns the reason why a string is not a valid pattern, for its author; undefined if it is valid. */
 export function faultOfPattern(pattern: string): string | undefined {
-  if (!pattern.isWellFormed() || CONTROL.test(pattern)) return 'has a control character or half a surrogate pair';
+  if (!pattern.isWellFormed() || CONTROL.test(pattern)) return 'contains a control character or an unpaired surrogate';
   if (!pattern.includes('*')) return undefined;
-  if (!PRINTABLE.test(pattern)) return 'has a wildcard next to characters that are not printable ASCII';
+  if (!PRINTABLE.test(pattern)) return 'contains a wildcard next to a character that is not printable ASCII';
   const [first = '', ...more] = pattern.split(SEPARATORS);
-  if (first.startsWith('*')) return 'begins with a wildcard, which would match names that anyone can choose';
-  if (more.length > 0 && first.includes('*')) return 'has a wildcard in its first segment; name that segment in full';
+  if (first.startsWith('*')) return 'starts with a wildcard, which would match names that anyone can register';
+  if (more.length > 0 && first.includes('*'))
+    return 'contains a wildcard in its first segment; write that segment in full';
   const doubled = more.findIndex((part) => part.includes(REST));
   if (first.includes(REST) || (doubled !== -1 && !isRestAt(more, doubled)))
-    return 'has "**" elsewhere than as the last segment of a path';
+    return 'contains "**", which is allowed only as the last segment of a path';
   return undefined;
 }
 

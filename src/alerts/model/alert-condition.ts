@@ -37,49 +37,53 @@ export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> =
     events: ['asset.found', 'asset.risk-changed'],
     counts: 'each',
     headline: 'Assets at high risk',
-    advice: 'Open the assets of this source, worst first; each shows the rule that judged it and a replacement.',
+    advice:
+      'Review the assets of this source, highest risk first. Each asset shows the risk rule that applies and a recommended replacement.',
   },
   'asset-new': {
     events: ['asset.found'],
     counts: 'each',
     headline: 'New cryptographic assets',
-    advice: 'Check whether they are intended, and who owns them.',
+    advice: 'Check whether the assets are expected, and who owns them.',
   },
   'risk-changed': {
     events: ['asset.risk-changed'],
     counts: 'each',
-    headline: 'The risk of assets changed',
-    advice: 'Compare with the last scan of this source: something was reconfigured, or a rule judges differently.',
+    headline: 'The risk level of assets changed',
+    advice:
+      'Compare the result with the previous scan of this source: either its configuration or a risk rule was changed.',
   },
   'certificate-expiring': {
-    events: ['certificate.ending'], // certificates in the inventory are found by CertificateWatcher
+    events: ['certificate.ending'], // CertificateWatcher covers certificates in the inventory.
     counts: 'once',
     headline: 'A certificate expires soon',
-    advice: 'Renew it where it is used and scan again. The alert resolves when the old certificate is no longer found.',
+    advice:
+      'Renew the certificate where it is used, then scan again. The alert resolves once the old certificate is no longer found.',
   },
   'policy-violation': {
     events: ['policy.violated'],
     counts: 'once',
-    headline: 'A policy is violated',
+    headline: 'A policy requirement is violated',
     advice:
-      'Evaluate the policy pack to see the assets that violate the requirement. The alert resolves with the next check that finds none.',
+      'Evaluate the policy pack to list the assets that violate the requirement. The alert resolves once a check finds no violations.',
   },
   'sensor-silent': {
     events: ['sensor.silent'],
     counts: 'once',
-    headline: 'A sensor is silent',
-    advice: 'Check whether its machine runs and reaches this service, and whether its API key is valid.',
+    headline: 'A sensor has stopped reporting',
+    advice:
+      'Check that the machine is running and can reach this service, and that the API key of the sensor is valid.',
   },
   'scan-failed': {
     events: ['scan.failed'],
     counts: 'each',
     headline: 'A scan failed',
-    advice: 'Open the run to see where it stopped. Correct the cause and run it again.',
+    advice: 'Open the run to see where it failed. Fix the cause, then run the scan again.',
   },
   'rotation-critical': {
     events: ['rotation.critical'],
     counts: 'each',
-    headline: 'A key rotation needs a person',
+    headline: 'A key rotation needs attention',
     advice: 'Open the rotation to see which hosts have which key. Both keys stay valid until you decide.',
   },
   'host-key-changed': {
@@ -92,27 +96,27 @@ export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> =
   drift: {
     events: ['ssh-key.drift'],
     counts: 'each',
-    headline: 'A key that was removed is back',
-    advice: 'Find out who or what added it (often configuration management), and remove it at its origin.',
+    headline: 'A removed key has reappeared',
+    advice: 'Find out what added the key (often configuration management), and remove it at the source.',
   },
   'approvals-waiting': {
     events: ['approval.waiting'],
     counts: 'once',
-    headline: 'An approval is waiting',
-    advice: 'Members of the approver group: review the request, then approve or reject it.',
+    headline: 'An approval is pending',
+    advice: 'If you are a member of the approver group, review the request and approve or reject it.',
   },
   'hsm-down': {
     events: ['hsm.down'],
     counts: 'once',
-    headline: 'The HSM does not answer',
+    headline: 'The HSM is not responding',
     advice:
-      'Nothing is signed until the HSM responds; requests wait and are signed later. Check /actuator/health and the HSM.',
+      'Signing requests are queued and signed once the HSM responds again. Check the HSM and GET /actuator/health.',
   },
   'database-changed': {
     events: ['row.refused', 'catalogue.changed'],
     counts: 'each',
-    headline: 'The database was changed outside the service',
+    headline: 'The database was modified outside the service',
     advice:
-      'Find out who can write to the database and change its passwords. Run sealwright-admin doctor, and follow docs/runbook.md, "rows".',
+      'Find out who can write to the database, and change its passwords. Run "sealwright-admin doctor", and follow the section "rows" in docs/runbook.md.',
   },
 };

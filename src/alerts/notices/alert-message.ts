@@ -98,7 +98,7 @@ function factsOf(alert: NotifiedAlert, rule: AlertRule, reason: NotificationReas
   return [
     { name: 'What', value: ALERT_CONDITION_RULES[rule.condition].headline },
     { name: 'Where', value: [alert.subjectName, facts['where']].filter(Boolean).join(', ') },
-    { name: 'Why', value: String(facts['why'] ?? `The rule "${rule.name}" waits for this.`) },
+    { name: 'Why', value: String(facts['why'] ?? `This event matches the alert rule "${rule.name}".`) },
     { name: 'When', value: when },
     ...others
       .filter(([, value]) => value !== 0)
@@ -107,7 +107,7 @@ function factsOf(alert: NotifiedAlert, rule: AlertRule, reason: NotificationReas
       name: 'What to do',
       value:
         reason === 'resolved'
-          ? 'No action is needed: the condition has ended.'
+          ? 'No action is required. The condition has ended.'
           : ALERT_CONDITION_RULES[rule.condition].advice,
     },
   ];

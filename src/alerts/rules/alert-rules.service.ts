@@ -100,7 +100,7 @@ export class AlertRulesService {
         title: `Test: ${headline}`,
         subjectKind: 'test',
         subjectId: id,
-        subjectName: 'nowhere: this is a test',
+        subjectName: 'none (this is a test)',
         facts: { why: `${caller.name} requested a test of the rule "${rule.name}".` },
         count: 1,
         notifiedCount: 0,
@@ -110,7 +110,7 @@ export class AlertRulesService {
       const sent = await this.channels.put(tx, rule, alertMessage(example, rule, 'asked', this.config.publicUrl));
       if (sent.length === 0) {
         const detail =
-          'This rule notifies nobody: mails are off or have no recipient, and no webhook subscribes to it.';
+          'This rule has no recipients: email alerts are disabled or have no recipient, and no webhook endpoint subscribes to it. Add a recipient to the rule.';
         throw new Problem('conflict', 'alert-rule.no-channel', detail);
       }
       await this.record(tx, caller, 'alert-rule.tested', id, { channels: sent.map(({ channel }) => channel) });
@@ -135,14 +135,19 @@ function assertParameters({ condition, parameters }: Pick<AlertRule, 'condition'
   const surplus = Object.keys(parameters).find((name) => name !== wanted);
   if (surplus === undefined && (wanted === undefined || parameters[wanted] !== undefined)) return;
   const pointer = `/parameters/${surplus ?? wanted}`;
-  const detail = surplus === undefined ? `${condition} needs it` : `is not a parameter of ${condition}`;
+  const detail =
+    surplus === undefined
+      ? `is required for the condition ${condition}`
+      : `is not a parameter of the condition ${condition}`;
   throw new Problem('refused', 'alert-rule.parameters', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
 async function assertWebhooks(tx: EntityManager, ids: readonly string[]): Promise<void> {
   const found: { id: string }[] = await tx.query(`SELECT id FROM webhook_endpoint WHERE id = ANY($1::uuid[])`, [ids]);
   const known = new Set(found.map(({ id }) => id));
-  const errors = ids.flatMap((id, i) => (known.has(id) ? [] : [{ pointer: `/webhooks/${i}`, detail: 'is not known' }]));
+  const errors = ids.flatMap((id, i) =>
+    known.has(id) ? [] : [{ pointer: `/webhooks/${i}`, detail: `no webhook endpoint has the ID "${id}"` }],
+  );
   if (errors.length > 0)
-    throw new Problem('refused', 'alert-rule.webhook', 'A webhook endpoint does not exist.', { errors });
+    throw new Problem('refused', 'alert-rule.webhook', `${errors[0]?.pointer}: ${errors[0]?.detail}.`, { errors });
 }

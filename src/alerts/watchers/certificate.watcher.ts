@@ -89,7 +89,7 @@ function hitOf(rule: AlertRule, { id, name, notAfter, where }: ExpiringCertifica
     subject: { kind: 'asset', id, name },
     facts: {
       ...(where === null ? {} : { where }),
-      why: `It ends at ${notAfter.toISOString()}, in ${left} ${left === 1 ? 'day' : 'days'}.`,
+      why: `The certificate expires at ${notAfter.toISOString()}, in ${left} ${left === 1 ? 'day' : 'days'}.`,
     },
     count: 1,
     firstAt: now,
@@ -105,5 +105,5 @@ function byEnd(a: ExpiringCertificate, b: ExpiringCertificate): number {
 function groupedHits(rule: AlertRule, ending: readonly ExpiringCertificate[]): Hit[] {
   const [first] = ending;
   if (first === undefined) return [];
-  return [{ ...hitOf(rule, first), key: '*', title: 'Certificates end soon', count: ending.length }];
+  return [{ ...hitOf(rule, first), key: '*', title: 'Certificates expire soon', count: ending.length }];
 }

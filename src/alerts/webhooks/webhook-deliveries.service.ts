@@ -34,8 +34,8 @@ export class WebhookDeliveriesService {
         type: 'webhook.test',
         at: new Date(),
         data: { requestedBy: caller.name },
-        title: 'Sealwright: a test message',
-        facts: [{ name: 'Why', value: `${caller.name} requested this test; no action is needed.` }],
+        title: 'Sealwright: test message',
+        facts: [{ name: 'Why', value: `${caller.name} requested this test. No action is required.` }],
       });
       if (id === undefined) throw disabled();
       return tx.findOneByOrFail(WebhookDelivery, { id });
@@ -46,7 +46,7 @@ export class WebhookDeliveriesService {
   async redeliver(caller: Caller, id: string): Promise<WebhookDelivery> {
     return this.db.transaction(async (tx) => {
       const delivery = await tx.findOneBy(WebhookDelivery, { id });
-      if (delivery === null) throw new Problem('missing', 'webhook.no-delivery', 'The delivery does not exist.');
+      if (delivery === null) throw new Problem('missing', 'webhook.no-delivery', 'Webhook delivery not found.');
       const [, affected]: [unknown, number] = await tx.query(
         `UPDATE webhook_delivery d SET status = 'PENDING', tries = 0, next_try_at = now(), ended_at = NULL FROM webhook_endpoint e
          WHERE d.id = $1 AND d.status <> 'PENDING' AND e.id = d.endpoint_id AND e.enabled`,
@@ -62,9 +62,17 @@ export class WebhookDeliveriesService {
 }
 
 function pending(): Problem {
-  return new Problem('conflict', 'webhook.pending', 'This message is still in the queue and will be sent.');
+  return new Problem(
+    'conflict',
+    'webhook.pending',
+    'This delivery is still pending and does not have to be requested again.',
+  );
 }
 
 function disabled(): Problem {
-  return new Problem('conflict', 'webhook.disabled', 'This webhook endpoint is disabled or deleted. Enable it first.');
+  return new Problem(
+    'conflict',
+    'webhook.disabled',
+    'This webhook endpoint is disabled or was deleted. Enable the endpoint, then try again.',
+  );
 }

@@ -129,7 +129,11 @@ export class WebhookEndpointsService {
       const before = await tx.findOne(WebhookEndpoint, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (before === null) throw missing('webhook');
       if (before.secret === null)
-        throw new Problem('conflict', 'webhook.no-secret', 'Messages to Slack and Teams are not signed.');
+        throw new Problem(
+          'conflict',
+          'webhook.no-secret',
+          'This webhook endpoint has no secret to rotate: messages to Slack and Teams are not signed.',
+        );
       await keepOldSecret(tx, id, before.secret, overlapHours);
       const next = { secret: sealed, version: before.version + 1 };
       await tx.update(WebhookEndpoint, { id }, next);
@@ -159,7 +163,7 @@ export class WebhookEndpointsService {
     const refusal = await this.client.refusalOf(url);
     if (refusal === undefined) return;
     const errors = [{ pointer: '/url', detail: refusal }];
-    throw new Problem('refused', 'webhook.target', `This address cannot be called: ${refusal}.`, { errors });
+    throw new Problem('refused', 'webhook.target', `The webhook URL cannot be used: ${refusal}.`, { errors });
   }
 
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
@@ -206,7 +210,7 @@ async function keepOldSecret(tx: EntityManager, endpointId: string, secret: Buff
   const old = await tx.find(WebhookOldSecret, { where: { endpointId }, order: { until: 'ASC' } });
   const [first] = old;
   if (first !== undefined && old.length >= MAX_OLD_SECRETS) {
-    const detail = `${MAX_OLD_SECRETS} old secrets still sign, the first of them until ${first.until.toISOString()}. Set overlapHours to 0 to end them all.`;
+    const detail = `This endpoint has ${MAX_OLD_SECRETS} old secrets that are still valid, which is the maximum. The first one expires at ${first.until.toISOString()}. To revoke all of them now, set overlapHours to 0.`;
     throw new Problem('conflict', 'webhook.secrets', detail);
   }
   await tx.insert(WebhookOldSecret, { id: newId(), endpointId, secret, until: new Date(now + hours * HOUR_MS) });

@@ -20,15 +20,15 @@ export class CreateWebhookBody {
   /** Purpose of the endpoint; unique. @example 'incident desk' */
   @Name(1, 100) name: string;
   /**
-   * URL to which messages are sent. Must use https and a public host, unless the operator allows others.
+   * URL to which messages are sent. Must use HTTPS and a public host, unless the operator allows other addresses.
    * @example https://desk.example/hooks/sealwright
    */
   @Text(0, 2000) url: string;
   /** `standard` is signed JSON (Standard Webhooks). */
   @Optional(OneOf(WEBHOOK_FORMATS, { default: 'standard', example: 'standard' })) format?: WebhookFormat;
   /**
-   * Events to send: one (`approval.requested`), all of an area (`approval.*`) or all (`*`). Alert rules can send to an endpoint that subscribes to no
-   * events. Unknown events are rejected with 422.
+   * Subscribed events: a single event (`approval.requested`), all events of an area (`approval.*`) or all events (`*`). Alert rules can also send to an
+   * endpoint without subscriptions. Unknown events are rejected with 422.
    */
   @ApiProperty({ ...KNOWN_EVENTS, required: false })
   @IsOptional()
@@ -63,16 +63,16 @@ export class WebhookView {
   url: string;
   @ApiProperty({ enum: WEBHOOK_FORMATS, example: 'standard' }) format: WebhookFormat;
   @ApiProperty(EVENTS) events: string[];
-  /** Stored subscriptions to events that do not exist. @example [] */
+  /** Stored subscriptions that match no event. @example [] */
   eventsWithoutEffect: string[];
   /** @example true */
   enabled: boolean;
   /**
    * Reason why the service disabled the endpoint; null if the endpoint is enabled or a user disabled it.
-   * @example 'The receiver answered 410 Gone.'
+   * @example 'The receiver responded with 410 Gone.'
    */
   disabledReason: string | null;
-  /** Also the ETag. @example 1 */
+  /** Version of the endpoint. In quotation marks, it is the ETag. @example 1 */
   version: number;
   createdAt: Date;
 
@@ -107,7 +107,7 @@ export class WebhookAttemptView {
   milliseconds: number;
   /** HTTP status, if there was a response. @example 503 */
   status?: number;
-  /** @example 'the receiver answered 503' */
+  /** @example 'the receiver responded with 503' */
   failure?: string;
 }
 

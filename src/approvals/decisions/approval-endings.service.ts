@@ -46,7 +46,11 @@ export class ApprovalEndings {
       const found = await lock(tx, id);
       assertMayWithdraw(caller, found);
       if (isDecided(found.status))
-        throw new Problem('conflict', 'approval.decided', `The approval is ${found.status} already.`);
+        throw new Problem(
+          'conflict',
+          'approval.decided',
+          `The approval has already been decided: its status is ${found.status}.`,
+        );
       const why = new Problem('refused', 'approval.withdrawn', `${caller.name} withdrew the request.`);
       const by = { actor: caller, correlation: caller.origin.requestId, source: caller.origin.address };
       await this.moves.ended(tx, found, 'WITHDRAWN', why, by);
@@ -63,7 +67,7 @@ export class ApprovalEndings {
     );
     for (const { id } of late) {
       await this.expireOne(id).catch((error: unknown) =>
-        this.logger.error(`the approval ${id} cannot be ended: ${String(error)}`),
+        this.logger.error(`unable to expire approval ${id}: ${String(error)}`),
       );
     }
   }
@@ -76,7 +80,7 @@ export class ApprovalEndings {
     );
     for (const { id, requesterName } of lost)
       await this.cancel(id, lostRight(requesterName)).catch((error: unknown) =>
-        this.logger.error(`the approval ${id} cannot be withdrawn: ${String(error)}`),
+        this.logger.error(`unable to withdraw approval ${id}: ${String(error)}`),
       );
   }
 
@@ -86,7 +90,11 @@ export class ApprovalEndings {
   }
 
   private expireOne(id: string): Promise<void> {
-    const why = new Problem('refused', 'approval.expired', 'Too few people approved it in time.');
+    const why = new Problem(
+      'refused',
+      'approval.expired',
+      'The approval expired before enough people had approved the request.',
+    );
     return this.endPending(id, 'EXPIRED', why);
   }
 

@@ -83,7 +83,8 @@ export class ApprovalExtension {
       })
       .where('id = :id AND status = :was', { id: approval.id, was: approval.status })
       .execute();
-    if (affected !== 1) throw new Error(`the approval ${approval.id} is not ${approval.status} under its lock`);
+    if (affected !== 1)
+      throw new Error(`approval ${approval.id} is locked, but its status is no longer ${approval.status}`);
     await putNotice(tx, approval.id, 'requested');
     await this.audit.append(tx, [extendedEntry(Object.assign(approval, rules, { stage }), APPROVALS_ACTOR)]);
     return true;
@@ -94,7 +95,7 @@ export class ApprovalExtension {
     const row = await tx.findOneOrFail(Approval, { where: { id }, lock: { mode: 'pessimistic_write' } });
     const { approval } = await this.logged.asLogged(tx, row, await this.logged.signedRights());
     if (approval.status !== 'APPROVED')
-      throw new Error(`the approval ${id} is ${approval.status} and cannot be reopened`);
+      throw new Error(`approval ${id} cannot be reopened: its status is ${approval.status}`);
     return this.extend(tx, approval, demand);
   }
 }

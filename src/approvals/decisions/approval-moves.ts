@@ -90,10 +90,15 @@ async function subjectOf(tx: EntityManager, { id, subjectId, correlation }: Appr
 }
 
 function tooManyRejections(count: number): Problem {
-  const detail = `${count} people rejected it, which is enough under the current approval policies.`;
+  const detail = `Rejected by ${count} people, which is the threshold of the current approval policies.`;
   return new Problem('refused', 'approval.rejected', detail);
 }
 
 function assertMoved(moved: number): void {
-  if (moved !== 1) throw new Problem('conflict', 'approval.decided', 'The approval was just decided.');
+  if (moved !== 1)
+    throw new Problem(
+      'conflict',
+      'approval.decided',
+      'The approval has just been decided by another vote. Read it again.',
+    );
 }

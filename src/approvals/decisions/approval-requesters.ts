@@ -23,7 +23,7 @@ export class ApprovalRequesters {
     const open = await openApprovals(tx, caller, limit);
     if (open.length < limit) return;
     const detail =
-      `${limit} approvals that you requested are pending, which is the limit. Wait for decisions, withdraw approvals that are no longer ` +
+      `You have ${limit} pending approvals, which is the limit. Wait for decisions, withdraw approvals that are no longer ` +
       'needed (POST /api/v1/approvals/{id}/withdraw), or request one approval for many files (POST /api/v1/sign/batch).';
     throw new Problem('overloaded', 'approval.too-many-open', detail, { retryAfter: RETRY_SECONDS });
   }

@@ -27,7 +27,7 @@ export class ApprovalsController {
 
   /**
    * List approvals
-   * @remarks Returns the approvals that concern you, newest first; with `audit:read`, all approvals.
+   * @remarks Returns the approvals that you requested or may vote on, newest first. With `audit:read`, returns all approvals.
    */
   @Get()
   @Needs('approvals:read')
@@ -37,14 +37,14 @@ export class ApprovalsController {
 
   /**
    * Follow an approval
-   * @remarks Sends the approval as server-sent events: its current state, then each vote and change, until it is decided.
+   * @remarks Streams the approval as server-sent events: the current state, then each vote and change, until the approval is decided.
    */
   @Get(':id/events')
   @Needs('approvals:read')
   @ApiProduces('text/event-stream')
   @ApiOkResponse({
     schema: { type: 'string', example: EVENT_EXAMPLE },
-    description: 'Events with the approval as data',
+    description: 'A stream of events whose data is the approval',
   })
   async followApproval(
     @TheCaller() caller: Caller,
@@ -57,7 +57,7 @@ export class ApprovalsController {
 
   /**
    * Get an approval
-   * @remarks Returns what is to be approved, by whom, and the votes. With `wait`, responds as soon as the approval is decided.
+   * @remarks Returns the document to approve, the approvers and the votes. With `wait`, responds as soon as the approval is decided.
    */
   @Get(':id')
   @Needs('approvals:read')
@@ -71,8 +71,8 @@ export class ApprovalsController {
 
   /**
    * Approve a request
-   * @remarks Casts an approving vote. You must be a member of the group of the current stage and not a requester, and have stepped up within the last five
-   * minutes.
+   * @remarks Casts an approving vote. You must be a member of the approver group of the current stage, must not be a requester, and must have stepped up
+   * within the last five minutes.
    */
   @Post(':id/approve')
   @HttpCode(200)

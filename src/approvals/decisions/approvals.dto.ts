@@ -18,7 +18,10 @@ export class VoteBody {
   @Optional(Text(1, 512))
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
   comment?: string;
-  /** Base64 of the `hash` that you were shown; the vote is refused if the hash has changed. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /**
+   * The `hash` of the approval as you reviewed it, in base64. The vote is refused if the hash has changed since. @example
+   * 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=
+   */
   @Optional(Text(44, 44)) @IsBase64Text() hash?: string;
 
   toBallot(decision: Decision): Ballot {
@@ -83,7 +86,7 @@ export class ApprovalView {
     example: { algorithm: 'sha256', digest: '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=', format: 'raw' },
   })
   shown: Record<string, unknown>;
-  /** Base64 of the SHA-256 of `shown` as canonical JSON: members sorted by name, no white space. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** SHA-256 of `shown` as canonical JSON (members sorted by name, no white space), in base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   hash: string;
   /** Names of the policies that require the approval. @example ["Release signing"] */
   policies: string[];

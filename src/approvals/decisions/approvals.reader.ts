@@ -67,7 +67,7 @@ export class ApprovalsReader {
   private async read(caller: Caller, id: string): Promise<ApprovalWithVotes> {
     await this.stateOf(caller, id);
     const [found] = await this.load([id]);
-    if (found === undefined) throw new Error('approvals are never deleted');
+    if (found === undefined) throw new Error(`approval ${id} has no row, although approvals are never deleted`);
     return found;
   }
 

@@ -168,7 +168,7 @@ export function assertInTime({ endsAt }: LoggedApproval): void {
   throw new Problem(
     'conflict',
     'approval.expired',
-    'The time to decide has expired. The requester can request it again.',
+    'The approval has expired. The requester can submit the request again.',
   );
 }
 

@@ -25,7 +25,7 @@ export interface ApprovalAsLogged {
 type KnownApprovals = Pick<RightsHistory, 'refused' | 'rejections' | 'extensions'>;
 /** Passed to `read` where it does not matter whether an approval has ended. */
 const NOTHING_KNOWN: KnownApprovals = { refused: new Map(), rejections: new Map(), extensions: new Map() };
-const CHANGED_TITLE = 'This approval was changed in the database';
+const CHANGED_TITLE = 'This approval was modified in the database';
 
 const ACTIONS = [
   'approval.requested',
@@ -171,17 +171,19 @@ function withLogged(row: Approval, { title, rules, parties }: LoggedApproval): A
 }
 
 function mismatch(): Problem {
-  const detail = 'The approval differs from the audit log: it was changed in the database. Request it again.';
+  const detail =
+    'The approval differs from the audit log, because it was modified directly in the database. Submit the request again.';
   return new Problem('conflict', 'approval.mismatch', detail);
 }
 
 function sessionUnknown(): Problem {
-  const detail = 'The audit log has no sign-in for this session, or the session has ended. Sign in again to vote.';
+  const detail =
+    'The audit log does not contain the sign-in of this session, or the session has ended. Sign in again to vote.';
   return new Problem('forbidden', 'approval.session-unknown', detail);
 }
 
 function rightsEnded(objection: string): Problem {
-  const detail = `According to the audit log, ${objection}. The database differs: an earlier row was restored. Sign in again, or ask an administrator.`;
+  const detail = `According to the audit log, ${objection}. The database contains an earlier state that was restored outside the service. Sign in again, or contact an administrator.`;
   return new Problem('forbidden', 'approval.rights-ended', detail);
 }
 

@@ -68,7 +68,7 @@ export async function lostRequester(
 
 /** lostRight returns the Problem `approval.withdrawn` for a requester who can no longer make the request. */
 export function lostRight(requesterName: string): Problem {
-  const detail = `${requesterName} has lost the right to make this request, so the request was withdrawn. A user who has the right can make it again.`;
+  const detail = `The request was withdrawn, because ${requesterName} no longer has the right to make it. A user who has this right can submit it again.`;
   return new Problem('refused', 'approval.withdrawn', detail);
 }
 

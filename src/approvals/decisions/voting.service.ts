@@ -91,8 +91,8 @@ export class VotingService {
     const rejections = logged.rejections.size;
     if (decision === 'REJECT') {
       if (rejections + 1 < approval.rejectThreshold) return;
-      const votes = comment === null ? '.' : `: ${comment}`;
-      const why = new Problem('refused', 'approval.rejected', `${userName} rejected it${votes}`);
+      const reason = comment === null ? '.' : `: ${comment}`;
+      const why = new Problem('refused', 'approval.rejected', `Rejected by ${userName}${reason}`);
       return this.moves.ended(tx, approval, 'REJECTED', why, by);
     }
     const counts = (person: string, stage: number) => this.counts(tx, asked, person, stage, rights);
@@ -139,40 +139,57 @@ async function isLate(tx: EntityManager, { id }: Approval): Promise<boolean> {
     `SELECT expires_at <= clock_timestamp() AS late FROM approval WHERE id = $1`,
     [id],
   );
-  if (row === undefined) throw new Error('the row of the approval is locked');
+  if (row === undefined) throw new Error(`approval ${id} has no row, although it is locked`);
   return row.late;
 }
 
 function assertPerson({ kind }: Caller): void {
   if (kind !== 'user')
-    throw new Problem('forbidden', 'approval.person-needed', 'Only users can vote: use the access token of a user.');
+    throw new Problem('forbidden', 'approval.person-needed', 'API keys and clients cannot vote. Sign in as a person.');
 }
 
 function ownRequest(): Problem {
   const detail =
-    'You cannot vote on a request that you made, or that a key or client made whose secret you were shown. You cannot vote through a client whose secret a requester was shown: sign in at the service itself.';
+    'You cannot vote on your own request, on a request made with a credential whose secret you have seen, or through a client whose secret a requester has seen. If you are not a requester, sign in to the service itself.';
   return new Problem('forbidden', 'approval.own-request', detail);
 }
 
 function notApprover(): Problem {
-  return new Problem('forbidden', 'approval.not-approver', 'You are not a member of the group of the current stage.');
+  return new Problem(
+    'forbidden',
+    'approval.not-approver',
+    'You are not an approver in the current stage of this approval.',
+  );
 }
 
 function assertOpen({ status }: Approval, late: boolean): void {
   if (status === 'EXPIRED' || (late && !isDecided(status)))
-    throw new Problem('conflict', 'approval.expired', 'The time to decide has expired.');
-  if (isDecided(status)) throw new Problem('conflict', 'approval.decided', `The approval is ${status} already.`);
+    throw new Problem('conflict', 'approval.expired', 'This approval has expired.');
+  if (isDecided(status))
+    throw new Problem(
+      'conflict',
+      'approval.decided',
+      `The approval has already been decided: its status is ${status}.`,
+    );
 }
 
 /** Vote rows may have been inserted directly in the database to keep a person from voting. */
 function assertNotVoted({ votes, rejections }: LoggedApproval, person: string): void {
   if (rejections.has(person) || votes.some(({ userId }) => userId === person))
-    throw new Problem('conflict', 'approval.voted', 'You have voted already; a person counts once.');
+    throw new Problem('conflict', 'approval.voted', 'You have already voted on this approval.');
 }
 
 function assertBallot({ hash, commentRequired }: Approval, ballot: Ballot): void {
   if (ballot.hash !== undefined && !ballot.hash.equals(hash))
-    throw new Problem('conflict', 'approval.other-hash', 'This hash is not that of the document to be approved.');
+    throw new Problem(
+      'conflict',
+      'approval.other-hash',
+      'The document has changed since you reviewed it. Reload the approval and review it again.',
+    );
   if (commentRequired && ballot.comment === null)
-    throw new Problem('refused', 'approval.comment-required', 'This policy requires a comment.');
+    throw new Problem(
+      'refused',
+      'approval.comment-required',
+      'This policy requires a comment. Add a comment to your vote.',
+    );
 }

@@ -19,7 +19,7 @@ export class ApproverGroupsController {
 
   /**
    * Create an approver group
-   * @remarks Creates a group of users and of groups of identity providers.
+   * @remarks Creates an approver group of users and groups at identity providers.
    */
   @Post()
   @Needs('approvals:write')
@@ -58,7 +58,7 @@ export class ApproverGroupsController {
 
   /**
    * Replace an approver group
-   * @remarks Votes remain. Membership is checked again with the next vote.
+   * @remarks Replaces the name and the members of an approver group. Existing votes are kept, and membership is checked again with the next vote.
    */
   @Put(':id')
   @Needs('approvals:write')
@@ -75,7 +75,7 @@ export class ApproverGroupsController {
 
   /**
    * Delete an approver group
-   * @remarks The group must not be used by a policy or a pending approval.
+   * @remarks Deletes an approver group, which must not be used by a policy or a pending approval.
    */
   @Delete(':id')
   @HttpCode(204)

@@ -72,7 +72,11 @@ export class ApproverGroupsService {
         [id],
       );
       if (used !== undefined)
-        throw new Problem('conflict', 'approver-group.in-use', `The group is needed by "${used.by}".`);
+        throw new Problem(
+          'conflict',
+          'approver-group.in-use',
+          `The approver group is in use by "${used.by}", so it cannot be deleted.`,
+        );
       await this.members.clear(tx, id);
       await tx.delete(ApproverGroup, { id });
       await this.record(tx, caller, id, 'approver-group.removed', { name });

@@ -63,7 +63,7 @@ export class GroupMembers {
     const known: { id: string }[] = await tx.query(`SELECT id FROM user_account WHERE id = ANY($1::uuid[])`, [ids]);
     const found = new Set(known.map(({ id }) => id));
     ids.forEach((id, i) => {
-      if (!found.has(id.toLowerCase())) throw unknown(`/members/${i}`, `there is no user "${id}"`);
+      if (!found.has(id.toLowerCase())) throw unknown(`/members/${i}`, `no user has the ID "${id}"`);
     });
     return [...found].map((id) => ({ member: `user ${id}`, userId: id, providerId: null, ssoGroup: null }));
   }
@@ -76,7 +76,7 @@ export class GroupMembers {
     const idOf = new Map(known.map(({ id, name }) => [name, id]));
     return groups.map(({ provider, group }, i) => {
       const id = idOf.get(provider);
-      if (id === undefined) throw unknown(`/ssoGroups/${i}/provider`, `there is no identity provider "${provider}"`);
+      if (id === undefined) throw unknown(`/ssoGroups/${i}/provider`, `no identity provider is named "${provider}"`);
       return { member: `sso ${id} ${group}`, userId: null, providerId: id, ssoGroup: group };
     });
   }

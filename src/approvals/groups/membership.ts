@@ -59,7 +59,7 @@ export async function assertStillEnough(tx: EntityManager, groupId: string, befo
     [groupId, count],
   );
   if (policy === undefined) return;
-  const detail = `the policy "${policy.name}" requires ${policy.threshold} members, and ${count} would remain; change the policy first`;
+  const detail = `the policy "${policy.name}" requires ${policy.threshold} members, but only ${count} would remain; change the policy first`;
   throw new Problem('refused', 'approver-group.too-small', `/members: ${detail}.`, {
     errors: [{ pointer: '/members', detail }],
   });

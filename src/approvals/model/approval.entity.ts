@@ -5,8 +5,8 @@ import { newId } from '../../platform/database/new-id.js';
 
 /**
  * The status of an approval: PENDING until it changes to another status. An APPROVED approval whose subject was not carried out becomes PENDING again if the
- * current policies demand further stages; the other statuses are final. SUPERSEDED: the document changed for a legitimate reason (its key was rotated), and a
- * new approval was requested.
+ * current policies require further stages; the other statuses are final. SUPERSEDED: the document changed for a legitimate reason (its key was rotated), and
+ * a new approval was requested.
  */
 export const APPROVAL_STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN', 'SUPERSEDED'] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];

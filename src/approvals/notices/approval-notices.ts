@@ -131,6 +131,6 @@ export class ApprovalNotices {
 
 /** Title and requester are omitted, because alerts may reach more people than the approval. */
 function waitingOf({ id, createdAt }: Asked): AlertEvent {
-  const why = `Half of its time has passed: it was requested at ${createdAt.toISOString()}.`;
+  const why = `It was requested at ${createdAt.toISOString()}, and half of the time to decide has passed.`;
   return { type: 'approval.waiting', subject: { kind: 'approval', id, name: id }, facts: { why } };
 }

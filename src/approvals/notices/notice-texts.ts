@@ -15,7 +15,7 @@ const NOTICES = {
   REJECTED: { type: 'approval.rejected', words: 'Rejected' },
   EXPIRED: { type: 'approval.expired', words: 'Approval expired' },
   WITHDRAWN: { type: 'approval.withdrawn', words: 'Withdrawn' },
-  SUPERSEDED: { type: 'approval.superseded', words: 'Asked anew' },
+  SUPERSEDED: { type: 'approval.superseded', words: 'Approval replaced' },
   PENDING: { type: 'approval.requested', words: 'Approval needed' },
 } as const;
 
@@ -32,7 +32,7 @@ export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, 
     '',
     ...factsOf(approval).map(({ name, value }) => `${name}: ${oneLine(value, MAX_LINE)}`),
     '',
-    asks ? `Review it and decide: ${link}` : `See it: ${link}`,
+    asks ? `Review and decide: ${link}` : `View the approval: ${link}`,
     ...(asks ? ['', `SHA-256 of the document to be approved: ${approval.hash.toString('base64')}`] : []),
     '',
   ];
@@ -53,7 +53,7 @@ export function digestMailOf(
   recipient: string,
 ): NewMail {
   const [first] = pending;
-  if (first === undefined) throw new Error('a mail has at least one approval');
+  if (first === undefined) throw new Error('a digest must contain at least one approval');
   const listed = pending
     .slice(0, MAX_LISTED)
     .flatMap(({ approval, link }) => [oneLine(approval.title, MAX_LINE), `  ${link}`]);
@@ -107,8 +107,8 @@ function factsOf({ requesterName, policies, stages, stage, expiresAt, decidedAt,
   return decidedAt === null
     ? [
         ...facts,
-        { name: 'Asked', value: `${asked?.threshold ?? 0} of ${asked?.group ?? ''}` },
-        { name: 'Until', value: expiresAt.toISOString() },
+        { name: 'Approvers', value: `${asked?.threshold ?? 0} of ${asked?.group ?? ''}` },
+        { name: 'Expires', value: expiresAt.toISOString() },
       ]
     : [...facts, { name: 'Outcome', value: `${status} at ${decidedAt.toISOString()}` }];
 }

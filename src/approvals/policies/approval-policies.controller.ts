@@ -78,7 +78,7 @@ export class ApprovalPoliciesController {
 
   /**
    * Replace an approval policy
-   * @remarks Pending requests need the votes that the new version requires.
+   * @remarks Replaces an approval policy. Pending requests need the votes that the new version requires.
    */
   @Put(':id')
   @Needs('approvals:write')
@@ -95,7 +95,7 @@ export class ApprovalPoliciesController {
 
   /**
    * Delete an approval policy
-   * @remarks Pending requests still need the votes that were required of them.
+   * @remarks Deletes an approval policy. Pending requests still need the votes that were required when they were made.
    */
   @Delete(':id')
   @HttpCode(204)

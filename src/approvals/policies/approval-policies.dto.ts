@@ -47,11 +47,11 @@ export class PolicyConditionBody {
 
 /** Facts that exempt a use from a policy must be verified, because callers choose all others. */
 export class PolicyExceptionBody extends PolicyConditionBody {
-  /** `verified.<claim>`, `trust` or `caller`: facts that the service verified or authenticated. @example verified.repository */
+  /** A fact that the service has verified or authenticated: `verified.<claim>`, `trust` or `caller`. @example verified.repository */
   @ApiProperty({ example: 'verified.repository' })
   @IsFact()
   @Matches(/^(?:caller|trust|verified\.)/, {
-    message: 'must be caller, trust or verified.<claim>: callers choose everything else',
+    message: 'must be caller, trust or verified.<claim>, because callers choose all other facts',
   })
   declare fact: string;
 }
@@ -67,7 +67,7 @@ export class ApprovalPolicyBody {
   @ListOf(PolicyStageBody, { min: 1, max: 10 }) stages: PolicyStageBody[];
   /** Seconds until the approval expires. @example 86400 */
   @Optional(Int(1, 30 * DAY)) expiresInSeconds?: number = DAY;
-  /** true: approvers must give a reason, whichever way they vote. */
+  /** Whether approvers must give a reason for their vote. */
   @Optional(Flag()) commentRequired?: boolean = false;
   /** Number of rejections that end the approval. @example 1 */
   @Optional(Int(1, 100)) rejectThreshold?: number = 1;
@@ -106,7 +106,10 @@ export class PolicyWarningView {
   @ApiProperty({ enum: POLICY_WARNINGS, example: 'format-condition' }) code: PolicyWarningCode;
   /** Fact of the condition or exception. @example format */
   fact: string;
-  /** How the policy can be avoided, and the remedy. @example 'Callers choose the format: a request for jws, attestation avoids this policy. Remove the condition, or restrict the formats of the key.' */
+  /**
+   * How the policy can be avoided, and the remedy. @example 'Callers choose the format, so a request for jws, attestation avoids this policy. Remove the
+   * condition, or restrict the formats of the key.'
+   */
   detail: string;
 
   static of(row: PolicyWarning): PolicyWarningView {
@@ -134,7 +137,7 @@ export class ApprovalPolicyView {
   unless: PolicyExceptionBody[];
   /** Ways in which callers can avoid the policy, and exceptions that never hold. */
   warnings: PolicyWarningView[];
-  /** Incremented by each edit; in quotes it is the ETag for If-Match. @example 1 */
+  /** Incremented by each change. In quotation marks, it is the ETag for If-Match. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

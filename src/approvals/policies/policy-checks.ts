@@ -13,7 +13,7 @@ import { PolicyEvaluation } from './policy-evaluation.js';
 const WHOLE = '*';
 /** Describes the names in `keys`, by subject. */
 const NAMED: Readonly<Record<PolicySubject, string>> = {
-  'signing-request': 'key with the name',
+  'signing-request': 'signing key with the name',
   'ssh-rotation': 'SSH key with the fingerprint',
   'ssh-certificate': 'SSH authority with the name',
 };
@@ -90,12 +90,13 @@ export class PolicyChecks {
     assertNamed(tx, groups, logged);
     const found = stages.map(({ group, threshold }, i): PolicyStage => {
       const one = groups.find(({ id, name }) => id === group.toLowerCase() || name === group);
-      if (one === undefined) throw wrong(STAGE, `/stages/${i}/group`, `there is no approver group "${group}"`);
+      if (one === undefined)
+        throw wrong(STAGE, `/stages/${i}/group`, `no approver group has the name or ID "${group}"`);
       return { groupId: one.id, threshold };
     });
     const twice = found.findIndex(({ groupId }, i) => found.findIndex((one) => one.groupId === groupId) < i);
     if (twice !== -1)
-      throw wrong(STAGE, `/stages/${twice}/group`, 'the group has a stage already; raise its threshold');
+      throw wrong(STAGE, `/stages/${twice}/group`, 'the group already has a stage; raise its threshold instead');
     return found;
   }
 
@@ -108,7 +109,7 @@ export class PolicyChecks {
     const names = keys.filter((name) => !kept.includes(name));
     const [unknown] = names.length === 0 ? [] : ((await this.subjects.of(subject).unknownKeys?.(tx, names)) ?? []);
     if (unknown === undefined) return;
-    const detail = `there is no ${NAMED[subject]} "${unknown}"; "${WHOLE}" covers every key, including future ones`;
+    const detail = `there is no ${NAMED[subject]} "${unknown}"; correct it, or use "${WHOLE}" for every key, including future ones`;
     throw wrong('approval-policy.key', `/keys/${keys.indexOf(unknown)}`, detail);
   }
 }
@@ -119,8 +120,8 @@ function assertNamed(tx: EntityManager, groups: readonly NamedGroup[], logged: R
   for (const { id, name } of groups) {
     const known = logged.groups.get(id)?.name;
     if (known === name) continue;
-    const other = known === undefined ? 'not' : `as "${known}"`;
-    const detail = `The approver group ${id} has the name "${name}" in the database, and the audit log has it ${other}: it was changed in the database. Rename it in the console or the API.`;
+    const other = known === undefined ? 'does not contain it' : `has the name "${known}"`;
+    const detail = `The approver group ${id} has the name "${name}" in the database, but the audit log ${other}: the row was modified outside the service. Rename the group in the console or with the API.`;
     throw new Problem('conflict', 'row.not-sealed', detail);
   }
 }
@@ -128,7 +129,7 @@ function assertNamed(tx: EntityManager, groups: readonly NamedGroup[], logged: R
 async function assertReachable(tx: EntityManager, { groupId, threshold }: PolicyStage, index: number): Promise<void> {
   const count = await approversIn(tx, groupId);
   if (count >= threshold) return;
-  const detail = `the group has ${count} users who can approve, so ${threshold} approvals are impossible; add members first, or require fewer`;
+  const detail = `the group has ${count} members who can approve, but ${threshold} approvals are required; add members, or lower the threshold`;
   throw wrong(STAGE, `/stages/${index}/threshold`, detail);
 }
 

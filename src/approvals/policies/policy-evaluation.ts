@@ -142,7 +142,7 @@ export class PolicyEvaluation {
 
   private async current(): Promise<Book> {
     const book = await this.book.find(WHOLE);
-    if (book === null) throw new Error('the policies are there, or reading them fails');
+    if (book === null) throw new Error('the approval policies were not read');
     return book;
   }
 
@@ -230,7 +230,7 @@ export class PolicyEvaluation {
       this.confirmed = name;
       return { stored };
     }
-    const detail = 'The approval policies are being changed. Retry in a moment.';
+    const detail = 'The approval policies are being changed. Retry after 1 second.';
     return { stored, doubt: new Problem('unavailable', 'approval.policies-changed', detail, { retryAfter: 1 }) };
   }
 }
@@ -258,7 +258,7 @@ function judgedBy(book: Book, kind: PolicySubject, uses: readonly KeyUseToApprov
 
 function rolledBack(): Problem {
   const detail =
-    'The approval policies in the database are older than in the audit log: earlier rows were restored. An operator restores the newest policies, or accepts these: sealwright-admin seal-rows.';
+    'The approval policies in the database are older than those in the audit log, because earlier rows were restored. An operator must restore the newest policies, or accept the present ones with "sealwright-admin seal-rows".';
   return new Problem('unavailable', 'approval-policy.changed', detail);
 }
 

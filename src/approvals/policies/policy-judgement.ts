@@ -48,7 +48,7 @@ export function jointVerdictOf(
 ): PolicyVerdict {
   const verdicts = uses.map((use) => verdictOf(policy, kind, use));
   const shown = verdicts.find(({ applies }) => applies) ?? verdicts[0];
-  if (shown === undefined) throw new Error('a policy is tried on a use at least');
+  if (shown === undefined) throw new Error('a policy must be evaluated for at least one use');
   return shown;
 }
 

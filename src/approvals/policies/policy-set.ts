@@ -23,7 +23,7 @@ export function assertPolicySet(
   if (isWhole || !seals.demandsSealOf(ApprovalPolicyRevision)) return policies;
   if (set !== null) seals.report(ApprovalPolicyRevision, set);
   const detail =
-    'The approval policies were changed in the database, not by the service. An operator runs sealwright-admin doctor, restores them, or accepts them: sealwright-admin seal-rows.';
+    'The approval policies were modified outside the service, directly in the database. An operator must run "sealwright-admin doctor", and restore the policies or accept them with "sealwright-admin seal-rows".';
   throw new Problem('unavailable', 'approval-policy.changed', detail);
 }
 

@@ -18,7 +18,7 @@ export class TriedCertificateBody {
   @Optional(OneOf(CERTIFICATE_KINDS)) kind?: 'user' | 'host' = 'user';
   /** Type of the certified key. @example ssh-ed25519 */
   @Optional(Text(1, 64)) keyType?: string = 'ssh-ed25519';
-  /** true: evaluate as if the host renewed its certificate. */
+  /** Whether to evaluate the certificate as a renewal by its host. */
   @Optional(Flag()) renewal?: boolean = false;
 }
 

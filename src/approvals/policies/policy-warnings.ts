@@ -43,7 +43,7 @@ export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
 function warningOfIssuers(policy: PolicyRules): PolicyWarning[] {
   const claim = claimOfAnybody(policy);
   if (claim === undefined) return [];
-  const detail = `Every trusted issuer can assert "${claim.fact}", and users with settings:write add issuers. Use an exception on the claim and on "verified.iss" or "trust". While several issuers are enabled, the claim alone frees no run.`;
+  const detail = `Every trusted issuer can assert "${claim.fact}", and users with settings:write can add issuers. Combine the claim with a condition on "verified.iss" or "trust". While several issuers are enabled, the claim alone exempts no run.`;
   return [{ code: 'issuer-exception', fact: claim.fact, detail }];
 }
 
@@ -57,26 +57,26 @@ function warningOfCondition({ subject }: PolicyRules, condition: Condition): Pol
     return {
       code: 'metadata-condition',
       fact,
-      detail: `Callers choose "${fact}": a request with another value avoids this policy. Use a condition on a verified fact, or none.`,
+      detail: `Callers choose "${fact}", so a request with another value avoids this policy. Use a condition on a verified fact, or remove the condition.`,
     };
   if (CHOICES[subject].includes(fact))
     return {
       code: 'choice-condition',
       fact,
-      detail: `Callers choose "${fact}": a request with another value avoids this policy. Remove the condition, or restrict the use of the key.`,
+      detail: `Callers choose "${fact}", so a request with another value avoids this policy. Remove the condition, or restrict the use of the key.`,
     };
   if (subject === 'ssh-rotation' && ON_RECORD.test(fact))
     return {
       code: 'record-condition',
       fact,
-      detail: `Users with hosts:write change "${fact}" on record, and operators have that scope and keys:rotate: an operator who changes it before the rotation avoids this policy. Remove the condition, or name the keys by fingerprint.`,
+      detail: `Users with hosts:write can change "${fact}" in the record, and operators have this scope as well as keys:rotate, so an operator who changes it before a rotation avoids this policy. Remove the condition, or list the keys by fingerprint.`,
     };
   if (fact !== 'caller' || op !== 'in') return undefined;
   return {
     code: 'caller-condition',
     fact,
     detail:
-      'Only the listed callers need approval: a user avoids this policy with another API key unless their own ID is listed. List the IDs of users, or remove the condition.',
+      'Only the listed callers need approval, so a user whose own ID is not listed avoids this policy with another API key. List the IDs of users, or remove the condition.',
   };
 }
 
@@ -87,11 +87,11 @@ function warningOfFormats(condition: Condition): PolicyWarning | undefined {
     (format) => !verdictOf(rules, 'signing-request', { key: '', facts: { format: [format] } }).applies,
   );
   if (free.length === 0) return undefined;
-  const detail = `Callers choose the format: a request for ${free.join(', ')} avoids this policy. Remove the condition, or restrict the formats of the key.`;
+  const detail = `Callers choose the format, so a request for ${free.join(', ')} avoids this policy. Remove the condition, or restrict the formats of the key.`;
   return { code: 'format-condition', fact: 'format', detail };
 }
 
 function ignored(fact: string): PolicyWarning {
-  const detail = `Callers choose "${fact}", so this exception never applies. Remove it, or use "caller", "trust" or "verified.<claim>".`;
+  const detail = `Callers choose "${fact}", so this exception never applies. Remove the exception, or use "caller", "trust" or "verified.<claim>".`;
   return { code: 'ignored-exception', fact, detail };
 }

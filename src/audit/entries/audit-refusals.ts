@@ -131,7 +131,7 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     await this.recordSums().catch((error: unknown) =>
-      this.logger.error(`refused calls were not audited: ${String(error)}`),
+      this.logger.error(`unable to audit refused calls: ${String(error)}`),
     );
     await this.group.drained();
   }

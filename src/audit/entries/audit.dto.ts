@@ -6,13 +6,15 @@ import { PageQuery } from '../../platform/http/page.js';
 import { AUDIT_OUTCOMES, type AuditOutcome } from './audit-entry.entity.js';
 import type { PlacedEntry } from './audit.service.js';
 
-/** IDs come in many forms, but all are printable. */
+/** PRINTABLE matches IDs, whose formats differ but contain only printable characters. */
 const PRINTABLE = /^\P{C}+$/u;
 
 export class AuditQuery extends PageQuery {
   /** One action, or a prefix with `.*`. @example signing.* */
   @Optional(Text(1, 100))
-  @Matches(/^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\.\*)?$/, { message: 'action must be a dotted name, which may end in .*' })
+  @Matches(/^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\.\*)?$/, {
+    message: 'action must be a dotted name such as signing.signed, or a prefix such as signing.*',
+  })
   action?: string;
   /** Only entries of the user, API key or client with this ID. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 100)) @Matches(PRINTABLE) actor?: string;
@@ -61,8 +63,8 @@ export class AuditEntryView {
   /** Number of the entry's leaf in the log; null until it is numbered. @example 4711 */
   @ApiProperty({ type: 'integer', nullable: true }) leaf: number | null;
   /**
-   * Time at which the entry was queued for numbering, or null once it is numbered. Numbering takes about a second. An entry with neither was not
-   * written by this service.
+   * Time at which the entry was queued for numbering; null once it is numbered, which takes about a second. An entry without both was not written by this
+   * service.
    */
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true, example: null }) waitsSince: Date | null;
 

@@ -208,7 +208,7 @@ function conditionsOf(filter: AuditFilter): [condition: string, values: Record<s
 }
 
 function emptySpan(): Problem {
-  const detail = 'must be after from';
+  const detail = 'must be later than "from"';
   return new Problem('malformed', 'request.invalid', `/to: ${detail}.`, { errors: [{ pointer: '/to', detail }] });
 }
 

@@ -240,8 +240,8 @@ export class RightsHistory {
   }
 
   /**
-   * Returns why the user had lost the right to act at that time, in words that complete "The audit log says that …"; undefined if the log has no
-   * objection.
+   * Returns why, according to the log, the user had lost the right to act at that time, as a clause without a full stop; undefined if the user still had the
+   * right.
    *
    * @param toleranceMs maximum time between a loss and an action that counts as a race between two processes
    */
@@ -250,11 +250,11 @@ export class RightsHistory {
     const isOver: IsOver = (since) => since !== undefined && since > 0 && since <= at - toleranceMs;
     const { roles, disabledAt, factors = {} } = this.people.get(id) ?? {};
     if (isOver(disabledAt)) return `the account ${id} is disabled`;
-    if (session !== undefined && isOver(this.ended.get(session))) return `the session ${session} ended`;
+    if (session !== undefined && isOver(this.ended.get(session))) return `the session ${session} has ended`;
     if (scope !== undefined && roles !== undefined && !mayDo(scopesOf(roles), scope))
-      return `the account ${id} has no role with ${scope}`;
+      return `no role of the account ${id} includes the scope ${scope}`;
     if (methods?.includes('mfa') === false && Object.values(factors).some((entry) => isOver(timeOfId(entry))))
-      return `the account ${id} has a second factor, and this sign-in was without`;
+      return `the account ${id} has a second factor, but this sign-in did not use it`;
     return this.objectionToMember(person, isOver);
   }
 

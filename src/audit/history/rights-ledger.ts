@@ -138,7 +138,7 @@ export class RightsLedger {
     if (Date.now() - Math.max(this.seenAt, this.triedAt) < RECENT_MS) return this.seen;
     this.trying ??= this.readInTime()
       .then(async (state) => this.seals.learn(await this.withUnsigned(state), faultOf(state)))
-      .catch((error: unknown) => this.logger.warn(`the log was not read: ${String(error)}`))
+      .catch((error: unknown) => this.logger.warn(`unable to read the audit log: ${String(error)}`))
       .then(() => {
         this.triedAt = Date.now();
         this.trying = undefined;
@@ -233,7 +233,9 @@ export class RightsLedger {
       return begun;
     } catch (error) {
       if (!(error instanceof ForkedLeaves)) throw error;
-      this.logger.warn(`the audit log is read from its first entry: ${String(error)}`);
+      this.logger.warn(
+        `reading the audit log from its first entry, because the stored snapshot cannot be used: ${String(error)}`,
+      );
       return this.fromTheStart();
     }
   }
@@ -253,7 +255,7 @@ export class RightsLedger {
       await this.leaves.follow(state.tree, (leaf) => state.visit(leaf));
     } catch (cause) {
       if (!(cause instanceof ForkedLeaves)) throw cause;
-      const detail = `The audit log in the database differs from what was signed: ${cause.message}. Check /actuator/health and run: sealwright-admin doctor.`;
+      const detail = `The audit log in the database differs from the log that was signed: ${cause.message}. An operator must check "log" in /actuator/health and run "sealwright-admin doctor".`;
       throw new Problem('unavailable', 'audit-log.incomplete', detail, { cause });
     }
     this.state = state;
@@ -285,13 +287,13 @@ export class RightsLedger {
       const state = await this.upToDate();
       if (began - state.newestAt < MAX_SILENCE_MS) return state;
     }
-    throw behind('New entries of the audit log are not signed');
+    throw behind('New entries of the audit log are not being signed');
   }
 }
 
 function faultOf({ damaged }: LedgerState): Problem | undefined {
   if (damaged === undefined) return undefined;
-  const detail = `The entry of leaf ${damaged} of the audit log was changed or removed, so current rights cannot be verified. An operator restores it, or accepts the log: sealwright-admin accept-log.`;
+  const detail = `The entry of leaf ${damaged} of the audit log was modified or deleted, so current rights cannot be verified. An operator must restore the entry, or accept the log with "sealwright-admin accept-log".`;
   return new Problem('unavailable', 'audit-log.incomplete', detail);
 }
 
@@ -301,6 +303,6 @@ function assertIntact(state: LedgerState): void {
 }
 
 function behind(why: string): Problem {
-  const detail = `${why}, so current rights cannot be verified. Retry later; an operator checks "log" in /actuator/health.`;
+  const detail = `${why}, so current rights cannot be verified. Retry after 10 seconds. If the problem persists, an operator must check "log" in /actuator/health.`;
   return new Problem('unavailable', 'audit-log.behind', detail, { retryAfter: 10 });
 }

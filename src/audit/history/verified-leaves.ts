@@ -60,14 +60,14 @@ export class VerifiedLeaves {
       ]);
       for (const [i, row] of rows.entries()) {
         const hash = hashes[i];
-        if (hash === undefined) throw new ForkedLeaves(`the tree has no leaf ${tree.size}`);
+        if (hash === undefined) throw new ForkedLeaves(`leaf ${tree.size} is missing from the tree`);
         visit({ index: tree.size, entry: isAsNumbered(row, hash) ? row : undefined });
         tree.add(hash);
         if (i % LEAVES_PER_SLICE === LEAVES_PER_SLICE - 1) await nextTurn();
       }
     }
     if (tree.size === anchor.size && tree.root().equals(anchor.root)) return;
-    throw new ForkedLeaves(`the ${anchor.size} leaves that the HSM signed differ from those in the database`);
+    throw new ForkedLeaves(`the ${anchor.size} leaves signed by the HSM differ from those in the database`);
   }
 }
 

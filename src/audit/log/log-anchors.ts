@@ -89,6 +89,6 @@ export interface UnsignedTree {
 /** Number of leaves of the tree. */
 export async function checkpointSizeOf(tx: EntityManager): Promise<number> {
   const [head]: { size: string }[] = await tx.query(`SELECT size FROM log_head`);
-  if (head === undefined) throw new Error('the log has no head');
+  if (head === undefined) throw new Error('the table log_head has no row');
   return Number(head.size);
 }

@@ -41,13 +41,13 @@ export class LogCheckTarget implements ScheduleTarget {
     const { size, findings } = verifier.end();
     const fault = await this.anchors.fault();
     if (fault !== undefined) return this.wrong(`${fault.code}: ${fault.message}`);
-    if (findings.length === 0) return { ok: true, detail: `the ${size} leaves match their checkpoint` };
+    if (findings.length === 0) return { ok: true, detail: `all ${size} leaves match their checkpoint` };
     const shown = findings.slice(0, MAX_SHOWN).map(({ index, detail }) => (index === undefined ? detail : `leaf ${index}: ${detail}`)); // prettier-ignore
     return this.wrong(shown.join('; '));
   }
 
   private wrong(what: string): RunEnd {
-    this.logger.error(`the audit log differs from what was signed: ${what}`);
-    return { ok: false, detail: `The audit log differs from what was signed: ${what}` };
+    this.logger.error(`the audit log differs from the log that was signed: ${what}`);
+    return { ok: false, detail: `The audit log differs from the log that was signed: ${what}` };
   }
 }

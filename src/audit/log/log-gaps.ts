@@ -58,7 +58,9 @@ export class LogGaps {
   private note(id: string): void {
     if (this.ofPass.size < MAX_NAMED) this.ofPass.add(id);
     if (this.found.includes(id)) return;
-    this.logger.error(`the entry ${id} is not in the audit log and is not waiting for it: it was inserted by SQL`);
+    this.logger.error(
+      `entry ${id} is neither in the audit log nor waiting for it, so it was inserted outside the service`,
+    );
     this.found = [...this.found, id].slice(0, MAX_NAMED);
   }
 }

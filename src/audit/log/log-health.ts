@@ -12,7 +12,7 @@ const MAX_WAIT_MS = 60_000;
 const MAX_WAITING_READ = 100;
 /** Shorter than the timeout of the health check. */
 const TIMEOUT_MS = 500;
-/** How long the token's answer is cached. */
+/** Time for which the response of the token is cached. */
 const CACHE_MS = 3000;
 
 /** Reports whether entries are being numbered, and whether the tree matches the signed one. */
@@ -42,11 +42,16 @@ export class LogHealth {
       `SELECT size FROM log_checkpoint ORDER BY size DESC LIMIT 1`,
     );
     const detail =
-      checkpoint === undefined ? 'no checkpoint was signed yet' : `signed a checkpoint over ${checkpoint.size} leaves`;
+      checkpoint === undefined
+        ? 'no checkpoint has been signed yet'
+        : `the last signed checkpoint covers ${checkpoint.size} leaves`;
     const fault = (await this.faultByToken()) ?? this.faultByGaps();
     if (fault !== undefined) return { status: 'DOWN', detail: `${fault} ${detail}` };
     if (oldest === undefined || oldest.ageMs < MAX_WAIT_MS) return { status: 'UP', detail };
-    return { status: 'DOWN', detail: `entries wait for their number since ${oldest.at.toISOString()}; ${detail}` };
+    return {
+      status: 'DOWN',
+      detail: `entries have been waiting to be numbered since ${oldest.at.toISOString()}; ${detail}`,
+    };
   }
 
   /** Uses only the database clock: the time in an ID comes from the process that created it, whose clock may be wrong. */
@@ -67,6 +72,6 @@ export class LogHealth {
     const [first] = unlogged;
     if (first === undefined) return undefined;
     const more = unlogged.length === 1 ? '' : ` and ${unlogged.length - 1} more`;
-    return `log.unlogged: The entry ${first}${more} is not in the log and is not waiting for it: it was not inserted by the service. Run: sealwright log verify;`;
+    return `log.unlogged: The entry ${first}${more} is neither in the log nor waiting for it, so it was inserted outside the service. Run "sealwright log verify";`;
   }
 }

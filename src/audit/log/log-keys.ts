@@ -49,7 +49,7 @@ export class LogKeys {
       JSON.stringify(evidence),
     ]);
     const made = await this.current();
-    if (made === undefined) throw new Error('the key of the log is missing');
+    if (made === undefined) throw new Error('the table log_key has no row with a public key');
     return made;
   }
 
@@ -69,7 +69,7 @@ export class LogKeys {
 }
 
 /** Not `accept-log`: after a restore, it would re-enable everything that has been revoked since the backup. */
-const ACCEPT = 'after a restore, go on with: sealwright-admin restore status (docs/restore.md)';
+const ACCEPT = 'after a restore, continue with "sealwright-admin restore status" (docs/restore.md)';
 
 /** Returns the Problem that no checkpoint is signed, with the remedy. `size` is the number of leaves in the database. */
 export function logHeld(why: LogHold, anchor: LogAnchor | undefined, size: number): Problem {
@@ -79,25 +79,25 @@ export function logHeld(why: LogHold, anchor: LogAnchor | undefined, size: numbe
       return new Problem(
         'conflict',
         'log.rolled-back',
-        `The database has ${size} leaves of the audit log, but ${signed} were signed: it is an older copy. Compare it with a backup; ${ACCEPT}.`,
+        `The database contains ${size} leaves of the audit log, but the HSM has signed ${signed}: the database is an older copy. Compare it with a backup; ${ACCEPT}.`,
       );
     case 'forked':
       return new Problem(
         'conflict',
         'log.forked',
-        `The first ${signed} leaves of the audit log differ from those that were signed: it was rewritten, or is another copy. Compare it with a backup; ${ACCEPT}.`,
+        `The first ${signed} leaves of the audit log differ from those that the HSM signed: the log was rewritten, or this is another copy of the database. Compare it with a backup; ${ACCEPT}.`,
       );
     case 'other-key':
       return new Problem(
         'conflict',
         'log.other-key',
-        `The HSM has another key for this audit log than the database, with ${signed} signed leaves. Restore the table log_key; ${ACCEPT}.`,
+        `The HSM and the database have different keys for this audit log, and the HSM has signed ${signed} leaves. Restore the table log_key; ${ACCEPT}.`,
       );
     case 'no-anchor':
       return new Problem(
         'conflict',
         'log.no-anchor',
-        `The HSM does not know this audit log, and the database has no checkpoint that its key signed. Restore the table log_checkpoint; ${ACCEPT}.`,
+        `The HSM has no record of this audit log, and the database contains no checkpoint signed with its key. Restore the table log_checkpoint; ${ACCEPT}.`,
       );
   }
 }

@@ -76,7 +76,11 @@ export class LogReader {
     if (row !== undefined) return row;
     throw size === undefined
       ? empty()
-      : new Problem('missing', 'log.no-checkpoint', `No checkpoint was signed over ${size} leaves.`);
+      : new Problem(
+          'missing',
+          'log.no-checkpoint',
+          `No signed checkpoint covers exactly ${size} leaves. List the checkpoints to find their sizes.`,
+        );
   }
 
   /** Returns checkpoints, newest first. */
@@ -144,7 +148,7 @@ export class LogReader {
   /** Returns the consistency proof that the log of `first` leaves is a prefix of the log of `second` leaves. */
   async consistency(first: number, second?: number): Promise<ConsistencyProof> {
     const wanted = second ?? Number((await this.checkpoint()).size);
-    if (first > wanted) throw malformed('/first', `must not be more than second, which is ${wanted}`);
+    if (first > wanted) throw malformed('/first', `must not be greater than "second", which is ${wanted}`);
     await this.assertSize(wanted);
     return { first, second: wanted, path: await rangeHashes(this.db.manager, consistencyPath(first, wanted)) };
   }
@@ -160,33 +164,38 @@ export class LogReader {
       [entryId],
     );
     if (unlogged === undefined) return notYet(size);
-    const detail = `The entry ${entryId} is not in the log and is not waiting for it: the service did not write it. Run: sealwright log verify.`;
+    const detail = `The audit entry ${entryId} is neither in the log nor waiting for it, so it was inserted outside the service. Run "sealwright log verify".`;
     return new Problem('conflict', 'log.unlogged', detail);
   }
 
   private async assertSize(size: number): Promise<void> {
     const [head]: { size: string }[] = await this.db.query(`SELECT size FROM log_head`);
     const there = Number(head?.size ?? 0);
-    if (size > there) throw malformed('/size', `the log has ${there} leaves`);
+    if (size > there) throw malformed('/size', `must not be greater than the number of leaves, which is ${there}`);
   }
 
   private async absence(entryId: string, size: number): Promise<Problem> {
     const [there]: unknown[] = await this.db.query(`SELECT 1 FROM audit_entry WHERE id = $1`, [entryId]);
     return there === undefined
-      ? new Problem('missing', 'audit-entry.unknown', `There is no audit entry ${entryId}.`)
-      : new Problem('conflict', 'log.not-yet', `The entry is not among the first ${size} leaves. Retry in a second.`, {
-          retryAfter: 1,
-        });
+      ? new Problem('missing', 'audit-entry.unknown', `No audit entry has the ID "${entryId}".`)
+      : new Problem(
+          'conflict',
+          'log.not-yet',
+          `The audit entry is not yet among the first ${size} leaves of the log. Retry after 1 second.`,
+          {
+            retryAfter: 1,
+          },
+        );
   }
 }
 
 function notYet(size: number): Problem {
-  const detail = `Some entries are not among the first ${size} leaves of the log. Retry in a second.`;
+  const detail = `Some audit entries are not yet among the first ${size} leaves of the log. Retry after 1 second.`;
   return new Problem('conflict', 'log.not-yet', detail, { retryAfter: 1 });
 }
 
 function empty(): Problem {
-  return new Problem('missing', 'log.empty', 'No checkpoint has been signed yet. Retry in a second.', {
+  return new Problem('missing', 'log.empty', 'No checkpoint has been signed yet. Retry after 1 second.', {
     retryAfter: 1,
   });
 }

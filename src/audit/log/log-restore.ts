@@ -13,7 +13,7 @@ import { type RestoredDatabase, RestoredDatabases } from './restored-databases.r
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
 const RESTORED = new RestoredDatabases();
 const LOG_LABEL = 'sealwright-log';
-const ACCEPT = 'docs/restore.md describes what to check before: sealwright-admin restore accept';
+const ACCEPT = 'check the database as described in docs/restore.md, then run "sealwright-admin restore accept"';
 
 /** A state of the log. */
 interface LogState {
@@ -58,7 +58,7 @@ export class LogRestore {
     const key = await this.keys.read();
     if (key === undefined) return await this.faultWithoutLog();
     if (!(await this.holds(key))) return withoutToken(key);
-    // After an accepted restore the log continues under the next name. If the token knows that name, this database predates the restore.
+    // After an accepted restore the log continues under the next name. If the token has signed under that name, this database predates the restore.
     const later = await this.vault.logAnchor(nextName(key.origin));
     const { fault, size } = await this.acceptance.standing();
     return fault ?? (later === undefined ? undefined : logHeld('rolled-back', later, size));
@@ -158,16 +158,16 @@ function factsOf({ anchor, size, root }: LogStanding, witnessed: LogState | unde
 }
 
 function withoutDatabase({ size, origin }: LogAnchor): Problem {
-  const detail = `The HSM has signed ${size} leaves of the audit log ${origin}, and this database has no audit log: it is empty or another one. Restore the database that belongs to this token, or correct SVC_DATABASE_URL; ${ACCEPT}.`;
+  const detail = `The HSM has signed ${size} leaves of the audit log ${origin}, but this database contains no audit log: it is empty or belongs to another installation. Restore the database of this token, or correct SVC_DATABASE_URL; otherwise, ${ACCEPT}.`;
   return new Problem('unavailable', 'log.no-database', detail);
 }
 
 function ofBackup({ backup, madeAt }: Pick<RestoredDatabase, 'backup' | 'madeAt'>): Problem {
-  const detail = `This database was restored from the backup ${backup} of ${madeAt.toISOString()}. It lacks later revocations and signatures; ${ACCEPT}.`;
+  const detail = `This database was restored from the backup ${backup} of ${madeAt.toISOString()} and lacks all later revocations and signatures. To accept it, ${ACCEPT}.`;
   return new Problem('unavailable', 'log.restored', detail);
 }
 
 function withoutToken({ origin }: MadeLogKey): Problem {
-  const detail = `The HSM does not contain the key of the audit log ${origin}: it is not the token that belongs to this database. Restore the token from its backup, or correct SVC_PKCS11_TOKEN_LABEL; ${ACCEPT}.`;
+  const detail = `The HSM does not contain the key of the audit log ${origin}, so this is not the token of this database. Restore the token from its backup, or correct SVC_PKCS11_TOKEN_LABEL; otherwise, ${ACCEPT}.`;
   return new Problem('unavailable', 'log.no-token', detail);
 }

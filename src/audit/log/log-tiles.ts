@@ -86,7 +86,8 @@ export async function readTree(tx: EntityManager, size: number): Promise<Growing
 function subtreeHash(tiles: Map<string, Buffer>, place: Place): Buffer {
   const tile = tiles.get(nameOf(place));
   const [from, to] = [place.first * HASH_BYTES, (place.first + place.count) * HASH_BYTES];
-  if (tile === undefined || tile.length < to) throw new Error(`the tree has no tile ${nameOf(place)} of that width`);
+  if (tile === undefined || tile.length < to)
+    throw new Error(`tile ${nameOf(place)} is missing from the tree or too short`);
   return perfectRoot(hashesIn(tile.subarray(from, to)));
 }
 
@@ -131,6 +132,7 @@ export async function appendLeaves(tx: EntityManager, size: number, leaves: read
 
 async function lastTile(tx: EntityManager, level: number, index: number, width: number): Promise<Buffer> {
   const tile = (await readTiles(tx, [{ level, index }])).get(nameOf({ level, index }));
-  if (tile?.length !== width * HASH_BYTES) throw new Error(`tile ${level}/${index} of the log is not ${width} wide`);
+  if (tile?.length !== width * HASH_BYTES)
+    throw new Error(`tile ${level}/${index} of the log does not have ${width} hashes`);
   return tile;
 }

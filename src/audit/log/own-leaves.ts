@@ -71,6 +71,6 @@ async function isOwnLeaf(row: LeafRow, hash: Buffer | undefined, isOwn: IsOwn): 
 }
 
 function foreignLeaf(index: number): Problem {
-  const detail = `Leaf ${index} of the audit log was not appended by the service, or its entry was changed since: no checkpoint is signed. Remove the leaves from ${index} on (log_leaf, log_tile, log_head), or restore the database.`;
+  const detail = `Leaf ${index} of the audit log was not appended by the service, or its entry was modified afterwards, so no checkpoint is signed. An operator must remove the leaves from ${index} onwards (log_leaf, log_tile, log_head), or restore the database.`;
   return new Problem('conflict', 'log.foreign-leaf', detail);
 }

@@ -33,7 +33,7 @@ export class RestoreHold {
 
   private async hold(first: Problem): Promise<void> {
     const server = this.config.answers ? await this.answer(first) : undefined;
-    const reason = `restore mode: nothing is served and nothing is done. ${first.code}: ${first.message}`;
+    const reason = `restore mode: this process serves no requests and does no background work. ${first.code}: ${first.message}`;
     this.logger.error(reason);
     setStartReason(reason);
     let fault: Problem | 'unknown' | undefined = first;
@@ -42,7 +42,7 @@ export class RestoreHold {
       fault = await this.ask();
     }
     setStartReason();
-    this.logger.log('the restored state was accepted: this process begins its work');
+    this.logger.log('the restored database was accepted, starting normal operation');
     if (server === undefined) return;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     server.closeAllConnections();
@@ -51,7 +51,9 @@ export class RestoreHold {
 
   /** A process that started while the HSM was unavailable exits as soon as it learns that it must not work; its successor enters restore mode. */
   private askOn(): void {
-    this.logger.warn('it is not known yet whether database and token belong together: one of them does not respond');
+    this.logger.warn(
+      'unable to verify that the database and the token match, because one of them is not responding; still trying',
+    );
     const timer = setInterval(() => {
       void this.ask().then((fault) => {
         if (fault === 'unknown') return;

@@ -33,8 +33,8 @@ async function send(address: string, body: string): Promise<void> {
     redirect: 'error',
     signal: AbortSignal.timeout(PATIENCE_MS),
   }).catch((cause: Error) => {
-    throw new Error(`The witness does not answer: ${(cause.cause as Error | undefined)?.message ?? cause.message}`);
+    throw new Error(`The witness is not responding: ${(cause.cause as Error | undefined)?.message ?? cause.message}`);
   });
   await answer.body?.cancel();
-  if (!answer.ok) throw new Error(`The witness answered ${answer.status}`);
+  if (!answer.ok) throw new Error(`The witness responded with ${answer.status}`);
 }

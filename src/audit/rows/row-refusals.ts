@@ -29,7 +29,9 @@ export class RowRefusals {
 
   private refused({ table, key }: Events['row.not-sealed']): Promise<void> {
     const target = { kind: table, id: key };
-    const facts = { why: `Row ${key} of ${table} was not written by the service, or was changed in the database.` };
+    const facts = {
+      why: `Row ${key} of ${table} was not written by the service, or was modified directly in the database.`,
+    };
     return this.record(
       { ...BY_ROW_SEALS, action: 'row.refused', target },
       { type: 'row.refused', subject: { ...target, name: `${table} ${key}` }, facts },
@@ -38,7 +40,7 @@ export class RowRefusals {
 
   private changed({ objects }: Events['catalogue.changed']): Promise<void> {
     const target = { kind: 'service', id: 'database' };
-    const facts = { why: `Not created by the migrations: ${objects.join(', ')}.` };
+    const facts = { why: `The database contains objects that the migrations did not create: ${objects.join(', ')}.` };
     return this.record(
       { ...BY_ROW_SEALS, action: 'database.changed', target, detail: { objects } },
       { type: 'catalogue.changed', subject: { ...target, name: 'database' }, facts },
@@ -52,7 +54,9 @@ export class RowRefusals {
         await recordAlertEvents(tx, [alert]);
       });
     } catch (error) {
-      this.logger.error(`${entry.action} of ${entry.target.kind} ${entry.target.id} is not recorded: ${String(error)}`);
+      this.logger.error(
+        `unable to record ${entry.action} of ${entry.target.kind} ${entry.target.id}: ${String(error)}`,
+      );
     }
   }
 }

@@ -59,7 +59,7 @@ export interface StreamState {
 /** Another process has taken the stream over. */
 export class StreamLost extends Error {
   constructor() {
-    super('another process sends this stream now');
+    super('another process has claimed this stream');
   }
 }
 

@@ -46,7 +46,7 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
       max: this.destinations.size,
       claim: (capacity) => this.claim(capacity),
       run: (claim) => this.run(claim),
-      failed: (error, { id }) => this.logger.warn(`the stream ${id} waits: ${String(error)}`),
+      failed: (error, { id }) => this.logger.warn(`unable to start stream ${id}, will retry: ${String(error)}`),
     });
   }
 
@@ -109,7 +109,7 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
       const before = await sender.acknowledged(first === undefined);
       if (before !== undefined) {
         await this.repository.advance(claim, before);
-        if (isNews) this.logger.log(`the stream ${claim.id} sends again`);
+        if (isNews) this.logger.log(`stream ${claim.id} has recovered`);
         isNews = false;
       }
       if (others.length < BATCH_SIZE - 1) await sleep(LOOK_EVERY_MS);
@@ -119,8 +119,7 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
   /** Returns the leaves from this number onwards. Nothing is sent until the log has a name. */
   private async read(from: number): Promise<StreamedLeaf[]> {
     const [key, size] = [await this.keys.read(), await this.leaves.size()];
-    if (size < from)
-      throw new Error(`the log has ${size} leaves, fewer than the ${from} that were sent: it was truncated`);
+    if (size < from) throw new Error(`the log was truncated: it has ${size} leaves, but ${from} were sent`);
     if (key === undefined || size === from) return [];
     const rows = await this.leaves.rows(from, Math.min(size, from + BATCH_SIZE));
     return rows.map((row) => streamedLeaf(key.origin, row));
@@ -132,9 +131,9 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
   }
 
   private async failed(claim: StreamClaim, error: unknown): Promise<void> {
-    if (error instanceof StreamLost) return this.logger.warn(`the stream ${claim.id}: ${error.message}`);
+    if (error instanceof StreamLost) return this.logger.warn(`stream ${claim.id}: ${error.message}`);
     const reason = networkReason(error);
-    if (!this.pool.isStopping) this.logger.warn(`the stream ${claim.id} waits: ${reason}`);
+    if (!this.pool.isStopping) this.logger.warn(`stream ${claim.id} failed, will retry: ${reason}`);
     const asked = error instanceof ReceiverRefused ? Math.min(error.retryAfterSeconds ?? 0, MAX_ASKED_SECONDS) : 0;
     const pause = Math.max(asked, jittered(backOff(claim.failures + 1, 1, MAX_PAUSE_SECONDS)));
     // If the database has failed, the lease expires by itself.

@@ -54,7 +54,7 @@ describe('HTTPS', () => {
 
   it.each([301, 400, 401, 429, 500, 503])('acknowledges nothing after a response %i', async (status) => {
     const { sender } = receiver(() => ({ status }));
-    await expect(sender.send(leaves(3))).rejects.toThrow(`the receiver answered ${status}`);
+    await expect(sender.send(leaves(3))).rejects.toThrow(`the receiver responded with ${status}`);
     expect(await sender.acknowledged()).toBeUndefined();
   });
 

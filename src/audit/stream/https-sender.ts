@@ -76,7 +76,7 @@ function statusOf(answer: OutboundAnswer): number {
   const { status } = answer;
   if ((status >= 200 && status < 300) || status === CONTENT_TOO_LARGE) return status;
   const asked = secondsAsked(answer);
-  throw new ReceiverRefused(`the receiver answered ${status}`, Number.isFinite(asked) ? asked : undefined);
+  throw new ReceiverRefused(`the receiver responded with ${status}`, Number.isFinite(asked) ? asked : undefined);
 }
 
 /** Returns how many of the lines, which are ASCII, fit into a body of at most `maxBytes`; at least one. */
@@ -92,6 +92,6 @@ function fittingCount(lines: readonly string[], maxBytes: number): number {
 /** A receiver that does not accept even a single leaf gets the leaf without its detail. If the receiver rejects that as well, nothing can be sent. */
 function shorter(leaf: StreamedLeaf, line: string, write: (leaf: StreamedLeaf) => string): string {
   const short = `${write(withoutParts(leaf))}\n`;
-  if (short.length >= line.length) throw new ReceiverRefused('the receiver answered 413 to a single entry');
+  if (short.length >= line.length) throw new ReceiverRefused('the receiver responded with 413 to a single entry');
   return short;
 }

@@ -38,7 +38,7 @@ export class SyslogConnection {
     socket.once('end', () => this.fails(new Error('the receiver closed the connection'), !this.isFlushed));
     socket.on('error', (error) => this.fails(error));
     socket.once('close', () => {
-      this.fails(new Error('the connection was cut'), !this.isEnding);
+      this.fails(new Error('the connection was lost'), !this.isEnding);
       this.closed.resolve();
     });
   }
@@ -64,7 +64,7 @@ export class SyslogConnection {
       cert: read(files.cert),
       key: read(files.key),
     });
-    const late = () => void socket.destroy(new Error('the receiver did not answer in time'));
+    const late = () => void socket.destroy(new Error('the receiver did not respond in time'));
     signal.addEventListener('abort', late);
     try {
       await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
@@ -83,7 +83,7 @@ export class SyslogConnection {
   async write(text: string): Promise<void> {
     if (this.reason !== undefined) throw this.reason;
     if (this.socket.write(text)) return;
-    await this.orStalls('the receiver does not accept data', (done) => this.socket.once('drain', done));
+    await this.orStalls('the receiver stopped reading', (done) => this.socket.once('drain', done));
   }
 
   /** Closes the connection cleanly. Resolves once the receiver has closed it too, and so has read everything. */
@@ -91,7 +91,7 @@ export class SyslogConnection {
     if (this.reason !== undefined) throw this.reason;
     this.isEnding = true;
     this.socket.end();
-    await this.orStalls('the receiver does not close', (done) => void this.closed.promise.then(done));
+    await this.orStalls('the receiver did not close the connection', (done) => void this.closed.promise.then(done));
   }
 
   destroy(): void {

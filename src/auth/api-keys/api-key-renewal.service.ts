@@ -67,7 +67,11 @@ export class ApiKeyRenewalService {
     const old = await tx.findOne(ApiKey, { where: { id }, lock: { mode: 'pessimistic_write' } });
     if (old === null) throw missing('api-key');
     if (old.revokedAt !== null || old.replacedBy !== null || old.expiry <= new Date()) {
-      throw new Problem('conflict', 'api-key.over', 'This API key was revoked or replaced, or has expired.');
+      throw new Problem(
+        'conflict',
+        'api-key.over',
+        'This API key cannot be rotated, because it was revoked or replaced, or has expired.',
+      );
     }
     const { name, addresses, ownerId } = old;
     const permissions = [...(wanted ?? old.permissions)];
@@ -101,8 +105,8 @@ export class ApiKeyRenewalService {
       if (email === null) continue;
       await this.mailbox.put(tx, {
         recipient: email,
-        subject: `Sealwright: the API key "${name}" ends soon`,
-        text: `The API key "${name}" expires at ${expiry.toISOString()}.\n\nRotate it before then: POST /api/settings/api-keys/{id}/rotate returns a new key, and the old key remains valid for a limited time.\n`,
+        subject: `Sealwright: API key "${name}" expires soon`,
+        text: `The API key "${name}" expires at ${expiry.toISOString()}.\n\nRotate it before then, in the console or with POST /api/settings/api-keys/{id}/rotate. The old key remains valid for a limited time.\n`,
         goodForSeconds: 3 * 24 * 3600,
       });
     }

@@ -20,7 +20,7 @@ export class ApiKeysController {
 
   /**
    * Create an API key
-   * @remarks Returns the key. It cannot be retrieved again.
+   * @remarks Creates an API key and returns it. The key cannot be retrieved again.
    */
   @Post()
   @Needs('settings:write')
@@ -46,7 +46,7 @@ export class ApiKeysController {
 
   /**
    * Rotate an API key
-   * @remarks Creates a key with the same permissions and returns it once. The old key remains valid for the given time.
+   * @remarks Creates a key with the same permissions and returns it. The old key remains valid for the specified time.
    */
   @Post(':id/rotate')
   @Needs('settings:write')
@@ -62,7 +62,7 @@ export class ApiKeysController {
 
   /**
    * Revoke an API key
-   * @remarks Every process refuses the key within five seconds.
+   * @remarks Revokes an API key. Every process rejects it within five seconds.
    */
   @Delete(':id')
   @HttpCode(204)

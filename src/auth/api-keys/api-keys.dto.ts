@@ -15,7 +15,7 @@ function IsAddressBlocks(): PropertyDecorator {
       name: 'isAddressBlocks',
       target: target.constructor,
       propertyName: String(propertyName),
-      options: { message: 'must be addresses or blocks like 192.0.2.0/24' },
+      options: { message: 'must contain only IP addresses and CIDR blocks such as 192.0.2.0/24' },
       validator: { validate: (value: unknown) => Array.isArray(value) && value.every(isAddressBlock) },
     });
 }

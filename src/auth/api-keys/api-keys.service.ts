@@ -183,18 +183,31 @@ export class ApiKeysService implements OnApplicationShutdown {
     const parts = readApiKeyText(text);
     const known = parts === undefined ? null : await this.known.find(parts.lookup);
     if (parts === undefined || known === null || !timingSafeEqual(known.secretHash, parts.secretHash)) {
-      throw new Problem('unauthenticated', 'auth.unknown-key', 'This API key is unknown.');
+      throw new Problem(
+        'unauthenticated',
+        'auth.unknown-key',
+        'This API key is invalid. Check that the whole key was sent.',
+      );
     }
     const { expiry, revoked, addresses, ofSensor, caller } = known;
     const now = new Date();
     if (revoked) {
-      const detail = 'This API key was revoked, or a user behind it can no longer use the service.';
+      const detail =
+        'This API key was revoked, or the account of a user behind it was disabled. Ask an administrator for a new key.';
       throw new Problem('unauthenticated', 'auth.revoked-key', detail);
     }
     if (expiry <= now)
-      throw new Problem('unauthenticated', 'auth.expired-key', `This API key expired at ${expiry.toISOString()}.`);
+      throw new Problem(
+        'unauthenticated',
+        'auth.expired-key',
+        `This API key expired at ${expiry.toISOString()}. Create a new key.`,
+      );
     if (addresses !== undefined && !addresses.includes(origin.address))
-      throw new Problem('unauthenticated', 'auth.key-address', 'This API key cannot be used from this address.');
+      throw new Problem(
+        'unauthenticated',
+        'auth.key-address',
+        `This API key cannot be used from the address ${origin.address}.`,
+      );
     this.used.set(caller.id, { at: now, from: origin.address, ofSensor });
     return { ...caller, origin };
   }
@@ -219,7 +232,7 @@ export class ApiKeysService implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     await this.storeLastUse().catch((error: unknown) =>
-      this.logger.warn(`last use of API keys was not stored: ${String(error)}`),
+      this.logger.warn(`unable to store the last use of API keys: ${String(error)}`),
     );
   }
 
@@ -261,8 +274,8 @@ export class ApiKeysService implements OnApplicationShutdown {
     }
     const life = expiry.getTime() - new Date().getTime();
     if (life <= 0 || life > MAX_LIFE_MS) {
-      const errors = [{ pointer: '/expiry', detail: 'must be in the future and at most 366 days away' }];
-      throw new Problem('refused', 'api-key.expiry', 'The expiry must be in the future and at most 366 days away.', {
+      const errors = [{ pointer: '/expiry', detail: 'must be in the future and at most 366 days from now' }];
+      throw new Problem('refused', 'api-key.expiry', '/expiry: must be in the future and at most 366 days from now.', {
         errors,
       });
     }
@@ -272,8 +285,9 @@ export class ApiKeysService implements OnApplicationShutdown {
 /** Existing keys keep the scope, but it has no effect. @throws Problem 422 */
 function assertNoVotes(permissions: readonly Scope[]): void {
   if (!permissions.includes('approvals:approve')) return;
-  const errors = [{ pointer: '/permissions', detail: 'includes approvals:approve, which only users can have' }];
-  const detail = 'An API key cannot vote on approvals: leave out approvals:approve, and sign in as a person to vote.';
+  const errors = [{ pointer: '/permissions', detail: 'must not include approvals:approve, which only people can use' }];
+  const detail =
+    'API keys cannot vote on approvals. Remove approvals:approve from the permissions, and sign in as a person to vote.';
   throw new Problem('refused', 'api-key.person-needed', detail, { errors });
 }
 

@@ -45,7 +45,7 @@ export class AccessGuard implements CanActivate {
     const again = await this.credentials.callerAgain(caller, request);
     if (isFresh(again)) return again;
     const detail =
-      'This operation requires a recent sign-in. Confirm your identity with POST /api/auth/step-up (or step-up/sso), then repeat the call within five minutes.';
+      'This operation requires a recent sign-in. Confirm your identity with POST /api/auth/step-up (or step-up/sso), then repeat the request within five minutes.';
     throw new Problem('forbidden', 'auth.step-up', detail);
   }
 }
@@ -71,12 +71,16 @@ function assertPerson({ kind }: Caller): void {
   throw new Problem(
     'forbidden',
     'auth.person-needed',
-    'Only users can step up: API keys and clients have no session of a user.',
+    'API keys and clients cannot perform this operation. Sign in as a person.',
   );
 }
 
 /** Rejects all callers except users who signed in at the service itself, so that an API key or a client's token cannot take over an account. */
 function assertOwnAccount(caller: Caller): void {
   if (caller.kind === 'user' && caller.session?.clientId === null) return;
-  throw new Problem('forbidden', 'auth.person-needed', 'Only users who signed in themselves can do this.');
+  throw new Problem(
+    'forbidden',
+    'auth.person-needed',
+    'API keys and OAuth clients cannot perform this operation. Sign in to the service itself.',
+  );
 }

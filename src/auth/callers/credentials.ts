@@ -65,7 +65,11 @@ export class Credentials {
     const [, given, credential] = CREDENTIALS.exec(header ?? '') ?? [];
     const scheme = SCHEMES.find((one) => one === given?.toLowerCase());
     if (credential === undefined || scheme === undefined) {
-      throw new Problem('unauthenticated', 'auth.missing', 'Send "Authorization: Bearer <API key or access token>".');
+      throw new Problem(
+        'unauthenticated',
+        'auth.missing',
+        'Authentication required. Send "Authorization: Bearer <API key or access token>".',
+      );
     }
     const origin = originOf(request);
     if (credential.startsWith('sw_') && scheme === 'bearer') return this.apiKeys.authenticate(credential, origin);

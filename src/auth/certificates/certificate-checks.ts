@@ -28,7 +28,9 @@ export function strongCertificate(raw: Buffer): X509Certificate {
   const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey;
   const bits = asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS;
   if (bits < MIN_RSA_BITS || asymmetricKeyType === 'dsa')
-    throw new CertificateRefused(`The key of the certificate is too weak: RSA needs ${MIN_RSA_BITS} bits.`);
+    throw new CertificateRefused(
+      `The key of the certificate is too weak: RSA keys must have at least ${MIN_RSA_BITS} bits.`,
+    );
   return certificate;
 }
 
@@ -36,7 +38,7 @@ function readable(raw: Buffer): X509Certificate {
   try {
     return wholeCertificate(raw);
   } catch {
-    throw new CertificateRefused('The certificate cannot be read.');
+    throw new CertificateRefused('The certificate cannot be parsed.');
   }
 }
 
@@ -84,7 +86,9 @@ export function assertAuthority(
   // Self-issued certificates, such as those for a key replacement, do not count (RFC 5280 section 4.2.1.9).
   const authorities = path.slice(1).filter(({ subject, issuer: by }) => subject !== by).length;
   if (pathLength !== undefined && authorities > pathLength)
-    throw new CertificateRefused(`${which} does not allow this many subordinate authorities (pathLenConstraint).`);
+    throw new CertificateRefused(
+      `${which} allows fewer subordinate authorities than the path contains (pathLenConstraint).`,
+    );
 }
 
 /** Rejects a certificate that cannot be a trust anchor or an intermediate certificate, regardless of its use. @throws CertificateRefused */
@@ -96,13 +100,15 @@ export function assertIsAuthority({ raw }: X509Certificate): void {
 
 function assertMayIssue(parsed: ParsedCertificate, which: string): void {
   if (parsed.getExtension(BasicConstraintsExtension)?.ca !== true)
-    throw new CertificateRefused(`${which} is not that of an authority (cA).`);
+    throw new CertificateRefused(`${which} is not a CA certificate (basic constraints).`);
   const usage = parsed.getExtension(KeyUsagesExtension)?.usages;
   if (usage !== undefined && (usage & KeyUsageFlags.keyCertSign) === 0)
-    throw new CertificateRefused(`The key usage of an authority must include keyCertSign.`);
+    throw new CertificateRefused(`The key usage of a CA certificate must include keyCertSign.`);
   const purposes = purposesOf(parsed);
   if (purposes?.some((one) => one === EXTENDED_KEY_USAGES['client-auth'] || one === EXTENDED_KEY_USAGES.any) === false)
-    throw new CertificateRefused(`${which} cannot issue client certificates (extended key usage).`);
+    throw new CertificateRefused(
+      `${which} cannot issue client certificates, because its extended key usage excludes clientAuth.`,
+    );
 }
 
 function purposesOf(parsed: ParsedCertificate): string[] | undefined {
@@ -112,17 +118,17 @@ function purposesOf(parsed: ParsedCertificate): string[] | undefined {
 /** Rejects path restrictions that are not evaluated here, and duplicate extensions (RFC 5280 section 4.2). */
 function assertUnderstood({ extensions }: ParsedCertificate, which: string): void {
   const types = extensions.map(({ type }) => type);
-  if (new Set(types).size < types.length) throw new CertificateRefused(`${which} has an extension twice.`);
+  if (new Set(types).size < types.length) throw new CertificateRefused(`${which} contains an extension twice.`);
   if (types.includes(NAME_CONSTRAINTS))
     throw new CertificateRefused(`${which} has name constraints, which are not supported.`);
   const unknown = extensions.find(({ type, critical }) => critical && !JUDGED.has(type));
   if (unknown !== undefined)
-    throw new CertificateRefused(`${which} has the critical extension ${unknown.type}, which is not understood.`);
+    throw new CertificateRefused(`${which} has the critical extension ${unknown.type}, which is not supported.`);
 }
 
 /** Rejects digests that allow a second certificate with the same signature to be forged. */
 function assertStrongSignature({ signatureAlgorithm }: ParsedCertificate, which: string): void {
   const { name, hash } = signatureAlgorithm as { name: string; hash?: { name: string } };
   const isStrong = hash === undefined ? WITHOUT_DIGEST.has(name) : DIGESTS.has(hash.name);
-  if (!isStrong) throw new CertificateRefused(`${which} is signed with SHA-1 or with an unknown algorithm.`);
+  if (!isStrong) throw new CertificateRefused(`${which} is signed with SHA-1 or an unsupported algorithm.`);
 }

@@ -41,7 +41,7 @@ export function pathToAnchor(order: PathOrder): readonly X509Certificate[] {
   const path = new PathSearch(order).from([order.leaf]);
   if (path instanceof CertificateRefused) throw path;
   if (path === undefined)
-    throw new CertificateRefused('No path leads from the certificate to a trust anchor of the client.');
+    throw new CertificateRefused('The certificate does not chain to a trust anchor of the client.');
   return path;
 }
 
@@ -87,7 +87,9 @@ class PathSearch {
     if (!last.checkIssued(issuer)) return false;
     this.signatures += 1;
     if (this.signatures > MAX_SIGNATURES)
-      throw new CertificateRefused('Too many certificates could have issued the certificate.');
+      throw new CertificateRefused(
+        'The certificate path cannot be built: too many of the certificates sent are possible issuers.',
+      );
     return last.verify(issuer.publicKey);
   }
 }
@@ -110,7 +112,7 @@ function issuedPath(rule: IssuedCertificates, leaf: X509Certificate, chain: read
   const uploaded = rule.intermediates.map(({ pem }) => new X509Certificate(pem));
   const path = pathToAnchor({ leaf, anchors, intermediates: [...uploaded, ...chain.flatMap(strongOnly)], now });
   if (!hasSubject(leaf, rule.subject))
-    throw new CertificateRefused('The certificate does not have the subject that is registered for the client.');
+    throw new CertificateRefused('The subject of the certificate is not the one registered for the client.');
   return path;
 }
 

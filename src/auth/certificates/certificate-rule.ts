@@ -73,18 +73,19 @@ export function ruleOf(order: CertificateRegistration, now: Date): CertificateRu
   if (subject === undefined && order.trustAnchors === undefined && order.intermediates === undefined)
     return { certificates: ownCertificates(order, now) };
   if (order.certificates !== undefined || order.jwks !== undefined)
-    throw refused('/certificates', 'a client has either its own certificates, or trust anchors with a subject');
+    throw refused('/certificates', 'cannot be combined with trust anchors, intermediates or a subject');
   if (subject === undefined)
     throw refused(
       '/tls_client_auth_subject_dn',
-      'give exactly one subject of the certificate (RFC 8705 section 2.1.2)',
+      'specify exactly one subject of the certificate (RFC 8705 section 2.1.2)',
     );
   const authority = (certificate: X509Certificate) => {
     assertIsAuthority(certificate);
     assertInItsDates(certificate, now);
   };
   const trustAnchors = readList('/trustAnchors', order.trustAnchors ?? [], authority);
-  if (trustAnchors.length === 0) throw refused('/trustAnchors', 'name the authority that issues the certificate');
+  if (trustAnchors.length === 0)
+    throw refused('/trustAnchors', 'must contain the authority that issues the certificate');
   return { trustAnchors, intermediates: readList('/intermediates', order.intermediates ?? [], authority), subject };
 }
 
@@ -95,7 +96,7 @@ function subjectOf({ subjects }: CertificateRegistration): ExpectedSubject | und
   });
   const [subject, second] = named;
   if (second !== undefined)
-    throw refused(`/tls_client_auth_${second.kind}`, 'a client has one subject (RFC 8705 section 2.1.2)');
+    throw refused(`/tls_client_auth_${second.kind}`, 'specify only one subject (RFC 8705 section 2.1.2)');
   const fault = subject && faultOfSubject(subject);
   if (subject !== undefined && fault !== undefined) throw refused(`/tls_client_auth_${subject.kind}`, fault);
   return subject;
@@ -103,10 +104,10 @@ function subjectOf({ subjects }: CertificateRegistration): ExpectedSubject | und
 
 function ownCertificates({ certificates, jwks }: CertificateRegistration, now: Date): RegisteredCertificate[] {
   if (certificates !== undefined && jwks !== undefined)
-    throw refused('/certificates', 'give the certificates either directly or in jwks');
+    throw refused('/certificates', 'specify either certificates or jwks');
   const inDates = (certificate: X509Certificate) => assertInItsDates(certificate, now);
   const read = jwks === undefined ? readList('/certificates', certificates ?? [], inDates) : inKeySet(jwks, inDates);
-  if (read.length === 0) throw refused('/certificates', 'the certificate is missing');
+  if (read.length === 0) throw refused('/certificates', 'must contain at least one certificate');
   return read;
 }
 
@@ -121,9 +122,9 @@ function readList(pointer: string, texts: readonly string[], check: Check): Regi
 
 /** Returns the certificates of a JWK Set: the first one of each `x5c`, which must contain the key itself (RFC 7517 section 4.7). */
 function inKeySet(jwks: object, check: Check): RegisteredCertificate[] {
-  if (hasSecretKey(jwks)) throw refused('/jwks', 'it has a private or symmetric key; send only public keys');
+  if (hasSecretKey(jwks)) throw refused('/jwks', 'contains a private or symmetric key; send only public keys');
   const { keys } = jwks as { keys?: unknown };
-  if (!Array.isArray(keys)) throw refused('/jwks', 'it is not a JWK Set: the list "keys" is missing');
+  if (!Array.isArray(keys)) throw refused('/jwks', 'must be a JWK Set, but the list "keys" is missing');
   const read = keys.map((key: unknown, index) =>
     judged(`/jwks/keys/${index}`, () => usable(certificateOfKey(key as JsonWebKey & { x5c?: unknown }), check)),
   );
@@ -133,10 +134,10 @@ function inKeySet(jwks: object, check: Check): RegisteredCertificate[] {
 function certificateOfKey(key: JsonWebKey & { readonly x5c?: unknown }): Buffer {
   const [first]: unknown[] = Array.isArray(key?.x5c) ? key.x5c : [];
   const der = typeof first === 'string' ? fromBase64(first) : undefined;
-  if (der === undefined) throw new Error('the key has no certificate (x5c, RFC 7517 section 4.7)');
+  if (der === undefined) throw new Error('has no certificate in x5c (RFC 7517 section 4.7)');
   const certificate = exactCertificate(der);
   if (!createPublicKey({ key, format: 'jwk' }).equals(certificate.publicKey))
-    throw new Error('the certificate in x5c is that of another key');
+    throw new Error('has a certificate in x5c that contains a different public key');
   return certificate.raw;
 }
 
@@ -157,7 +158,7 @@ function judged<Result>(pointer: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'it cannot be read';
+    const reason = error instanceof Error ? error.message : 'cannot be parsed';
     throw refused(pointer, error instanceof CertificateRefused ? reason.replace(/\.$/, '') : reason);
   }
 }
@@ -165,7 +166,7 @@ function judged<Result>(pointer: string, read: () => Result): Result {
 function eachOnce(pointer: string, read: readonly RegisteredCertificate[]): RegisteredCertificate[] {
   const once = [...new Map(read.map((one) => [one.sha256, one])).values()];
   if (once.length > MAX_REGISTERED_CERTIFICATES)
-    throw refused(pointer, `there are more than ${MAX_REGISTERED_CERTIFICATES}`);
+    throw refused(pointer, `must not contain more than ${MAX_REGISTERED_CERTIFICATES} certificates`);
   return once;
 }
 

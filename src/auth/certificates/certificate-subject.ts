@@ -69,19 +69,19 @@ const FAULT: Record<SubjectKind, (value: string) => string | undefined> = {
       nameInText(value);
       return undefined;
     } catch (error) {
-      return error instanceof Error ? error.message : 'it cannot be read';
+      return error instanceof Error ? error.message : 'cannot be parsed';
     }
   },
   san_dns(value) {
-    if (parseAddress(value) !== undefined) return 'this is an IP address: use tls_client_auth_san_ip';
+    if (parseAddress(value) !== undefined) return 'is an IP address; use tls_client_auth_san_ip instead';
     const isName = value.length <= MAX_HOST_NAME && value.split('.').every((label) => LABEL.test(label));
-    return isName ? undefined : 'it must be one host name in ASCII, without a wildcard or a trailing dot';
+    return isName ? undefined : 'must be a single host name in ASCII, without a wildcard or a trailing dot';
   },
   san_uri: (value) =>
-    PRINTABLE.test(value) && URL.canParse(value) ? undefined : 'it must be a URI in ASCII with a scheme',
-  san_ip: (value) => (parseAddress(value) === undefined ? 'it must be an IPv4 or IPv6 address' : undefined),
+    PRINTABLE.test(value) && URL.canParse(value) ? undefined : 'must be a URI in ASCII with a scheme',
+  san_ip: (value) => (parseAddress(value) === undefined ? 'must be an IPv4 or IPv6 address' : undefined),
   san_email: (value) =>
     PRINTABLE.test(value) && value.split('@').length === 2 && !value.startsWith('@') && !value.endsWith('@')
       ? undefined
-      : 'it must be an email address in ASCII',
+      : 'must be an email address in ASCII',
 };

@@ -18,7 +18,7 @@ export class KeyDocuments {
 
   /** Rejects with the reason if the URL cannot be called. */
   async read(url: string): Promise<{ readonly status: number; readonly body: string }> {
-    if (this.config.isProd && !url.startsWith('https:')) throw new Error(`${url} is not https`);
+    if (this.config.isProd && !url.startsWith('https:')) throw new Error(`${url} does not use HTTPS`);
     const headers = { accept: 'application/json' };
     return this.outbound.send({ method: 'GET', url, headers, timeoutMs: TIMEOUT_MS });
   }
@@ -27,7 +27,7 @@ export class KeyDocuments {
 /** Returns the JSON document at a URL. Rejects with the reason if there is no JSON document. */
 export async function jsonAt(url: string, read: DocumentReader): Promise<unknown> {
   const { status, body } = await read(url);
-  if (status !== 200) throw new Error(`${url} answers ${status}`);
+  if (status !== 200) throw new Error(`${url} responded with ${status}`);
   try {
     return readJson(body, { roundsNumbers: true });
   } catch (error) {

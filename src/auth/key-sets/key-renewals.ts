@@ -61,7 +61,7 @@ export class KeyRenewals {
       // The holder of the row lock does not fetch a second time for the same token.
       return Object.assign(row, { keys, keysReadAt: new Date() }).keys;
     } catch (error) {
-      this.logger.warn(`the keys of ${this.whose} ${row.name} cannot be read: ${reasonOf(error)}`);
+      this.logger.warn(`unable to fetch the keys of ${this.whose} ${row.name}: ${reasonOf(error)}`);
       return believable(row);
     } finally {
       row.keysAskedAt = new Date();

@@ -22,16 +22,16 @@ const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
  */
 export function readKeySet(read: unknown): PublicJwk[] {
   const keys = typeof read === 'object' && read !== null ? (read as { keys?: unknown }).keys : undefined;
-  if (!Array.isArray(keys)) throw new Error('it is not a JWK Set: the list "keys" is missing');
-  if (keys.length > MAX_KEYS) throw new Error(`it has ${keys.length} keys; the maximum is ${MAX_KEYS}`);
+  if (!Array.isArray(keys)) throw new Error('not a JWK Set, because the list "keys" is missing');
+  if (keys.length > MAX_KEYS) throw new Error(`the JWK Set has ${keys.length} keys; the maximum is ${MAX_KEYS}`);
   const usable = keys.flatMap((key: unknown) => usableKey(key) ?? []);
-  if (usable.length === 0) throw new Error('it has no key that verifies signatures');
+  if (usable.length === 0) throw new Error('the JWK Set has no key that can verify signatures');
   return usable;
 }
 
 /** Reads a JWK Set that a caller uploads. @throws Error like readKeySet, and if the set contains a private or symmetric key */
 export function readGivenKeySet(jwks: object): PublicJwk[] {
-  if (hasSecretKey(jwks)) throw new Error('it has a private or symmetric key; send only public keys');
+  if (hasSecretKey(jwks)) throw new Error('the JWK Set contains a private or symmetric key; send only public keys');
   return readKeySet(jwks);
 }
 

@@ -65,7 +65,7 @@ function assertUnambiguous(token: string): void {
   try {
     for (const part of [header, payload]) readJsonObject(base64UrlBytes(part), { roundsNumbers: true });
   } catch (error) {
-    throw new errors.JWTInvalid(`the header or the claims cannot be read: ${(error as Error).message}`);
+    throw new errors.JWTInvalid(`the header or the claims cannot be parsed: ${(error as Error).message}`);
   }
 }
 

@@ -14,7 +14,7 @@ export class AccountNotices {
     await this.mailbox.put(tx, {
       recipient,
       subject: `Sealwright: ${what}`,
-      text: `${what}${from}.\n\nIf this was you, no action is needed. If it was not, tell your administrator immediately.\n`,
+      text: `${what}${from}.\n\nIf you made this change, no action is required. If you did not, contact your administrator immediately.\n`,
       goodForSeconds: 3 * 24 * 3600,
     });
   }

@@ -42,5 +42,5 @@ function storable(message: string): string {
 /** Text that is not an email address is not recorded, because users type their password into the wrong field. */
 function auditableAccount(typed: string): string {
   const account = canonical(typed);
-  return isPlainAddress(account) ? account : '(not an e-mail address)';
+  return isPlainAddress(account) ? account : '(not an email address)';
 }

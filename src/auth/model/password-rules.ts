@@ -34,7 +34,7 @@ const SIGNS: Readonly<Record<string, string>> = {
 export async function assertGoodPassword(password: string, email: string): Promise<void> {
   const fault = faultOf(password.normalize('NFC'), email.toLowerCase(), await commonPasswords());
   if (fault === undefined) return;
-  throw new Problem('refused', 'password.weak', `This password cannot be used: ${fault}.`, {
+  throw new Problem('refused', 'password.weak', `This password is not accepted: ${fault}.`, {
     errors: [{ pointer: '/password', detail: fault }],
   });
 }
@@ -44,11 +44,11 @@ function faultOf(password: string, email: string, common: ReadonlySet<string>): 
   if (length < MIN_PASSWORD_LENGTH) return `it must have at least ${MIN_PASSWORD_LENGTH} characters`;
   if (length > MAX_PASSWORD_LENGTH) return `it must have at most ${MAX_PASSWORD_LENGTH} characters`;
   const plain = password.toLowerCase();
-  if (new Set(plain).size < 5) return 'it repeats few characters';
-  if (RUNS.some((run) => run.includes(plain))) return 'it is a sequence on the keyboard';
+  if (new Set(plain).size < 5) return 'it contains too few different characters';
+  if (RUNS.some((run) => run.includes(plain))) return 'it is a keyboard sequence';
   if (namesIn(email).some((name) => plain.includes(name))) return 'it contains your email address or your name';
   const isWord = (text: string): boolean => common.has(text) || WORDS.includes(text);
-  return isMadeOfWords(plain, isWord) ? 'it consists of words that attackers try first' : undefined;
+  return isMadeOfWords(plain, isWord) ? 'it consists of common words' : undefined;
 }
 
 /** Returns the email address, its local part and the parts of that; parts with fewer than four characters occur in too many words. */

@@ -37,9 +37,14 @@ export class Passwords {
 
   private async serialized<T>(work: () => Promise<T>): Promise<T> {
     if (this.queue.length >= MAX_WAITING) {
-      throw new Problem('unavailable', 'auth.busy', 'Too many users are signing in at the moment. Try again.', {
-        retryAfter: 3,
-      });
+      throw new Problem(
+        'unavailable',
+        'auth.busy',
+        'Too many users are signing in at the same time. Retry after 3 seconds.',
+        {
+          retryAfter: 3,
+        },
+      );
     }
     if (this.free === 0) await new Promise<void>((resolve) => this.queue.push(resolve));
     else this.free -= 1;

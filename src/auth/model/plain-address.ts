@@ -19,7 +19,7 @@ export function IsPlainAddress(): PropertyDecorator {
     validator: {
       validate: (value: unknown) => typeof value === 'string' && isPlainAddress(value.trim()),
       defaultMessage: () =>
-        '$property must be an email address without quotes, invisible characters or letters that look like others',
+        '$property must be an email address without quotation marks, invisible characters or look-alike letters',
     },
   });
 }

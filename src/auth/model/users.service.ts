@@ -41,7 +41,7 @@ export class UsersService {
       const detail = { roles, addressSha256: addressName(email) };
       await this.audit.append(tx, [{ action: 'user.created', actor, target, correlation, detail }]);
       const created = await findTrusted(tx, User, { id, email, passwordHash });
-      if (created === null) throw new Error('the inserted account differs from the account that was read');
+      if (created === null) throw new Error('the account that was read differs from the account that was inserted');
       return created;
     });
   }

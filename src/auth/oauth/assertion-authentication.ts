@@ -36,6 +36,9 @@ export class AssertionAuthentication {
     } catch (error) {
       throw error instanceof ClientAssertionRefused ? new OAuthError('invalid_client', error.message) : error;
     }
-    throw new OAuthError('invalid_client', 'The client assertion was used already.');
+    throw new OAuthError(
+      'invalid_client',
+      'The client assertion has already been used. Create a new one for each request.',
+    );
   }
 }

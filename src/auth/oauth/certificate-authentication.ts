@@ -30,7 +30,10 @@ export class CertificateAuthentication {
   async assertedBy(request: FastifyRequest, client: ActiveClient): Promise<ActiveClient> {
     const shown = this.shown.shownBy(request);
     if (shown === undefined)
-      throw new OAuthError('invalid_client', 'The client authenticates with a TLS certificate, and the call has none.');
+      throw new OAuthError(
+        'invalid_client',
+        'The client must authenticate with its TLS certificate, but the request has none.',
+      );
     const row = await findTrusted(this.db.manager, OAuthClient, { id: client.id });
     const rule = row?.certificateRule ?? null;
     if (rule === null) throw unknownClient();

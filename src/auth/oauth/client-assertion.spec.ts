@@ -91,7 +91,7 @@ describe('a client assertion is rejected', () => {
     ['that has expired', { iat: AT - 400, exp: AT - 31 }, /expired/],
     ['from the future', { iat: AT + 31, exp: AT + 60 }, /future/],
     ['that is not valid yet', { nbf: AT + 31 }, /claim nbf/],
-    ['that is valid for a day', { exp: AT + 86_400 }, /longer than an hour/],
+    ['that is valid for a day', { exp: AT + 86_400 }, /more than one hour/],
     ['with an iat that is no number', { iat: 'now' }, /claim iat|future/],
     ['with an empty jti', { jti: '' }, /jti/],
     ['with a jti without end', { jti: 'x'.repeat(257) }, /jti/],
@@ -104,44 +104,46 @@ describe('a client assertion is rejected', () => {
   });
 
   it.each(['dpop+jwt', 'at+jwt', 'logout+jwt', 'secevent+jwt', 'application/dpop+jwt'])('with type %s', async (typ) => {
-    await expect(verified(await signed(GOOD, { typ }))).rejects.toThrow(/another type/);
+    await expect(verified(await signed(GOOD, { typ }))).rejects.toThrow(/header typ/);
   });
 
   it('signed with a different key, even under a known key ID', async () => {
-    await expect(verified(await signed(GOOD, { kid: 'one' }, other))).rejects.toThrow(/No key/);
+    await expect(verified(await signed(GOOD, { kid: 'one' }, other))).rejects.toThrow(/does not match any key/);
   });
 
   it('with an embedded key', async () => {
     const header = { jwk: await exportJWK(other.publicKey) };
-    await expect(verified(await signed(GOOD, header, other))).rejects.toThrow(/No key/);
+    await expect(verified(await signed(GOOD, header, other))).rejects.toThrow(/does not match any key/);
   });
 
   it('with alg none', async () => {
     await expect(verified(`${encoded({ alg: 'none' })}.${encoded(GOOD)}.`)).rejects.toThrow(ClientAssertionRefused);
-    await expect(verified(`${encoded({ alg: 'none' })}.${encoded(GOOD)}.AA`)).rejects.toThrow(/No key/);
+    await expect(verified(`${encoded({ alg: 'none' })}.${encoded(GOOD)}.AA`)).rejects.toThrow(/does not match any key/);
   });
 
   it('with HS256 and the public key as the secret', async () => {
     const input = `${encoded({ alg: 'HS256', kid: 'one' })}.${encoded(GOOD)}`;
     for (const secret of [JSON.stringify(keys[0]), keys[0]?.x ?? '']) {
       const forged = `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
-      await expect(verified(forged)).rejects.toThrow(/No key/);
+      await expect(verified(forged)).rejects.toThrow(/does not match any key/);
     }
   });
 
   it('changed after signing', async () => {
     const [header, , signature] = (await signed(GOOD)).split('.');
-    await expect(verified(`${header}.${encoded({ ...GOOD, exp: AT + 600 })}.${signature}`)).rejects.toThrow(/No key/);
+    await expect(verified(`${header}.${encoded({ ...GOOD, exp: AT + 600 })}.${signature}`)).rejects.toThrow(
+      /does not match any key/,
+    );
   });
 
   it('with an unsupported critical header', async () => {
     const header = encoded({ alg: 'ES256', crit: ['exp'], exp: AT });
-    await expect(verified(`${header}.${encoded(GOOD)}.AA`)).rejects.toThrow(/No key/);
+    await expect(verified(`${header}.${encoded(GOOD)}.AA`)).rejects.toThrow(/does not match any key/);
   });
 
   it.each(['', 'x', 'a.b', 'a.b.c.d', '..', `${'x'.repeat(9000)}.x.x`])('that is not a JWT: %.10s', async (text) => {
     expect(subjectOf(text)).toBeUndefined();
-    await expect(verified(text)).rejects.toThrow(/compact form/);
+    await expect(verified(text)).rejects.toThrow(/compact serialization/);
   });
 
   it('with an RSA key that is too short to be imported', () => {

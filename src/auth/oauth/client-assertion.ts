@@ -50,10 +50,11 @@ export async function verifyClientAssertion(
   { clientId, audiences, keys, now }: ExpectedAssertion,
 ): Promise<{ jti: string; until: Date }> {
   const decoded = decodeJws(assertion);
-  if (decoded === undefined) throw new ClientAssertionRefused('The client assertion is not a JWT in compact form.');
+  if (decoded === undefined)
+    throw new ClientAssertionRefused('The client assertion is not a JWT in compact serialization.');
   const { typ: type } = decoded.header;
   if (!TYPES.includes(typeof type === 'string' ? type.toLowerCase().replace(/^application\//, '') : type))
-    throw new ClientAssertionRefused('The client assertion is a JWT of another type.');
+    throw new ClientAssertionRefused('The header typ of the client assertion is not accepted.');
   const reader = async (fresh: boolean) => ({ keys: [...(await keys(fresh))] });
   const options = { issuer: clientId, subject: clientId, currentDate: now, clockTolerance: SKEW_SECONDS };
   const required = ['iss', 'sub', 'aud', 'exp', 'jti'];
@@ -70,7 +71,7 @@ function refusalOf(error: errors.JOSEError): ClientAssertionRefused {
   if (error instanceof errors.JWTExpired) return new ClientAssertionRefused('The client assertion has expired.');
   if (error instanceof errors.JWTClaimValidationFailed)
     return new ClientAssertionRefused(`The claim ${error.claim} of the client assertion is missing or not accepted.`);
-  return new ClientAssertionRefused('No key of the client verifies the client assertion.');
+  return new ClientAssertionRefused('The signature of the client assertion does not match any key of the client.');
 }
 
 function assertAudience({ aud }: JWTPayload, audiences: readonly string[]): void {
@@ -81,14 +82,16 @@ function assertAudience({ aud }: JWTPayload, audiences: readonly string[]): void
 
 function jtiOf({ jti }: JWTPayload): string {
   if (isJti(jti)) return jti;
-  throw new ClientAssertionRefused(`The claim jti must be a text of at most ${MAX_JTI_LENGTH} characters.`);
+  throw new ClientAssertionRefused(
+    `The claim jti of the client assertion must be a string of at most ${MAX_JTI_LENGTH} characters.`,
+  );
 }
 
 function endOf({ exp = 0, iat }: JWTPayload, now: Date): Date {
   const seconds = now.getTime() / 1000;
   if (iat !== undefined && (typeof iat !== 'number' || iat > seconds + SKEW_SECONDS))
-    throw new ClientAssertionRefused('The client assertion is from the future.');
+    throw new ClientAssertionRefused('The client assertion was issued in the future. Check the clock of the client.');
   if (exp > seconds + MAX_LIFE_SECONDS + SKEW_SECONDS)
-    throw new ClientAssertionRefused('The client assertion is valid for longer than an hour.');
+    throw new ClientAssertionRefused('The client assertion is valid for more than one hour, which is the maximum.');
   return new Date((exp + 2 * SKEW_SECONDS) * 1000);
 }

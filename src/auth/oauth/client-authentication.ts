@@ -58,7 +58,10 @@ function assertionIn(authorization: string | undefined, parameters: OAuthParamet
   if (type !== CLIENT_ASSERTION_TYPE)
     throw new OAuthError('invalid_request', `The client_assertion_type must be ${CLIENT_ASSERTION_TYPE}.`);
   if (authorization !== undefined || parameters.get('client_secret') !== undefined)
-    throw new OAuthError('invalid_request', 'Authenticate with exactly one method: Basic, request body or assertion.');
+    throw new OAuthError(
+      'invalid_request',
+      'Use exactly one client authentication method: HTTP Basic, request body or client assertion.',
+    );
   return assertion ?? parameters.require('client_assertion');
 }
 
@@ -77,8 +80,15 @@ function shownBy(authorization: string | undefined, parameters: OAuthParameters)
   }
   const basic = basicOf(authorization);
   if (secret !== undefined)
-    throw new OAuthError('invalid_request', 'Authenticate with exactly one method: Basic or request body.');
-  if (id !== undefined && id !== basic.id) throw new OAuthError('invalid_request', 'Two different clients are named.');
+    throw new OAuthError(
+      'invalid_request',
+      'Use exactly one client authentication method: HTTP Basic or request body.',
+    );
+  if (id !== undefined && id !== basic.id)
+    throw new OAuthError(
+      'invalid_request',
+      'The client_id in the body differs from the client in the Authorization header.',
+    );
   return basic;
 }
 

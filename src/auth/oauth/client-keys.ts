@@ -43,7 +43,7 @@ export class ClientKeys {
       if ('jwks' in source) return { keys: readGivenKeySet(source.jwks), jwksUri: null };
       return { keys: await this.published(source.jwksUri), jwksUri: source.jwksUri };
     } catch (cause) {
-      const detail = cause instanceof Error ? cause.message : 'it cannot be used';
+      const detail = cause instanceof Error ? cause.message : 'cannot be used';
       const errors = [{ pointer, detail }];
       throw new Problem('refused', 'oauth-client.keys', `${pointer}: ${detail}.`, { errors, cause });
     }
@@ -62,13 +62,13 @@ export class ClientKeys {
     if (jwksUri === null) return client.keys ?? [];
     const keys = await this.renewals.of(client, fresh, () => this.readAndKeep(id, jwksUri, origin));
     if (keys !== undefined) return keys;
-    const detail = `The client ${client.name} does not publish keys that can be used.`;
+    const detail = `No usable keys are available from the JWKS URL of the client "${client.name}". Retry after ${PAUSE_SECONDS} seconds.`;
     throw new Problem('unavailable', 'oauth-client.keys-away', detail, { retryAfter: PAUSE_SECONDS });
   }
 
   private async published(jwksUri: string): Promise<PublicJwk[]> {
     const url = URL.canParse(jwksUri) ? new URL(jwksUri) : undefined;
-    if (url === undefined || url.hash !== '') throw new Error('it must be an address without fragment');
+    if (url === undefined || url.hash !== '') throw new Error('must be a URL without a fragment');
     return readKeySet(await jsonAt(jwksUri, (at) => this.documents.read(at)));
   }
 

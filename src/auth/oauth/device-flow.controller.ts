@@ -18,7 +18,7 @@ export class DeviceFlowController {
 
   /**
    * Get a pending device
-   * @remarks Returns the client and the scopes of the device that shows this code.
+   * @remarks Returns the client and the scopes of the device that displays this code.
    */
   @Get('api/auth/device/:userCode')
   @Person()
@@ -32,7 +32,7 @@ export class DeviceFlowController {
 
   /**
    * Approve a device
-   * @remarks Allows the device to act in your name. Operations that require a step-up require it on the device as well (`POST /api/auth/step-up`).
+   * @remarks Allows the device to act on your behalf. Operations that require a step-up require it on the device as well (`POST /api/auth/step-up`).
    */
   @Post('api/auth/device/:userCode/approve')
   @HttpCode(204)

@@ -127,10 +127,11 @@ export class DeviceFlowService {
       return redeemed(row);
     }
     const found = await tx.findOneBy(DeviceAuthorization, place);
-    if (found === null) throw new OAuthError('invalid_grant', 'The device code is unknown.');
+    if (found === null) throw new OAuthError('invalid_grant', 'The device code is invalid.');
     const refusal = refusalOf(found.status);
     if (refusal !== undefined) throw refusal;
-    if (found.expiresAt <= new Date()) throw new OAuthError('expired_token', 'The device code has expired.');
+    if (found.expiresAt <= new Date())
+      throw new OAuthError('expired_token', 'The device code has expired. Start again.');
     return this.waitFor(found);
   }
 
@@ -147,8 +148,9 @@ export class DeviceFlowService {
          FROM device_authorization WHERE id = $1 FOR UPDATE) before WHERE d.id = before.id RETURNING soon`,
       [id],
     );
-    if (polls[0]?.soon === true) throw new OAuthError('slow_down', 'Wait five seconds longer between two calls.');
-    throw new OAuthError('authorization_pending', 'The person has not answered yet.');
+    if (polls[0]?.soon === true)
+      throw new OAuthError('slow_down', 'Polling too fast. Increase the interval by five seconds.');
+    throw new OAuthError('authorization_pending', 'The user has not approved or denied the request yet.');
   }
 
   private async waiting(caller: Caller, typed: string): Promise<DeviceAuthorization> {
@@ -173,7 +175,7 @@ async function assertStillApproved(tx: EntityManager, { sessionId: id }: DeviceA
   if (id === null) return;
   const session = await tx.findOne(Session, { where: { id }, lock: { mode: 'pessimistic_read' } });
   if (session !== null && (session.endedAt === null || session.endedBecause === SIGNED_OUT)) return;
-  throw new OAuthError('access_denied', 'The session in which the request was approved has ended. Start again.');
+  throw new OAuthError('access_denied', 'The session in which the user approved the request has ended. Start again.');
 }
 
 /** Rows of earlier versions have no authentication time; the epoch is used instead. */
@@ -193,7 +195,7 @@ function grantable(caller: Caller, scopes: readonly Scope[]): Scope[] {
 
 function refusalOf(status: DeviceAuthorizationStatus): OAuthError | undefined {
   if (status === 'DENIED') return new OAuthError('access_denied', 'The user denied the request.');
-  if (status === 'REDEEMED') return new OAuthError('invalid_grant', 'The device code was used already.');
+  if (status === 'REDEEMED') return new OAuthError('invalid_grant', 'The device code has already been used.');
   return undefined;
 }
 
@@ -201,6 +203,6 @@ function missing(): Problem {
   return new Problem(
     'missing',
     'device.missing',
-    `No device is waiting with this code. Codes are valid for ${DEVICE_SECONDS / 60} minutes.`,
+    `No device is waiting for approval with this code. Codes are valid for ${DEVICE_SECONDS / 60} minutes.`,
   );
 }

@@ -30,7 +30,7 @@ export class OAuthClientsController {
 
   /**
    * Create an OAuth client
-   * @remarks Returns the client secret, which cannot be retrieved again. A client with keys or certificates has no secret.
+   * @remarks Creates an OAuth client and returns its secret, which cannot be retrieved again. Clients with keys or certificates have no secret.
    */
   @Post()
   @Needs('settings:write')
@@ -106,7 +106,7 @@ export class OAuthClientsController {
 
   /**
    * Revoke an OAuth client
-   * @remarks Every process refuses the client and its tokens within five seconds.
+   * @remarks Revokes an OAuth client. Every process rejects the client and its tokens within five seconds.
    */
   @Delete(':id')
   @HttpCode(204)

@@ -45,25 +45,25 @@ export class OAuthClientKeysBody {
 
   requireKeySource(): ClientKeySource {
     const source = keySourceOf(this);
-    if (source === undefined) throw oneKeySource('give the keys by jwks or jwks_uri');
+    if (source === undefined) throw oneKeySource('specify the keys with jwks or jwks_uri');
     return source;
   }
 }
 
 /** Returns undefined if there is neither. */
 function keySourceOf({ jwks, jwks_uri: jwksUri }: Pick<OAuthClientKeysBody, 'jwks' | 'jwks_uri'>) {
-  if (jwks !== undefined && jwksUri !== undefined) throw oneKeySource('give either jwks or jwks_uri');
+  if (jwks !== undefined && jwksUri !== undefined) throw oneKeySource('cannot be combined with jwks_uri');
   if (jwksUri !== undefined) return { jwksUri };
   return jwks === undefined ? undefined : { jwks };
 }
 
 function oneKeySource(detail: string): Problem {
-  return new Problem('refused', 'oauth-client.keys', `${detail}.`, { errors: [{ pointer: '/jwks', detail }] });
+  return new Problem('refused', 'oauth-client.keys', `/jwks: ${detail}.`, { errors: [{ pointer: '/jwks', detail }] });
 }
 
 function otherMethod(detail: string): Problem {
   const errors = [{ pointer: '/token_endpoint_auth_method', detail }];
-  return new Problem('refused', 'oauth-client.auth-method', `${detail}.`, { errors });
+  return new Problem('refused', 'oauth-client.auth-method', `/token_endpoint_auth_method: ${detail}.`, { errors });
 }
 
 /** How a client authenticates instead of with a secret, as received. */
@@ -95,16 +95,20 @@ export class CreateOAuthClientBody extends ClientCertificateMembers {
   @Optional(JsonObject(MAX_KEY_SET_BYTES, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
   /** URL at which the client publishes its JWK Set (`private_key_jwt`). @example https://client.example.com/jwks.json */
   @Optional(Text(1, 500)) jwks_uri?: string;
-  /** true: tokens are issued only with a DPoP proof, and bound to its key (RFC 9449 section 5.2). */
+  /** Whether tokens are issued only with a DPoP proof and bound to its key (RFC 9449 section 5.2). */
   @Optional(Flag()) dpop_bound_access_tokens?: boolean = false;
-  /** true: tokens are issued only to clients that present a certificate, and bound to it (RFC 8705 section 3.4). Default for clients that authenticate with a certificate. */
+  /**
+   * Whether tokens are issued only to clients that present a certificate and bound to it (RFC 8705 section 3.4). Defaults to true for clients that
+   * authenticate with a certificate.
+   */
   @Optional(Flag()) tls_client_certificate_bound_access_tokens?: boolean;
 
   /** @throws Problem `oauth-client.auth-method`, `oauth-client.keys` if the members of the body contradict each other */
   proofSource(): ProofSource {
     const method = this.method();
     if (isCertificateMethod(method)) {
-      if (this.jwks_uri !== undefined) throw oneKeySource('certificates are not read from jwks_uri: send them');
+      if (this.jwks_uri !== undefined)
+        throw oneKeySource('certificates cannot be registered with jwks_uri; send them in certificates or jwks');
       return { certificates: certificateOrderOf(this) };
     }
     const keys = keySourceOf(this);
@@ -123,8 +127,9 @@ export class CreateOAuthClientBody extends ClientCertificateMembers {
   private method(): AuthMethod {
     const { type, token_endpoint_auth_method: named } = this;
     const method = this.impliedMethod();
-    if (type === 'public' && method !== 'none') throw oneKeySource('a public client has no keys and no certificates');
-    if (named !== undefined && named !== method) throw otherMethod(`the other members imply ${method}, not ${named}`);
+    if (type === 'public' && method !== 'none') throw oneKeySource('a public client cannot have keys or certificates');
+    if (named !== undefined && named !== method)
+      throw otherMethod(`must be ${method} to match the other members, not ${named}`);
     return method;
   }
 

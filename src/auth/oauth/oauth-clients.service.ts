@@ -115,7 +115,8 @@ export class OAuthClientsService {
     const row = await this.read(id);
     assertHeld(caller, row.permissions);
     if (row.revokedAt !== null || row.secretHash === null || row.authMethod !== null) {
-      const detail = 'The client is revoked, public, or authenticates with keys or certificates, so it has no secret.';
+      const detail =
+        'This client has no secret, because it was revoked, is public, or authenticates with keys or certificates.';
       throw new Problem('conflict', 'oauth-client.no-secret', detail);
     }
     await this.db.transaction(async (tx) => {
@@ -135,7 +136,7 @@ export class OAuthClientsService {
     const row = await this.read(id);
     assertHeld(caller, row.permissions);
     if (row.revokedAt !== null || row.authMethod !== 'private_key_jwt') {
-      const detail = 'The client is revoked, or was created without keys, so its keys cannot be replaced.';
+      const detail = 'The keys cannot be replaced, because this client was revoked or does not authenticate with keys.';
       throw new Problem('conflict', 'oauth-client.no-keys', detail);
     }
     return this.replaceProof(caller, row, { ...proofByKeys(keys), action: 'oauth-client.keys-replaced' });
@@ -150,7 +151,7 @@ export class OAuthClientsService {
     assertHeld(caller, row.permissions);
     if (row.revokedAt !== null || row.authMethod !== methodOf(rule)) {
       const detail =
-        'The client is revoked, or was created without certificates of this kind, so its certificates cannot be replaced.';
+        'The certificates cannot be replaced, because this client was revoked or does not authenticate with certificates of this kind.';
       throw new Problem('conflict', 'oauth-client.no-certificates', detail);
     }
     const change = { ...proofByCertificates(rule), action: 'oauth-client.certificates-replaced' };

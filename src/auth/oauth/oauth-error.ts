@@ -41,7 +41,7 @@ export class OAuthError extends Error {
 
 /** Returns the same error for an unknown or revoked client, a wrong secret and a method other than the client's. */
 export function unknownClient(): OAuthError {
-  return new OAuthError('invalid_client', 'The client is unknown, or its secret is wrong.');
+  return new OAuthError('invalid_client', 'Client authentication failed. Check the client ID and the credential.');
 }
 
 /** Responses to polls that are not refusals and are not audited. */

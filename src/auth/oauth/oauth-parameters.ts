@@ -12,7 +12,7 @@ export class OAuthParameters {
   private constructor(private readonly values: ReadonlyMap<string, string>) {}
 
   static read({ bytes, mediaType }: RawBody): OAuthParameters {
-    if (bytes.length === 0) throw new OAuthError('invalid_request', 'The request has no body.');
+    if (bytes.length === 0) throw new OAuthError('invalid_request', 'The request body is missing.');
     return new OAuthParameters(mediaType === FORM ? ofForm(bytes.toString('utf8')) : ofJson(bytes));
   }
 
@@ -45,7 +45,7 @@ function ofJson(body: Buffer): Map<string, string> {
   const isFlat = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
   const entries = isFlat ? Object.entries(parsed) : [];
   if (!isFlat || entries.some(([, value]) => typeof value !== 'string')) {
-    throw new OAuthError('invalid_request', 'The body must be a JSON object whose members are strings.');
+    throw new OAuthError('invalid_request', 'The body must be a JSON object whose values are strings.');
   }
   const trimmed = (entries as [string, string][]).map(([name, value]) => [name, value.trim()] as const);
   return new Map(trimmed.filter(([, value]) => value !== ''));
@@ -55,10 +55,10 @@ function parsedJson(body: Buffer): unknown {
   try {
     return parseJsonBody(body);
   } catch {
-    throw new OAuthError('invalid_request', 'The body is not JSON that can be read.');
+    throw new OAuthError('invalid_request', 'The body is not valid JSON.');
   }
 }
 
 function duplicate(): OAuthError {
-  return new OAuthError('invalid_request', 'A parameter is given more than once.');
+  return new OAuthError('invalid_request', 'A parameter must not be repeated.');
 }

@@ -84,7 +84,8 @@ export class OAuthController {
   async introspectToken(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<Introspection> {
     const parameters = OAuthParameters.read(body);
     const client = await this.clients.requireClient(request, parameters);
-    if (client.secretHash === null) throw new OAuthError('invalid_client', 'This needs a client with a secret.');
+    if (client.secretHash === null)
+      throw new OAuthError('invalid_client', 'Introspection requires a confidential client.');
     return this.inspection.introspect(parameters.require('token'), originOf(request));
   }
 

@@ -79,7 +79,7 @@ export class DeviceCodesView {
 export class OAuthErrorView {
   /** @example invalid_grant */
   error: string;
-  /** @example 'The refresh token is not valid, or no longer.' */
+  /** @example 'The refresh token is invalid or has expired.' */
   error_description: string;
 }
 
@@ -144,7 +144,7 @@ export class UserCodeParam {
   @Text(1, 20) userCode: string;
 }
 
-/** Read by the page itself: `verification_uri_complete` of RFC 8628 section 3.3.1. */
+/** DevicePageQuery documents the parameter of `verification_uri_complete` (RFC 8628 section 3.3.1), which the page itself reads. */
 export class DevicePageQuery {
   @Optional(Text(1, 20)) user_code?: string;
 }

@@ -85,16 +85,22 @@ export class TokenEndpointService {
       return this.workload(grant, parameters, requester);
     if (grant === 'refresh_token') return this.refresh(client, parameters, requester);
     if (grant !== 'client_credentials' && grant !== DEVICE_GRANT) {
-      throw new OAuthError('unsupported_grant_type', `Use one of ${GRANT_TYPES.join(', ')}.`);
+      throw new OAuthError('unsupported_grant_type', `The grant_type must be one of ${GRANT_TYPES.join(', ')}.`);
     }
-    if (client === undefined) throw new OAuthError('invalid_client', 'The client must authenticate.');
+    if (client === undefined) throw new OAuthError('invalid_client', 'This grant requires client authentication.');
     if (grant === DEVICE_GRANT) return this.device(client, parameters, requester);
     if (client.secretHash === null) {
-      throw new OAuthError('unauthorized_client', 'A public client cannot act for itself.');
+      throw new OAuthError(
+        'unauthorized_client',
+        'A public client cannot use client_credentials. Use the device flow.',
+      );
     }
     const scopes = wantedScopes(client, parameters.get('scope'));
     if (scopes.length === 0) {
-      throw new OAuthError('unauthorized_client', 'The owner of the client no longer has any of its permissions.');
+      throw new OAuthError(
+        'unauthorized_client',
+        'The client has no permissions left, because its owner has lost all of them.',
+      );
     }
     const boundTo = await bound(async () => bindingFor(client, await requester.keys()));
     const { id, name, proofSince } = client;
@@ -115,7 +121,7 @@ export class TokenEndpointService {
       await bound(async () => assertSameKeys(bindingOf(session), await keys()));
     }
     const tokens = await this.grants.refresh(token, { clientId, lifeSeconds: lifeOf(client) }, origin);
-    if (tokens === undefined) throw new OAuthError('invalid_grant', 'The refresh token is not valid, or no longer.');
+    if (tokens === undefined) throw new OAuthError('invalid_grant', 'The refresh token is invalid or has expired.');
     return tokens;
   }
 
@@ -151,7 +157,7 @@ export class TokenEndpointService {
       if (approved !== null) await assertStillGranted(tx, { ...approved, client });
       const { userId, scopes, authenticatedAt, external, providerEnd } = await this.devices.redeem(tx, client, code);
       if (boundTo === undefined)
-        throw new OAuthError('authorization_pending', 'The user has just answered. Request the token again.');
+        throw new OAuthError('authorization_pending', 'The user has just approved the request. Poll again.');
       const user = await findTrusted(tx, User, { id: userId, disabled: false });
       if (user === null) throw new OAuthError('access_denied', 'The user can no longer sign in.');
       const until = providerEnd === null ? {} : { until: providerEnd };
@@ -175,7 +181,7 @@ export function wantedScopes(client: ActiveClient, scope: string | undefined): S
   return [...new Set(scope.split(' ').filter((word) => word !== ''))].map((word) => {
     const known = SCOPE_NAMES.find((name) => name === word);
     if (known === undefined || !mayDo(held, known)) {
-      throw new OAuthError('invalid_scope', 'A scope is unknown or is not granted to the client.');
+      throw new OAuthError('invalid_scope', 'A requested scope is unknown or not granted to the client.');
     }
     return known;
   });
@@ -206,6 +212,6 @@ function assertTokenTypes(parameters: OAuthParameters): void {
 function assertNarrower(scope: string | undefined, granted: readonly string[] | null): void {
   if (scope === undefined || granted === null) return;
   if (scope.split(' ').some((word) => !granted.includes(word))) {
-    throw new OAuthError('invalid_scope', 'A refresh cannot add scopes.');
+    throw new OAuthError('invalid_scope', 'A refresh request cannot add scopes to those that were granted.');
   }
 }

@@ -30,7 +30,7 @@ export class TokenInspectionService {
     const session = await this.sessionOf(token, origin);
     if (session === undefined) return;
     if (session.clientId !== null && client === undefined) {
-      throw new OAuthError('invalid_client', 'The client that got the token must authenticate.');
+      throw new OAuthError('invalid_client', 'The client to which the token was issued must authenticate.');
     }
     if (session.clientId !== (client?.id ?? null)) return;
     const actor =

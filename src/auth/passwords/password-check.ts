@@ -16,9 +16,14 @@ class FairShare {
   async run<T>(who: string, work: () => Promise<T>): Promise<T> {
     const taken = this.running.get(who) ?? 0;
     if (taken >= this.max) {
-      throw new Problem('overloaded', 'auth.too-many-attempts', 'Too many attempts at once; wait a second.', {
-        retryAfter: 1,
-      });
+      throw new Problem(
+        'overloaded',
+        'auth.too-many-attempts',
+        'Too many concurrent sign-in attempts. Retry after 1 second.',
+        {
+          retryAfter: 1,
+        },
+      );
     }
     this.running.set(who, taken + 1);
     try {
@@ -56,7 +61,7 @@ export class PasswordCheck {
     const user = await this.users.findByEmail(email);
     const verdict = await this.passwords.verify(user?.passwordHash ?? undefined, password);
     if (user === null || verdict === 'mismatch' || user.disabled) {
-      throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The e-mail address or the password is wrong.');
+      throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The email address or password is incorrect.');
     }
     // The count of the IP address is kept: one correct password must not reset guesses at other accounts.
     await this.throttle.succeeded(person);

@@ -89,35 +89,35 @@ describe('a DPoP proof is rejected', () => {
   it.each<[string, object, RegExp]>([
     ['for another method', { htm: 'GET' }, /method/],
     ['for a method in other letters', { htm: 'post' }, /method/],
-    ['for another path', { htu: 'https://sign.example.com/api/v1/sign/other' }, /address/],
-    ['for a path with a slash more', { htu: `${ADDRESS}/` }, /address/],
-    ['for another service', { htu: 'https://other.example/api/v1/sign' }, /address/],
-    ['for http in place of https', { htu: 'http://sign.example.com/api/v1/sign' }, /address/],
-    ['for an address with a user in it', { htu: 'https://sign.example.com@evil.example/api/v1/sign' }, /address/],
-    ['for no address', { htu: undefined }, /address/],
-    ['for a list of addresses', { htu: [ADDRESS] }, /address/],
+    ['for another path', { htu: 'https://sign.example.com/api/v1/sign/other' }, /htu/],
+    ['for a path with a slash more', { htu: `${ADDRESS}/` }, /htu/],
+    ['for another service', { htu: 'https://other.example/api/v1/sign' }, /htu/],
+    ['for http in place of https', { htu: 'http://sign.example.com/api/v1/sign' }, /htu/],
+    ['for an address with a user in it', { htu: 'https://sign.example.com@evil.example/api/v1/sign' }, /htu/],
+    ['for no address', { htu: undefined }, /htu/],
+    ['for a list of addresses', { htu: [ADDRESS] }, /htu/],
     // Keycloak 38333: without a check of ath, any proof of any key was accepted.
     ['for another token', { ath: hashOf('another') }, /access token/],
     ['for no token', { ath: undefined }, /access token/],
     ['with the token itself in place of its hash', { ath: TOKEN }, /access token/],
     ['from the future', { iat: AT + 31 }, /future/],
     ['that is old', { iat: AT - 91 }, /too old/],
-    ['without a time', { iat: undefined }, /no time/],
-    ['with a time that is no number', { iat: '1' }, /no time|at this time/],
+    ['without a time', { iat: undefined }, /iat/],
+    ['with a time that is no number', { iat: '1' }, /iat|not valid yet/],
     ['without jti', { jti: undefined }, /jti/],
     ['with an empty jti', { jti: '' }, /jti/],
     ['with a jti without end', { jti: 'x'.repeat(257) }, /jti/],
-    ['with an end that has passed', { exp: AT - 31 }, /at this time/],
+    ['with an end that has passed', { exp: AT - 31 }, /not valid yet/],
   ])('%s', async (_what, claims, why) => {
     await expect(proofOf(claims).then((proof) => verified(proof))).rejects.toThrow(why);
   });
 
   it.each([undefined, 'JWT', 'at+jwt', 'client-authentication+jwt'])('with type %s', async (typ) => {
-    await expect(verified(await proofOf({}, { typ }))).rejects.toThrow(/another type/);
+    await expect(verified(await proofOf({}, { typ }))).rejects.toThrow(/must be dpop\+jwt/);
   });
 
   it('not signed by its key', async () => {
-    await expect(verified(await proofOf({}, {}, other))).rejects.toThrow(/does not verify/);
+    await expect(verified(await proofOf({}, {}, other))).rejects.toThrow(/does not match the key/);
   });
 
   it('that contains the private key', async () => {
@@ -130,7 +130,7 @@ describe('a DPoP proof is rejected', () => {
     ['a key for encryption', { use: 'enc' }],
   ])('with %s', async (_what, given) => {
     const header = { jwk: typeof given === 'object' ? { ...jwk, ...given } : given };
-    await expect(verified(await proofOf({}, header as object))).rejects.toThrow(/no public key/);
+    await expect(verified(await proofOf({}, header as object))).rejects.toThrow(/no usable public key/);
   });
 
   it('with an RSA key that is too short', async () => {
@@ -142,7 +142,7 @@ describe('a DPoP proof is rejected', () => {
     for (const alg of ['none', 'HS256']) {
       const input = `${encoded({ alg, typ: 'dpop+jwt', jwk })}.${encoded(GOOD)}`;
       const signature = createHmac('sha256', JSON.stringify(jwk)).update(input).digest('base64url');
-      await expect(verified(`${input}.${signature}`)).rejects.toThrow(/algorithm of public keys/);
+      await expect(verified(`${input}.${signature}`)).rejects.toThrow(/asymmetric algorithm/);
     }
     await expect(verified(await proofOf({}, { jwk: { kty: 'oct', k: 'c2VjcmV0' } }))).rejects.toThrow(/symmetric/);
   });
@@ -150,20 +150,22 @@ describe('a DPoP proof is rejected', () => {
   it('with an algorithm that does not match its key', async () => {
     const [, payload, signature] = (await proofOf()).split('.');
     const forged = `${encoded({ alg: 'RS256', typ: 'dpop+jwt', jwk })}.${payload}.${signature}`;
-    await expect(verified(forged)).rejects.toThrow(/does not verify/);
+    await expect(verified(forged)).rejects.toThrow(/does not match the key/);
     const limited = await proofOf({}, { jwk: { ...jwk, alg: 'ES384' } });
-    await expect(verified(limited)).rejects.toThrow(/does not verify/);
+    await expect(verified(limited)).rejects.toThrow(/does not match the key/);
   });
 
   it('changed after signing', async () => {
     const [header, , signature] = (await proofOf()).split('.');
-    await expect(verified(`${header}.${encoded({ ...GOOD, jti: 'two' })}.${signature}`)).rejects.toThrow(/not verify/);
+    await expect(verified(`${header}.${encoded({ ...GOOD, jti: 'two' })}.${signature}`)).rejects.toThrow(
+      /does not match the key/,
+    );
   });
 
   it('that is sent twice, is not a JWT, or is too long', async () => {
     const proof = await proofOf();
     for (const text of [`${proof}, ${proof}`, '', 'x.y', `${proof}.`, 'x'.repeat(9000)])
-      await expect(verified(text)).rejects.toThrow(/sent once and contain one JWT/);
+      await expect(verified(text)).rejects.toThrow(/sent exactly once and contain a single JWT/);
   });
 });
 

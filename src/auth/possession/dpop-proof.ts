@@ -43,10 +43,11 @@ export interface VerifiedProof {
  */
 export async function verifyDpopProof(proof: string, call: ProvenCall, now: Date): Promise<VerifiedProof> {
   const decoded = proof.length > MAX_LENGTH ? undefined : decodeJws(proof);
-  if (decoded === undefined) throw new ProofRefused('The header DPoP must be sent once and contain one JWT.');
+  if (decoded === undefined)
+    throw new ProofRefused('The DPoP header must be sent exactly once and contain a single JWT.');
   const { alg, jwk } = decoded.header;
   if (typeof alg !== 'string' || !ASYMMETRIC_ALGORITHMS.includes(alg))
-    throw new ProofRefused('The DPoP proof is not signed with an algorithm of public keys.');
+    throw new ProofRefused('The DPoP proof must be signed with an asymmetric algorithm.');
   const { key, thumbprint } = publicKeyOf(jwk);
   const payload = await payloadOf(proof, key, alg, now);
   assertCall(payload, call);
@@ -64,7 +65,8 @@ export function plainAddress(text: string): string | undefined {
 /** Rejects keys whose `use` or `key_ops` do not allow verification, and private keys. */
 function publicKeyOf(jwk: unknown): { key: PublicJwk; thumbprint: string } {
   const set = { keys: [jwk] };
-  if (hasSecretKey(set)) throw new ProofRefused('The DPoP proof holds a private or symmetric key.');
+  if (hasSecretKey(set))
+    throw new ProofRefused('The DPoP proof contains a private or symmetric key. Include only the public key.');
   try {
     const [key] = readKeySet(set);
     const thumbprint = key === undefined ? undefined : jwkThumbprint(key);
@@ -72,7 +74,7 @@ function publicKeyOf(jwk: unknown): { key: PublicJwk; thumbprint: string } {
   } catch {
     // readKeySet throws if the key is unusable.
   }
-  throw new ProofRefused('The DPoP proof has no public key that can be used; RSA keys need 2048 bits.');
+  throw new ProofRefused('The DPoP proof has no usable public key. RSA keys must have at least 2048 bits.');
 }
 
 async function payloadOf(proof: string, key: PublicJwk, alg: string, now: Date): Promise<JWTPayload> {
@@ -81,20 +83,21 @@ async function payloadOf(proof: string, key: PublicJwk, alg: string, now: Date):
     return (await jwtVerify(proof, await importJWK(key as never, key.alg ?? alg), options)).payload;
   } catch (error) {
     if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'typ')
-      throw new ProofRefused('The DPoP proof is a JWT of another type.');
+      throw new ProofRefused('The header typ of the DPoP proof must be dpop+jwt.');
     if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)
-      throw new ProofRefused('The DPoP proof is not valid at this time.');
-    throw new ProofRefused('The signature of the DPoP proof does not verify with its key.');
+      throw new ProofRefused('The DPoP proof has expired or is not valid yet.');
+    throw new ProofRefused('The signature of the DPoP proof does not match the key in its header.');
   }
 }
 
 function assertCall({ htm, htu, ath }: JWTPayload, { method, addresses, accessToken }: ProvenCall): void {
-  if (htm !== method) throw new ProofRefused('The DPoP proof is for another method.');
+  if (htm !== method)
+    throw new ProofRefused('The claim htm of the DPoP proof does not match the method of the request.');
   const address = typeof htu === 'string' ? plainAddress(htu) : undefined;
   if (address === undefined || !addresses.includes(address))
-    throw new ProofRefused('The DPoP proof is for another address.');
+    throw new ProofRefused('The claim htu of the DPoP proof does not match the URL of the request.');
   if (accessToken !== undefined && !isHashOf(ath, accessToken))
-    throw new ProofRefused('The DPoP proof is for another access token.');
+    throw new ProofRefused('The claim ath of the DPoP proof does not match the access token.');
 }
 
 function isHashOf(ath: unknown, token: string): boolean {
@@ -105,14 +108,14 @@ function isHashOf(ath: unknown, token: string): boolean {
 
 function jtiOf({ jti }: JWTPayload): string {
   if (isJti(jti)) return jti;
-  throw new ProofRefused(`The claim jti of the DPoP proof must be a text of at most ${MAX_JTI_LENGTH} characters.`);
+  throw new ProofRefused(`The claim jti of the DPoP proof must be a string of at most ${MAX_JTI_LENGTH} characters.`);
 }
 
 function endOf({ iat }: JWTPayload, now: Date): Date {
   const age = typeof iat === 'number' ? now.getTime() / 1000 - iat : NaN;
-  if (!(age >= -SKEW_SECONDS)) throw new ProofRefused('The DPoP proof is from the future, or has no time.');
+  if (!(age >= -SKEW_SECONDS)) throw new ProofRefused('The claim iat of the DPoP proof is missing or in the future.');
   if (age > MAX_AGE_SECONDS + SKEW_SECONDS)
-    throw new ProofRefused('The DPoP proof is too old. Create one for each call.');
+    throw new ProofRefused('The DPoP proof is too old. Create a new one for each request.');
   return new Date(((iat as number) + MAX_AGE_SECONDS + 2 * SKEW_SECONDS) * 1000);
 }
 

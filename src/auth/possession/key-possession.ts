@@ -54,12 +54,14 @@ export class KeyPossession {
 
   private async assertDpopKey({ scheme, token, request }: PresentedToken, dpopKey: string | undefined): Promise<void> {
     if (dpopKey === undefined && scheme === 'bearer') return;
-    if (dpopKey === undefined) throw unbound('This access token is not bound to a key. Send it as Bearer.');
-    if (scheme === 'bearer') throw unbound('This access token is bound to a key. Send it as DPoP, with a proof.');
+    if (dpopKey === undefined)
+      throw unbound('This access token is not bound to a key. Send it with the Bearer scheme.');
+    if (scheme === 'bearer')
+      throw unbound('This access token is bound to a key. Send it with the DPoP scheme and a DPoP proof.');
     const shown = await this.proven(request, token).catch((error: unknown): never => {
       throw error instanceof ProofRefused ? refused(error) : error;
     });
-    if (shown !== dpopKey) throw unbound('This access token is bound to another key than that of the DPoP proof.');
+    if (shown !== dpopKey) throw unbound('This access token is bound to a key other than that of the DPoP proof.');
   }
 
   private proven(request: FastifyRequest, accessToken: string | undefined): Promise<string> {
@@ -76,7 +78,7 @@ export class KeyPossession {
     const call = { method: request.method, addresses: addressesOf(request, this.config.publicUrl), accessToken };
     const { thumbprint, jti, until } = await verifyDpopProof(proof, call, this.clock.now());
     if (await this.used.take({ kind: 'dpop', by: thumbprint, jti }, until)) return thumbprint;
-    throw new ProofRefused('The DPoP proof was used already.');
+    throw new ProofRefused('The DPoP proof has already been used. Create a new one for each request.');
   }
 }
 
@@ -99,7 +101,8 @@ function challenge(error: 'invalid_token' | 'invalid_dpop_proof', description: s
 
 /** RFC 8705 section 3 */
 function otherCertificate(): Problem {
-  const detail = 'This access token is bound to a client certificate, and the call has a different one or none.';
+  const detail =
+    'This access token is bound to a client certificate, but the request has a different certificate or none.';
   return new Problem('unauthenticated', 'auth.token-binding', detail);
 }
 

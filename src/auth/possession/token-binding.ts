@@ -38,11 +38,11 @@ export function bindingFor({ dpopBound, certificateBound }: BindingDemand, shown
  */
 export function assertSameKeys({ dpopKey, certificate }: TokenBinding, shown: TokenBinding): void {
   if (dpopKey !== undefined && shown.dpopKey === undefined)
-    throw new KeyNotShown('The refresh token is bound to a key: send a DPoP proof.', 'invalid_dpop_proof');
+    throw new KeyNotShown('The refresh token is bound to a key. Send a DPoP proof.', 'invalid_dpop_proof');
   if (dpopKey !== undefined && dpopKey !== shown.dpopKey)
-    throw new KeyNotShown('The refresh token is bound to another key than that of the DPoP proof.', 'invalid_grant');
+    throw new KeyNotShown('The refresh token is bound to a key other than that of the DPoP proof.', 'invalid_grant');
   if (certificate !== undefined && certificate !== shown.certificate)
-    throw new KeyNotShown('The refresh token is bound to another client certificate.', 'invalid_grant');
+    throw new KeyNotShown('The refresh token is bound to a different client certificate.', 'invalid_grant');
 }
 
 function withoutCertificate({ dpopKey }: TokenBinding): TokenBinding {

@@ -38,7 +38,7 @@ export async function factorsNow(tx: EntityManager, userId: string): Promise<Sec
 /** factorsChanged returns the Problem for an account whose second factors do not match the service's records. */
 export function factorsChanged(): Problem {
   const detail =
-    'The second factors of this account were changed in the database, not by the service. Ask an administrator to reset them.';
+    'The second factors of this account were modified outside the service. Ask an administrator to reset them.';
   return new Problem('forbidden', 'second-factor.changed', detail);
 }
 

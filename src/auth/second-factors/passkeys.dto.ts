@@ -22,11 +22,11 @@ class AttestationBody {
   @Matches(BASE64URL) @Length(1, 4000) clientDataJSON: string;
   /** @example o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YVg */
   @Matches(BASE64URL) @Length(1, 20_000) attestationObject: string;
-  /** Sent by browsers, and ignored. @example o2NmbXRkbm9uZWdhdHRTdG10 */
+  /** Sent by browsers; ignored. @example o2NmbXRkbm9uZWdhdHRTdG10 */
   @IsOptional() @Matches(BASE64URL) @MaxLength(20_000) authenticatorData?: string;
-  /** Sent by browsers, and ignored. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
+  /** Sent by browsers; ignored. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
   @IsOptional() @Matches(BASE64URL) @MaxLength(8000) publicKey?: string;
-  /** Sent by browsers, and ignored. @example -7 */
+  /** Sent by browsers; ignored. @example -7 */
   @IsOptional() @IsInt() publicKeyAlgorithm?: number;
   /** Transports through which the authenticator can be reached. */
   @ApiProperty({ example: ['internal'], required: false })

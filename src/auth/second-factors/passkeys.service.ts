@@ -95,7 +95,7 @@ export class PasskeysService {
       throw new Problem(
         'refused',
         'second-factor.wrong-code',
-        'The response of the authenticator is invalid. Start again.',
+        'The response of the authenticator is invalid or has expired. Start the registration again.',
       );
     }
     const { id, publicKey, counter, transports } = registrationInfo.credential;
@@ -115,7 +115,8 @@ export class PasskeysService {
   /** Returns options for the browser to request an assertion from one of the person's passkeys. */
   async ask(userId: string): Promise<PublicKeyCredentialRequestOptionsJSON> {
     const known = (await this.factors.listOf(userId)).filter(isPasskey);
-    if (known.length === 0) throw new Problem('refused', 'second-factor.no-passkey', 'You have no passkey.');
+    if (known.length === 0)
+      throw new Problem('refused', 'second-factor.no-passkey', 'You have no passkey. Use another second factor.');
     const allowCredentials = known.map(descriptorOf);
     const options = await generateAuthenticationOptions({
       rpID: this.site,
@@ -167,7 +168,7 @@ export class PasskeysService {
     try {
       return await verify();
     } catch (error) {
-      this.logger.warn(`a passkey was refused: ${error instanceof Error ? error.message : 'unknown'}`);
+      this.logger.warn(`rejected a passkey response: ${error instanceof Error ? error.message : 'unknown error'}`);
       return {};
     }
   }

@@ -40,14 +40,15 @@ export class SecondFactorCheck {
     if (factors.length === 0) return ['pwd'];
     const method = methodOf(shown);
     if (method === undefined) {
-      const detail = 'Send "totp", a code of your authenticator app, as well; or "passkey", or "recoveryCode".';
+      const detail =
+        'A second factor is required. Send "totp" with a code from your authenticator app, "passkey", or "recoveryCode" as well.';
       throw new Problem('unauthenticated', 'auth.second-factor-needed', detail);
     }
     // Has a separate count: a correct password does not reset guesses at codes.
     const attempt = { rule: 'second factor of person', subject: userId } as const;
     await this.throttle.assertMayTry([attempt]);
     if (!(await this.isRight(userId, factors, shown)))
-      throw new Problem('unauthenticated', 'auth.wrong-code', 'This code is wrong, or was used already.');
+      throw new Problem('unauthenticated', 'auth.wrong-code', 'This code is incorrect or has already been used.');
     await this.throttle.succeeded([attempt]);
     return ['pwd', method, 'mfa'];
   }

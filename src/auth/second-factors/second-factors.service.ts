@@ -56,7 +56,7 @@ export class SecondFactorsService {
       throw new Problem(
         'refused',
         'second-factor.wrong-code',
-        'This code is not the current code of your authenticator app.',
+        'This code is not the current code of your authenticator app. Enter the code that the app shows now.',
       );
     }
     return this.db.transaction(async (tx) => {
@@ -82,7 +82,7 @@ export class SecondFactorsService {
     throw new Problem(
       'conflict',
       'second-factor.too-many',
-      `You have ${MAX_AUTHENTICATORS} authenticators, which is the limit. Remove one first.`,
+      `You have ${MAX_AUTHENTICATORS} authenticators, which is the limit. Remove one before you add another.`,
     );
   }
 

@@ -127,7 +127,7 @@ export class SessionCallers implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     await this.storeLastUse().catch((error: unknown) =>
-      this.logger.warn(`last use of sessions was not stored: ${String(error)}`),
+      this.logger.warn(`unable to store the last use of sessions: ${String(error)}`),
     );
   }
 

@@ -191,7 +191,7 @@ export class SessionsService {
   /** Ends the caller's own session. */
   async endOwn(caller: Caller): Promise<void> {
     if (caller.session === undefined) {
-      throw new Problem('refused', 'session.none', 'An API key has no session; revoke the key instead.');
+      throw new Problem('refused', 'session.none', 'API keys have no session. Revoke the key instead.');
     }
     const { id } = caller.session;
     await this.db.transaction((tx) => this.endIn(tx, caller, SIGNED_OUT, 'id = $2', [id]));

@@ -91,7 +91,7 @@ export class SessionsController {
 
   /**
    * End a session
-   * @remarks Ends one of your sessions. Every process refuses it within five seconds.
+   * @remarks Ends one of your sessions. Every process rejects it within five seconds.
    */
   @Delete(':id')
   @HttpCode(204)

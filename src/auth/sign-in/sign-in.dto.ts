@@ -37,7 +37,7 @@ export class ForgotPasswordBody {
 }
 
 export class ResetPasswordBody {
-  /** The part of the link in the mail after #reset= @example sw_mail_0a1b */
+  /** Token from the link in the email, after `#reset=`. @example sw_mail_0a1b */
   @Text(1, 200) token: string;
   /** At least 12 characters. @example correct-horse-battery-staple */
   @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
@@ -48,7 +48,7 @@ export class RegisterBody {
   @IsEmail() @IsPlainAddress() @MaxLength(254) email: string;
   /** At least 12 characters. @example correct-horse-battery-staple */
   @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
-  /** The part of the invitation link after #invitation= @example sw_mail_0a1b */
+  /** Token from the invitation link, after `#invitation=`. @example sw_mail_0a1b */
   @Optional(Text(1, 200)) invitation?: string;
 
   toNewcomer(): Newcomer {
@@ -81,7 +81,7 @@ export class TokenView {
   expires_in: number;
   /** Exchange it for new tokens within 14 days. It can be used once. @example sw_refresh_0a1b */
   refresh_token?: string;
-  /** Space-separated; absent if only your own permissions limit the token. @example 'sign:digest sign:read' */
+  /** Space-separated list of scopes; absent if the token has all your permissions. @example 'sign:digest sign:read' */
   scope?: string;
 
   static of({

@@ -44,7 +44,7 @@ export class SignInService {
     const { user, methods } = await this.authenticated(attempt);
     // The sign-in found the account by its email address, which may belong to another user by now.
     if (user.id !== caller.id)
-      throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The e-mail address or the password is wrong.');
+      throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The email address or password is incorrect.');
     await this.sessions.renewed(caller, { id: caller.session?.id ?? '', methods });
   }
 

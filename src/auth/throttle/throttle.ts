@@ -91,7 +91,7 @@ export class Throttle {
     for (const attempt of attempts) {
       const wait = await this.count(attempt);
       if (wait > 0) {
-        throw new Problem('overloaded', 'auth.too-many-attempts', `Too many attempts; wait ${wait} seconds.`, {
+        throw new Problem('overloaded', 'auth.too-many-attempts', `Too many attempts. Retry after ${wait} seconds.`, {
           retryAfter: wait,
         });
       }

@@ -17,14 +17,15 @@ export class AdministratorWatch {
   /** Returns UNKNOWN while there are no users, and DOWN if no administrator can sign in. */
   async read(): Promise<Indication> {
     const count = (await administratorsWhoCanSignIn(this.db)).length;
-    if (count > 0) return { status: 'UP', detail: `${count} can sign in` };
+    if (count > 0)
+      return { status: 'UP', detail: `${count} ${count === 1 ? 'administrator' : 'administrators'} can sign in` };
     if (!(await this.db.manager.exists(User))) {
       const detail =
-        'There are no users, so nobody can sign in. Run: sealwright-admin user create ADDRESS --role admin (or set SVC_ADMIN_EMAIL and SVC_ADMIN_PASSWORD and restart).';
+        'There are no users, so nobody can sign in. Run "sealwright-admin user create ADDRESS --role admin", or set SVC_ADMIN_EMAIL and SVC_ADMIN_PASSWORD and restart the service.';
       return { status: 'UNKNOWN', detail };
     }
     const detail =
-      'No administrator can sign in. Run: sealwright-admin user create ADDRESS --role admin, or user grant and user reset-password for an existing address.';
+      'No administrator can sign in. Run "sealwright-admin user create ADDRESS --role admin", or "user grant" and "user reset-password" for an existing account.';
     return { status: 'DOWN', detail };
   }
 }

@@ -41,7 +41,7 @@ export class FirstAdministrator implements OnApplicationBootstrap {
     if (email === '' || password === '' || !(await this.users.isEmpty())) return;
     if (await this.hadUsers()) {
       this.logger.error(
-        'There are no users, but the audit log contains some: they were deleted in the database. No administrator is created. Restore the rows, or run: sealwright-admin user create ADDRESS --role admin.',
+        'The first administrator was not created: the database has no users, but the audit log contains some, so their rows were deleted outside the service. Restore the rows, or run "sealwright-admin user create ADDRESS --role admin".',
       );
       return;
     }

@@ -41,7 +41,7 @@ export class InvitationsController {
 
   /**
    * Revoke an invitation
-   * @remarks The link of the invitation becomes invalid.
+   * @remarks Revokes an invitation. Its link becomes invalid.
    */
   @Delete(':id')
   @HttpCode(204)

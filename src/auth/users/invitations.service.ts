@@ -94,7 +94,7 @@ function invitationMail(recipient: string, by: string, link: string) {
   return {
     recipient,
     subject: 'Your invitation to Sealwright',
-    text: `${by} invites you to Sealwright.\n\nSet a password within seven days:\n${link}\n\nIf you did not expect this invitation, ignore it.\n`,
+    text: `${by} has invited you to Sealwright.\n\nTo accept, open this link within seven days and set a password:\n${link}\n\nIf you did not expect this invitation, ignore this email.\n`,
     goodForSeconds: GOOD_FOR_SECONDS,
   };
 }

@@ -41,7 +41,7 @@ export class OperatorAccounts {
     const order = { email, password: password ?? randomBytes(32).toString('base64url'), roles: [...roles] };
     const user = await this.users.create(by, order, by.origin.requestId);
     if (user !== undefined) return user;
-    throw new Problem('conflict', 'user.exists', `A user with the address "${email}" already exists.`);
+    throw new Problem('conflict', 'user.exists', `A user with the email address "${email}" already exists.`);
   }
 
   /** Sets a password and ends the person's sessions. */

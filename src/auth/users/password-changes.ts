@@ -36,7 +36,12 @@ export class PasswordChanges {
       await first?.(tx);
       const known = { id: user.id, passwordHash: user.passwordHash ?? IsNull() };
       const changed = await changeSealed(tx, User, known, { passwordHash });
-      if (changed !== 1) throw new Problem('conflict', 'password.changed-meanwhile', 'The password was just changed.');
+      if (changed !== 1)
+        throw new Problem(
+          'conflict',
+          'password.changed-meanwhile',
+          'The password was changed by another request in the meantime. Sign in with the new password.',
+        );
       await this.audit.appendBy(tx, by, { action: 'user.password-changed', target: { kind: 'user', id: user.id } });
       await this.sessions.endAllIn(tx, by, { userId: user.id, because: 'password-changed', kept });
       await this.notices.accountChanged(tx, user.email, 'Your password was changed', by.origin);

@@ -37,7 +37,7 @@ export class PasswordResetsService {
       .then((user) =>
         user === null || user.disabled || user.passwordHash === null ? undefined : this.put(actor, user, origin),
       )
-      .catch((error: unknown) => this.logger.warn(`no password reset was prepared: ${String(error)}`));
+      .catch((error: unknown) => this.logger.warn(`unable to prepare a password reset: ${String(error)}`));
   }
 
   /**
@@ -58,7 +58,7 @@ export class PasswordResetsService {
       await this.mailbox.put(tx, {
         recipient: user.email,
         subject: 'Set a new password for Sealwright',
-        text: `A new password was requested for this address. To set it, open this link within an hour:\n${link}\n\nIf you did not request it, ignore this mail; nothing changes.\n`,
+        text: `A new password was requested for your account. To set it, open this link within one hour:\n${link}\n\nIf you did not request this, ignore this email. Your password stays the same.\n`,
         goodForSeconds: GOOD_FOR_SECONDS,
       });
       const target = { kind: 'user', id: user.id };
@@ -79,7 +79,7 @@ export class PasswordResetsService {
     const identity = await this.db.manager.findOneBy(ExternalIdentity, { userId: id });
     if (identity === null) return;
     const provider = await this.db.manager.findOneBy(IdentityProvider, { id: identity.providerId });
-    const detail = `"${email}" signs in through the identity provider "${provider?.name ?? identity.providerId}". If nobody can sign in there, an operator creates a link: sealwright-admin user reset-password.`;
+    const detail = `"${email}" signs in through the identity provider "${provider?.name ?? identity.providerId}". If sign-in there is impossible, an operator can create a link with "sealwright-admin user reset-password".`;
     throw new Problem('conflict', 'user.of-provider', detail);
   }
 

@@ -29,7 +29,11 @@ export class RegistrationService {
   async register({ email, password, invitation }: Newcomer, origin: Origin): Promise<User> {
     await this.throttle.assertMayTry([{ rule: 'registration address', subject: networkOf(origin.address) }]);
     if (invitation === undefined && !this.config.isRegistrationOpen) {
-      throw new Problem('forbidden', 'registration.closed', 'Ask an administrator for an invitation.');
+      throw new Problem(
+        'forbidden',
+        'registration.closed',
+        'Registration requires an invitation. Ask an administrator for one.',
+      );
     }
     await assertGoodPassword(password, email);
     const actor = { kind: 'anonymous', id: '', name: '' } as const;
@@ -39,7 +43,7 @@ export class RegistrationService {
       const roles = await this.invitations.accept(tx, invitation, email);
       if (roles !== undefined) return roles;
       const detail =
-        'This invitation is for another address, was used, has expired, or its sender can no longer grant the roles. Request a new one.';
+        'This invitation is invalid: it is for another email address, was already used, has expired, or its sender can no longer grant the roles. Request a new one.';
       throw new Problem('refused', 'invitation.unusable', detail);
     });
     if (user !== undefined) return user;

@@ -101,8 +101,7 @@ export class UserAdministrationService {
 }
 
 function lastAdministrator(): Problem {
-  const detail =
-    'At least one administrator who can sign in must remain. First give another user the role admin and a password.';
+  const detail = 'At least one administrator who can sign in must remain. First grant another user the role admin.';
   return new Problem('conflict', 'user.last-administrator', detail);
 }
 

@@ -31,7 +31,7 @@ describe('issuer keys', () => {
   });
 
   it.each<[string, unknown, unknown, RegExp]>([
-    ['there is no document', undefined, undefined, /answers 404/],
+    ['there is no document', undefined, undefined, /responded with 404/],
     [
       'the document is of another issuer',
       { ...METADATA, issuer: 'https://issuer.example/other' },
@@ -42,10 +42,10 @@ describe('issuer keys', () => {
     ['the document is no JSON', '<html>', { keys: [rsa] }, /is not JSON/],
     ['it names no keys', { issuer: ISSUER }, { keys: [rsa] }, /no jwks_uri/],
     ['the keys are cut off', METADATA, '{"keys":[{"kty":"RSA","n":"AAAA', /is not JSON/],
-    ['there are no keys', METADATA, { keys: [] }, /no key that verifies/],
+    ['there are no keys', METADATA, { keys: [] }, /no key that can verify/],
     ['there is no list of keys', METADATA, { keys: {} }, /not a JWK Set/],
     ['there are very many keys', METADATA, { keys: Array.from({ length: 51 }, () => rsa) }, /51 keys/],
-    ['none is for signatures', METADATA, { keys: [{ ...rsa, use: 'enc' }] }, /no key that verifies/],
+    ['none is for signatures', METADATA, { keys: [{ ...rsa, use: 'enc' }] }, /no key that can verify/],
   ])('are rejected if %s', async (_what, metadata, keys, why) => {
     await expect(discoverKeys(ISSUER, at(metadata, keys))).rejects.toThrow(why);
   });
@@ -62,7 +62,7 @@ describe('a key set', () => {
       spiffe_sequence: 7,
     };
     expect(readKeySet(bundle)).toEqual([expect.objectContaining(svid)]);
-    expect(() => readKeySet({ keys: [{ ...rsa, use: 'x509-svid' }] })).toThrow('no key that verifies signatures');
+    expect(() => readKeySet({ keys: [{ ...rsa, use: 'x509-svid' }] })).toThrow('no key that can verify signatures');
   });
 
   it('omits keys that cannot verify: symmetric, weak, encryption-only, malformed and unknown', () => {

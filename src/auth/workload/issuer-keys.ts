@@ -37,7 +37,7 @@ export class IssuerKeys {
     if (issuer.keySource === 'uploaded') return issuer.keys ?? [];
     const keys = await this.renewals.of(issuer, fresh, () => this.readAndKeep(issuer, origin));
     if (keys !== undefined) return keys;
-    const detail = `The issuer ${issuer.name} does not publish keys that can be used.`;
+    const detail = `No usable keys are available from the issuer "${issuer.name}". Retry after ${PAUSE_SECONDS} seconds.`;
     throw new Problem('unavailable', 'workload.issuer-away', detail, { retryAfter: PAUSE_SECONDS });
   }
 
@@ -45,7 +45,7 @@ export class IssuerKeys {
   async read({ issuer }: Pick<WorkloadIssuer, 'issuer'>): Promise<PublicJwk[]> {
     const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
     const isPlain = [url?.search, url?.hash, url?.username, url?.password].every((part) => part === '');
-    if (!isPlain) throw new Error('it must be an address without query, fragment and user');
+    if (!isPlain) throw new Error('must be a URL without a query, a fragment and a user');
     return discoverKeys(issuer, (at) => this.documents.read(at));
   }
 
@@ -91,14 +91,14 @@ export async function discoverKeys(issuer: string, read: DocumentReader): Promis
   const base = issuer.endsWith('/') ? issuer.slice(0, -1) : issuer;
   const metadata = await jsonAt(`${base}/.well-known/openid-configuration`, read);
   const { issuer: named, jwks_uri: keysAt } = (metadata ?? {}) as { issuer?: unknown; jwks_uri?: unknown };
-  if (named !== issuer) throw new Error('its discovery document is of another issuer');
-  if (typeof keysAt !== 'string') throw new Error('its discovery document has no jwks_uri');
+  if (named !== issuer) throw new Error('the discovery document belongs to another issuer');
+  if (typeof keysAt !== 'string') throw new Error('the discovery document has no jwks_uri');
   return readKeySet(await jsonAt(keysAt, read));
 }
 
 function assertHeld(caller: Caller, given: ReadonlySet<Scope>): void {
   const beyond = scopesBeyond(caller.scopes, given);
   if (beyond.length === 0) return;
-  const detail = `You cannot upload keys of this issuer: they grant what its trusts grant, including permissions that you do not have: ${beyond.join(', ')}.`;
+  const detail = `You cannot upload keys for this issuer, because its trusts grant permissions that you do not have: ${beyond.join(', ')}.`;
   throw new Problem('forbidden', 'workload-issuer.beyond-caller', detail);
 }

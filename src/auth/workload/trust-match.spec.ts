@@ -65,7 +65,7 @@ describe('a run for a pull or merge request, possibly from a fork', () => {
   ])('%s: is rejected unless the trust allows it', (_what, claims) => {
     expect(isForPullRequest(claims)).toBe(true);
     const rules = { ...RULES, conditions: [] };
-    expect(trustRefusalOf(rules, claims)).toMatch(/pull requests/);
+    expect(trustRefusalOf(rules, claims)).toMatch(/pull request/);
     expect(trustRefusalOf({ ...rules, pullRequests: true }, claims)).toBeUndefined();
   });
 

@@ -45,9 +45,11 @@ export function trustFor<Trust extends Rules & { readonly id: string }>(
   const refusals = asked.map((trust) => trustRefusalOf(trust, claims));
   const [met, ...more] = asked.filter((_trust, i) => refusals[i] === undefined);
   if (met === undefined)
-    throw new WorkloadTokenRefused(refusals.length === 1 ? (refusals[0] ?? '') : 'No trust accepts this token.');
+    throw new WorkloadTokenRefused(
+      refusals.length === 1 ? (refusals[0] ?? '') : 'No trust accepts the claims of this token.',
+    );
   if (more.length > 0)
-    throw new WorkloadTokenRefused('Several trusts accept this token. Name one with the parameter "trust".');
+    throw new WorkloadTokenRefused('Several trusts accept this token. Select one with the parameter trust.');
   return met;
 }
 
@@ -57,7 +59,7 @@ export function trustRefusalOf(trust: Rules, claims: Claims): string | undefined
   if (mismatch === undefined) return undefined;
   const name = printable(trust.name);
   if (mismatch.fault === 'pull-request')
-    return `The trust ${name} does not accept runs for pull requests, or runs that a pull request may have started.`;
+    return `The trust ${name} does not accept runs that are, or may have been, started by a pull request.`;
   return `The trust ${name} does not accept the value of the claim ${printable(mismatch.condition.claim)}.`;
 }
 

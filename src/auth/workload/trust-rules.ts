@@ -87,7 +87,7 @@ export function assertTenant(issuer: string, conditions: readonly ClaimCondition
   if (shared === undefined) return;
   const { tenants, subjectSegments } = shared;
   if (conditions.some((one) => tenants.includes(one.claim) && isLiteral(one, subjectSegments))) return;
-  const detail = `anyone can get a token of the issuer ${issuer}; restrict the organization or the subject with one of ${tenants.join(', ')}`;
+  const detail = `anyone can get a token from the issuer ${issuer}; restrict the organization or the subject with one of ${tenants.join(', ')}`;
   const errors = [{ pointer: '/conditions', detail }];
   throw new Problem('refused', 'workload-trust.tenant', `/conditions: ${detail}.`, { errors });
 }

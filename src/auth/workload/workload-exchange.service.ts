@@ -87,7 +87,7 @@ export class WorkloadExchangeService {
     if (issuer === null) throw new WorkloadTokenRefused('The issuer of the token is not trusted.');
     const verified = await this.tokens.verify(order.token, issuer, origin);
     const trusts = await trustsOf(this.db.manager, issuer.id, verified.audience);
-    if (trusts.length === 0) throw new WorkloadTokenRefused('No trust has the audience of the token.');
+    if (trusts.length === 0) throw new WorkloadTokenRefused('No trust accepts the audience of the token.');
     const trust = trustFor(trusts, verified.claims, order.trust);
     const scopes = scopesFor(trust, order.scope);
     const boundTo = bindingFor(trust, await order.keys());
@@ -109,7 +109,7 @@ export class WorkloadExchangeService {
     if (!(await holdIssuer(tx, issuer)))
       throw new WorkloadTokenRefused('The issuer was changed during the exchange. Request the token again.');
     if (!(await recordTokenUse(tx, trust.issuerId, verified)))
-      throw new WorkloadTokenRefused('The token was used already.');
+      throw new WorkloadTokenRefused('The token has already been used. Request a new token from the issuer.');
     const { claims, tokenSha256, key, keyThumbprint, expiresAt: tokenExpiresAt } = verified;
     const proof = { token, tokenSha256, tokenExpiresAt, key, keyThumbprint };
     const { id: trustId, name: trustName, revision, lifeSeconds } = trust;
@@ -141,12 +141,14 @@ interface Accepted {
 function scopesFor(trust: UsableTrust, wanted: string | undefined): Scope[] {
   const held = rightsNow(trust);
   if (held === undefined || held.size === 0)
-    throw new WorkloadTokenRefused('The user behind the trust no longer has any of its permissions.');
+    throw new WorkloadTokenRefused(
+      'The trust grants nothing, because the user who last changed it has lost all of its permissions.',
+    );
   if (wanted === undefined) return [...held];
   const words = [...new Set(wanted.split(' ').filter((word) => word !== ''))];
   return words.map((word) => {
     const known = SCOPE_NAMES.find((name) => name === word);
     if (known !== undefined && mayDo(held, known)) return known;
-    throw new WorkloadTokenRefused('A scope is unknown or is not granted by the trust.', 'invalid_scope');
+    throw new WorkloadTokenRefused('A requested scope is unknown or not granted by the trust.', 'invalid_scope');
   });
 }

@@ -23,8 +23,8 @@ export class WorkloadIssuersController {
 
   /**
    * Create a workload issuer
-   * @remarks Adds an issuer of workload tokens, by discovery, or with uploaded keys if the service cannot reach it. The issuer grants nothing without a
-   * trust.
+   * @remarks Adds an issuer of workload tokens. Its keys are discovered, or uploaded if the service cannot reach the issuer. Without a trust, an issuer
+   * grants nothing.
    */
   @Post()
   @Needs('settings:write')
@@ -59,7 +59,7 @@ export class WorkloadIssuersController {
 
   /**
    * Update a workload issuer
-   * @remarks Renames, enables or disables an issuer, or replaces its uploaded keys. Tokens of a disabled issuer are refused within five seconds.
+   * @remarks Renames, enables or disables an issuer, or replaces its uploaded keys. Tokens of a disabled issuer are rejected within five seconds.
    */
   @Put(':id')
   @Needs('settings:write')
@@ -76,7 +76,7 @@ export class WorkloadIssuersController {
 
   /**
    * Delete a workload issuer
-   * @remarks Deletes an issuer with its trusts. Every process refuses their tokens within five seconds.
+   * @remarks Deletes an issuer with its trusts. Every process rejects their tokens within five seconds.
    */
   @Delete(':id')
   @HttpCode(204)

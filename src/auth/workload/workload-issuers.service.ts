@@ -66,7 +66,7 @@ export class WorkloadIssuersService {
       await this.record(tx, caller, 'workload-issuer.created', id, detail);
       return this.read(id, tx);
     };
-    const detail = `The issuer ${issuer} already exists.`;
+    const detail = `A workload issuer with the URL "${issuer}" already exists.`;
     return writeUnique(this.db, work, () => new Problem('conflict', 'workload-issuer.taken', detail));
   }
 
@@ -133,13 +133,13 @@ function uploaded(jwks: object): PublicJwk[] {
 }
 
 function unusable(pointer: string, cause: unknown): Problem {
-  const detail = cause instanceof Error ? cause.message : 'it cannot be used';
+  const detail = cause instanceof Error ? cause.message : 'cannot be used';
   const errors = [{ pointer, detail }];
-  return new Problem('refused', 'workload-issuer.unusable', `The issuer cannot be used: ${detail}.`, { errors, cause });
+  return new Problem('refused', 'workload-issuer.unusable', `${pointer}: ${detail}.`, { errors, cause });
 }
 
 function notUploaded(): Problem {
   const detail =
-    'The keys of this issuer are read from its discovery document. To upload keys, delete the issuer and create it again.';
+    'The keys of this issuer are fetched through its discovery document. To upload keys instead, delete the issuer and create it again.';
   return new Problem('conflict', 'workload-issuer.discovered', detail);
 }

@@ -76,7 +76,7 @@ describe('a workload token is rejected', () => {
   });
 
   it('signed with a different key under the same kid', async () => {
-    await expect(verified(await signed(GOOD, {}, other))).rejects.toThrow(/No key/);
+    await expect(verified(await signed(GOOD, {}, other))).rejects.toThrow(/does not match any key/);
   });
 
   it('with alg none, or signed with the public key as a symmetric secret', async () => {
@@ -85,7 +85,7 @@ describe('a workload token is rejected', () => {
     expect(() => unverifiedIssuerOf(none)).toThrow(/not a JWT/);
     const input = `${encoded({ alg: 'HS256', kid: 'one' })}.${encoded(GOOD)}`;
     const mac = createHmac('sha256', JSON.stringify(keys[0])).update(input).digest('base64url');
-    await expect(verified(`${input}.${mac}`)).rejects.toThrow(/algorithm of public keys/);
+    await expect(verified(`${input}.${mac}`)).rejects.toThrow(/asymmetric algorithm/);
   });
 
   it.each<[string, JWTPayload, RegExp]>([
@@ -112,7 +112,7 @@ describe('a workload token is rejected', () => {
     const token = await signed(GOOD);
     const [head, , signature] = token.split('.');
     await expect(verified(`${head}.${encoded({ ...GOOD, sub: 'repo:org/evil' })}.${signature}`)).rejects.toThrow(
-      /No key/,
+      /does not match any key/,
     );
     await expect(verified(`${token}.x`)).rejects.toThrow(/header|No key/);
     for (const text of ['', 'a.b', 'a.b.c', `${'a'.repeat(13_000)}.b.c`])
@@ -120,6 +120,6 @@ describe('a workload token is rejected', () => {
   });
 
   it('from an issuer without keys', async () => {
-    await expect(verified(await signed(GOOD), [])).rejects.toThrow(/No key/);
+    await expect(verified(await signed(GOOD), [])).rejects.toThrow(/does not match any key/);
   });
 });

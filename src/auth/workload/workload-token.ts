@@ -49,7 +49,7 @@ export function unverifiedIssuerOf(token: string): string {
   const issuer = decoded?.payload['iss'];
   if (typeof issuer === 'string') return issuer;
   throw new WorkloadTokenRefused(
-    'The token is not a JWT in compact form with the claim iss, or contains a duplicate name or a number beyond 2^53.',
+    'The token is not a JWT in compact serialization with the claim iss, or contains a duplicate name or a number beyond 2^53.',
   );
 }
 
@@ -76,7 +76,8 @@ export async function verifyWorkloadToken(
   };
   const known = await verifyingKey(token, candidates(await keys(false), kid, alg), options);
   const found = known ?? (await verifyingKey(token, candidates(await keys(true), kid, alg), options));
-  if (found === undefined) throw new WorkloadTokenRefused('No key of the issuer verifies the token.');
+  if (found === undefined)
+    throw new WorkloadTokenRefused('The signature of the token does not match any key of the issuer.');
   return verified(token, found);
 }
 
@@ -85,9 +86,9 @@ function headerOf(token: string): { kid: string | undefined; alg: string } {
     const { kid, alg } = decodeProtectedHeader(token);
     if (alg !== undefined && ASYMMETRIC_ALGORITHMS.includes(alg)) return { kid, alg };
   } catch {
-    throw new WorkloadTokenRefused('The header of the token cannot be read.');
+    throw new WorkloadTokenRefused('The header of the token cannot be parsed.');
   }
-  throw new WorkloadTokenRefused('The token is not signed with an algorithm of public keys.');
+  throw new WorkloadTokenRefused('The token must be signed with an asymmetric algorithm.');
 }
 
 /** Returns the keys that may have made the signature. A key without an ID matches every ID. */
@@ -109,7 +110,8 @@ async function verifyingKey(
       await jwtVerify(token, await importJWK(key as never, alg), options);
       return key;
     } catch (error) {
-      if (error instanceof errors.JWTExpired) throw new WorkloadTokenRefused('The token has expired, or is too old.');
+      if (error instanceof errors.JWTExpired)
+        throw new WorkloadTokenRefused('The token has expired or is too old. Request a new token from the issuer.');
       if (error instanceof errors.JWTClaimValidationFailed)
         throw new WorkloadTokenRefused(`The claim ${printable(error.claim)} of the token is missing or not accepted.`);
       // For any other error, this key did not make the signature, or has another type.
@@ -122,14 +124,14 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
   const decoded = decodeJws(token);
   const keyThumbprint = jwkThumbprint(key);
   if (decoded === undefined || keyThumbprint === undefined)
-    throw new WorkloadTokenRefused('The token is not a JWT in compact form.');
+    throw new WorkloadTokenRefused('The token is not a JWT in compact serialization.');
   const { payload: claims, signingInput } = decoded;
   assertStorable(claims);
   const { exp, jti, sub } = claims;
   // RFC 7519 section 4.1.2: the subject string identifies a workload.
   if (typeof sub !== 'string' || sub === '')
-    throw new WorkloadTokenRefused('The claim sub of the token is not a text.');
-  if (Number(exp) > MAX_TIME_SECONDS) throw new WorkloadTokenRefused('The claim exp of the token is not a time.');
+    throw new WorkloadTokenRefused('The claim sub of the token must be a non-empty string.');
+  if (Number(exp) > MAX_TIME_SECONDS) throw new WorkloadTokenRefused('The claim exp of the token is not a valid time.');
   const signed = createHash('sha256').update(signingInput).digest();
   return {
     token,
@@ -164,7 +166,8 @@ function assertStorable(claims: Claims): void {
       ([name, inner]) => name !== '__proto__' && visit(name, depth + 1) && visit(inner, depth + 1),
     );
   };
-  if (!visit(claims, 0)) throw new WorkloadTokenRefused('The token has too many claims, or invalid characters.');
+  if (!visit(claims, 0))
+    throw new WorkloadTokenRefused('The token has too many claims or contains invalid characters.');
 }
 
 /** RFC 6749 section 5.2 allows no other characters in an error description. */

@@ -69,7 +69,7 @@ export class WorkloadTrustsController {
 
   /**
    * Replace a workload trust
-   * @remarks Tokens that the trust issued before are refused within five seconds.
+   * @remarks Replaces a workload trust. Access tokens issued before the change are rejected within five seconds.
    */
   @Put(':id')
   @Needs('settings:write')
@@ -86,7 +86,7 @@ export class WorkloadTrustsController {
 
   /**
    * Delete a workload trust
-   * @remarks Every process refuses its tokens within five seconds.
+   * @remarks Deletes a workload trust. Every process rejects its tokens within five seconds.
    */
   @Delete(':id')
   @HttpCode(204)

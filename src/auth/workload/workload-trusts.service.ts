@@ -102,14 +102,19 @@ export class WorkloadTrustsService {
     }
     if (isId(order.name)) {
       // Policies compare the fact "trust" with both the name and the ID of a trust.
-      const errors = [{ pointer: '/name', detail: 'must not have the form of an ID' }];
-      throw new Problem('malformed', 'request.invalid', '/name: must not have the form of an ID.', { errors });
+      const errors = [{ pointer: '/name', detail: 'must not be formatted as a UUID' }];
+      throw new Problem('malformed', 'request.invalid', '/name: must not be formatted as a UUID.', { errors });
     }
     const lock = { mode: 'pessimistic_read' } as const;
     const issuer = await tx.findOne(WorkloadIssuer, { where: { id: order.issuerId }, lock });
     if (issuer === null) {
-      const errors = [{ pointer: '/issuerId', detail: 'this issuer does not exist' }];
-      throw new Problem('refused', 'workload-trust.issuer', '/issuerId: this issuer does not exist.', { errors });
+      const errors = [{ pointer: '/issuerId', detail: `no workload issuer has the ID "${order.issuerId}"` }];
+      throw new Problem(
+        'refused',
+        'workload-trust.issuer',
+        `/issuerId: no workload issuer has the ID "${order.issuerId}".`,
+        { errors },
+      );
     }
     assertTenant(issuer.issuer, order.conditions);
     const others = [...(caller.behind ?? [])].sort();
@@ -122,7 +127,8 @@ export class WorkloadTrustsService {
   }
 
   private write(name: string, work: (tx: EntityManager) => Promise<WorkloadTrust>): Promise<WorkloadTrust> {
-    const taken = () => new Problem('conflict', 'workload-trust.name-taken', `A trust named "${name}" already exists.`);
+    const taken = () =>
+      new Problem('conflict', 'workload-trust.name-taken', `A workload trust named "${name}" already exists.`);
     return writeUnique(this.db, work, taken);
   }
 }

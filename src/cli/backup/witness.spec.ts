@@ -33,16 +33,16 @@ describe('a witness', () => {
 
   it('that answers with an error fails the call', async () => {
     const address = await witness((_request, response) => response.writeHead(507).end());
-    await expect(tellWitness(address, SAID)).rejects.toThrow('The witness answered 507');
+    await expect(tellWitness(address, SAID)).rejects.toThrow('The witness responded with 507');
   });
 
   it('does not follow redirects', async () => {
     const address = await witness((_request, response) => response.writeHead(307, { location: '/other' }).end());
-    await expect(tellWitness(address, SAID)).rejects.toThrow('does not answer');
+    await expect(tellWitness(address, SAID)).rejects.toThrow('is not responding');
   });
 
   it.each(['http://witness.example/x', 'ftp://witness.example/x', 'https://'])('is rejected at %s', (address) => {
-    expect(witnessAddressFault(address)).toBe(`must be the path of a file or an https:// address, not ${address}`);
+    expect(witnessAddressFault(address)).toBe(`must be the path of a file or an https:// URL, not "${address}"`);
   });
 
   it.each(['https://witness.example/x', '/mnt/witness.jsonl', 'witness.jsonl'])('is accepted at %s', (address) => {

@@ -31,7 +31,7 @@ describe('the log review reports', () => {
     const ended = ['session.ended', 's', { detail: { user: 'ann' } }] as const;
     expect(reviewed(REQUESTED, voteOf('ann'), ended)).toEqual([]);
     expect(reviewed(REQUESTED, ended, voteOf('ann'))).toEqual([
-      'leaf 2: approval.approved of a, although the session s ended',
+      'leaf 2: approval.approved of a, although the session s has ended',
     ]);
   });
 
@@ -61,7 +61,7 @@ describe('the log review reports', () => {
     const added = ['second-factor.added', 'f', { actorId: 'ann' }] as const;
     expect(reviewed(signedIn('pwd'), added, signedIn('pwd', 'otp', 'mfa'))).toEqual([]);
     expect(reviewed(added, signedIn('pwd'))).toEqual([
-      'leaf 1: auth.signed-in of ann, although the account ann has a second factor, and this sign-in was without',
+      'leaf 1: auth.signed-in of ann, although the account ann has a second factor, but this sign-in did not use it',
     ]);
   });
 

@@ -85,10 +85,10 @@ describe('the content digest of a body', () => {
 });
 
 it.each([
-  ['{"bomFormat": "CycloneDX",\n "version": NaN}', /line 2, column 13: a value belongs here/],
-  ['{"bomFormat": "CycloneDX",\n "components": [],\n}', /line 3, column 1: JSON does not allow a comma/],
-  ['{"runs": []}\n\n}', /line 3, column 1: the value ended before this/],
-  ['{"runs": []}\u0000', /line 1, column 13: the value ended before this/],
+  ['{"bomFormat": "CycloneDX",\n "version": NaN}', /line 2, column 13: expected a value/],
+  ['{"bomFormat": "CycloneDX",\n "components": [],\n}', /line 3, column 1: trailing commas are not allowed/],
+  ['{"runs": []}\n\n}', /line 3, column 1: unexpected text after the JSON value/],
+  ['{"runs": []}\u0000', /line 1, column 13: unexpected text after the JSON value/],
 ])('invalid JSON is reported with its position: %j', (text, words) => {
   const options = { kind: 'json', mode: 'repair', source: undefined, password: undefined } as const;
   expect(() => readBody(Buffer.from(text), options)).toThrow(words);

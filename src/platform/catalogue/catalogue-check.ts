@@ -39,7 +39,7 @@ export class CatalogueCheck {
   /** Checks and reports when a service process starts. Operator commands do not call it, because they must not add entries to the log they examine. */
   async atStart(): Promise<void> {
     await this.reported(this.db.manager).catch((error: unknown) =>
-      this.logger.warn(`the catalogue was not checked: ${String(error)}`),
+      this.logger.warn(`unable to check the database catalogue: ${String(error)}`),
     );
   }
 
@@ -63,7 +63,7 @@ export class CatalogueCheck {
     const found = (await this.reported(tx)).filter(isMisleading);
     this.clean = found.length === 0 ? row?.fingerprint : undefined;
     if (found.length === 0) return;
-    const detail = `The database has objects that the service did not create (${named(found)}), so its answers cannot be trusted. An operator removes them: sealwright-admin doctor.`;
+    const detail = `The database contains objects that the service did not create (${named(found)}), so query results cannot be trusted. An operator must remove them; run "sealwright-admin doctor".`;
     throw new Problem('unavailable', 'database.changed', detail);
   }
 
@@ -74,7 +74,7 @@ export class CatalogueCheck {
     if (text === this.last) return found;
     this.last = text;
     if (found.length === 0) return found;
-    this.logger.error(`objects in the database that the migrations did not create: ${named(found)}`);
+    this.logger.error(`the database contains objects that the migrations did not create: ${named(found)}`);
     this.events.emit('catalogue.changed', { objects: found });
     return found;
   }
@@ -82,7 +82,7 @@ export class CatalogueCheck {
   private async read(): Promise<Indication> {
     const found = await this.reported(this.db.manager);
     if (found.length === 0)
-      return { status: 'UP', detail: 'the database has only objects that the migrations created' };
+      return { status: 'UP', detail: 'the database contains only objects that the migrations created' };
     return { status: 'DOWN', detail: `not created by the migrations: ${named(found)}; see docs/runbook.md` };
   }
 }

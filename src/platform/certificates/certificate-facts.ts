@@ -72,7 +72,8 @@ function purposeName(id: string): string {
 export function wholeCertificate(encoded: Buffer | string): X509Certificate {
   const certificate = new X509Certificate(encoded);
   const dates = [certificate.validFrom, certificate.validTo];
-  if (dates.some((date) => Number.isNaN(Date.parse(date)))) throw new RangeError('its dates cannot be read');
+  if (dates.some((date) => Number.isNaN(Date.parse(date))))
+    throw new RangeError('the validity period cannot be parsed');
   affordable(certificate.publicKey).export({ type: 'spki', format: 'der' });
   certificateFactsOf(certificate);
   return certificate;

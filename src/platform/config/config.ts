@@ -23,7 +23,7 @@ export const DEVELOPMENT_JWT_SECRET = 'sealwright-development-secret-change-me';
 /** ConfigError lists all invalid settings, so that they can be corrected in one restart. */
 export class ConfigError extends Error {
   constructor(readonly faults: string[]) {
-    super(`The settings cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    super(`Invalid settings:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
   }
 }
 
@@ -235,7 +235,7 @@ export class Config extends SettingReader {
       this.databaseCaFile === ''
     )
       this.faults.push(
-        `${setting} leads to another machine without TLS: add sslmode=verify-full (and SVC_DATABASE_CA_FILE for an own authority), or say SVC_DATABASE_TLS=off`,
+        `${setting} connects to another machine without TLS. Add sslmode=verify-full (and set SVC_DATABASE_CA_FILE for a private CA), or set SVC_DATABASE_TLS=off`,
       );
   }
 
@@ -243,7 +243,9 @@ export class Config extends SettingReader {
     const address = readRedisUrl(this.text('SVC_REDIS_URL'));
     if (typeof address !== 'string') {
       if (this.redisCaFile !== '' && !address.isEncrypted)
-        this.faults.push('SVC_REDIS_CA_FILE needs SVC_REDIS_URL=rediss://…: redis:// is not encrypted');
+        this.faults.push(
+          'SVC_REDIS_CA_FILE requires a SVC_REDIS_URL with rediss://, because redis:// is not encrypted',
+        );
       return address;
     }
     this.faults.push(`SVC_REDIS_URL ${address}`);
@@ -269,7 +271,7 @@ export class Config extends SettingReader {
     if (endpoint === '') return undefined;
     const url = tracesUrl(endpoint);
     // The messages do not quote the values, because both may contain a credential.
-    if (url === undefined) this.faults.push('OTEL_EXPORTER_OTLP_ENDPOINT must be an http(s) address');
+    if (url === undefined) this.faults.push('OTEL_EXPORTER_OTLP_ENDPOINT must be an HTTP(S) URL');
     return {
       url: url ?? '',
       headers: this.pairs('OTEL_EXPORTER_OTLP_HEADERS'),
@@ -285,9 +287,7 @@ export class Config extends SettingReader {
     const value = this.text('SVC_PUBLIC_URL') || `http://localhost:${this.port}`;
     const { protocol, username, origin, pathname } = new URL(URL.canParse(value) ? value : 'no:address');
     if (/^https?:$/.test(protocol) && username === '' && !/[?#]/.test(value)) return trimEndOf(origin + pathname, '/');
-    this.faults.push(
-      `SVC_PUBLIC_URL must be an http(s) address without a user, a query and a fragment, not "${value}"`,
-    );
+    this.faults.push(`SVC_PUBLIC_URL must be an HTTP(S) URL without a user, a query and a fragment, not "${value}"`);
     return `http://localhost:${this.port}`;
   }
 
@@ -295,7 +295,9 @@ export class Config extends SettingReader {
     const name = this.headerName('SVC_CLIENT_CERT_HEADER');
     if (name === undefined) return undefined;
     if (this.trustProxy.length === 0)
-      this.faults.push('SVC_CLIENT_CERT_HEADER requires SVC_TRUST_PROXY: only trusted proxies can pass certificates');
+      this.faults.push(
+        'SVC_CLIENT_CERT_HEADER requires SVC_TRUST_PROXY, because only trusted proxies may pass certificates',
+      );
     return name;
   }
 
@@ -304,14 +306,15 @@ export class Config extends SettingReader {
     if (name !== undefined && this.clientCertHeader === undefined)
       this.faults.push('SVC_CLIENT_CERT_CHAIN_HEADER requires SVC_CLIENT_CERT_HEADER');
     if (name !== undefined && name === this.clientCertHeader)
-      this.faults.push('SVC_CLIENT_CERT_CHAIN_HEADER must be another header than SVC_CLIENT_CERT_HEADER');
+      this.faults.push('SVC_CLIENT_CERT_CHAIN_HEADER must differ from SVC_CLIENT_CERT_HEADER');
     return name;
   }
 
   private headerName(setting: 'SVC_CLIENT_CERT_HEADER' | 'SVC_CLIENT_CERT_CHAIN_HEADER'): string | undefined {
     const name = this.text(setting).toLowerCase();
     if (name === '') return undefined;
-    if (!/^[a-z][a-z0-9-]{0,63}$/.test(name)) this.faults.push(`${setting} must be the name of a header`);
+    if (!/^[a-z][a-z0-9-]{0,63}$/.test(name))
+      this.faults.push(`${setting} must be the name of an HTTP header, not "${name}"`);
     return name;
   }
 
@@ -326,12 +329,14 @@ export class Config extends SettingReader {
     if (present.length < MIN_SECRET_LENGTH)
       this.faults.push(`SVC_JWT_SECRET must have at least ${MIN_SECRET_LENGTH} characters`);
     if (earlier.some((secret) => secret.length < MIN_SECRET_LENGTH))
-      this.faults.push(`SVC_JWT_SECRET_PREVIOUS must have at least ${MIN_SECRET_LENGTH} characters a line`);
+      this.faults.push(`SVC_JWT_SECRET_PREVIOUS must have at least ${MIN_SECRET_LENGTH} characters on each line`);
     if (this.adminPassword !== '' && this.adminPassword.length < 12) {
       this.faults.push('SVC_ADMIN_PASSWORD must have at least 12 characters');
     }
     if (this.isProd && present === DEVELOPMENT_JWT_SECRET) {
-      this.faults.push('SVC_JWT_SECRET is the development default; generate one with: openssl rand -base64 48');
+      this.faults.push(
+        'SVC_JWT_SECRET must not be the development default in the profile prod; generate a secret with: openssl rand -base64 48',
+      );
     }
   }
 
@@ -344,8 +349,8 @@ export class Config extends SettingReader {
   /** Otherwise, a misspelled setting would have no effect. */
   private namesThatAreUnknown(): void {
     for (const name of this.files.unknown) {
-      const hint = Object.hasOwn(SETTINGS, `${name}_FILE`) ? `; ${name}_FILE is: the path of a file` : '';
-      this.faults.push(`${name} is not a setting${hint}`);
+      const hint = Object.hasOwn(SETTINGS, `${name}_FILE`) ? `; use ${name}_FILE, which is the path of a file` : '';
+      this.faults.push(`${name} is not a known setting${hint}`);
     }
   }
 }

@@ -60,19 +60,19 @@ describe('a database URL', () => {
     expect(read('postgres://db/d?sslmode=verify-full&sslrootcert=/etc/ca.pem').files).toEqual({ ca: '/etc/ca.pem' });
     for (const mode of ['prefer', 'allow', 'verify_full', 'full'])
       expect(readDatabaseUrl(`postgres://db/d?sslmode=${mode}`)).toContain(
-        'must have sslmode=disable or sslmode=verify-full',
+        'must use sslmode=disable or sslmode=verify-full',
       );
   });
 
   it.each([
-    ['mysql://db/d', 'must be a URL that starts with'],
-    ['postgres://db:port/d', 'must name hosts like'],
-    ['postgres://db:99999/d', 'must name hosts like'],
-    ['postgres://db:0/d', 'must name hosts like'],
-    ['postgres://db/d?port=none', 'must name hosts like'],
-    ['postgres://db:5432:5433/d', 'must name hosts like'],
-    ['postgres://u:%zz@db/d', 'has a % that is not followed'],
-    ['postgres://db/d?target_session_attrs=standby', 'must have target_session_attrs=any or read-write'],
+    ['mysql://db/d', 'must be a URL with the scheme'],
+    ['postgres://db:port/d', 'must contain one or more hosts'],
+    ['postgres://db:99999/d', 'must contain one or more hosts'],
+    ['postgres://db:0/d', 'must contain one or more hosts'],
+    ['postgres://db/d?port=none', 'must contain one or more hosts'],
+    ['postgres://db:5432:5433/d', 'must contain one or more hosts'],
+    ['postgres://u:%zz@db/d', 'contains a % that is not followed'],
+    ['postgres://db/d?target_session_attrs=standby', 'must use target_session_attrs=any or read-write'],
   ])('is rejected without quoting it: %s', (text, reason) => {
     expect(readDatabaseUrl(text)).toContain(reason);
   });

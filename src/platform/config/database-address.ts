@@ -31,17 +31,18 @@ const WRITABLE = ['read-write', 'primary'];
  */
 export function readDatabaseUrl(text: string): DatabaseAddress | string {
   const match = URI.exec(text);
-  if (match === null) return 'must be a URL that starts with postgres:// or postgresql://';
+  if (match === null) return 'must be a URL with the scheme postgres:// or postgresql://';
   const [, login = '', authority = '', path = '', query = ''] = match;
   const parameters = Object.fromEntries(new URLSearchParams(query));
   const { sslmode = '', target_session_attrs: attributes = '' } = parameters;
   const hosts = hostsIn({ host: authority, ...parameters });
-  if (hosts === undefined) return 'must name hosts like db1.example.com:5432,db2.example.com';
-  if (![...PLAIN, ...VERIFIED].includes(sslmode)) return 'must have sslmode=disable or sslmode=verify-full';
-  if (![...ANY, ...WRITABLE].includes(attributes)) return 'must have target_session_attrs=any or read-write';
+  if (hosts === undefined) return 'must contain one or more hosts, such as db1.example.com:5432,db2.example.com';
+  if (![...PLAIN, ...VERIFIED].includes(sslmode)) return 'must use sslmode=disable or sslmode=verify-full';
+  if (![...ANY, ...WRITABLE].includes(attributes)) return 'must use target_session_attrs=any or read-write';
   const person = readUserInfo(login);
   const database = percentDecoded(path);
-  if (person === undefined || database === undefined) return 'has a % that is not followed by two hexadecimal digits';
+  if (person === undefined || database === undefined)
+    return 'contains a % that is not followed by two hexadecimal digits';
   return {
     ...person,
     database,

@@ -37,7 +37,9 @@ describe('a setting in a file', () => {
 
   it('is rejected if empty where a default would apply, because the secret is missing', () => {
     for (const name of ['SVC_JWT_SECRET', 'SVC_DATABASE_URL', 'SVC_REDIS_URL'])
-      expect(() => new Config({ [`${name}_FILE`]: file('empty', '\n') })).toThrow(`${name}_FILE is empty`);
+      expect(() => new Config({ [`${name}_FILE`]: file('empty', '\n') })).toThrow(
+        `${name}_FILE refers to an empty file`,
+      );
     expect(() => new Config({ SVC_JWT_SECRET_PREVIOUS_FILE: file('empty', '\n') })).not.toThrow();
   });
 
@@ -94,6 +96,6 @@ describe('variables that Kubernetes adds for a service whose name starts with sv
   });
 
   it('are rejected as misspelled settings without the host variable of such a service', () => {
-    expect(() => new Config({ SVC_SERVICE_PORT: '80' })).toThrow('SVC_SERVICE_PORT is not a setting');
+    expect(() => new Config({ SVC_SERVICE_PORT: '80' })).toThrow('SVC_SERVICE_PORT is not a known setting');
   });
 });

@@ -52,7 +52,7 @@ export class SettingFiles {
     // An empty variable counts as not set, as with settings themselves.
     if (!variable.endsWith(SUFFIX) || isSetting(variable) || !isSetting(name) || path === '') return;
     if (this.given[name] !== undefined && this.given[name] !== '')
-      this.faults.push(`${name} and ${variable} are both set; remove one`);
+      this.faults.push(`${name} and ${variable} are both set; remove one of them`);
     try {
       this.paths.set(name, path);
       const content = contentOf(path);
@@ -60,7 +60,7 @@ export class SettingFiles {
       // Otherwise the default would silently be used for a database or a secret.
       if (content === '' && SETTINGS[name].default !== '')
         this.faults.push(
-          `${variable} is empty: ${path}; write the value into it, or remove the setting for the default`,
+          `${variable} refers to an empty file: ${path}; write the value to the file, or remove ${variable} to use the default`,
         );
     } catch (error) {
       this.faults.push(`${variable} cannot be read: ${path} (${(error as NodeJS.ErrnoException).code})`);

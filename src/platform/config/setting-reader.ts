@@ -48,7 +48,7 @@ export abstract class SettingReader {
   protected whole(name: SettingName, min: number, max: number): number {
     const value = Number(this.raw(name));
     if (Number.isInteger(value) && value >= min && value <= max) return value;
-    this.faults.push(`${name} must be a whole number from ${min} to ${max}, not "${this.raw(name)}"`);
+    this.faults.push(`${name} must be an integer from ${min} to ${max}, not "${this.raw(name)}"`);
     return min;
   }
 
@@ -61,7 +61,7 @@ export abstract class SettingReader {
 
   protected pairs(name: SettingName): Record<string, string> {
     const pairs = readPairs(this.text(name));
-    if (pairs === undefined) this.faults.push(`${name} must be name=value, comma-separated`);
+    if (pairs === undefined) this.faults.push(`${name} must consist of comma-separated name=value pairs`);
     return pairs ?? {};
   }
 
@@ -77,7 +77,8 @@ export abstract class SettingReader {
     const known = (value: string) =>
       value === 'own' || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol));
     // The message does not quote the value, because a URL may contain a password.
-    if (values.length === 0 || !values.every(known)) this.faults.push(`${name} must be own, or http(s) addresses`);
+    if (values.length === 0 || !values.every(known))
+      this.faults.push(`${name} must consist of "own" and HTTP(S) URLs, comma-separated`);
     return values;
   }
 
@@ -86,14 +87,17 @@ export abstract class SettingReader {
     const values = this.list(name);
     const wrong = values.find((value) => !MAILBOX.test(value));
     if (wrong !== undefined)
-      this.faults.push(`${name} must be mail addresses like security@example.com, comma-separated, not "${wrong}"`);
+      this.faults.push(
+        `${name} must consist of comma-separated email addresses such as security@example.com, not "${wrong}"`,
+      );
     return values;
   }
 
   protected blocks(name: SettingName): string[] {
     const values = this.list(name);
     const wrong = values.filter((value) => !isAddressBlock(value));
-    if (wrong.length > 0) this.faults.push(`${name} must be addresses or blocks like 10.1.0.0/16, not "${wrong[0]}"`);
+    if (wrong.length > 0)
+      this.faults.push(`${name} must consist of IP addresses and CIDR blocks such as 10.1.0.0/16, not "${wrong[0]}"`);
     return values;
   }
 
@@ -105,10 +109,10 @@ export abstract class SettingReader {
       return place !== undefined && (!addressesOnly || isIP(place.host) !== 0);
     };
     const wrong = values.find((value) => !isPlace(value));
-    const what = addressesOnly ? 'addresses' : 'hosts';
+    const what = addressesOnly ? 'IP addresses' : 'hosts';
     if (wrong !== undefined)
       this.faults.push(
-        `${name} must be ${what}, each with or without :port, an IPv6 address in brackets; not "${wrong}"`,
+        `${name} must consist of ${what}, each with an optional :port and IPv6 addresses in brackets, not "${wrong}"`,
       );
     return values;
   }
@@ -119,7 +123,7 @@ export abstract class SettingReader {
     if (path === '') return path;
     try {
       if (!readFileSync(path, 'utf8').includes('-----BEGIN CERTIFICATE-----'))
-        this.faults.push(`${name} has no certificate in PEM (-----BEGIN CERTIFICATE-----): ${path}`);
+        this.faults.push(`${name} refers to a file without PEM certificates (-----BEGIN CERTIFICATE-----): ${path}`);
     } catch (error) {
       this.faults.push(`${name} cannot be read: ${path} (${(error as NodeJS.ErrnoException).code})`);
     }
@@ -129,7 +133,8 @@ export abstract class SettingReader {
   protected mounts(name: SettingName): string[] {
     const values = this.list(name);
     const wrong = values.find((value) => !isMountPath(value));
-    if (wrong !== undefined) this.faults.push(`${name} must be paths like transit or team/transit, not "${wrong}"`);
+    if (wrong !== undefined)
+      this.faults.push(`${name} must consist of paths such as transit or team/transit, not "${wrong}"`);
     return values;
   }
 
@@ -138,7 +143,7 @@ export abstract class SettingReader {
     const wrong = values.find((value) => !HOST_NAME.test(value));
     if (wrong !== undefined) {
       this.faults.push(
-        `${name} must be names or addresses without scheme and port, like sealwright.example.com, not "${wrong}"`,
+        `${name} must consist of host names or addresses without scheme and port, such as sealwright.example.com, not "${wrong}"`,
       );
     }
     return values;
@@ -147,7 +152,7 @@ export abstract class SettingReader {
   protected objectIdentifier(name: SettingName): string {
     const value = this.text(name);
     if (/^[0-2](\.(0|[1-9]\d{0,38}))+$/.test(value)) return value;
-    this.faults.push(`${name} must be an object identifier like 1.3.6.1.4.1.1, not "${value}"`);
+    this.faults.push(`${name} must be an object identifier such as 1.3.6.1.4.1.1, not "${value}"`);
     return value;
   }
 }

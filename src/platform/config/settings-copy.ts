@@ -13,7 +13,7 @@ const ONE_ADDRESS: ReadonlySet<SettingName> = new Set(['SVC_DATABASE_URL', 'SVC_
 export function settingsCopy(files: SettingFiles): string {
   const lines = (Object.keys(SETTINGS) as SettingName[]).flatMap((name) => lineOf(name, files));
   return [
-    '# Settings of the service when the backup was made, without secrets, which are in your secret store.',
+    '# Settings of the service at the time of the backup. Secrets are not included; restore them from your secret store.',
     ...lines,
     '',
   ].join('\n');

@@ -43,7 +43,7 @@ describe('the public URL', () => {
 
   it.each(['sign.example.org', 'ftp://x', 'https://x/?a', 'https://x/#/', 'https://a:b@x', 'https://'])(
     'rejects %s',
-    (url) => expect(() => addressOf(url)).toThrow('SVC_PUBLIC_URL must be an http(s) address'),
+    (url) => expect(() => addressOf(url)).toThrow('SVC_PUBLIC_URL must be an HTTP(S) URL'),
   );
 });
 
@@ -63,9 +63,9 @@ describe('read standbys', () => {
   });
 
   it('are validated like the primary: a malformed URL and a remote host without TLS in prod are rejected', () => {
-    expect(() => configOf('db2/d')).toThrow('SVC_DATABASE_READ_URL must be a URL that starts with postgres://');
+    expect(() => configOf('db2/d')).toThrow('SVC_DATABASE_READ_URL must be a URL with the scheme postgres://');
     const prod = { SVC_PROFILE: 'prod', SVC_JWT_SECRET: 'x'.repeat(40) };
-    expect(() => configOf('postgres://u@db2/d', prod)).toThrow('SVC_DATABASE_READ_URL leads to another machine');
+    expect(() => configOf('postgres://u@db2/d', prod)).toThrow('SVC_DATABASE_READ_URL connects to another machine');
   });
 });
 
@@ -97,12 +97,14 @@ describe('a malformed setting is rejected by name at startup', () => {
     const good = 'security@example.com, Key Team <keys@example.com>';
     expect(configOf(good).alertEmailTo).toEqual(['security@example.com', 'Key Team <keys@example.com>']);
     for (const wrong of ['security', 'a@example.com; b@example.com', 'Key Team keys@example.com', 'a@example.com, <b>'])
-      expect(() => configOf(wrong)).toThrow('SVC_ALERT_EMAIL_TO must be mail addresses');
+      expect(() => configOf(wrong)).toThrow('SVC_ALERT_EMAIL_TO must consist of comma-separated email addresses');
     expect(configOf('security', 'false').alertEmailTo).toEqual([]);
   });
 
   it('including SVC_PKCS11_PIN, with the setting to use instead', () => {
-    expect(() => new Config({ SVC_PKCS11_PIN: '123456' })).toThrow('SVC_PKCS11_PIN_FILE is: the path of a file');
+    expect(() => new Config({ SVC_PKCS11_PIN: '123456' })).toThrow(
+      'use SVC_PKCS11_PIN_FILE, which is the path of a file',
+    );
   });
 
   it('including Redis certificates without TLS, because nothing would be encrypted', () => {
@@ -110,10 +112,14 @@ describe('a malformed setting is rejected by name at startup', () => {
     const SVC_REDIS_CA_FILE = join(directory, 'ca.pem');
     writeFileSync(SVC_REDIS_CA_FILE, '-----BEGIN CERTIFICATE-----\n');
     const configOf = (SVC_REDIS_URL: string) => new Config({ SVC_REDIS_CA_FILE, SVC_REDIS_URL });
-    expect(() => configOf('redis://cache.example.com')).toThrow('SVC_REDIS_CA_FILE needs SVC_REDIS_URL=rediss://');
+    expect(() => configOf('redis://cache.example.com')).toThrow(
+      'SVC_REDIS_CA_FILE requires a SVC_REDIS_URL with rediss://',
+    );
     expect(() => configOf('rediss://cache.example.com')).not.toThrow();
     writeFileSync(SVC_REDIS_CA_FILE, 'nothing');
-    expect(() => configOf('rediss://cache.example.com')).toThrow('SVC_REDIS_CA_FILE has no certificate in PEM');
+    expect(() => configOf('rediss://cache.example.com')).toThrow(
+      'SVC_REDIS_CA_FILE refers to a file without PEM certificates',
+    );
     rmSync(directory, { recursive: true });
   });
 });

@@ -34,21 +34,21 @@ describe('an audit log receiver', () => {
   });
 
   it.each([
-    ['Siem syslog+tls://h', 'must begin with a name'],
+    ['Siem syslog+tls://h', 'must start with a name'],
     ['siem', 'must have a URL'],
-    ['siem syslog://h', 'must have a URL of syslog+tls'],
-    ['siem udp://h:514', 'must have a URL of syslog+tls'],
-    ['siem syslog+tls://h/path', 'must have a URL like'],
-    ['siem https://user:secret@h/', 'contains a user or a password'],
-    ['siem https://h/ format=cef', 'must have a format of ocsf or json'],
-    ['siem syslog+tls://h format=ocsf', 'must have a format of json or cef'],
+    ['siem syslog://h', 'must have a URL with the scheme syslog+tls'],
+    ['siem udp://h:514', 'must have a URL with the scheme syslog+tls'],
+    ['siem syslog+tls://h/path', 'must have a URL such as'],
+    ['siem https://user:secret@h/', 'must not have a user or a password in its URL'],
+    ['siem https://h/ format=cef', 'must set format to ocsf or json'],
+    ['siem syslog+tls://h format=ocsf', 'must set format to json or cef'],
     ['siem syslog+tls://h authorization=/f', 'which syslog does not support'],
-    ['siem syslog+tls://h max-bytes=2047', 'must have a max-bytes from 2048'],
-    ['siem syslog+tls://h resend-seconds=1.5', 'must have a resend-seconds'],
-    ['siem syslog+tls://h cert=/c', 'must have cert and key together'],
-    ['siem syslog+tls://h verify=no', 'has "verify", which is not one of'],
-    ['siem syslog+tls://h from=now from=start', 'has from twice'],
-    ['siem syslog+tls://h enterprise=0', 'must have an enterprise'],
+    ['siem syslog+tls://h max-bytes=2047', 'must set max-bytes to a number from 2048'],
+    ['siem syslog+tls://h resend-seconds=1.5', 'must set resend-seconds'],
+    ['siem syslog+tls://h cert=/c', 'must specify cert and key together'],
+    ['siem syslog+tls://h verify=no', 'has the unknown option "verify"; the options are'],
+    ['siem syslog+tls://h from=now from=start', 'specifies from more than once'],
+    ['siem syslog+tls://h enterprise=0', 'must set enterprise to a number'],
   ])('"%s" is rejected: %s', (line, fault) => {
     expect(faultOf(line)).toContain(fault);
     expect(faultOf(line)).not.toContain('secret');
@@ -56,6 +56,6 @@ describe('an audit log receiver', () => {
 
   it('must have a unique name, and all faults are reported at startup', () => {
     const settings = { SVC_AUDIT_STREAMS: 'a https://a.example\na https://b.example\nb ftp://c' };
-    expect(() => new Config(settings)).toThrow(/line 2 names "a" again[^]*line 3 must have a URL/);
+    expect(() => new Config(settings)).toThrow(/line 2 reuses the name "a"[^]*line 3 must have a URL/);
   });
 });

@@ -69,7 +69,7 @@ export function readStreamDestinations(lines: readonly string[]): {
     try {
       const destination = readLine(line);
       if (destinations.some(({ name }) => name === destination.name))
-        throw new Fault(`names "${destination.name}" again`);
+        throw new Fault(`reuses the name "${destination.name}"`);
       destinations.push(destination);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
@@ -81,14 +81,15 @@ export function readStreamDestinations(lines: readonly string[]): {
 
 function readLine(line: string): StreamDestination {
   const [name = '', address = '', ...words] = line.split(/\s+/);
-  if (!NAME.test(name)) throw new Fault('must begin with a name of a-z, 0-9 and -');
+  if (!NAME.test(name)) throw new Fault('must start with a name that consists of a-z, 0-9 and -');
   const url = readUrl(address);
   const kind = url.protocol === 'syslog+tls:' ? 'syslog' : 'https';
   const options = readOptions(words);
   const format = oneOf(options, 'format', kind === 'syslog' ? ['json', 'cef'] : ['ocsf', 'json']);
-  if ((options.cert === undefined) !== (options.key === undefined)) throw new Fault('must have cert and key together');
+  if ((options.cert === undefined) !== (options.key === undefined))
+    throw new Fault('must specify cert and key together');
   if (kind === 'syslog' && options.authorization !== undefined)
-    throw new Fault('has authorization, which syslog does not support');
+    throw new Fault('specifies authorization, which syslog does not support');
   const { ca, cert, key, authorization } = options;
   const files = Object.entries({ ca, cert, key, authorization }).filter(([, path]) => path !== undefined);
   return {
@@ -109,12 +110,14 @@ function readUrl(text: string): URL {
   if (!URL.canParse(text)) throw new Fault('must have a URL after its name');
   const url = new URL(text);
   if (!['syslog+tls:', 'https:', 'http:'].includes(url.protocol))
-    throw new Fault('must have a URL of syslog+tls:// or https://');
+    throw new Fault('must have a URL with the scheme syslog+tls:// or https://');
   if (url.username !== '' || url.password !== '')
-    throw new Fault('contains a user or a password: put it into the file of authorization=');
+    throw new Fault(
+      'must not have a user or a password in its URL; put the credential into a file and refer to it with authorization=',
+    );
   if (url.protocol !== 'syslog+tls:') return url;
   if (url.hostname === '' || url.pathname.length > 1 || url.search !== '')
-    throw new Fault('must have a URL like syslog+tls://siem.example.com:6514');
+    throw new Fault('must have a URL such as syslog+tls://siem.example.com:6514');
   // The URL parser does not normalize hosts of non-special schemes and knows no default port for them.
   return new URL(`syslog+tls://${url.hostname.toLowerCase()}:${url.port === '' ? SYSLOG_PORT : url.port}`);
 }
@@ -123,8 +126,9 @@ function readOptions(words: readonly string[]): Options {
   const options: Options = {};
   for (const word of words) {
     const [, name = '', value = ''] = /^([a-z-]+)=(.+)$/.exec(word) ?? [];
-    if (!isOption(name)) throw new Fault(`has "${word.split('=', 1)[0]}", which is not one of ${OPTIONS.join(', ')}`);
-    if (options[name] !== undefined) throw new Fault(`has ${name} twice`);
+    if (!isOption(name))
+      throw new Fault(`has the unknown option "${word.split('=', 1)[0]}"; the options are ${OPTIONS.join(', ')}`);
+    if (options[name] !== undefined) throw new Fault(`specifies ${name} more than once`);
     options[name] = value;
   }
   return options;
@@ -139,18 +143,18 @@ function oneOf<Value extends string>(options: Options, name: Option, values: rea
   const given = options[name];
   if (given === undefined) return values[0];
   const value = values.find((one) => one === given);
-  if (value === undefined) throw new Fault(`must have a ${name} of ${values.join(' or ')}`);
+  if (value === undefined) throw new Fault(`must set ${name} to ${values.join(' or ')}`);
   return value;
 }
 
 function whole(options: Options, name: Option, min: number, max: number, fallback: number): number {
   const value = options[name] === undefined ? fallback : Number(options[name]);
   if (!Number.isInteger(value) || value < min || value > max)
-    throw new Fault(`must have a ${name} from ${min} to ${max}`);
+    throw new Fault(`must set ${name} to a number from ${min} to ${max}`);
   return value;
 }
 
 function enterpriseOf({ enterprise = DOCUMENTATION_ENTERPRISE }: Options): string {
-  if (!/^[1-9]\d{0,9}$/.test(enterprise)) throw new Fault('must have an enterprise that is a number');
+  if (!/^[1-9]\d{0,9}$/.test(enterprise)) throw new Fault('must set enterprise to a number');
   return enterprise;
 }

@@ -45,10 +45,10 @@ describe('a database error', () => {
   });
 
   it.each([
-    ['25006', 'it is read-only'],
-    ['53100', 'its disk is full'],
-    ['28P01', 'it refuses the user or the password'],
-    ['42P01', 'was the schema migrated?'],
+    ['25006', 'read-only ('],
+    ['53100', 'the disk is full'],
+    ['28P01', 'the user or the password was rejected'],
+    ['42P01', 'run "sealwright-admin migrate"'],
   ])('%s is explained to the operator, with the message of the server', (state, meaning) => {
     expect(operatorsWords(serverSays(state))).toContain(meaning);
     expect(operatorsWords(serverSays(state))).toContain('as the server puts it');
@@ -62,12 +62,12 @@ describe('a database error', () => {
   ])('%s refers to the setting for the CA file', (code) => {
     const error = Object.assign(new Error('as Node.js puts it'), { code });
     expect(operatorsWords(error)).toMatch(
-      /^its TLS certificate was not accepted\. Set SVC_DATABASE_CA_FILE to the authority .*as Node.js puts it$/,
+      /^the TLS certificate of the server was rejected; set SVC_DATABASE_CA_FILE .*as Node.js puts it$/,
     );
   });
 
   it('is logged with its message where documents are read, and other errors only with their name', () => {
-    expect(causeOf(serverSays('53100'))).toContain('its disk is full');
+    expect(causeOf(serverSays('53100'))).toContain('the disk is full');
     expect(causeOf(new SyntaxError('a secret of the document'))).toBe('SyntaxError');
     expect(causeOf('a secret')).toBe('unknown');
   });

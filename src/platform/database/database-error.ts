@@ -74,14 +74,14 @@ export async function writeUnique<Result>(
 
 /** SQLSTATEs whose message describes the event but not its meaning for the service. */
 const MEANING: Readonly<Record<string, string>> = {
-  '25006': 'it is read-only: a standby, or a database whose operator has stopped writes (is its disk full?)',
-  '53100': 'its disk is full',
-  '53200': 'it is out of memory',
-  '53300': 'it has no free connection (max_connections)',
+  '25006': 'read-only (a standby, or an operator has disabled writes; is the disk full?)',
+  '53100': 'the disk is full',
+  '53200': 'out of memory',
+  '53300': 'no free connections (max_connections)',
   '57014': 'a statement took too long',
   '55P03': 'a row remained locked by another transaction',
-  '3D000': 'there is no database with that name (SVC_DATABASE_URL)',
-  [UNDEFINED_TABLE]: 'a table is missing: was the schema migrated? Run: sealwright-admin migrate',
+  '3D000': 'the database in SVC_DATABASE_URL does not exist',
+  [UNDEFINED_TABLE]: 'a table is missing; run "sealwright-admin migrate"',
 };
 
 /** Matches error codes of OpenSSL and Node.js for a certificate that cannot be verified, has expired, or has a different name. */
@@ -97,9 +97,9 @@ export function operatorsWords(error: unknown): string {
   const said = error instanceof Error ? error.message : String(error);
   const state = sqlState(error) ?? '';
   if (isCertificateFault(error))
-    return `its TLS certificate was not accepted. Set SVC_DATABASE_CA_FILE to the authority that issued it, and check the host name in SVC_DATABASE_URL; ${said}`;
-  const meaning = state.startsWith('28') ? 'it refuses the user or the password (SVC_DATABASE_URL)' : MEANING[state];
-  return meaning === undefined ? said : `${meaning}; it says: ${said}`;
+    return `the TLS certificate of the server was rejected; set SVC_DATABASE_CA_FILE to the CA that issued it, and check the host name in SVC_DATABASE_URL: ${said}`;
+  const meaning = state.startsWith('28') ? 'the user or the password was rejected (SVC_DATABASE_URL)' : MEANING[state];
+  return meaning === undefined ? said : `${meaning}: ${said}`;
 }
 
 /**

@@ -21,20 +21,20 @@ function ofState(state: string): Problem | undefined {
     return new Problem(
       'unavailable',
       'query.too-slow',
-      'The query took longer than 10 seconds and was cancelled; nothing was changed. Narrow the filters or the time range.',
+      'The query was cancelled after 10 seconds, and nothing was changed. Narrow the filters or the time range.',
     );
   }
   if (state === '55P03') {
     const detail =
-      'Another call is changing the same resource and did not finish in time; nothing was changed. Repeat the call.';
+      'Another request is changing the same resource and did not complete in time. Nothing was changed. Retry after 2 seconds.';
     return new Problem('unavailable', 'row.busy', detail, { retryAfter: SOON });
   }
   if (state === '25006') {
-    const detail = 'The database is read-only at present; nothing was changed.';
+    const detail = 'The database is currently read-only. Nothing was changed. Retry after 30 seconds.';
     return new Problem('unavailable', 'database.read-only', detail, { retryAfter: LATER });
   }
   if (state === '53100') {
-    const detail = 'The disk of the database is full; nothing was changed.';
+    const detail = 'The disk of the database is full. Nothing was changed. Retry after 30 seconds.';
     return new Problem('unavailable', 'database.full', detail, { retryAfter: LATER });
   }
   const refusal = ofSignIn(state);
@@ -44,15 +44,18 @@ function ofState(state: string): Problem | undefined {
 }
 
 function ofSignIn(state: string): string | undefined {
-  if (state === '53300') return 'The database has no connection left for the service; nothing was changed.';
-  if (state.startsWith('28')) return 'The database refuses the sign-in of the service; nothing was changed.';
-  if (state === '3D000') return 'The database of the service does not exist; nothing was changed.';
-  if (state === '42501') return 'The database denies the service a required privilege; nothing was changed.';
+  if (state === '53300') return 'The database has no free connections. Nothing was changed. Retry after 30 seconds.';
+  if (state.startsWith('28'))
+    return 'The database rejected the credentials of the service. Nothing was changed. An operator must correct them.';
+  if (state === '3D000')
+    return 'The database of the service does not exist. Nothing was changed. An operator must correct SVC_DATABASE_URL.';
+  if (state === '42501')
+    return 'The database user of the service lacks a required privilege. Nothing was changed. An operator must grant it.';
   return undefined;
 }
 
 function unanswered(): Problem {
   const detail =
-    'The database does not respond, so it is unknown whether the change was made. Repeat the call with the same Idempotency-Key.';
+    'The database did not respond, so it is unknown whether the change was made. Repeat the request with the same Idempotency-Key.';
   return new Problem('unavailable', 'database.unavailable', detail, { retryAfter: SOON });
 }

@@ -38,13 +38,13 @@ export class DatabaseSessions implements OnModuleInit {
 }
 
 const FAULT =
-  'SVC_DATABASE_URL leads to a connection pooler that does not keep sessions (pgbouncer with pool_mode=transaction or statement), so time-outs, locks and temporary tables would be shared with other clients. Set pool_mode=session for this database, or connect directly';
+  'SVC_DATABASE_URL connects to a pooler that does not preserve sessions (PgBouncer with pool_mode=transaction or statement), so timeouts, locks and temporary tables would be shared with other clients. Set pool_mode=session for this database, or connect directly';
 
 async function lookAt(client: Client): Promise<{ pid: number; timeout: number }> {
   const { rows } = await client.query<{ pid: number; timeout: number }>(
     `SELECT pg_backend_pid() AS pid, (SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout') AS timeout`,
   );
   const [row] = rows;
-  if (row === undefined) throw new Error('the database answered nothing');
+  if (row === undefined) throw new Error('the database returned no rows');
   return row;
 }

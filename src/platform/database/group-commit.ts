@@ -81,7 +81,7 @@ export class GroupCommit<Item, Result> {
   private async settle(group: Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await this.commit(group.map(({ item }) => item));
-      if (results.length !== group.length) throw new Error('a group write must return one result per item');
+      if (results.length !== group.length) throw new Error('a group write must return exactly one result per item');
       group.forEach(({ resolve }, i) => resolve(results[i] as Result));
     } catch (error) {
       if (group.length === 1 || !isAboutTheRow(error)) {

@@ -8,6 +8,6 @@ import { Problem } from '../errors/problem.js';
  */
 export async function assertListed(tx: EntityManager, entity: EntityTarget<ObjectLiteral>, max: number): Promise<void> {
   if ((await tx.count(entity)) < max) return;
-  const detail = `The list has ${max} entries and cannot show more. Remove one first.`;
+  const detail = `The list already has ${max} entries, which is the limit. Delete an entry before you add another.`;
   throw new Problem('conflict', 'list.full', detail);
 }

@@ -74,7 +74,7 @@ async function lock(keeper: QueryRunner, says: (line: string) => void): Promise<
     }[];
     if (row?.mine === true) return;
     await keeper.rollbackTransaction();
-    if (tries === 1) says('another process is migrating; waiting for it');
+    if (tries === 1) says('waiting for another process that is migrating the database');
     await sleep(PAUSE_MS);
   }
 }
@@ -88,7 +88,7 @@ async function applyAll(db: DataSource, says: (line: string) => void): Promise<s
       return (await appliedIn(db)).filter((name) => !before.includes(name));
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE || tries === MAX_TRIES) throw error;
-      says('a table is in use; trying again');
+      says('a table is in use, retrying');
       await sleep(PAUSE_MS);
     }
   }

@@ -48,8 +48,8 @@ const SEARCH_INDEXES: readonly SearchIndex[] = [
 ];
 
 const MISSING = [
-  'Searches by parts of names and locations have no index, which makes them slow on a large inventory. Have an administrator',
-  'of the database run "CREATE EXTENSION pg_trgm" in it (Debian has it in the package postgresql), then migrate again. PostgreSQL says:',
+  'Searches for parts of names and locations are slow on a large inventory, because they have no index. Ask an administrator',
+  'of the database to run "CREATE EXTENSION pg_trgm" (included in the Debian package postgresql), then migrate again. Error of PostgreSQL:',
 ].join(' ');
 
 /**
@@ -87,7 +87,7 @@ async function makeNeeded(
   // Usually a third faster than with the server's default.
   await runner.query(`SET maintenance_work_mem = '256MB'`);
   for (const { name, table, columns } of needed) {
-    says(`creating the index ${name}; the service can run at the same time`);
+    says(`creating the index ${name} (the service can keep running)`);
     await createIndexConcurrently(runner, name, table, columns(schema));
   }
   await runner.query('RESET maintenance_work_mem');
@@ -107,7 +107,7 @@ async function trigramSchema(runner: QueryRunner): Promise<string> {
   const [row] = (await runner.query(
     `SELECT nspname AS schema FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'pg_trgm'`,
   )) as { schema: string }[];
-  if (row === undefined) throw new NoTrigrams('the extension is not installed');
+  if (row === undefined) throw new NoTrigrams('the extension pg_trgm is not installed');
   return row.schema;
 }
 

@@ -45,7 +45,7 @@ function parameter(value: unknown, type: ColumnType): unknown {
  * @returns result rows
  */
 export async function prepared<Row>(tx: EntityManager, name: string, text: string, values: unknown[]): Promise<Row[]> {
-  if (tx.queryRunner === undefined) throw new Error('a prepared statement runs in a transaction');
+  if (tx.queryRunner === undefined) throw new Error('prepared statements must be executed in a transaction');
   const client = (await tx.queryRunner.connect()) as PoolClient;
   const { rows } = await client.query<Row & object>({ name, text, values });
   return rows;

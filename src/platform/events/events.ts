@@ -37,7 +37,7 @@ export class EventBus {
       try {
         listener(event);
       } catch (error) {
-        this.logger.error(`a listener of ${name} failed: ${String(error)}`);
+        this.logger.error(`listener of ${name} failed: ${String(error)}`);
       }
     };
     this.emitter.on(name, guarded);

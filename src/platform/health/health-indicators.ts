@@ -23,7 +23,7 @@ export class HealthIndicators {
 
   /** Returns all indications by name. An indicator that does not respond within a second is UNKNOWN. */
   async read(): Promise<Record<string, Indication>> {
-    const late = { status: 'UNKNOWN', detail: 'no answer within a second' } as const;
+    const late = { status: 'UNKNOWN', detail: 'no response within 1 second' } as const;
     const asked = [...this.readers].map(async ([name, read]): Promise<[string, Indication]> => {
       const answer = read().catch((error: unknown): Indication => ({ status: 'UNKNOWN', detail: String(error) }));
       return [name, await Promise.race([answer, sleep(PATIENCE_MS, late, { ref: false })])];

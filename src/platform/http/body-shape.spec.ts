@@ -54,7 +54,7 @@ describe('a request body', () => {
   });
 
   it.each([
-    ['without an object that must be there', {}, '/must', 'must be given'],
+    ['without an object that must be there', {}, '/must', 'is required'],
     ['with null in its place', { must: null }, '/must', 'must be either object or array'],
     ['with a list in its place', { must: [must] }, '/must', 'must be an object'],
     ['with an empty list in its place', { must: [] }, '/must', 'must be an object'],
@@ -68,7 +68,7 @@ describe('a request body', () => {
 
 describe('only the most basic fault is reported for', () => {
   it.each([
-    ['nothing', {}, 'must be given'],
+    ['nothing', {}, 'is required'],
     ['another type', { name: 7 }, 'name must be a string'],
     ['a length', { name: 'longer' }, 'name must be shorter than or equal to 5 characters'],
     ['null', { name: null }, 'name must be a string'],

@@ -4,7 +4,7 @@ import { pointerStep } from '../json/json-pointer.js';
 const NULLABLE = Symbol('nullable');
 /** Name of the rule in shape errors. */
 export const SHAPE = 'shape';
-export const MISSING = 'must be given';
+export const MISSING = 'is required';
 
 /** Nullable allows null for a property, with which a caller removes its value. Other properties reject null. */
 export function Nullable(): PropertyDecorator {

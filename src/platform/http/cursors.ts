@@ -46,7 +46,7 @@ export class Cursors {
       throw new Problem(
         'malformed',
         'request.cursor',
-        'The cursor does not belong to this list. Start again without it.',
+        'The cursor is invalid or belongs to another list. Start again without a cursor.',
       );
     return position;
   }

@@ -15,7 +15,7 @@ const MAX_STREAMS = 100;
 const RETRY_SECONDS = 10;
 
 const open = new OpenCalls(MAX_STREAMS, (max) => {
-  const detail = `You have ${max} event streams open, which is the limit. Close some, or poll the resource with ?wait=.`;
+  const detail = `You have ${max} open event streams, which is the limit. Close some of them, or poll the resource with ?wait=.`;
   return new Problem('overloaded', 'stream.too-many', detail, { retryAfter: RETRY_SECONDS });
 });
 

@@ -43,7 +43,7 @@ describe('a timestamp field', () => {
 });
 
 it('a timestamp that lost its + in a URL is rejected with the correct encoding', async () => {
-  const detail = expect.stringContaining('write %2B for the +');
+  const detail = expect.stringContaining('encode the + of the time zone as %2B');
   await expect(read({ at: '2027-01-31T10:00:00 02:00' })).rejects.toMatchObject({
     errors: [{ pointer: '/at', detail }],
   });

@@ -21,9 +21,9 @@ export function IsDateTime(): PropertyDecorator {
 const WITHOUT_PLUS = /^[^ ]{1,40} \d\d:\d\d$/;
 
 function momentWanted(value: unknown): string {
-  const wanted = 'a date and time as in RFC 3339, for example 2027-01-31T00:00:00Z';
+  const wanted = 'an RFC 3339 date and time, such as 2027-01-31T00:00:00Z';
   const hasLostPlus = typeof value === 'string' && WITHOUT_PLUS.test(value);
-  return hasLostPlus ? `${wanted}; in an address, write %2B for the + of its zone` : wanted;
+  return hasLostPlus ? `${wanted}; in a URL, encode the + of the time zone as %2B` : wanted;
 }
 
 /** IsDay validates a calendar day, YYYY-MM-DD. */
@@ -31,7 +31,7 @@ export function IsDay(): PropertyDecorator {
   const isDay = (value: unknown) => typeof value === 'string' && value.length === 10 && momentIn(value) !== undefined;
   return ValidateBy({
     name: 'isDay',
-    validator: { validate: isDay, defaultMessage: () => '$property must be a day, YYYY-MM-DD' },
+    validator: { validate: isDay, defaultMessage: () => '$property must be a date in the format YYYY-MM-DD' },
   });
 }
 
@@ -63,7 +63,7 @@ export function JsonAtMost(characters: number, options?: ValidationOptions): Pro
       name: 'jsonAtMost',
       target: target.constructor,
       propertyName: String(propertyName),
-      options: { message: `must not be longer than ${characters} characters of JSON`, ...options },
+      options: { message: `must have at most ${characters} characters when serialized as JSON`, ...options },
       validator: { validate: (value: unknown) => (JSON.stringify(value) ?? '').length <= characters },
     });
 }
@@ -75,7 +75,7 @@ export function IsBase64Text(): PropertyDecorator {
       name: 'isBase64Text',
       target: target.constructor,
       propertyName: String(propertyName),
-      options: { message: 'must be base64 (RFC 4648 section 4), with padding' },
+      options: { message: 'must be padded base64 (RFC 4648 section 4)' },
       validator: { validate: (value: unknown) => typeof value === 'string' && fromBase64(value) !== undefined },
     });
 }

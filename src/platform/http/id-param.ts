@@ -13,5 +13,5 @@ export class IdParam {
 
 export function assertId(value: unknown): string {
   if (typeof value === 'string' && isId(value)) return value.toLowerCase();
-  throw new Problem('missing', 'resource.missing', 'The resource does not exist.');
+  throw new Problem('missing', 'resource.missing', 'Resource not found: the ID in the path is not a UUID.');
 }

@@ -56,7 +56,7 @@ export class RateLimits implements OnApplicationShutdown {
       .header('ratelimit-policy', `"default";q=${quota};w=${WINDOW_SECONDS}`)
       .header('ratelimit', `"default";r=${Math.max(0, remaining)};t=${left}`);
     if (remaining >= 0) return;
-    const detail = `The quota is ${quota} calls a minute; wait ${left} seconds.`;
+    const detail = `You have exceeded the limit of ${quota} requests per minute. Retry after ${left} seconds.`;
     throw new Problem('overloaded', 'rate-limit.exceeded', detail, { retryAfter: left });
   }
 
@@ -120,14 +120,15 @@ export class RateLimits implements OnApplicationShutdown {
       });
       const answers = await pipeline.exec();
       changed.forEach(([, count], i) => {
-        const [error, total] = answers?.[i * 2] ?? [new Error('no answer')];
+        const [error, total] = answers?.[i * 2] ?? [new Error('no response')];
         if (error !== null || window !== this.window) return;
         count.shared = asOf[i] ?? 0;
         count.others = Math.max(0, Number(total) - count.shared);
       });
       this.failing = false;
     } catch (error) {
-      if (!this.failing) this.logger.warn(`each process counts calls for itself: ${String(error)}`);
+      if (!this.failing)
+        this.logger.warn(`unable to share request counts, so each process enforces its own limit: ${String(error)}`);
       this.failing = true;
     } finally {
       this.sharing = false;

@@ -85,7 +85,7 @@ export async function faultsOfBody(type: new () => object, given: unknown, at: s
 function problemOf(errors: readonly ValidationError[], at: string): Problem {
   const faults = errors.flatMap((error) => faultsOf(error, at));
   const first = faults[0];
-  const detail = first === undefined ? 'The request is not valid.' : `${first.pointer}: ${first.detail}.`;
+  const detail = first === undefined ? 'The request is invalid.' : `${first.pointer}: ${first.detail}.`;
   return new Problem('malformed', 'request.invalid', detail, { errors: faults.slice(0, MAX_FAULTS) });
 }
 

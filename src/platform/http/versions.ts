@@ -12,7 +12,7 @@ import { describesHeader } from './header-parameter.js';
 
 const TAG = /^(?:W\/)?"(\d{1,9})"$/;
 
-const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the resource as you last read it' };
+const IF_MATCH = { name: 'If-Match', required: true, description: 'ETag of the resource as you last read it' };
 
 /**
  * ExpectedVersion is the version to which a change applies, from If-Match (RFC 9110 section 13.1.1). The `ETag` of a resource is its version number
@@ -38,14 +38,14 @@ function expectedVersion(header: string | undefined): number {
     throw new Problem(
       'unconditional',
       'request.if-match-missing',
-      'Send If-Match with the ETag of the resource as you last read it.',
+      'This operation requires the header If-Match. Send the ETag of the resource as you last read it.',
     );
   const version = TAG.exec(header.trim())?.[1];
   if (version !== undefined) return Number(version);
   throw new Problem(
     'malformed',
     'request.if-match',
-    'If-Match must contain one ETag of the resource, for example "3".',
+    'If-Match must contain a single ETag of the resource, such as "3".',
   );
 }
 
@@ -65,9 +65,14 @@ export function isKnown(header: string | undefined, tag: string): boolean {
  * @param instance path of the resource
  */
 export function staleProblem(instance: string): Problem {
-  return new Problem('stale', 'request.stale', 'The resource was changed since you read it. Read it again.', {
-    instance,
-  });
+  return new Problem(
+    'stale',
+    'request.stale',
+    'The resource has changed since you read it. Read it again, then repeat the change.',
+    {
+      instance,
+    },
+  );
 }
 
 /** VersionInterceptor sets the ETag from the member `revision`, otherwise `version`. For controllers whose resources people edit. */

@@ -12,7 +12,7 @@ const RETRY_SECONDS = 10;
 @Injectable()
 export class WaitingCallsInterceptor implements NestInterceptor {
   private readonly waiting = new OpenCalls(MAX_WAITING, (max) => {
-    const detail = `You have ${max} calls that wait, which is the limit. Wait for fewer resources at a time, or poll without ?wait=.`;
+    const detail = `You have ${max} waiting requests, which is the limit. Wait for fewer resources at a time, or poll without ?wait=.`;
     return new Problem('overloaded', 'wait.too-many', detail, { retryAfter: RETRY_SECONDS });
   });
 

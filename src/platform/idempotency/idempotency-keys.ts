@@ -38,7 +38,7 @@ const KEPT_HOURS = 24;
 export const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   required: false,
-  description: `Makes the call safe to repeat for ${KEPT_HOURS} hours`,
+  description: `Unique key that makes the request safe to retry for ${KEPT_HOURS} hours`,
 };
 
 /** IdempotentUse is one use of an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). */
@@ -68,7 +68,11 @@ export interface IdempotentCall extends Pick<IdempotentUse, 'principal' | 'opera
 export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall): IdempotentUse | undefined {
   if (header === undefined) return undefined;
   if (typeof header !== 'string' || !KEY.test(header)) {
-    throw new Problem('malformed', 'idempotency.key', 'Idempotency-Key must be 1 to 255 visible ASCII characters.');
+    throw new Problem(
+      'malformed',
+      'idempotency.key',
+      'The header Idempotency-Key must consist of 1 to 255 visible ASCII characters.',
+    );
   }
   return rememberCall({ ...call, key: header, fingerprint: fingerprintOf(body) });
 }
@@ -153,7 +157,7 @@ export class IdempotencyKeys {
     const earlier = await this.earlier(tx, use);
     if (earlier === undefined) return;
     const detail =
-      'This call was made before, and the secrets in its response are returned only once. Renew the secret of the created resource, or delete the resource and call with another key.';
+      'This request was already completed, and the secret in its response is returned only once. Renew the secret of the created resource, or delete the resource and use a new Idempotency-Key.';
     throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: place(earlier) });
   }
 
@@ -167,7 +171,7 @@ export class IdempotencyKeys {
       throw new Problem(
         'refused',
         'idempotency.other-body',
-        'This Idempotency-Key was used with a different body. Use a new key.',
+        'This Idempotency-Key was already used with a different body. Use a new key.',
       );
     }
   }

@@ -101,7 +101,7 @@ export class Inbox {
       await resumed(parent, 'inbox.take', { 'messaging.destination.name': topic }, () => take(body));
       await this.db.query('DELETE FROM handover WHERE id = $1', [id]);
     } catch (error) {
-      this.logger.error(`${topic} was not processed at attempt ${attempt}: ${String(error)}`);
+      this.logger.error(`unable to process ${topic} at attempt ${attempt}: ${String(error)}`);
       await this.queue.retry(message);
     }
     return true;

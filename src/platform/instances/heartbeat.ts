@@ -37,7 +37,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
   private committedAt = -Infinity;
   private confirmed: Date | undefined;
-  private fault: string | undefined = 'nothing was written yet';
+  private fault: string | undefined = 'nothing has been written yet';
   private schemaFault: string | undefined;
   private unapplied: string | undefined;
   private known: readonly InstanceRow[] = [];
@@ -94,7 +94,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
       await Promise.race([this.beat(), sleep(PATIENCE_MS, undefined, { ref: false })]);
     if (this.fault !== undefined) return this.fault;
     const seconds = Math.round(this.age() / 1000);
-    return this.age() > MAX_AGE_MS ? `the last commit of this process is ${seconds} s ago` : undefined;
+    return this.age() > MAX_AGE_MS ? `the last commit of this process was ${seconds} s ago` : undefined;
   }
 
   /** Reason why the schema is incompatible with this version; undefined if it is compatible. */
@@ -150,8 +150,8 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     const first = await this.once();
     const fault = first === undefined ? undefined : await this.once();
     if (fault !== this.fault && !this.beats.isStopping) {
-      if (fault === undefined) this.logger.log('the database accepts writes');
-      else this.logger.warn(`the database accepts no writes: ${fault}`);
+      if (fault === undefined) this.logger.log('the database accepts writes again');
+      else this.logger.warn(`unable to write to the database: ${fault}`);
     }
     this.fault = fault;
     this.metrics.databaseWritable.set(fault === undefined ? 1 : 0);
@@ -179,7 +179,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
       began = performance.now();
       return { look, known: await this.instances.write(tx, this.row, jobs) };
     });
-    if (beat === undefined) return 'it is a standby (in recovery), which accepts no writes';
+    if (beat === undefined) return 'the database is a standby (in recovery) and does not accept writes';
     this.committedAt = performance.now();
     if (jobs !== undefined) this.jobsWrittenAt = this.committedAt;
     this.confirmed = beat.look.now;

@@ -38,13 +38,16 @@ export class InstanceIndicators {
 export function workersAmong(seen: readonly Seen[]): Indication {
   const working = seen.filter(({ role, agoMs }) => role !== 'api' && agoMs <= MISSED_AFTER_MS);
   const missed = seen.filter(({ agoMs }) => agoMs > MISSED_AFTER_MS && agoMs <= NAMED_FOR_MS);
-  const names = missed.map((one) => `${nameOf(one)} for ${Math.round(one.agoMs / 1000)} s`);
-  const tail = missed.length === 0 ? '' : `; not seen: ${firstOf(names, ', ')}`;
+  const names = missed.map((one) => `${nameOf(one)} (${Math.round(one.agoMs / 1000)} s)`);
+  const tail = missed.length === 0 ? '' : `; no heartbeat from: ${firstOf(names, ', ')}`;
   if (working.length > 0)
-    return { status: 'UP', detail: `${working.length} ${working.length === 1 ? 'works' : 'work'}${tail}` };
+    return {
+      status: 'UP',
+      detail: `${working.length} ${working.length === 1 ? 'process does' : 'processes do'} background work${tail}`,
+    };
   return {
     status: 'DOWN',
-    detail: `no process works in the background (SVC_ROLE worker or all): asynchronous and scheduled work is waiting${tail}`,
+    detail: `no process does background work, so asynchronous and scheduled work is waiting; start one with SVC_ROLE worker or all${tail}`,
   };
 }
 
@@ -58,7 +61,7 @@ export function backgroundAmong(instances: readonly InstanceJobs[]): Indication 
   );
   if (failing.length > 0) return { status: 'DOWN', detail: firstOf(failing, '; ') };
   const count = present.reduce((sum, { jobs }) => sum + jobs.length, 0);
-  return { status: 'UP', detail: `no job fails (${count} in ${present.length} processes)` };
+  return { status: 'UP', detail: `no failing jobs (${count} jobs in ${present.length} processes)` };
 }
 
 /** Joins the first texts and adds the number of omitted ones. */
@@ -79,9 +82,9 @@ export function clocksOf(seen: readonly Seen[]): Indication {
   const present = seen.filter(({ agoMs }) => agoMs <= MISSED_AFTER_MS);
   const wrong = present.filter(({ clockOffsetMs }) => Math.abs(clockOffsetMs) > MAX_CLOCK_OFFSET_MS);
   if (wrong.length === 0)
-    return { status: 'UP', detail: `all within ${MAX_CLOCK_OFFSET_MS / 1000} s of the database's clock` };
+    return { status: 'UP', detail: `all clocks are within ${MAX_CLOCK_OFFSET_MS / 1000} s of the database clock` };
   const named = wrong.slice(0, MAX_NAMED).map((one) => `${nameOf(one)} is ${offset(one.clockOffsetMs)}`);
-  return { status: 'DOWN', detail: `${named.join(', ')} the database's clock; synchronise it (NTP)` };
+  return { status: 'DOWN', detail: `${named.join(', ')} the database clock; synchronize the clocks with NTP` };
 }
 
 function offset(ms: number): string {

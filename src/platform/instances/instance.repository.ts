@@ -88,7 +88,7 @@ export class InstanceRepository {
        FROM (VALUES (1)) one (id) LEFT JOIN schema_epoch e ON e.id = one.id`,
       [MIGRATION_NAMES],
     )) as (Omit<DatabaseLook, 'epoch'> & { readonly minReader: number | null; readonly minWriter: number | null })[];
-    if (row === undefined) throw new Error('the database answered nothing');
+    if (row === undefined) throw new Error('the database returned no rows');
     const { now, standby, applied, minReader, minWriter } = row;
     return {
       now,

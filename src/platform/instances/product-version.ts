@@ -48,8 +48,8 @@ export interface Epoch {
 }
 
 const NO_SCHEMA = [
-  'The database has no schema yet. For a new installation run: sealwright-admin migrate.',
-  'If this database replaces a lost one, restore the backup first: sealwright-admin restore run DIRECTORY (docs/restore.md)',
+  'The database has no schema yet. For a new installation, run "sealwright-admin migrate".',
+  'If this database replaces a lost one, restore the backup first with "sealwright-admin restore run DIRECTORY" (docs/restore.md).',
 ].join(' ');
 
 /**
@@ -62,7 +62,7 @@ export function schemaFault({ applied, epoch }: SchemaState): string | undefined
   if (tooOld !== undefined) return tooOld;
   const missing = MIGRATION_NAMES.filter((name) => !applied.includes(name));
   if (missing.length > 0) {
-    return `The schema of the database is older than this version: ${missing.length} migrations are missing, the first is ${missing[0]}. Run: sealwright-admin migrate`;
+    return `The database schema is older than this version: ${missing.length} migrations are missing, starting with ${missing[0]}. Run "sealwright-admin migrate".`;
   }
   return epochFault(epoch);
 }
@@ -74,7 +74,7 @@ export function schemaFault({ applied, epoch }: SchemaState): string | undefined
 export function unappliedFault(applied: number): string | undefined {
   const missing = MIGRATION_NAMES.length - applied;
   if (missing <= 0) return undefined;
-  return `${missing} migrations of this version are not recorded as applied: the database was replaced, restored or changed by hand. Run: sealwright-admin doctor`;
+  return `${missing} migrations of this version are not recorded as applied, because the database was replaced, restored or modified manually. Run "sealwright-admin doctor".`;
 }
 
 /** epochFault is like schemaFault for the epoch alone, which can change while the service is running. */
@@ -82,5 +82,5 @@ export function epochFault(epoch: Epoch | undefined): string | undefined {
   if (epoch === undefined) return undefined;
   const least = Math.max(epoch.minReader, epoch.minWriter);
   if (SCHEMA_EPOCH >= least) return undefined;
-  return `This version is too old for the schema of the database (epoch ${SCHEMA_EPOCH}, at least ${least} is required). Deploy the version that migrated the schema; this version does not work on it.`;
+  return `This version is too old for the database schema: it supports epoch ${SCHEMA_EPOCH}, but at least ${least} is required. Deploy the version that migrated the schema.`;
 }

@@ -34,24 +34,24 @@ describe('the position of a JSON syntax error', () => {
   });
 
   it.each([
-    ['{"a":1,}', 1, 8, /does not allow a comma after the last/],
-    ['[1,2,\n]', 2, 1, /does not allow a comma after the last/],
+    ['{"a":1,}', 1, 8, /trailing commas are not allowed/],
+    ['[1,2,\n]', 2, 1, /trailing commas are not allowed/],
     ["{'a':1}", 1, 2, /double quotation marks/],
     ['{"a":\'b\'}', 1, 6, /double quotation marks/],
     ['{a:1}', 1, 2, /double quotation marks/],
-    ['{"a":1\n "b":2}', 2, 2, /a comma or } belongs here/],
+    ['{"a":1\n "b":2}', 2, 2, /expected a comma or }/],
     ['{"a" 1}', 1, 6, /colon/],
-    ['{"a":1', 1, 7, /ends too early/],
-    ['{"a":"b', 1, 8, /ends within a string/],
-    ['{"a":True}', 1, 6, /true, false, null/],
-    ['{"a":NaN}', 1, 6, /true, false, null/],
-    ['{"a":01}', 1, 7, /no leading zeros/],
-    ['{"a":.5}', 1, 6, /a value belongs here/],
-    ['{"a":1} x', 1, 9, /the value ended before this/],
-    ['{"p":"C:\\Users"}', 1, 9, /a backslash/],
-    ['// note\n{}', 1, 1, /no comments/],
+    ['{"a":1', 1, 7, /unexpected end of text/],
+    ['{"a":"b', 1, 8, /ends inside a string/],
+    ['{"a":True}', 1, 6, /true, false and null/],
+    ['{"a":NaN}', 1, 6, /true, false and null/],
+    ['{"a":01}', 1, 7, /leading zeros and hexadecimal are not allowed/],
+    ['{"a":.5}', 1, 6, /expected a value/],
+    ['{"a":1} x', 1, 9, /unexpected text after the JSON value/],
+    ['{"p":"C:\\Users"}', 1, 9, /invalid escape/],
+    ['// note\n{}', 1, 1, /comments are not allowed/],
     ['{"a":"x\ty"}', 1, 8, /control character/],
-    ['  ', 1, 1, /only whitespace/],
+    ['  ', 1, 1, /only white space/],
   ])('is reported for %j', (text, line, column, detail) => {
     expect(jsonFault(text)).toEqual({ line, column, detail: expect.stringMatching(detail) });
   });

@@ -42,11 +42,11 @@ class Reader {
 
   read(): void {
     this.skipBlanks();
-    if (this.at === this.text.length) throw new Fault(0, 'the body contains only whitespace; send a JSON value');
+    if (this.at === this.text.length) throw new Fault(0, 'only white space was sent; send a JSON value');
     this.value();
     while (this.around.length > 0) this.next();
     this.skipBlanks();
-    if (this.at < this.text.length) throw this.fault('the value ended before this; send one value');
+    if (this.at < this.text.length) throw this.fault('unexpected text after the JSON value; send a single value');
   }
 
   /** Continues after a value or an opening bracket within a list or an object. */
@@ -67,11 +67,10 @@ class Reader {
   }
 
   private comma(closing: string | undefined): void {
-    if (this.text[this.at] !== ',') throw this.fault(`a comma or ${closing} belongs here`);
+    if (this.text[this.at] !== ',') throw this.fault(`expected a comma or ${closing}`);
     this.at += 1;
     this.skipBlanks();
-    if (this.text[this.at] === closing)
-      throw this.fault('JSON does not allow a comma after the last member; remove it');
+    if (this.text[this.at] === closing) throw this.fault('trailing commas are not allowed');
   }
 
   /** Reads a complete value, or the opening bracket of a list or an object. */
@@ -92,30 +91,30 @@ class Reader {
 
   private name(): void {
     this.skipBlanks();
-    if (this.text[this.at] !== '"') throw this.fault('the name of a member belongs here, in double quotation marks');
+    if (this.text[this.at] !== '"') throw this.fault('expected a member name in double quotation marks');
     this.string();
     this.skipBlanks();
-    if (this.text[this.at] !== ':') throw this.fault('a colon belongs behind the name of a member');
+    if (this.text[this.at] !== ':') throw this.fault('expected a colon after the member name');
     this.at += 1;
   }
 
   private string(): void {
     for (this.at += 1; this.text[this.at] !== '"';) {
       const character = this.text[this.at];
-      if (character === undefined) throw this.fault('the text ends within a string');
-      if (character < ' ') throw this.fault('write a control character in a string as an escape, such as \\n');
+      if (character === undefined) throw this.fault('the text ends inside a string');
+      if (character < ' ') throw this.fault('control characters in strings must be escaped, such as \\n');
       if (character !== '\\') this.at += 1;
-      else if (!this.take(ESCAPE)) throw this.fault('a backslash in a string is written twice, or begins an escape');
+      else if (!this.take(ESCAPE)) throw this.fault('invalid escape in a string; write a literal backslash as \\\\');
     }
     this.at += 1;
   }
 
   private number(): void {
-    if (!this.take(NUMBER)) throw this.fault('this is not a JSON number');
+    if (!this.take(NUMBER)) throw this.fault('not a valid JSON number');
     const after = this.text[this.at];
     if (after !== undefined && /[\w.+]/.test(after))
       throw this.fault(
-        'this is not a JSON number: no leading zeros, no hexadecimal, digits on both sides of the decimal point',
+        'not a valid JSON number: leading zeros and hexadecimal are not allowed, and a decimal point needs digits on both sides',
       );
   }
 
@@ -126,8 +125,10 @@ class Reader {
     if (['true', 'false', 'null'].includes(word)) return;
     this.at = start;
     if (word !== '')
-      throw this.fault('a value belongs here: a string is in double quotation marks, words are true, false, null');
-    throw this.fault(this.text[start] === "'" ? 'strings are in double quotation marks' : 'a value belongs here');
+      throw this.fault(
+        'expected a value: strings must be in double quotation marks, and the only literals are true, false and null',
+      );
+    throw this.fault(this.text[start] === "'" ? 'strings must be in double quotation marks' : 'expected a value');
   }
 
   private take(pattern: RegExp): boolean {
@@ -140,11 +141,11 @@ class Reader {
   private skipBlanks(): void {
     while (' \t\r\n'.includes(this.text[this.at] ?? 'x')) this.at += 1;
     if (this.text.startsWith('//', this.at) || this.text.startsWith('/*', this.at))
-      throw this.fault('JSON has no comments; remove this one');
+      throw this.fault('comments are not allowed in JSON');
   }
 
   private fault(message: string): Fault {
     const isOver = this.at >= this.text.length && !message.includes('ends');
-    return new Fault(this.at, isOver ? `the text ends too early: ${message}` : message);
+    return new Fault(this.at, isOver ? `unexpected end of text: ${message}` : message);
   }
 }

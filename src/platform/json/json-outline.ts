@@ -74,7 +74,7 @@ export function* itemsOf(text: Uint8Array, list: Span): Generator<Span> {
     const end = endOfValue(text, start);
     yield { start, end };
     if (text[end] === CLOSE_LIST) return;
-    if (text[end] !== COMMA) throw new SyntaxError('a list is not closed');
+    if (text[end] !== COMMA) throw new SyntaxError('a list is not terminated');
     start = skipSpace(text, end + 1);
   }
 }

@@ -4,12 +4,17 @@ import { findAmbiguity, JsonRefused, readJson, readJsonObject } from './strict-j
 
 describe('readJson rejects', () => {
   it.each([
-    ['a name twice', '{"a":1,"a":1}', '/a', 'it has the member "a" twice (at /a)'],
-    ['a name twice in an inner object', '{"a":1, "b":{"c":[{"d":1}, {"d":1,"e":[],"d":2}]}}', '/b/c/1/d', '"d" twice'],
-    ['a name twice, once with an escape', String.raw`{"a":"x","\u0061":"y"}`, '/a', '"a" twice'],
-    ['a name with a quote twice', String.raw`{"a\"":{},"b":"}","a\"":1}`, '/a"', 'twice'],
-    ['a name that ends in a backslash twice', String.raw`{"a\\":1,"a\\":2}`, '/a\\', 'twice'],
-    ['an empty name twice', '{"":1,"":2}', '/', 'twice'],
+    ['a name twice', '{"a":1,"a":1}', '/a', 'duplicate member "a" (at /a)'],
+    [
+      'a name twice in an inner object',
+      '{"a":1, "b":{"c":[{"d":1}, {"d":1,"e":[],"d":2}]}}',
+      '/b/c/1/d',
+      'duplicate member "d"',
+    ],
+    ['a name twice, once with an escape', String.raw`{"a":"x","\u0061":"y"}`, '/a', 'duplicate member "a"'],
+    ['a name with a quote twice', String.raw`{"a\"":{},"b":"}","a\"":1}`, '/a"', 'duplicate'],
+    ['a name that ends in a backslash twice', String.raw`{"a\\":1,"a\\":2}`, '/a\\', 'duplicate'],
+    ['an empty name twice', '{"":1,"":2}', '/', 'duplicate'],
     [
       'an integer that a double changes',
       '{"a":[0,9007199254740993]}',
@@ -25,7 +30,7 @@ describe('readJson rejects', () => {
   });
 
   it('bytes that are not UTF-8, text that is not JSON, and other values where an object is required', () => {
-    expect(() => readJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow('it is not UTF-8');
+    expect(() => readJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow('not valid UTF-8');
     expect(() => readJson('{"a":1,}')).toThrow('line 1, column 8');
     for (const text of ['[]', 'null', '"x"']) expect(() => readJsonObject(text)).toThrow(JsonRefused);
   });

@@ -35,7 +35,7 @@ export function readJson(source: string | Uint8Array, options: ReadOptions = {})
   } catch {
     const fault = jsonFault(text);
     throw new JsonRefused(
-      fault === undefined ? 'it is not JSON' : `line ${fault.line}, column ${fault.column}: ${fault.detail}`,
+      fault === undefined ? 'not valid JSON' : `line ${fault.line}, column ${fault.column}: ${fault.detail}`,
     );
   }
   const found = findAmbiguity(text, options);
@@ -50,7 +50,7 @@ export function readJson(source: string | Uint8Array, options: ReadOptions = {})
 export function readJsonObject(source: string | Uint8Array, options?: ReadOptions): Record<string, unknown> {
   const value = readJson(source, options);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new JsonRefused('it is not a JSON object');
+  throw new JsonRefused('not a JSON object');
 }
 
 /** withoutMark removes a leading UTF-8 byte order mark, which Windows editors and shells add. */
@@ -61,7 +61,7 @@ export function withoutMark<Bytes extends Uint8Array>(bytes: Bytes): Bytes {
 
 function textOf(source: string | Uint8Array): string {
   if (typeof source === 'string') return source.startsWith('\uFEFF') ? source.slice(1) : source;
-  if (!isUtf8(source)) throw new JsonRefused('it is not UTF-8');
+  if (!isUtf8(source)) throw new JsonRefused('not valid UTF-8');
   const bytes = withoutMark(source);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
@@ -163,11 +163,11 @@ class AmbiguityScan {
 }
 
 function twice(around: readonly Around[], name: string): Ambiguity {
-  return { pointer: pointerOf(around), detail: `it has the member "${truncate(name, MAX_QUOTED_LENGTH)}" twice`, name };
+  return { pointer: pointerOf(around), detail: `duplicate member "${truncate(name, MAX_QUOTED_LENGTH)}"`, name };
 }
 
 function rounded(around: readonly Around[], number: string): Ambiguity {
-  const detail = `the number ${truncate(number, MAX_QUOTED_LENGTH)} has more digits than JSON readers preserve`;
+  const detail = `the number ${truncate(number, MAX_QUOTED_LENGTH)} has more digits than JSON parsers preserve`;
   return { pointer: pointerOf(around), detail };
 }
 

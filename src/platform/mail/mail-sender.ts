@@ -46,7 +46,7 @@ export class MailSender implements BeforeApplicationShutdown {
     max: 1,
     claim: () => this.claim(),
     run: (mail) => this.queue.hold(mail, () => this.send(mail)),
-    failed: (error, { id }) => this.logger.warn(`mail ${id} waits: ${String(error)}`),
+    failed: (error, { id }) => this.logger.warn(`mail ${id} failed, will retry: ${String(error)}`),
   });
 
   constructor(
@@ -100,7 +100,7 @@ export class MailSender implements BeforeApplicationShutdown {
     } catch (error) {
       const failure = oneLine(error instanceof Error ? error.message : String(error), 300);
       if (isRecipientUnknown(error)) return await this.giveUp(mail, failure);
-      this.logger.warn(`mail ${id} waits for its next try: ${failure}`);
+      this.logger.warn(`mail ${id} failed, will retry: ${failure}`);
       await this.queue.retry(mail, 'failure = $3', [failure]);
     } finally {
       transport.close();
@@ -109,7 +109,7 @@ export class MailSender implements BeforeApplicationShutdown {
 
   /** A retry would fail in the same way (RFC 5321 section 4.2.1) and make the server appear unavailable. */
   private async giveUp(mail: Claimed, failure: string): Promise<void> {
-    this.logger.warn(`mail ${mail.id} is discarded because its recipient is unknown: ${failure}`);
+    this.logger.warn(`discarded mail ${mail.id}, because its recipient is unknown: ${failure}`);
     await this.queue.write(mail, 'failure = $3, given_up_at = now(), body = NULL, html = NULL', [failure]);
   }
 }

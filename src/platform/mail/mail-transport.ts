@@ -69,14 +69,14 @@ export class MailTrial {
   constructor(private readonly config: Config) {}
 
   async send(recipient: string): Promise<MailTrialResult> {
-    if (!this.config.sendsMail) return { sent: false, answer: 'No SMTP server is set up (SVC_SMTP_HOST).' };
+    if (!this.config.sendsMail) return { sent: false, answer: 'No SMTP server is configured. Set SVC_SMTP_HOST.' };
     const transport = newMailTransport(this.config, TRIAL_MS);
     try {
       const { response } = (await transport.sendMail({
         from: this.config.mailFrom,
         to: { name: '', address: recipient },
-        subject: 'Sealwright: test',
-        text: `This mail was sent from the settings of ${this.config.publicUrl} to find out whether mails leave. They do.\n`,
+        subject: 'Sealwright: test email',
+        text: `This is a test email from ${this.config.publicUrl}. If you received it, email delivery works.\n`,
       })) as { response: string };
       return { sent: true, answer: oneLine(response, 300) };
     } catch (error) {

@@ -73,7 +73,7 @@ export class MailHealth {
   }
 
   private async read(): Promise<Indication> {
-    if (!this.config.sendsMail) return { status: 'UNKNOWN', detail: 'no SMTP server is set up (SVC_SMTP_HOST)' };
+    if (!this.config.sendsMail) return { status: 'UNKNOWN', detail: 'no SMTP server is configured (SVC_SMTP_HOST)' };
     const [row]: { waiting: string; failure: string | null }[] = await this.db.query(
       `SELECT count(*) AS waiting, max(failure) AS failure FROM mail_message
        WHERE sent_at IS NULL AND given_up_at IS NULL AND attempts >= $1`,
@@ -81,7 +81,10 @@ export class MailHealth {
     );
     const waiting = Number(row?.waiting ?? 0);
     return waiting === 0
-      ? { status: 'UP', detail: 'mails leave' }
-      : { status: 'DOWN', detail: `${waiting} mails wait for the SMTP server: ${row?.failure ?? 'no answer'}` };
+      ? { status: 'UP', detail: 'email is being delivered' }
+      : {
+          status: 'DOWN',
+          detail: `${waiting} emails are waiting for the SMTP server: ${row?.failure ?? 'no response'}`,
+        };
   }
 }

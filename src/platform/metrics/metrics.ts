@@ -8,7 +8,7 @@ export class Metrics {
 
   readonly http = new Histogram({
     name: 'sealwright_http_request_duration_seconds',
-    help: 'Time to answer HTTP requests',
+    help: 'Duration of HTTP requests',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [this.registry],
@@ -16,7 +16,7 @@ export class Metrics {
 
   readonly hsmSign = new Histogram({
     name: 'sealwright_hsm_sign_duration_seconds',
-    help: 'Time from asking the key process to a verified signature',
+    help: 'Duration of signing operations, from the request to the key process until the signature is verified',
     labelNames: ['type', 'outcome'],
     buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
     registers: [this.registry],
@@ -24,14 +24,14 @@ export class Metrics {
 
   readonly settled = new Counter({
     name: 'sealwright_signing_requests_total',
-    help: 'Signing requests that this process completed, by outcome and mode',
+    help: 'Signing requests completed by this process, by outcome and mode',
     labelNames: ['outcome', 'way'],
     registers: [this.registry],
   });
 
   readonly backgroundRuns = new Histogram({
     name: 'sealwright_background_run_seconds',
-    help: 'Duration of the runs of background jobs of this process, by outcome',
+    help: 'Duration of background job runs of this process, by outcome',
     labelNames: ['job', 'outcome'],
     buckets: [0.01, 0.1, 1, 10, 100],
     registers: [this.registry],
@@ -39,38 +39,38 @@ export class Metrics {
 
   readonly queueReachable = new Gauge({
     name: 'sealwright_queue_reachable',
-    help: '1 while Redis answers; at 0 the workers poll PostgreSQL',
+    help: '1 if Redis accepts writes; while it is 0, workers poll PostgreSQL',
     registers: [this.registry],
   });
 
   readonly databaseWritable = new Gauge({
     name: 'sealwright_db_write_up',
-    help: '1 while this process commits its own row in the database; 0 when the last two attempts failed',
+    help: '1 if this process can write to the database, 0 if the last two attempts failed',
     registers: [this.registry],
   });
 
   readonly databaseCommit = new Histogram({
     name: 'sealwright_db_commit_seconds',
-    help: 'Time of one small commit, made every two seconds',
+    help: 'Duration of a small commit, measured every two seconds',
     buckets: [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers: [this.registry],
   });
 
   readonly replicationFault = new Gauge({
     name: 'sealwright_db_replication_fault',
-    help: '1 while a failover of the database can lose acknowledged writes, although SVC_DATABASE_REPLICATION requires more',
+    help: '1 if a failover of the database can lose acknowledged writes, contrary to SVC_DATABASE_REPLICATION',
     registers: [this.registry],
   });
 
   readonly readReplicaAge = new Gauge({
     name: 'sealwright_db_read_replica_age_seconds',
-    help: 'How old the state of the standby that is read from is at most; NaN while everything is read from the primary',
+    help: 'Maximum age of the data on the standby used for reads; NaN while all reads use the primary',
     registers: [this.registry],
   });
 
   readonly clockOffset = new Gauge({
     name: 'sealwright_clock_offset_seconds',
-    help: "How far the clock of this process is ahead of the database's",
+    help: 'Offset of the clock of this process from the database clock; positive if ahead',
     registers: [this.registry],
   });
 

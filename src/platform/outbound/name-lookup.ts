@@ -57,7 +57,7 @@ export function nameLookup({
 }
 
 function silent(name: string, timeoutMs: number): Error {
-  return new Error(`the name servers of ${name} did not answer within ${timeoutMs / 1000} seconds`);
+  return new Error(`the name servers of ${name} did not respond within ${timeoutMs / 1000} seconds`);
 }
 
 async function addressesOf(

@@ -39,7 +39,9 @@ it('closes the connection of a target that switches protocols, and survives its 
   const client = new OutboundClient(new Config({ SVC_OUTBOUND_ALLOW: '127.0.0.1' }));
   const calls = [1, 2].map(() => client.send({ method: 'GET', url: `${url}/101` }));
   const failures = (await Promise.allSettled(calls)).map((call) => (call as PromiseRejectedResult).reason as Error);
-  expect(failures.map(({ message }) => message)).toEqual(calls.map(() => 'the target answers 101 Switching Protocols'));
+  expect(failures.map(({ message }) => message)).toEqual(
+    calls.map(() => 'the target responded with 101 Switching Protocols'),
+  );
   const [first, second] = sockets as [Socket, Socket];
   first.resetAndDestroy();
   second.resume();

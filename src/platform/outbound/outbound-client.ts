@@ -35,7 +35,7 @@ export interface OutboundAnswer {
 }
 
 /** Tells the operator how to allow an address. */
-const REMEDY = 'add internal addresses that may be called to SVC_OUTBOUND_ALLOW';
+const REMEDY = 'to allow it, an operator must add it to SVC_OUTBOUND_ALLOW';
 
 /** OutboundRefused means that the target is not allowed. The message states the reason but not the other addresses of the name. */
 export class OutboundRefused extends Error {}
@@ -76,7 +76,7 @@ export class OutboundClient {
     try {
       return await this.exchange(url, order, signal);
     } catch (error) {
-      if (timeout.aborted) throw new Error('the target did not answer in time', { cause: error });
+      if (timeout.aborted) throw new Error('the target did not respond in time', { cause: error });
       throw error;
     }
   }
@@ -98,7 +98,7 @@ export class OutboundClient {
     url.host = isIP(host) === 6 ? `[${host}]` : host;
     if (isIP(host) !== 0) this.judge(host, url);
     const [first] = isIP(host) === 0 ? await this.resolve(url) : [{ address: host }];
-    if (first === undefined) throw new Error('the name of the target has no address');
+    if (first === undefined) throw new Error('the host name of the target has no address');
     return first.address;
   }
 
@@ -106,8 +106,10 @@ export class OutboundClient {
   private read(target: string): URL {
     if (!URL.canParse(target)) throw new OutboundRefused('the target is not a URL');
     const url = new URL(target);
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new OutboundRefused('the target is not https');
-    if (url.username !== '' || url.password !== '') throw new OutboundRefused('the target holds a user or a password');
+    if (url.protocol !== 'https:' && url.protocol !== 'http:')
+      throw new OutboundRefused('the target does not use HTTPS');
+    if (url.username !== '' || url.password !== '')
+      throw new OutboundRefused('the URL of the target contains a user or a password');
     const host = hostOf(url);
     if (isIP(host) !== 0) this.judge(host, url);
     return url;
@@ -115,8 +117,9 @@ export class OutboundClient {
 
   private judge(address: string, { protocol }: URL): void {
     const kind = this.guard.refusal(address);
-    if (kind !== undefined) throw new OutboundRefused(`the target has a forbidden address (${kind}); ${REMEDY}`);
-    if (protocol === 'http:' && !this.guard.isNamed(address)) throw new OutboundRefused('the target is not https');
+    if (kind !== undefined) throw new OutboundRefused(`the address of the target is not allowed (${kind}); ${REMEDY}`);
+    if (protocol === 'http:' && !this.guard.isNamed(address))
+      throw new OutboundRefused('the target does not use HTTPS');
   }
 
   /** Returns all addresses of the name. Rejects if one of them is not allowed, because any of them may be used. */
@@ -161,10 +164,10 @@ export class OutboundClient {
     request.once('upgrade', (_response, socket) => {
       socket.on('error', () => undefined);
       socket.destroy();
-      reject(new Error('the target answers 101 Switching Protocols'));
+      reject(new Error('the target responded with 101 Switching Protocols'));
     });
     request.once('close', () => {
-      if (!isAnswered) reject(new Error('the target closed the connection without an answer'));
+      if (!isAnswered) reject(new Error('the target closed the connection without a response'));
     });
     request.end(order.body);
     return promise;

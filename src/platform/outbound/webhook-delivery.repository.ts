@@ -94,7 +94,7 @@ export class WebhookDeliveryRepository {
       if (isNews) for (const listener of this.listeners) await listener(tx, endpoint, reason);
       await giveUpWaiting(tx, endpoint);
     });
-    this.logger.warn(`webhook endpoint ${endpoint} is disabled: ${reason}`);
+    this.logger.warn(`disabled webhook endpoint ${endpoint}: ${reason}`);
   }
 }
 

@@ -8,14 +8,14 @@ export const WEBHOOK_EVENTS = {
   'alert.reopened': 'A resolved alert was reopened.',
   'alert.resolved': 'The condition of an alert has ended.',
   'alert.asked': 'A user requested another notification of an alert, or a test of its rule.',
-  'approval.requested': 'An approval is requested, or its next stage has begun.',
-  'approval.reminder': 'Half of the time of a pending approval has passed.',
+  'approval.requested': 'An approval was requested, or its next stage has begun.',
+  'approval.reminder': 'Half of the time to decide a pending approval has passed.',
   'approval.approved': 'An approval was granted.',
   'approval.rejected': 'An approval was rejected.',
   'approval.expired': 'An approval expired without a decision.',
   'approval.withdrawn': 'An approval was withdrawn by its requester.',
   'approval.superseded': 'An approval was replaced because the policies changed.',
-  'hosts.key-changed': 'A host presented a host key other than the trusted one. No login was made.',
+  'hosts.key-changed': 'A host presented a host key other than the trusted one. The service did not log in.',
 } as const;
 
 /** WebhookEvent is the type of a webhook message. Test messages need no subscription. */

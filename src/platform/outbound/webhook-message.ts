@@ -35,7 +35,7 @@ export function webhookBody(message: WebhookMessage, format: WebhookFormat): str
     const body = JSON.stringify(BODIES[format]({ ...message, ...cutTo(length, { title, facts, data }) }));
     if (Buffer.byteLength(body) <= MAX_BYTES) return body;
   }
-  throw new Error(`a message of the type ${message.type} has too many parts`);
+  throw new Error(`a message of type ${message.type} has too many parts`);
 }
 
 /** Truncates every text in a value, without splitting characters. */

@@ -13,25 +13,25 @@ describe('a webhook response', () => {
 
   it('200 is a failure if it reports that Teams rejected the message', () => {
     const body = 'Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error 429.';
-    const failure = 'the receiver answered 200, but did not deliver';
+    const failure = 'the receiver responded with 200 but did not deliver the message';
     expect(answer(200, { body })).toMatchObject({ status: 'PENDING', failure });
     expect(answer(200, { body: 'ok' })).toMatchObject({ status: 'DELIVERED' });
   });
 
   it.each([302, 307, 400, 404, 429, 500, 503])('%i is retried, and redirects are not followed', (status) => {
-    expect(answer(status)).toMatchObject({ status: 'PENDING', failure: `the receiver answered ${status}` });
+    expect(answer(status)).toMatchObject({ status: 'PENDING', failure: `the receiver responded with ${status}` });
   });
 
   it('410 fails permanently', () => {
     const ended = answer(410, { body: 'channel_is_archived' });
     expect(ended).toMatchObject({ status: 'GIVEN_UP', gone: true });
-    expect(ended.failure).toBe('the receiver answered 410: channel_is_archived');
+    expect(ended.failure).toBe('the receiver responded with 410: channel_is_archived');
   });
 
   it('is described by its error code only, without the rest of the body', () => {
-    expect(answer(400, { body: 'invalid_blocks\n' }).failure).toBe('the receiver answered 400: invalid_blocks');
+    expect(answer(400, { body: 'invalid_blocks\n' }).failure).toBe('the receiver responded with 400: invalid_blocks');
     for (const body of ['<html>', 'root:x:0:0', '{"secret":"x"}', 'a'.repeat(5000), 'Bad Request'])
-      expect(answer(400, { body }).failure).toBe('the receiver answered 400');
+      expect(answer(400, { body }).failure).toBe('the receiver responded with 400');
   });
 
   it.each([

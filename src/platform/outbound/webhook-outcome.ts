@@ -31,11 +31,11 @@ export function afterAttempt(answer: OutboundAnswer | Error, tries: number): Web
   if (isTaken && REFUSED_AS_TAKEN.test(answer.body))
     return again(tries, {
       httpStatus,
-      failure: `the receiver answered ${httpStatus}, but did not deliver`,
+      failure: `the receiver responded with ${httpStatus} but did not deliver the message`,
       gone: false,
     });
   if (isTaken) return { status: 'DELIVERED', pauseSeconds: 0, httpStatus, gone: false };
-  const failure = `the receiver answered ${httpStatus}${wordOf(answer)}`;
+  const failure = `the receiver responded with ${httpStatus}${wordOf(answer)}`;
   if (httpStatus === 410) return { status: 'GIVEN_UP', pauseSeconds: 0, httpStatus, failure, gone: true };
   return again(tries, { httpStatus, failure, gone: false }, secondsAsked(answer));
 }

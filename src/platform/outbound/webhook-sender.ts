@@ -37,7 +37,7 @@ export class WebhookSender implements BeforeApplicationShutdown {
       const all = Promise.all(batch.map((delivery) => this.deliver(delivery)));
       const done = all.then(
         () => undefined,
-        (error: unknown) => this.logger.warn(`outcomes of webhooks were not stored: ${String(error)}`),
+        (error: unknown) => this.logger.warn(`unable to store the outcomes of webhooks: ${String(error)}`),
       );
       this.busy.set(
         endpoint,
@@ -58,7 +58,7 @@ export class WebhookSender implements BeforeApplicationShutdown {
     const { attempt } = delivery;
     const entry = { attempt, at: at.toISOString(), milliseconds, status: outcome.httpStatus, failure: outcome.failure };
     await this.repository.settle(delivery, outcome, entry);
-    if (outcome.gone) await this.repository.disable(delivery.endpointId, 'The receiver answered 410 Gone.');
+    if (outcome.gone) await this.repository.disable(delivery.endpointId, 'The receiver responded with 410 Gone.');
   }
 
   private async post(delivery: ClaimedDelivery, at: Date): Promise<OutboundAnswer> {

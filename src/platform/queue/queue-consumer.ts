@@ -61,9 +61,9 @@ export abstract class QueueConsumer<Signal> implements OnModuleInit, OnModuleDes
 
   /** Logs a fault of the queue once. During a Redis outage, every attempt to reconnect fails with the same message. */
   private complain(error: Error | undefined): void {
-    const message = error?.message ?? 'its connection is closed'; // Bull reports some closed connections without an error
+    const message = error?.message ?? 'the connection is closed'; // Bull reports some closed connections without an error
     if (message === this.lastTrouble) return;
     this.lastTrouble = message;
-    this.logger.warn(`the queue has trouble: ${message}`);
+    this.logger.warn(`queue error: ${message}`);
   }
 }

@@ -22,7 +22,7 @@ export class QueueHealth implements OnApplicationShutdown {
   private readonly logger = new Logger(QueueHealth.name);
   private readonly redis: Redis;
   private readonly timer: NodeJS.Timeout;
-  private readonly looks = new SingleFlight((error) => this.logger.warn(`Redis was not checked: ${String(error)}`));
+  private readonly looks = new SingleFlight((error) => this.logger.warn(`unable to check Redis: ${String(error)}`));
   private readonly key: string;
   /** Current fault; empty if there is none, undefined before the first check. */
   private fault: string | undefined;
@@ -63,7 +63,8 @@ export class QueueHealth implements OnApplicationShutdown {
 
   /** One line for the operator. */
   get detail(): string {
-    if (!this.reachable) return `${this.fault ?? 'Redis was not checked yet'}; workers poll PostgreSQL until it works`;
+    if (!this.reachable)
+      return `${this.fault ?? 'Redis has not been checked yet'}; workers poll PostgreSQL until Redis is available`;
     return this.policy === 'noeviction' ? 'ok' : `maxmemory-policy is ${this.policy}; set it to noeviction`;
   }
 
@@ -78,8 +79,8 @@ export class QueueHealth implements OnApplicationShutdown {
       (error: unknown) => faultOf(error, this.refusal),
     );
     if (fault !== this.fault) {
-      if (fault === '') this.logger.log('Redis answers');
-      else this.logger.warn(`${fault}: background work continues by polling PostgreSQL`);
+      if (fault === '') this.logger.log('Redis is available again');
+      else this.logger.warn(`${fault}; background work continues by polling PostgreSQL`);
     }
     this.fault = fault;
     this.metrics.queueReachable.set(fault === '' ? 1 : 0);
@@ -98,8 +99,8 @@ function faultOf(error: unknown, refusal: unknown): string {
   const cause = error instanceof ReplyError ? error : refusal;
   const said = cause instanceof ReplyError ? (cause as Error).message : '';
   if (/^(?:WRONGPASS|NOAUTH|NOPERM)/.test(said))
-    return `Redis refuses the user or the password of SVC_REDIS_URL (${said})`;
-  if (!(cause instanceof ReplyError) && cause instanceof Error) return `Redis does not answer (${cause.message})`;
-  if (said.startsWith('OOM')) return `Redis is full and accepts no writes (${said})`;
-  return said === '' ? 'Redis does not answer' : `Redis accepts no writes (${said})`;
+    return `Redis rejected the user or the password of SVC_REDIS_URL (${said})`;
+  if (!(cause instanceof ReplyError) && cause instanceof Error) return `Redis is not responding (${cause.message})`;
+  if (said.startsWith('OOM')) return `Redis is full and does not accept writes (${said})`;
+  return said === '' ? 'Redis is not responding' : `Redis does not accept writes (${said})`;
 }

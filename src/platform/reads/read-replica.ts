@@ -32,7 +32,7 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
   private readonly standby: ReadSource | undefined;
   /** Newest time found on the standby by the last check, by the primary's clock; NaN if it did not respond. */
   private stateOf = NaN;
-  private fault: string | undefined = 'not read yet';
+  private fault: string | undefined = 'the standby has not been checked yet';
 
   constructor(
     db: DataSource,
@@ -101,18 +101,18 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
     const limit = this.config.databaseReadMaxAgeSeconds;
     this.metrics.readReplicaAge.set(this.age());
     if (this.age() <= limit) this.found();
-    else this.lost(`the standby is ${Math.round(this.age())} s behind, and ${limit} s are allowed`);
+    else this.lost(`the standby is ${Math.round(this.age())} s behind, more than the allowed ${limit} s`);
   }
 
   private found(): void {
-    if (this.fault !== undefined) this.logger.log('exports, lists of assets and analytics are read from the standby');
+    if (this.fault !== undefined) this.logger.log('reading exports, asset lists and analytics from the standby');
     this.fault = undefined;
   }
 
   private lost(fault: string): void {
     this.stateOf = NaN;
     this.metrics.readReplicaAge.set(NaN);
-    if (this.fault !== fault) this.logger.warn(`everything is read from the primary: ${fault}`);
+    if (this.fault !== fault) this.logger.warn(`reading everything from the primary: ${fault}`);
     this.fault = fault;
   }
 

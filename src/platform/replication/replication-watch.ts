@@ -58,12 +58,12 @@ export class ReplicationWatch implements OnApplicationBootstrap {
   }
 
   private indication(): Indication {
-    if (this.last === undefined) return { status: 'UNKNOWN', detail: 'not read yet' };
+    if (this.last === undefined) return { status: 'UNKNOWN', detail: 'replication has not been checked yet' };
     const fault = asynchronousFault(this.last);
     if (fault === undefined) return { status: 'UP', detail: synchronousDetail(this.last) };
     if (this.config.databaseReplication !== 'any') return { status: 'DOWN', detail: fault };
     return this.last.standbys === 0
-      ? { status: 'UNKNOWN', detail: 'no standby follows' }
+      ? { status: 'UNKNOWN', detail: 'no standby is connected' }
       : { status: 'UP', detail: fault };
   }
 }

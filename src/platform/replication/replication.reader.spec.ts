@@ -12,7 +12,7 @@ describe('replication', () => {
 
   it('can lose acknowledged writes if no commit waits for a standby, however many follow', () => {
     const fault = asynchronousFault({ ...SYNCHRONOUS, names: '' });
-    expect(fault).toContain('synchronous_standby_names is empty, 2 standbys follow');
+    expect(fault).toContain('synchronous_standby_names is empty, 2 standbys connected');
     expect(fault).toContain('a failover can lose the last acknowledged writes');
   });
 

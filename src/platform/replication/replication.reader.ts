@@ -13,18 +13,18 @@ const CONFIRMED = ['on', 'remote_apply'];
 
 /** asynchronousFault returns why a failover could lose acknowledged commits; undefined if every acknowledged commit is on two machines. */
 export function asynchronousFault({ names, commit, standbys }: Replication): string | undefined {
-  const followers = standbys === 1 ? '1 standby follows' : `${standbys} standbys follow`;
+  const followers = standbys === 1 ? '1 standby connected' : `${standbys} standbys connected`;
   if (names === '')
-    return `commits do not wait for a standby (synchronous_standby_names is empty, ${followers}): a failover can lose the last acknowledged writes`;
+    return `commits do not wait for a standby (synchronous_standby_names is empty, ${followers}), so a failover can lose the last acknowledged writes`;
   if (!CONFIRMED.includes(commit))
-    return `commits do not wait until a standby has flushed them (synchronous_commit=${commit}): a failover can lose the last acknowledged writes`;
+    return `commits do not wait until a standby has flushed them (synchronous_commit=${commit}), so a failover can lose the last acknowledged writes`;
   return undefined;
 }
 
 /** synchronousDetail describes working replication in one line for the operator. */
 export function synchronousDetail({ names, standbys }: Replication): string {
-  if (standbys === 0) return `commits wait for ${names}, and no standby follows: nothing can be committed`;
-  return `a standby (${names}) has flushed each commit before it is acknowledged`;
+  if (standbys === 0) return `nothing can be committed: commits wait for ${names}, but no standby is connected`;
+  return `commits are acknowledged once a standby (${names}) has flushed them`;
 }
 
 /** Every role sees the rows of `pg_stat_replication`, but only pg_read_all_stats sees their content, so the rows are only counted. */
@@ -37,6 +37,6 @@ const REPLICATION = `SELECT current_setting('synchronous_standby_names') AS name
  */
 export async function readReplication(query: (text: string) => Promise<readonly Replication[]>): Promise<Replication> {
   const [row] = await query(REPLICATION);
-  if (row === undefined) throw new Error('the database answered nothing');
+  if (row === undefined) throw new Error('the database returned no rows');
   return row;
 }

@@ -64,8 +64,13 @@ export class ScheduleTargets {
 export function assertNoSettings(settings: Record<string, unknown>): void {
   const [name] = Object.keys(settings);
   if (name === undefined) return;
-  const errors = [{ pointer: `/settings/${name}`, detail: 'must be absent: this target has no settings' }];
-  throw new Problem('refused', 'schedule.settings', 'This target has no settings.', { errors });
+  const errors = [{ pointer: `/settings/${name}`, detail: 'must be omitted, because this target has no settings' }];
+  throw new Problem(
+    'refused',
+    'schedule.settings',
+    '/settings: must be omitted, because this target has no settings.',
+    { errors },
+  );
 }
 
 export interface RunOutcome {

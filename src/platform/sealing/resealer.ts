@@ -35,7 +35,7 @@ export class Resealer {
     done.resealed += await this.rows.run(stopping);
     if (!this.format.namesKeys) return done;
     for (const column of this.columns.all) await this.resealColumn(column, done, stopping);
-    if (done.resealed > 0) this.logger.log(`${done.resealed} secrets and rows were sealed by the present key`);
+    if (done.resealed > 0) this.logger.log(`resealed ${done.resealed} secrets and rows with the current key`);
     return done;
   }
 

@@ -71,7 +71,7 @@ export class RowSealEpoch implements OnModuleInit {
       } catch (error) {
         this.seals.demand(generation, true);
         this.logger.warn(
-          `whether old rows were adopted is unknown, so rows without a seal are refused: ${String(error)}`,
+          `rejecting rows without a seal, because it is unknown whether old rows were adopted: ${String(error)}`,
         );
       }
     }

@@ -24,13 +24,13 @@ export class RowSealHealth {
     const refused = new Set([...this.seals.refused(), ...this.found.map(detailOf)]);
     if (refused.size === 0) {
       const detail = this.seals.isStrict
-        ? 'no credential or right was changed outside the service'
+        ? 'no credential or right was modified outside the service'
         : 'rows of the previous version are accepted without a seal until the upgrade is complete';
       return { status: 'UP', detail };
     }
     return {
       status: 'DOWN',
-      detail: `changed in the database, refused: ${[...refused].join(', ')}; see docs/runbook.md`,
+      detail: `rows modified outside the service, which are rejected: ${[...refused].join(', ')}; see docs/runbook.md`,
     };
   }
 }

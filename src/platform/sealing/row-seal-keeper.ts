@@ -68,7 +68,7 @@ export class RowSealKeeper implements OnApplicationBootstrap {
     try {
       if (await this.epoch.isUnrecorded()) await this.adopt();
     } catch (error) {
-      this.logger.warn(`the rows of the new database are not sealed yet: ${String(error)}`);
+      this.logger.warn(`unable to seal the rows of the new database: ${String(error)}`);
     }
   }
 
@@ -106,7 +106,7 @@ export class RowSealKeeper implements OnApplicationBootstrap {
         if (!this.seals.matches(entity, row) && (await this.store(entity, row)))
           sealed[text.table] = (sealed[text.table] ?? 0) + 1;
     }
-    this.logger.log(`rows were sealed as they are: ${JSON.stringify(sealed)}`);
+    this.logger.log(`sealed existing rows: ${JSON.stringify(sealed)}`);
     return sealed;
   }
 

@@ -214,7 +214,7 @@ export class RowSeals {
     const { accounts } = (await this.log?.latest()) ?? this.logged;
     const known = names.map((name) => accounts.get(name)).find((id) => id !== undefined);
     if (known === undefined) return;
-    const detail = `The audit log has the account ${known} for this person, and the database does not: it was deleted in the database. An operator restores its row.`;
+    const detail = `The audit log contains the account ${known} for this person, but the database does not, so the row was deleted outside the service. An operator must restore it.`;
     throw new Problem('conflict', 'row.not-sealed', detail);
   }
 
@@ -274,7 +274,9 @@ export class RowSeals {
     if (now - (this.reported.get(name) ?? 0) < REPORT_EVERY_MS) return;
     if (this.reported.size >= MAX_REPORTED) this.reported.clear();
     this.reported.set(name, now);
-    this.logger.error(`row ${key} of ${table} was not written by the service, or was changed in the database: refused`);
+    this.logger.error(
+      `rejected row ${key} of ${table}, which was not written by the service or was modified directly in the database`,
+    );
     this.events.emit('row.not-sealed', { table, key });
   }
 

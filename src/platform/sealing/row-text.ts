@@ -24,7 +24,7 @@ export class RowText<Row extends SealedEntity> {
     this.sealed = columns.filter(({ propertyName }) => !except.has(propertyName));
     this.keyColumns = columns.filter(({ isPrimary }) => isPrimary).map(({ databaseName }) => databaseName);
     const unsealedKey = columns.find((column) => column.isPrimary && !this.sealed.includes(column));
-    if (unsealedKey !== undefined) throw new Error(`${tableName}: the primary key must be under the seal`);
+    if (unsealedKey !== undefined) throw new Error(`${tableName}: the primary key must be sealed`);
   }
 
   /**
@@ -105,7 +105,7 @@ function defaultOf({ type, isArray, isNullable, default: given }: ColumnOf): unk
   const declared: unknown = given;
   if (declared === undefined || declared === null) {
     if (isNullable) return null;
-    throw new Error('a sealed column without a default needs a value');
+    throw new Error('a sealed column without a default requires a value');
   }
   if (typeof declared === 'function') return type === 'timestamptz' ? new Date() : declared;
   return isArray && declared === '{}' ? [] : declared;

@@ -54,7 +54,7 @@ export class SealFormat implements OnModuleInit {
       const rows: unknown[] = await this.db.query('SELECT 1 FROM seal_format WHERE names_keys_from <= now()');
       this.named = rows.length > 0;
     } catch (error) {
-      this.logger.debug(`the form of seals is unknown: ${String(error)}`);
+      this.logger.debug(`unable to determine the format of seals: ${String(error)}`);
     }
   }
 

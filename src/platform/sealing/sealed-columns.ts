@@ -130,8 +130,7 @@ export class SealedColumnsHealth {
 
   private async read(): Promise<Indication> {
     const { looked, notOpenable, reason } = await this.columns.sample();
-    if (notOpenable === 0)
-      return { status: 'UP', detail: `the newest stored secrets can be decrypted (${looked} were tried)` };
+    if (notOpenable === 0) return { status: 'UP', detail: `the ${looked} newest stored secrets can be decrypted` };
     const what = `${notOpenable} of the ${looked} newest stored secrets cannot be decrypted (${reason})`;
     return {
       status: 'DOWN',

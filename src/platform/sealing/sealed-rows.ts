@@ -122,13 +122,13 @@ export function trustedRows<Row extends SealedEntity>(
 
 /** notWritten returns the Problem for a row that the database did not write, for example because of a trigger that returns NULL. */
 export function notWritten(table: string): Problem {
-  const detail = `The database did not write a row of ${table}: a trigger, a rule or a view prevents it. An operator runs sealwright-admin doctor and removes it.`;
+  const detail = `The database did not write a row of ${table}, because a trigger, a rule or a view prevented it. An operator must run "sealwright-admin doctor" and remove the object.`;
   return new Problem('unavailable', 'row.not-written', detail);
 }
 
 /** notSealed returns the Problem for a row that does not match its seal. */
 export function notSealed(table: string, key: string): Problem {
-  const detail = `Row ${key} of ${table} was changed in the database, not by the service. Remove it, or have an operator accept it: sealwright-admin seal-rows.`;
+  const detail = `Row ${key} of ${table} was modified outside the service. Remove the row, or have an operator accept it with "sealwright-admin seal-rows".`;
   return new Problem('conflict', 'row.not-sealed', detail);
 }
 

@@ -123,6 +123,6 @@ function keyFileText(...parts: readonly string[]): string {
   throw new Problem(
     'refused',
     'ssh-key.unwritable',
-    'A comment or name contains a control character and cannot be part of a line. Enter it again without that character.',
+    'A comment or name contains a control character, which is not allowed in key files. Remove the character.',
   );
 }

@@ -32,9 +32,9 @@ export function nameFault(text: string): string | undefined {
   const name = text.normalize('NFC');
   if (INVISIBLE.test(name)) return 'must not contain invisible characters';
   if (ODD_BLANKS.test(name))
-    return 'must not begin or end with a blank, and must not contain blanks other than single spaces';
+    return 'must not start or end with white space, or contain white space other than single spaces';
   const words = name.match(WORD) ?? [];
-  return words.some(isMisleading) ? 'must not contain words that can be mistaken for others' : undefined;
+  return words.some(isMisleading) ? 'must not contain words that can be mistaken for other words' : undefined;
 }
 
 function isMisleading(word: string): boolean {

@@ -68,7 +68,7 @@ export class OpenTelemetry implements Tracer {
 
   constructor(settings: TracingSettings, role: string) {
     const logger = new Logger('Tracing');
-    setGlobalErrorHandler((error) => logger.warn(`spans were not sent: ${reasonOf(error)}`));
+    setGlobalErrorHandler((error) => logger.warn(`unable to export spans: ${reasonOf(error)}`));
     const exporter = new OTLPTraceExporter({
       url: settings.url,
       headers: settings.headers,

@@ -151,7 +151,7 @@ export class BackgroundJob {
   }
 
   private succeeded(ms: number): void {
-    if (this.state.lastError !== null) this.logger.log(`the job ${this.options.name} succeeds again`);
+    if (this.state.lastError !== null) this.logger.log(`job ${this.options.name} has recovered`);
     this.ended(ms);
     this.foundNothing();
     this.loggedError = undefined;
@@ -168,7 +168,7 @@ export class BackgroundJob {
     if (lastError === this.loggedError && !Number.isInteger(Math.log2(consecutiveFailures))) return;
     this.loggedError = lastError;
     const count = consecutiveFailures === 1 ? '' : ` ${consecutiveFailures} times in a row`;
-    this.logger.warn(`the job ${this.options.name} failed${count} and will be retried: ${lastError}`);
+    this.logger.warn(`job ${this.options.name} failed${count}, will retry: ${lastError}`);
   }
 
   private describe(error: unknown): string {

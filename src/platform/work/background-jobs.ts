@@ -47,7 +47,7 @@ export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdow
   add(options: BackgroundOptions, work: BackgroundWork): void {
     const { name, when } = options;
     if (when !== undefined && !when(this.config)) return;
-    if (this.jobs.has(name)) throw new Error(`two background jobs are called ${name}`);
+    if (this.jobs.has(name)) throw new Error(`duplicate background job name: ${name}`);
     const job: BackgroundJob = new BackgroundJob(options, work, {
       now: () => this.now(),
       execute: options.scope === 'process' ? inProcess : (run) => this.inCluster(job, run),

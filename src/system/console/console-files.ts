@@ -33,7 +33,7 @@ export class ConsoleFiles {
     // The build places dist/ui next to dist/system.
     const folder = join(import.meta.dirname, '../../ui');
     if (existsSync(join(folder, 'index.html'))) this.read(folder);
-    else new Logger(ConsoleFiles.name).warn('The console is not built. Run: npm run build');
+    else new Logger(ConsoleFiles.name).warn('The web console has not been built. Run: npm run build');
   }
 
   /** Returns a file by its path below the root, such as `static/index-1a2b.js`. */

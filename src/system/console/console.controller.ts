@@ -101,11 +101,7 @@ export class ConsoleController {
     const path = request.url.split('?')[0]?.slice(1) ?? '';
     const file = this.files.find(path);
     if (file === undefined)
-      throw new Problem(
-        'missing',
-        'route.missing',
-        'This address does not exist. See /swagger-ui/index.html for all operations.',
-      );
+      throw new Problem('missing', 'route.missing', 'Path not found. See /swagger-ui/index.html for all operations.');
     await send(request, reply, file, path.startsWith('static/') ? FOR_A_YEAR : 'public, max-age=86400');
   }
 }

@@ -104,29 +104,21 @@ export class ExplorerService {
   async file(name: string): Promise<{ bytes: Buffer; type: string }> {
     const folder = OWN.includes(name) ? this.own : LIBRARY.includes(name) ? this.library : undefined;
     if (folder === undefined)
-      throw new Problem(
-        'missing',
-        'route.missing',
-        'This address does not exist. See /swagger-ui/index.html for all operations.',
-      );
+      throw new Problem('missing', 'route.missing', 'Path not found. See /swagger-ui/index.html for all operations.');
     return { bytes: await readFile(join(folder, name)), type: TYPES[extname(name)] ?? 'application/octet-stream' };
   }
 
   /** API descriptions are available without a credential only in development. */
   assertDevelopment(): void {
     if (this.config.isProd)
-      throw new Problem(
-        'missing',
-        'route.missing',
-        'This address does not exist. See /swagger-ui/index.html for all operations.',
-      );
+      throw new Problem('missing', 'route.missing', 'Path not found. See /swagger-ui/index.html for all operations.');
   }
 
   refusal(): Problem {
     return new Problem(
       'unauthenticated',
       'auth.missing',
-      'Sign in at /swagger-ui/sign-in.html, or send "Authorization: Bearer …".',
+      'Authentication required. Sign in at /swagger-ui/sign-in.html, or send "Authorization: Bearer …".',
     );
   }
 }

@@ -18,7 +18,7 @@ export class HealthController {
 
   /**
    * Get health
-   * @remarks Returns 200 if the service is ready, otherwise 503. Signed-in callers also get the components.
+   * @remarks Returns 200 if the service is ready, otherwise 503. Authenticated callers also get the state of each component.
    */
   @Get('health')
   @Public()

@@ -1,7 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 
 export class ComponentHealth {
-  /** UNKNOWN: not configured, or currently not known. */
+  /** State of the component. UNKNOWN if it is not configured or its state cannot be determined. */
   status: 'UP' | 'DOWN' | 'UNKNOWN';
   /** Details of the component. Only for signed-in callers. */
   @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { detail: 'ok' } })
@@ -18,9 +18,9 @@ export class HealthComponents {
   clock?: ComponentHealth;
   /** UP if all migrations of this version are recorded in the database. DOWN after the database was replaced under a running process. */
   schema?: ComponentHealth;
-  /** Whether any process runs background work. Like all components below, absent while the database is DOWN. */
+  /** DOWN if no process runs background work. Like all components below, absent while the database is DOWN. */
   workers?: ComponentHealth;
-  /** DOWN if a background job of any process failed three times in a row. `details.jobs` lists the jobs of this process. */
+  /** DOWN if a background job of any process has failed three times in a row. `details.jobs` lists the jobs of this process. */
   background?: ComponentHealth;
   /** The service's own timestamp authority. */
   tsa?: ComponentHealth;

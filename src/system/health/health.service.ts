@@ -6,7 +6,7 @@ import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import type { ComponentHealth, Health, HealthComponents } from './health.dto.js';
 
-/** With a larger offset, times that this process writes (IDs, expiries, tokens) mislead all other processes. */
+/** With a larger offset, other processes would misinterpret times that this process writes (IDs, expiries, tokens). */
 const MAX_READY_CLOCK_OFFSET_MS = 30_000;
 
 /**
@@ -64,7 +64,7 @@ export class HealthService {
 
   private clock(): ComponentHealth {
     const ms = this.heartbeat.clockOffsetMs;
-    const detail = `the clock of this process is ${(ms / 1000).toFixed(1)} s ahead of the database's`;
+    const detail = `the clock of this process is ${(ms / 1000).toFixed(1)} s ahead of the database clock`;
     return { status: Math.abs(ms) > MAX_READY_CLOCK_OFFSET_MS ? 'DOWN' : 'UP', details: { detail } };
   }
 

@@ -46,7 +46,7 @@ export function waitingAnswers(reason: () => string): ManagementAnswers {
     metrics: async () => ({
       status: 200,
       type: 'text/plain; version=0.0.4; charset=utf-8',
-      text: '# HELP sealwright_db_write_up 1 while this process commits its own row in the database\n# TYPE sealwright_db_write_up gauge\nsealwright_db_write_up 0\n',
+      text: '# HELP sealwright_db_write_up 1 if this process can write to the database\n# TYPE sealwright_db_write_up gauge\nsealwright_db_write_up 0\n',
     }),
     other: async () => ({
       status: 503,

@@ -22,7 +22,7 @@ export class Management {
     const { management } = this.config;
     if (management === undefined) return;
     const port = await this.own.listen(management.port, management.host);
-    this.logger.log(`health and metrics on http://${management.host}:${port}`);
+    this.logger.log(`serving health and metrics at http://${management.host}:${port}`);
   }
 
   /** Waits for the database and its schema. */
@@ -44,7 +44,7 @@ export class Management {
       await server.listen(this.config.port, this.config.host);
       return true;
     } catch (error) {
-      this.logger.warn(`the reason is not answered on the port of the API: ${String(error)}`);
+      this.logger.warn(`unable to serve the reason at the API port: ${String(error)}`);
       return false;
     }
   }
@@ -63,6 +63,6 @@ function answersOf(health: HealthService, { registry }: Metrics): ManagementAnsw
     signing: async () => said(await health.signing()),
     liveness: async () => json(200, { status: 'UP' }),
     metrics: async () => ({ status: 200, type: registry.contentType, text: await registry.metrics() }),
-    other: async () => json(404, { status: 404, detail: 'Health and metrics are answered here, and nothing else.' }),
+    other: async () => json(404, { status: 404, detail: 'Path not found. This port serves only health and metrics.' }),
   };
 }

@@ -53,29 +53,24 @@ export class OperationsMetrics {
   }
 
   private ofProcess(vault: KeyVault, pool: DatabasePool): void {
-    this.add('build_info', 'Version and commit of this process', ['version', 'commit', 'schema'], () => [
+    this.add('build_info', 'Version and commit of this process, always 1', ['version', 'commit', 'schema'], () => [
       [1, PRODUCT_VERSION, PRODUCT_COMMIT, NEWEST_MIGRATION],
     ]);
-    this.add(
-      'db_pool',
-      'Connections of this process to the database, and calls that wait for a connection',
-      ['state'],
-      () => {
-        const { used, idle, waiting } = pool.use();
-        return [
-          [used, 'used'],
-          [idle, 'idle'],
-          [waiting, 'waiting'],
-        ];
-      },
-    );
-    this.add('hsm_up', '1 while the key process of this process signs its canary', [], () => [
-      [vault.health().up ? 1 : 0],
-    ]);
-    this.add('hsm_respawns', 'How often the key process was replaced since this process started', [], () => [
+    this.add('db_pool', 'Database connections of this process, and calls waiting for a connection', ['state'], () => {
+      const { used, idle, waiting } = pool.use();
+      return [
+        [used, 'used'],
+        [idle, 'idle'],
+        [waiting, 'waiting'],
+      ];
+    });
+    this.add('hsm_up', '1 if the key process of this process can sign', [], () => [[vault.health().up ? 1 : 0]]);
+    this.add('hsm_respawns', 'Restarts of the key process since this process started', [], () => [
       [vault.health().respawns],
     ]);
-    this.add('hsm_waiting', 'Orders of this process that wait for the HSM', [], () => [[vault.health().waiting]]);
+    this.add('hsm_waiting', 'HSM operations of this process waiting in the queue', [], () => [
+      [vault.health().waiting],
+    ]);
   }
 
   private ofInstances(heartbeat: InstanceHeartbeat): void {
@@ -86,57 +81,60 @@ export class OperationsMetrics {
       ]);
     this.add(
       'instances',
-      'Processes that were seen within 15 seconds',
+      'Processes that sent a heartbeat within the last 15 seconds',
       ['role'],
       count((ms) => ms <= MISSED_AFTER_MS),
     );
     this.add(
       'instances_missed',
-      'Processes that stopped without a word within the last day',
+      'Processes that stopped unexpectedly within the last day',
       ['role'],
       count((ms) => ms > MISSED_AFTER_MS),
     );
   }
 
   private ofTables(): void {
-    this.fromState('queue_depth', 'Rows that wait for work, at most 10000', ['queue'], ({ backlogs }) =>
+    this.fromState('queue_depth', 'Rows waiting in the queue, counted up to 10000', ['queue'], ({ backlogs }) =>
       backlogs.map(({ queue, depth }) => [depth, queue]),
     );
-    this.fromState('queue_oldest_seconds', 'How long the oldest row of a queue waits', ['queue'], ({ backlogs }) =>
+    this.fromState('queue_oldest_seconds', 'Age of the oldest row in the queue', ['queue'], ({ backlogs }) =>
       backlogs.map(({ queue, oldestSeconds }) => [oldestSeconds, queue]),
     );
-    this.fromState('job_last_success_seconds', 'Seconds since a job last succeeded', ['job'], ({ jobs }) =>
+    this.fromState('job_last_success_seconds', 'Time since the last successful run of the job', ['job'], ({ jobs }) =>
       jobs.flatMap(({ name, ageSeconds }): Sample[] => (ageSeconds === null ? [] : [[ageSeconds, name]])),
     );
-    this.fromState('job_failing', '1 when the last run of a job failed', ['job'], ({ jobs }) =>
+    this.fromState('job_failing', '1 if the last run of the job failed', ['job'], ({ jobs }) =>
       jobs.map(({ name, lastError }) => [lastError === null ? 0 : 1, name]),
     );
     this.fromState(
       'backup_age_seconds',
-      'Seconds since the last good backup; +Inf if none was recorded',
+      'Time since the last successful backup; +Inf if there has been none',
       [],
       ({ jobs }) => [[jobs.find(({ name }) => name === BACKUP_JOB)?.ageSeconds ?? Infinity]],
     );
-    this.fromState('log_checkpoint_age_seconds', 'Age of the newest checkpoint of the log', [], ({ checkpointAge }) =>
-      checkpointAge === undefined ? [] : [[checkpointAge]],
+    this.fromState(
+      'log_checkpoint_age_seconds',
+      'Age of the newest checkpoint of the audit log',
+      [],
+      ({ checkpointAge }) => (checkpointAge === undefined ? [] : [[checkpointAge]]),
     );
     this.fromState(
       'certificate_expiry_days_min',
-      'Days until the first certificate of an active signing key expires',
+      'Days until the next certificate of an active signing key expires',
       ['of'],
       ({ certificateDays }) => certificateDays.map(({ name, value }) => [value, name]),
     );
-    this.fromState('rotation_targets', 'Open targets of SSH rotations', ['state'], ({ rotationTargets }) =>
+    this.fromState('rotation_targets', 'Open targets of SSH key rotations', ['state'], ({ rotationTargets }) =>
       rotationTargets.map(({ name, value }) => [value, name]),
     );
     this.fromState(
       'db_oldest_transaction_seconds',
-      'How long the oldest open transaction of the database lasts',
+      'Age of the oldest open transaction in the database',
       [],
       ({ oldestTransaction }) => [[oldestTransaction]],
     );
     this.ofStreams();
-    this.add('table_bytes', 'Bytes of a table with its indexes', ['table'], async () =>
+    this.add('table_bytes', 'Size of the table, including its indexes', ['table'], async () =>
       (await this.operations.tableBytes()).map(({ name, value }) => [value, name]),
     );
   }
@@ -144,19 +142,19 @@ export class OperationsMetrics {
   private ofStreams(): void {
     this.fromState(
       'stream_waiting',
-      'Leaves of the audit log that a receiver has not acknowledged',
+      'Audit log leaves that the receiver has not acknowledged',
       ['stream'],
       ({ streams }) => streams.map(({ name, waiting }) => [waiting, name]),
     );
     this.fromState(
       'stream_oldest_seconds',
-      'Age of the oldest leaf that a receiver has not acknowledged',
+      'Age of the oldest leaf that the receiver has not acknowledged',
       ['stream'],
       ({ streams }) => streams.map(({ name, oldestSeconds }) => [oldestSeconds, name]),
     );
     this.fromState(
       'stream_last_success_seconds',
-      'Seconds since a receiver acknowledged something',
+      'Time since the last acknowledgement by the receiver',
       ['stream'],
       ({ streams }) =>
         streams.flatMap(({ name, successSeconds }): Sample[] =>

@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
-/**
- * Maximum rows of a queue that are counted: a longer queue is an alert whatever its exact length, and counting it would become ever more expensive.
- */
+/** MAX_COUNTED limits how many rows of a queue are counted. A longer queue is a problem whatever its exact length, and counting it would be expensive. */
 const MAX_COUNTED = 10_000;
 
 /** Pending work of a queue. */

@@ -40,19 +40,19 @@ export class IdentityProviderCheck {
       const secret = await this.providers.secretOf(provider);
       const used = clientAuthenticationFor(settings, metadata, secret !== undefined);
       return [
-        { check: 'discovery', ok: true, detail: `It calls itself ${metadata.issuer}.` },
+        { check: 'discovery', ok: true, detail: `The issuer is ${metadata.issuer}.` },
         { check: 'token endpoint', ok: true, detail: metadata.token_endpoint ?? '' },
         {
           check: 'client authentication',
           // A provider may accept a method that it does not list, for clients registered with it.
           ok: true,
-          detail: `${used} is used; the provider accepts ${methods?.join(', ') ?? 'unspecified methods, hence client_secret_basic'}.`,
+          detail: `The method is ${used}. The provider lists ${methods?.join(', ') ?? 'no methods, which implies client_secret_basic'}.`,
         },
         scopesOf(settings, metadata.scopes_supported),
         {
           check: 'sign-out',
           ok: true,
-          detail: logout ?? 'It has no end_session_endpoint, so users stay signed in there.',
+          detail: logout ?? 'The provider has no end_session_endpoint, so users stay signed in there.',
         },
         await this.keysOf(provider),
         await this.redirectOf(provider, metadata.authorization_response_iss_parameter_supported === true),
@@ -65,14 +65,15 @@ export class IdentityProviderCheck {
 
   /** At the shared redirect URI, only the issuer in the response distinguishes providers (RFC 9207). */
   private async redirectOf(provider: IdentityProvider, sendsIssuer: boolean): Promise<ProviderFinding> {
-    const check = 'redirect address';
-    if (oidcRedirectOf(provider.settings) === 'own') return { check, ok: true, detail: 'This provider has its own.' };
+    const check = 'redirect URI';
+    if (oidcRedirectOf(provider.settings) === 'own')
+      return { check, ok: true, detail: 'The provider has its own redirect URI.' };
     const others = (await this.providers.sharingRedirect()).filter(({ name }) => name !== provider.name);
     const names = others.map(({ name }) => `"${name}"`).join(', ');
     const shared =
-      'It uses the redirect URI of earlier versions. Register its own redirect URI at the provider, then set `redirect` to `own`.';
+      "This is the redirect URI of earlier versions. Register the provider's own redirect URI at the provider, then set `redirect` to `own`.";
     if (others.length === 0) return { check, ok: true, detail: shared };
-    const detail = `It shares its redirect URI with ${names}${sendsIssuer ? '' : ', and does not announce that it sends its issuer (RFC 9207), so sign-ins are refused'}. ${shared}`;
+    const detail = `The redirect URI is shared with ${names}${sendsIssuer ? '' : ', but the metadata does not announce the parameter iss (RFC 9207), so sign-ins are refused'}. ${shared}`;
     return { check, ok: sendsIssuer, detail };
   }
 
@@ -82,7 +83,11 @@ export class IdentityProviderCheck {
       const { keys } = await this.oidc.keysOf(provider);
       const usable = await Promise.all(keys.map(isUsable));
       const count = usable.filter(Boolean).length;
-      return { check, ok: count > 0, detail: `It publishes ${keys.length}, of which ${count} can be used.` };
+      return {
+        check,
+        ok: count > 0,
+        detail: `The provider publishes ${keys.length} keys, ${count} of which are usable.`,
+      };
     } catch (error) {
       return { check, ok: false, detail: oidcReasonOf(error) };
     }
@@ -95,13 +100,14 @@ function scopesOf({ scopes }: OidcSettings, supported: readonly string[] | undef
   const detail =
     unlisted.length === 0
       ? scopes.join(' ')
-      : `It does not list ${unlisted.join(' ')}, and may refuse requests for it.`;
+      : `The provider does not list ${unlisted.join(' ')} and may refuse requests for it.`;
   return { check: 'scopes', ok: true, detail };
 }
 
 function contextsOf({ acrValues = [] }: OidcSettings, supported: unknown): ProviderFinding {
   const check = 'authentication context';
-  if (acrValues.length === 0) return { check, ok: true, detail: 'None is required; the provider decides.' };
+  if (acrValues.length === 0)
+    return { check, ok: true, detail: 'No authentication context is required. The provider decides.' };
   const unlisted = Array.isArray(supported) ? acrValues.filter((value) => !supported.includes(value)) : [];
   const detail = unlisted.length === 0 ? acrValues.join(' ') : `The provider does not list ${unlisted.join(' ')}.`;
   return { check, ok: true, detail };
@@ -124,7 +130,7 @@ function ofSaml({ certificates, entryPoint }: SamlSettings): ProviderFinding[] {
     {
       check: 'entry point',
       ok: true,
-      detail: secure ? entryPoint : `${entryPoint}: users are sent there without TLS.`,
+      detail: secure ? entryPoint : `${entryPoint}: users are redirected there without TLS.`,
     },
   ];
 }
@@ -135,8 +141,8 @@ function ofCertificates(text: string, check: string): ProviderFinding[] {
     return readSamlCertificates(text).map(({ certificate: { subject, validToDate } }) => {
       const left = validToDate.getTime() - Date.now();
       const until = `${subject.replaceAll('\n', ', ')} until ${validToDate.toISOString()}`;
-      const soon = left < EXPIRES_SOON_MS ? `${until}: ends within 30 days` : until;
-      const expired = `${until}: expired; users can still sign in, but ask the provider for its new certificate`;
+      const soon = left < EXPIRES_SOON_MS ? `${until}: expires within 30 days` : until;
+      const expired = `${until}: expired. Users can still sign in, but obtain the new certificate from the provider.`;
       return { check, ok: true, detail: left < 0 ? expired : soon };
     });
   } catch (error) {

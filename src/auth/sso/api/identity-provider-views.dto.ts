@@ -43,7 +43,7 @@ export class IdentityProviderView {
   redirectUri: string;
   /** `shared`: this OpenID Connect provider still uses the redirect URI of earlier versions. Register its own redirect URI at the provider, then set `redirect` to `own`. */
   @ApiProperty({ enum: ['own', 'shared'] }) redirect: OidcRedirect;
-  /** The ETag. @example 3 */
+  /** Version of the provider. In quotation marks, it is the ETag. @example 3 */
   version: number;
 
   static of(provider: IdentityProvider, publicUrl: string): IdentityProviderView {
@@ -69,7 +69,7 @@ export class FindingView {
   /** Name of the check. @example discovery */
   check: string;
   ok: boolean;
-  /** @example 'It calls itself https://login.example.com.' */
+  /** @example 'The issuer is https://login.example.com.' */
   detail: string;
 }
 
@@ -112,7 +112,7 @@ export class TestTicketBody {
 export class TestProblemView {
   /** Code of the problem, as in a sign-in. @example sso.no-role */
   code: string;
-  /** Detail of the problem that the user would see. @example 'No rule of this identity provider gives you a role here.' */
+  /** Detail of the problem that the user would see. @example 'No rule of this identity provider gives you a role. Ask an administrator.' */
   detail: string;
   /** Technical reason; null if the detail is the whole reason. @example 'unexpected "iss" (issuer) claim value' */
   reason: string | null;

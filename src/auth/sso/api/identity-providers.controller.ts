@@ -52,7 +52,8 @@ export class IdentityProvidersController {
 
   /**
    * Create or replace an OpenID provider
-   * @remarks Omitted settings get their defaults. The secret, the key and `redirect` are kept if omitted.
+   * @remarks Creates an OpenID Connect provider or replaces its settings. Omitted settings are reset to their defaults, except for the secret, the key and
+   * `redirect`, which are kept.
    */
   @Put('oidc/:name')
   @Needs('settings:write')
@@ -69,7 +70,7 @@ export class IdentityProvidersController {
 
   /**
    * Create or replace a SAML provider
-   * @remarks Omitted settings get their defaults. The key is kept if omitted.
+   * @remarks Creates a SAML provider or replaces its settings. Omitted settings are reset to their defaults, except for the key, which is kept.
    */
   @Put('saml/:name')
   @Needs('settings:write')
@@ -86,7 +87,7 @@ export class IdentityProvidersController {
 
   /**
    * Update an OpenID provider
-   * @remarks Omitted members are kept. Null resets a member to its default.
+   * @remarks Changes settings of an OpenID Connect provider. Omitted members are unchanged. Null resets a member to its default.
    */
   @Patch('oidc/:name')
   @Needs('settings:write')
@@ -104,7 +105,7 @@ export class IdentityProvidersController {
 
   /**
    * Update a SAML provider
-   * @remarks Omitted members are kept. Null resets a member to its default.
+   * @remarks Changes settings of a SAML provider. Omitted members are unchanged. Null resets a member to its default.
    */
   @Patch('saml/:name')
   @Needs('settings:write')
@@ -122,7 +123,7 @@ export class IdentityProvidersController {
 
   /**
    * Delete an identity provider
-   * @remarks The accounts of its users remain, but users can no longer sign in through it.
+   * @remarks Deletes an identity provider. The accounts of its users remain, but users can no longer sign in through it.
    */
   @Delete(':name')
   @HttpCode(204)

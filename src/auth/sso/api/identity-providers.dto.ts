@@ -215,7 +215,7 @@ export class SamlProviderBody extends IdentityProviderBody {
 /** @throws Problem `identity-provider.authentication-context` */
 function requestedContext({ classes, comparison = 'exact', accepted = [] }: RequestedAuthnContextBody) {
   if (comparison === 'better' && accepted.length === 0) {
-    const detail = 'comparison "better" requires the classes that satisfy it, because the requested classes do not';
+    const detail = 'is required with the comparison "better", which the requested classes themselves do not satisfy';
     throw new Problem(
       'refused',
       'identity-provider.authentication-context',

@@ -45,7 +45,7 @@ export class SamlController {
 
   /**
    * Receive a SAML response
-   * @remarks Is the assertion consumer service: receives the response of a SAML 2.0 provider.
+   * @remarks Receives the response of a SAML 2.0 provider (assertion consumer service).
    */
   @Post('callback')
   @Public()
@@ -73,7 +73,7 @@ export class SamlController {
 
   /**
    * Receive a SAML logout message
-   * @remarks The assertion consumer service: receives the response of a SAML 2.0 provider.
+   * @remarks Receives logout requests and responses of a SAML 2.0 provider (single logout service, HTTP-Redirect binding).
    */
   @Get('logout')
   @Public()

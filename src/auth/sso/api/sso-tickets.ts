@@ -21,7 +21,8 @@ export class SsoTickets {
   async tokens(ticket: string, browser: string | undefined, origin: Origin): Promise<Tokens> {
     return this.signIn.redeem(ticket, browser, (tx, { person, sessionId }) => {
       if (sessionId === null) return this.grants.forPersonIn(tx, person, origin);
-      const detail = 'This ticket cannot be exchanged for tokens. Start the sign-in again.';
+      const detail =
+        'This ticket cannot be exchanged for tokens, because it belongs to a browser session. Start the sign-in again.';
       throw new Problem('unauthenticated', 'sso.unknown', detail);
     });
   }

@@ -6,7 +6,9 @@ export class SsoLoginQuery {
   @Optional(Text(1, 40)) provider?: string;
   /** Path on this site to return to. The fragment contains the ticket or, for a cookie, the code of an error. */
   @Optional(Text(0, 500)) returnTo?: string;
-  /** ticket (the default): exchange the ticket for tokens at `sso/tokens`. cookie: the browser is signed in when it returns. */
+  /**
+   * Result of the sign-in. `ticket` (default): a ticket that can be exchanged for tokens at `sso/tokens`. `cookie`: the browser gets a session in a cookie.
+   */
   @Optional(OneOf(['ticket', 'cookie'])) answer?: 'ticket' | 'cookie';
 }
 
@@ -68,7 +70,7 @@ export class SamlLogoutQuery {
 }
 
 export class TicketBody {
-  /** The part of the URL after #ticket= @example sw_session_0a1b */
+  /** Ticket from the fragment of the URL, after `#ticket=`. @example sw_session_0a1b */
   @Text(1, 200) ticket: string;
 }
 

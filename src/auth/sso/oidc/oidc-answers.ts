@@ -43,7 +43,7 @@ export async function userinfoAnswer(
   verify: (token: string) => Promise<object>,
 ): Promise<ProviderAnswer> {
   const { status, contentType = '', body } = answer;
-  if (status !== 200) throw new Error(`its userinfo endpoint answers ${status}`);
+  if (status !== 200) throw new Error(`the userinfo endpoint responded with ${status}`);
   if (!/^application\/jwt\b/i.test(contentType)) return answer;
   return { status, contentType: 'application/json', body: JSON.stringify(await verify(body.trim())) };
 }

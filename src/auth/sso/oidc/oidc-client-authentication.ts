@@ -25,7 +25,7 @@ export function clientAuthenticationFor(
   const found = WITH_SECRET.find((method) => methods.includes(method));
   if (found !== undefined) return found;
   const detail = methods.includes('private_key_jwt') ? '; set clientAuthentication to private_key_jwt' : '';
-  throw new Error(`the provider does not accept a client secret, only ${methods.join(', ')}${detail}`);
+  throw new Error(`the provider accepts no client secret, only ${methods.join(', ')}${detail}`);
 }
 
 /** @param secret the client secret or, for private_key_jwt, our private key (PEM, PKCS #8) */
@@ -35,7 +35,7 @@ export async function clientAuthenticationOf(
   secret: string | undefined,
 ): Promise<oidc.ClientAuth> {
   if (method === 'none') return oidc.None();
-  if (secret === undefined) throw new Error(`${method} requires a secret, and none is set`);
+  if (secret === undefined) throw new Error(`${method} requires a client secret, but none is stored`);
   switch (method) {
     case 'client_secret_basic':
       return basic(secret);

@@ -72,6 +72,6 @@ describe('Microsoft Entra ID', () => {
   it('is the only provider that may identify itself by a GUID', async () => {
     const typed = 'https://idp.example/contoso.example/v2.0';
     const read = publishing(`https://idp.example/${GUID}/v2.0`, `${typed}/.well-known/openid-configuration`);
-    await expect(readMetadata(typed, read)).rejects.toThrow(/its issuer is/);
+    await expect(readMetadata(typed, read)).rejects.toThrow(/the issuer of the provider is/);
   });
 });

@@ -36,17 +36,18 @@ export async function readMetadata(issuer: string, read: DocumentReader): Promis
   const failures: string[] = [];
   for (const url of discoveryAddresses(issuer)) {
     const { status, body } = await read(url);
-    if (status !== 200) failures.push(`${url} answers ${status}`);
+    if (status !== 200) failures.push(`${url} responded with ${status}`);
     else return checked(issuer, url, body);
   }
-  throw new Error(`no discovery document was found: ${failures.join(', ')}`);
+  throw new Error(`no discovery document found: ${failures.join(', ')}`);
 }
 
 function checked(typed: string, url: string, body: string): ServerMetadata {
   const metadata = objectIn(body, url);
   const { issuer } = metadata;
-  if (typeof issuer !== 'string' || !URL.canParse(issuer)) throw new Error(`${url} names no issuer`);
-  if (!isMeant(typed, issuer)) throw new Error(`its issuer is ${issuer}, not ${typed.trim()}${hintFor(typed)}`);
+  if (typeof issuer !== 'string' || !URL.canParse(issuer)) throw new Error(`${url} contains no valid issuer`);
+  if (!isMeant(typed, issuer))
+    throw new Error(`the issuer of the provider is ${issuer}, not ${typed.trim()}${hintFor(typed)}`);
   for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) assertAddress(metadata, name);
   const algorithms = metadata['id_token_signing_alg_values_supported'];
   return {
@@ -67,9 +68,9 @@ function isMeant(typed: string, issuer: string): boolean {
 
 function hintFor(typed: string): string {
   const { hostname, pathname } = new URL(issuerKey(typed));
-  if (!ENTRA.has(hostname)) return '; enter the issuer as the provider publishes it';
+  if (!ENTRA.has(hostname)) return '; enter the issuer exactly as the provider publishes it';
   return EVERY_TENANT.has(pathname.split('/')[1] ?? '')
-    ? '; that address is for users of every organization: enter https://login.microsoftonline.com/<your tenant>/v2.0'
+    ? '; this issuer admits users of every organization, so enter https://login.microsoftonline.com/<your tenant>/v2.0 instead'
     : '; for version 2.0 the issuer ends in /v2.0';
 }
 
@@ -77,7 +78,7 @@ function objectIn(body: string, url: string): Record<string, unknown> {
   try {
     return withoutNulls(readJsonObject(body, { roundsNumbers: true }));
   } catch (error) {
-    throw new Error(`${url} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${url} cannot be parsed: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -85,5 +86,5 @@ function objectIn(body: string, url: string): Record<string, unknown> {
 function assertAddress(metadata: Record<string, unknown>, name: string): void {
   const value = metadata[name];
   const isGood = typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
-  if (!isGood) throw new Error(`its ${name} is missing, or no http(s) address`);
+  if (!isGood) throw new Error(`the ${name} in the metadata is missing or not an HTTP(S) URL`);
 }

@@ -51,11 +51,11 @@ export class OidcLogout {
       const provider = (await this.published.withIssuer(iss)).find(({ settings }) =>
         [aud].flat().includes((settings as OidcSettings).clientId),
       );
-      if (provider === undefined) throw new Error('no provider has this issuer and is its audience');
+      if (provider === undefined) throw new Error('no identity provider matches the issuer and the audience');
       return { provider, claims: await this.claimsOf(provider, token) };
     } catch (error) {
-      this.logger.warn(`a logout token was refused: ${oidcReasonOf(error)}`);
-      throw new Problem('malformed', 'sso.logout-token', 'This logout token cannot be trusted.');
+      this.logger.warn(`rejected a logout token: ${oidcReasonOf(error)}`);
+      throw new Problem('malformed', 'sso.logout-token', 'The logout token is invalid.');
     }
   }
 
@@ -66,10 +66,10 @@ export class OidcLogout {
     });
     const events = payload['events'] as Record<string, unknown> | undefined;
     const names = [payload.sub, payload['sid']].filter((name) => name !== undefined);
-    if (!TYPES.includes(protectedHeader.typ)) throw new Error('it is a token of another type');
-    if (typeof events?.[EVENT] !== 'object' || 'nonce' in payload) throw new Error('it is not a logout token');
+    if (!TYPES.includes(protectedHeader.typ)) throw new Error('the header typ is not accepted');
+    if (typeof events?.[EVENT] !== 'object' || 'nonce' in payload) throw new Error('not a logout token');
     if (names.length === 0 || names.some((name) => typeof name !== 'string' || name === ''))
-      throw new Error('it names neither a session nor a user, or not as a string');
+      throw new Error('the claims sub and sid are both missing, or not strings');
     return payload;
   }
 }

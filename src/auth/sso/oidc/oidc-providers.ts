@@ -49,11 +49,11 @@ export class OidcProviders {
     try {
       return await cached(this.discovered, provider, () => this.discover(provider));
     } catch (error) {
-      this.logger.warn(`${provider.name} cannot be used: ${oidcReasonOf(error)}`);
+      this.logger.warn(`identity provider ${provider.name} cannot be used: ${oidcReasonOf(error)}`);
       throw new Problem(
         'unavailable',
         'sso.provider-away',
-        'The identity provider does not respond correctly. Retry, or ask an administrator to test the provider.',
+        'The identity provider is unavailable or misconfigured. Retry after 5 seconds, or ask an administrator to test the provider.',
         {
           retryAfter: 5,
         },
@@ -92,9 +92,9 @@ export class OidcProviders {
   async keysOf(provider: IdentityProvider): Promise<{ keys: unknown[] }> {
     const { jwks_uri: url = '' } = (await this.configurationOf(provider)).serverMetadata();
     const { status, body } = await this.read(url);
-    if (status !== 200) throw new Error(`${url} answers ${status}`);
+    if (status !== 200) throw new Error(`${url} responded with ${status}`);
     const { keys } = readJsonObject(body, { roundsNumbers: true });
-    if (!Array.isArray(keys)) throw new Error(`no keys were found at ${url}`);
+    if (!Array.isArray(keys)) throw new Error(`${url} has no keys`);
     if (keys.length > MAX_KEYS) throw new Error(`${url} has ${keys.length} keys; the maximum is ${MAX_KEYS}`);
     return { keys: keys.filter((key: unknown) => !isCostlyJwk(key)) };
   }
@@ -149,7 +149,7 @@ export class OidcProviders {
   }
 
   private async read(url: string): Promise<{ status: number; body: string }> {
-    if (this.config.isProd && !url.startsWith('https:')) throw new Error(`${url} is not https`);
+    if (this.config.isProd && !url.startsWith('https:')) throw new Error(`${url} does not use HTTPS`);
     const headers = { accept: 'application/json' };
     return this.outbound.send({ method: 'GET', url, headers, timeoutMs: TIMEOUT_SECONDS * 1000 });
   }

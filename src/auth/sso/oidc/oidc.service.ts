@@ -106,15 +106,15 @@ export class OidcService {
     const expected = redirect === 'own' ? provider.name : undefined;
     if (address !== expected) {
       this.logger.warn(
-        `a response to an attempt at ${provider.name} arrived at the address of ${address ?? 'all providers'}`,
+        `a response for identity provider ${provider.name} arrived at the redirect URI of ${address ?? 'all providers'}`,
       );
-      throw refused(new Error('the response arrived at the redirect address of another provider'));
+      throw refused(new Error('the response arrived at the redirect URI of another provider'));
     }
     if (expected !== undefined || new URLSearchParams(query).has('iss')) return;
     const sharing = await this.providers.sharingRedirect();
     if (sharing.length <= 1) return;
     const names = sharing.map(({ name }) => `"${name}"`).join(', ');
-    const detail = `Several identity providers share one redirect URI (${names}), and the response names no issuer. An administrator must give each provider its own redirect URI.`;
+    const detail = `Several identity providers share one redirect URI (${names}), and the response does not name its issuer. An administrator must set "redirect" of each provider to "own".`;
     throw new Problem('forbidden', 'sso.redirect-shared', detail);
   }
 
@@ -133,7 +133,7 @@ export class OidcService {
     const { claims, signed, idToken, withheld } = await this.claimsOf(provider, query, secrets);
     // Only the ID token describes how the person authenticated; userinfo describes the person.
     const { sub, sid, amr, acr, auth_time: seconds } = signed;
-    if (typeof sub !== 'string' || sub.trim() === '') throw refused(new Error('sub is missing or empty'));
+    if (typeof sub !== 'string' || sub.trim() === '') throw refused(new Error('the claim sub is missing or empty'));
     return {
       transactionId: row.id,
       provider,
@@ -159,7 +159,7 @@ export class OidcService {
     try {
       return await oidc.buildAuthorizationUrlWithPAR(configuration, request);
     } catch (error) {
-      this.logger.warn(`${provider.name} refused a request: ${oidcReasonOf(error)}`);
+      this.logger.warn(`identity provider ${provider.name} refused a request: ${oidcReasonOf(error)}`);
       throw refused(error);
     }
   }
@@ -191,7 +191,7 @@ export class OidcService {
       const withheld = withheldScopes((provider.settings as OidcSettings).scopes, tokens.scope);
       return { claims: { ...more, ...claims }, signed: claims, idToken: tokens.id_token, withheld };
     } catch (error) {
-      this.logger.warn(`the answer of ${provider.name} was refused: ${oidcReasonOf(error)}`);
+      this.logger.warn(`rejected the response of identity provider ${provider.name}: ${oidcReasonOf(error)}`);
       throw refused(error);
     }
   }
@@ -214,7 +214,7 @@ function refused(error: unknown): Problem {
   const words = providerErrorOf(error);
   const detail =
     words === undefined
-      ? 'The answer of the identity provider cannot be trusted.'
-      : `The identity provider refused: ${words}`;
+      ? 'The response of the identity provider is invalid. Sign in again, or ask an administrator to test the provider.'
+      : `The identity provider refused the sign-in: ${words}`;
   return new Problem('unauthenticated', 'sso.refused', detail, { cause: new Error(oidcReasonOf(error)) });
 }

@@ -28,7 +28,7 @@ export function assertStrongEnough(provider: Pick<IdentityProvider, 'settings'>,
   if (required === undefined) return;
   if (contexts.length > 0 && contexts.every((context) => required.includes(context))) return;
   const came =
-    contexts.length === 0 ? 'did not state how it authenticated you' : `authenticated you with ${quoted(contexts)}`;
+    contexts.length === 0 ? 'did not report how it authenticated you' : `authenticated you with ${quoted(contexts)}`;
   const detail = `The identity provider ${came}. Required: ${required.length === 0 ? 'a class in `accepted`' : quoted(required, ' or ')}.`;
   throw new Problem('forbidden', 'sso.weak-sign-in', detail);
 }

@@ -87,13 +87,14 @@ export function addressOf(claims: Claims): string {
   const address = text === undefined ? '' : canonical(text);
   const fault = nameFault(address);
   if (fault !== undefined) {
-    const detail = `Your email address "${truncate(address, 100)}" at the identity provider ${fault}. Have it corrected there.`;
+    const detail = `Your email address "${truncate(address, 100)}" at the identity provider ${fault}. Have it corrected at the provider.`;
     throw new Problem('forbidden', 'sso.address-misleading', detail);
   }
   if (!isPlainAddress(address) || address.length > MAX_ADDRESS_LENGTH)
-    throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not return an email address.');
+    throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not return a valid email address.');
   if (isUnverified(claims)) {
-    const detail = 'Your email address is not verified at the identity provider. Verify it there.';
+    const detail =
+      'The identity provider has not verified your email address. Verify it at the provider, then sign in again.';
     throw new Problem('forbidden', 'sso.address-unverified', detail);
   }
   return address;
@@ -153,12 +154,12 @@ export function assertNothingLeftOut(
   const needed = absent.find(({ claim }) => missing.some((name) => claim === name || claim.startsWith(`${name}.`)));
   if (needed === undefined && absent[0] !== undefined && withheld.length > 0) throw notGranted(withheld, absent[0]);
   if (needed === undefined) return;
-  const detail = `The identity provider omitted "${needed.claim}" because it has too many values. Have it send fewer, for example only groups that are assigned to the application.`;
+  const detail = `The identity provider omitted "${needed.claim}", because it has too many values. Configure the provider to send fewer, for example only the groups assigned to the application.`;
   throw new Problem('forbidden', 'sso.claims-left-out', detail);
 }
 
 function notGranted(withheld: readonly string[], { claim }: ClaimRule): Problem {
-  const detail = `The identity provider did not grant the scope "${withheld.join(' ')}" and sent no "${claim}", which a rule requires. Have it grant the scope, or remove the scope from the settings.`;
+  const detail = `The identity provider did not grant the scope "${withheld.join(' ')}" and did not send "${claim}", which a rule requires. Configure the provider to grant the scope, or remove the scope from the settings.`;
   return new Problem('forbidden', 'sso.claims-left-out', detail);
 }
 

@@ -81,7 +81,7 @@ export class IdentityProviderChanges {
       await this.assertCallable(order.settings.issuer);
     }
     const key = hasOurKey(order.settings) ? await this.newKeyFor(order) : undefined;
-    const detail = `An identity provider named "${order.name}" was just created. Read it and try again.`;
+    const detail = `An identity provider named "${order.name}" has just been created. Read it, then retry.`;
     const changed = () => new Problem('conflict', 'identity-provider.changed', detail);
     return writeUnique(this.db, (tx) => this.putIn(tx, caller, order, { key, ...conditions }), changed);
   }
@@ -108,7 +108,7 @@ export class IdentityProviderChanges {
   private async assertCallable(issuer: string): Promise<void> {
     const why = await this.outbound.refusalOf(issuer);
     if (why === undefined) return;
-    throw new Problem('refused', 'identity-provider.address', `The issuer cannot be called: ${why}.`, {
+    throw new Problem('refused', 'identity-provider.address', `/issuer: ${why}.`, {
       errors: [{ pointer: '/issuer', detail: why }],
     });
   }
@@ -186,12 +186,12 @@ export class IdentityProviderChanges {
       throw new Problem(
         'conflict',
         'identity-provider.kind',
-        'The kind of a provider cannot be changed. Delete the provider first.',
+        'The kind of an identity provider cannot be changed. Delete the provider and create it again.',
       );
     }
     if (issuerOf(known.settings) !== issuerOf(order.settings)) {
       const detail =
-        'The issuer or entity ID of a provider cannot be changed, because it identifies the users. Delete the provider first.';
+        'The issuer or entity ID of an identity provider cannot be changed, because it identifies the users. Delete the provider and create it again.';
       throw new Problem('conflict', 'identity-provider.issuer', detail);
     }
     if (hasNewCertificate(known.settings, order.settings)) assertMayGrant(caller, await rolesOfPeople(tx, known.id));
@@ -233,7 +233,7 @@ async function assertNotOwn(
 ): Promise<void> {
   if (session === undefined || confirm === name) return;
   if (!(await tx.existsBy(Session, { id: session.id, providerId: id }))) return;
-  const detail = `You are signed in through "${name}", so your session ends with it. To confirm, repeat the call with ?confirm=${name}.`;
+  const detail = `You are signed in through "${name}", so this change also ends your own session. To confirm, repeat the request with ?confirm=${name}.`;
   throw new Problem('conflict', 'identity-provider.own', detail);
 }
 
@@ -243,7 +243,7 @@ async function keepingAdministrators(tx: EntityManager, change: () => Promise<un
   await change();
   if (before.length === 0 || (await administratorsWhoCanSignIn(tx)).length > 0) return;
   const detail =
-    'No administrator could sign in after this change. First give an administrator a password, or another provider a rule for the role admin.';
+    'No administrator could sign in after this change. First set a password for an administrator, or add a rule for the role admin to another identity provider.';
   throw new Problem('conflict', 'identity-provider.last-administrator', detail);
 }
 
@@ -315,7 +315,7 @@ async function assertNobodyShares(tx: EntityManager, name: string): Promise<void
   const all = await tx.findBy(IdentityProvider, { kind: 'oidc' });
   const other = all.find((one) => one.name !== name && oidcRedirectOf(one.settings) === 'shared');
   if (other === undefined) return;
-  const detail = `the identity provider "${other.name}" already uses the shared redirect address; use "own"`;
+  const detail = `the identity provider "${other.name}" already uses the shared redirect URI; use "own"`;
   throw new Problem('refused', 'identity-provider.redirect', `/redirect: ${detail}.`, {
     errors: [{ pointer: '/redirect', detail }],
   });
@@ -331,7 +331,7 @@ function assertSecretFits({ clientAuthentication }: OidcSettings, given: string 
 /** Rejects a client authentication without the secret that it requires. */
 function assertSecretThere({ clientAuthentication }: OidcSettings, isThere: boolean): void {
   if (isThere || clientAuthentication == null || clientAuthentication === 'none') return;
-  throw refused(`${clientAuthentication} needs a client secret`);
+  throw refused(`is required for ${clientAuthentication}`);
 }
 
 /** Reports whether the stored secret matches the new settings. A private key of the service never becomes a client secret. */

@@ -46,7 +46,12 @@ export class IdentityProvidersService {
     const rows = await this.db.manager.find(IdentityProvider, { where, take: 2 });
     const [found, ...others] = trustedRows(this.db.manager, IdentityProvider, rows);
     if (found === undefined) throw providerMissing();
-    if (others.length > 0) throw new Problem('malformed', 'identity-provider.which', 'Name one: ?provider=…');
+    if (others.length > 0)
+      throw new Problem(
+        'malformed',
+        'identity-provider.which',
+        'There are several identity providers. Select one with ?provider=NAME.',
+      );
     return found;
   }
 

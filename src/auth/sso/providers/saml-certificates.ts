@@ -40,7 +40,8 @@ export function storedCertificates(texts: readonly string[]): string[] {
     }
   });
   const stored = [...new Set(found)];
-  if (stored.length > MAX_CERTIFICATES) throw refused('/certificates', `there are more than ${MAX_CERTIFICATES}`);
+  if (stored.length > MAX_CERTIFICATES)
+    throw refused('/certificates', `must not contain more than ${MAX_CERTIFICATES} certificates`);
   return stored;
 }
 
@@ -57,7 +58,8 @@ export function usableCertificates(texts: readonly string[]): string[] {
 
 /** Only RSA and ECDSA are supported for XML signatures (saml-document.ts). */
 function assertVerifies({ asymmetricKeyType: type }: KeyObject): void {
-  if (type !== 'rsa' && type !== 'ec') throw new Error(`a key of the type ${type} signs no SAML assertion`);
+  if (type !== 'rsa' && type !== 'ec')
+    throw new Error(`a key of type ${type} cannot sign SAML assertions; use RSA or ECDSA`);
 }
 
 function refused(pointer: string, detail: string): Problem {

@@ -20,8 +20,8 @@ export function assertNameFormat({ nameIdFormat = PERSISTENT, seenNameIdFormat }
   const sent = format || UNSPECIFIED;
   if (expected === undefined || (expected || UNSPECIFIED) === sent) return;
   const detail =
-    `The identity provider sent a NameID of the format "${truncate(sent, 200)}", and "${expected || UNSPECIFIED}" is required. ` +
-    'Have the provider send the required format to everyone, or set "nameIdFormat" of the provider to the format that it sends to everyone.';
+    `The identity provider sent a NameID of the format "${truncate(sent, 200)}", but "${expected || UNSPECIFIED}" is required. ` +
+    'Configure the provider to send the required format for all users, or set "nameIdFormat" to the format that it sends for all users.';
   throw new Problem('forbidden', 'sso.name-format', detail);
 }
 
@@ -42,7 +42,7 @@ export function assertQualifiers(
   if ((from || provider) === provider && (to || ours) === ours) return;
   const [name, sent = '', expected] =
     (from || provider) === provider ? ['SPNameQualifier', to, ours] : ['NameQualifier', from, provider];
-  const detail = `The identity provider sent a NameID with the ${name} "${truncate(sent, 200)}". Have it omit the ${name}, or send "${expected}".`;
+  const detail = `The identity provider sent a NameID with the ${name} "${truncate(sent, 200)}". Configure the provider to omit the ${name}, or to send "${expected}".`;
   throw new Problem('forbidden', 'sso.name-format', detail);
 }
 

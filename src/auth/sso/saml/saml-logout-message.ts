@@ -87,11 +87,11 @@ export function issuerSaidBy({ xml, kind }: ArrivedMessage): string {
 export async function verifiedMessage(arrived: ArrivedMessage, trusted: readonly string[]): Promise<LogoutMessage> {
   const certificates = usableCertificates(trusted);
   const document = plainDocument(arrived.xml, arrived.kind);
-  if (document === undefined) throw new Error('it is not a valid message of a provider');
+  if (document === undefined) throw new Error('not a valid SAML message');
   const xml = arrived.query === undefined ? await signedXml(document.xml, certificates) : document.xml;
   if (arrived.query !== undefined) assertQuerySigned(arrived.query, certificates);
   const root: XmlElement = (await parseDomFromString(xml)).documentElement;
-  if (root.localName !== arrived.kind || root.namespaceURI !== PROTOCOL) throw new Error(`it is not a ${arrived.kind}`);
+  if (root.localName !== arrived.kind || root.namespaceURI !== PROTOCOL) throw new Error(`not a ${arrived.kind}`);
   const attribute = (name: string): string => root.getAttribute(name) ?? '';
   const notOnOrAfter = attribute('NotOnOrAfter');
   return {
@@ -111,7 +111,7 @@ export async function verifiedMessage(arrived: ArrivedMessage, trusted: readonly
 async function signedXml(xml: string, certificates: readonly string[]): Promise<string> {
   const { documentElement: root } = await parseDomFromString(xml);
   const signed = getVerifiedXml(xml, root, [...certificates]);
-  if (signed === null) throw new Error('it is not signed with a certificate of the provider');
+  if (signed === null) throw new Error('not signed with a certificate of the provider');
   return signed;
 }
 
@@ -120,13 +120,13 @@ function assertQuerySigned(
   certificates: readonly string[],
 ): void {
   const [, family, bits] = /#(rsa|ecdsa)-sha(256|384|512)$/.exec(algorithm) ?? [];
-  if (!isAllowed(algorithm) || bits === undefined) throw new Error('its signature algorithm is not allowed');
+  if (!isAllowed(algorithm) || bits === undefined) throw new Error('the signature algorithm is not allowed');
   const isSigned = certificates.some((certificate) => {
     const key = createPublicKey(certificate);
     const isKind = key.asymmetricKeyType === (family === 'rsa' ? 'rsa' : 'ec');
     return isKind && verify(`sha${bits}`, Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }, signature);
   });
-  if (!isSigned) throw new Error('it is not signed with a certificate of the provider');
+  if (!isSigned) throw new Error('not signed with a certificate of the provider');
 }
 
 /** Returns the status codes of both levels: a partial logout is a success with a second-level code. */

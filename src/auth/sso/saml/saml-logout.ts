@@ -47,16 +47,14 @@ export class SamlLogout {
   /** Handles a logout message of a provider. @returns the URL for the browser */
   async take(arrived: ArrivedMessage | undefined, origin: Origin): Promise<string> {
     try {
-      if (arrived === undefined) throw new Error('it cannot be read');
+      if (arrived === undefined) throw new Error('the message cannot be parsed');
       const { providers, message } = await this.verified(arrived);
       if (arrived.kind === 'LogoutResponse') return await this.answered(providers, message);
       for (const provider of providers) await this.end(provider, message, origin);
       return await this.answerTo(providers, message, arrived.relayState);
     } catch (error) {
-      this.logger.warn(
-        `a message about signing out was refused: ${error instanceof Error ? error.message : 'unknown'}`,
-      );
-      throw new Problem('malformed', 'sso.logout-message', 'This message of the identity provider cannot be trusted.');
+      this.logger.warn(`rejected a SAML logout message: ${error instanceof Error ? error.message : 'unknown error'}`);
+      throw new Problem('malformed', 'sso.logout-message', 'The logout message of the identity provider is invalid.');
     }
   }
 
@@ -71,20 +69,20 @@ export class SamlLogout {
     const [first] = read;
     const [provider] = providers;
     if (message === undefined || provider === undefined)
-      throw first?.status === 'rejected' ? first.reason : new Error('no provider has this entity id');
+      throw first?.status === 'rejected' ? first.reason : new Error('no identity provider has this entity ID');
     const { entityId } = provider.settings as SamlSettings;
     const { logoutUrl } = ourSamlAddresses(this.config);
-    if (message.issuer !== entityId) throw new Error('the Issuer is a different one');
+    if (message.issuer !== entityId) throw new Error('the Issuer differs from the entity ID of the provider');
     if (!isSameAddress(message.destination, logoutUrl))
-      throw new Error('the Destination is not the address of this service');
-    if (message.id === '' || !isOfNow(message)) throw new Error('it is outdated, or has no ID');
+      throw new Error('the Destination is not the logout URL of this service');
+    if (message.id === '' || !isOfNow(message)) throw new Error('the message has expired or has no ID');
     return { providers, message };
   }
 
   /** Ends the sessions that a logout request names; each request works once. */
   private async end(provider: IdentityProvider, message: LogoutMessage, origin: Origin): Promise<void> {
-    if (message.nameId === '') throw new Error('it names nobody');
-    if (!(await this.marks.isFirst(provider.id, message.id))) throw new Error('it was already used');
+    if (message.nameId === '') throw new Error('the NameID is missing');
+    if (!(await this.marks.isFirst(provider.id, message.id))) throw new Error('the message has already been used');
     const what = { subject: message.nameId, before: new Date(message.issuedAt + SKEW_MS) };
     if (message.sessions.length === 0) await this.logouts.end(provider, what, origin);
     for (const session of message.sessions) await this.logouts.end(provider, { ...what, session }, origin);
@@ -110,9 +108,9 @@ export class SamlLogout {
   ): Promise<string> {
     let isAnswer = false;
     for (const { id } of providers) isAnswer ||= await this.marks.isAnswer(id, inResponseTo);
-    if (!isAnswer) throw new Error('it does not answer a pending request');
+    if (!isAnswer) throw new Error('InResponseTo does not match a pending request');
     if (isComplete) return '/';
-    const problem = new Problem('conflict', 'sso.still-signed-in', 'You are still signed in at other services.');
+    const problem = new Problem('conflict', 'sso.still-signed-in', 'You are still signed in to other services.');
     return `/#error=${problem.code}`;
   }
 

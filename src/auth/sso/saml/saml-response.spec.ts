@@ -90,11 +90,11 @@ describe('a SAML response', () => {
     ['without an end', { NotOnOrAfter: '' }],
   ])('rejects a confirmation %s', (_, confirmed) => {
     const response = judged(` Destination="${acsUrl}"`, ['a'], acsUrl, entityId, confirmed);
-    expect(response).toThrow('no valid SubjectConfirmation (cm:bearer) has');
+    expect(response).toThrow('no valid bearer SubjectConfirmation');
   });
 
   it('is accepted without a Destination only for our Recipient', () => {
-    expect(judged('', ['a'], elsewhere)).toThrow('the address of this service as Recipient');
+    expect(judged('', ['a'], elsewhere)).toThrow('names this service as Recipient');
   });
 });
 
@@ -103,7 +103,7 @@ describe('the NameID format', () => {
   const [EMAIL, UNSPECIFIED] = ['emailAddress', 'unspecified'].map(
     (name) => `urn:oasis:names:tc:SAML:1.1:nameid-format:${name}`,
   ) as [string, string];
-  const REFUSED = 'set "nameIdFormat" of the provider';
+  const REFUSED = 'set "nameIdFormat" to the format';
 
   it('must be the configured one', () => {
     const configured = { ...settings, nameIdFormat: EMAIL };
@@ -151,7 +151,7 @@ it('a NameID is refused if it is qualified by another name than that of the prov
     assertQualifiers({ nameQualifier, spNameQualifier }, 'https://idp.example', 'https://sw.example');
   expect(judged()).not.toThrow();
   expect(judged('https://idp.example', 'https://sw.example')).not.toThrow();
-  expect(judged('https://upstream.example')).toThrow('omit the NameQualifier, or send "https://idp.example"');
+  expect(judged('https://upstream.example')).toThrow('omit the NameQualifier, or to send "https://idp.example"');
   expect(judged(undefined, 'https://other.example')).toThrow('omit the SPNameQualifier');
 });
 

@@ -68,14 +68,12 @@ export function assertAddressedTo(
     throw new Error(`the Destination is ${destination}, not ${acsUrl}`);
   if (!profile.issuer) throw new Error('the assertion has no Issuer');
   const other = [withoutXmlBlanks(profile.issuer), ...issuersIn(xml)].find((issuer) => issuer !== entityId);
-  if (other !== undefined) throw new Error(`the Issuer is ${other}, not the entity id ${entityId}`);
+  if (other !== undefined) throw new Error(`the Issuer is ${other}, not the entity ID ${entityId}`);
   const isOurs = bearersOf(profile.getAssertion?.()).some(
     (data) => isSameAddress(data['Recipient'], acsUrl) && data['InResponseTo'] === inResponseTo && isOfNow(data),
   );
   if (!isOurs)
-    throw new Error(
-      'no valid SubjectConfirmation (cm:bearer) has the address of this service as Recipient and answers its request',
-    );
+    throw new Error('no valid bearer SubjectConfirmation names this service as Recipient and answers its request');
 }
 
 /** Returns the names of the top-level and second-level status codes (SAML core section 3.2.2.2), such as `Responder, RequestDenied`. They are not signed. */
@@ -111,7 +109,7 @@ export function sessionEndOf(profile: Profile): Date | undefined {
   );
   if (times.length === 0) return undefined;
   const end = earliestOf(times);
-  if (end === null) throw new Error('SessionNotOnOrAfter is not a time');
+  if (end === null) throw new Error('SessionNotOnOrAfter is not a valid time');
   if (end.getTime() <= Date.now() - SKEW_MS)
     throw new Error('the session at the provider has already ended (SessionNotOnOrAfter)');
   return end;
@@ -137,7 +135,7 @@ const KNOWN_CONDITIONS = new Set(['$', 'AudienceRestriction', 'OneTimeUse', 'Pro
 export function assertUnderstood(profile: Profile): void {
   const assertion = first(profile.getAssertion?.()['Assertion']) ?? {};
   const version = (assertion['$'] as Element | undefined)?.['Version'];
-  if (version !== '2.0') throw new Error(`the assertion is of version ${String(version)}, not 2.0`);
+  if (version !== '2.0') throw new Error(`the version of the assertion is ${String(version)}, not 2.0`);
   const unknown = listOf(assertion['Conditions'])
     .flatMap((conditions) => Object.keys(conditions))
     .find((name) => !KNOWN_CONDITIONS.has(name));
@@ -242,6 +240,6 @@ function first(value: unknown): Element | undefined {
 
 function unreadable(): Problem {
   const limits = `${MAX_ELEMENTS} elements, ${MAX_DEPTH} levels or ${MAX_DOCUMENT_BYTES / 1024} kB`;
-  const detail = `The response of the identity provider cannot be read: it is not a plain SAML response, or has more than ${limits}.`;
+  const detail = `The response of the identity provider is not a plain SAML response, or has more than ${limits}.`;
   return new Problem('unauthenticated', 'sso.refused', detail);
 }

@@ -14,7 +14,7 @@ type SamlRequest = Parameters<AbstractStrategy['authenticate']>[0];
 export async function requestUrl(config: SamlConfig): Promise<string> {
   const outcome = await new OneAttempt(config).outcomeOf({});
   if ('url' in outcome) return outcome.url;
-  throw new Error('passport-saml answers a request with a profile');
+  throw new Error('passport-saml returned a profile instead of a redirect');
 }
 
 /**
@@ -25,7 +25,7 @@ export async function requestUrl(config: SamlConfig): Promise<string> {
 export async function profileIn(config: SamlConfig, encoded: string): Promise<Profile> {
   const outcome = await new OneAttempt(config).outcomeOf({ SAMLResponse: encoded });
   if ('profile' in outcome) return outcome.profile;
-  throw new Error('passport-saml answers a response with a redirect');
+  throw new Error('passport-saml returned a redirect instead of a profile');
 }
 
 /** node-saml without the NameIDPolicy that it always sends, and with white space trimmed from Audience elements. */
@@ -52,7 +52,7 @@ class Requests extends SAML {
 
 const takeProfile: VerifyWithoutRequest = (profile, done) => done(null, profile ?? undefined);
 /** Logout messages are read by saml-logout-message.ts, because passport-saml also reads unsigned parts of them. */
-const refuseLogout: VerifyWithoutRequest = (_profile, done) => done(new Error('this is a message about signing out'));
+const refuseLogout: VerifyWithoutRequest = (_profile, done) => done(new Error('this is a logout message'));
 
 /** passport-saml's strategy for a single attempt at one provider; Passport's middleware would share one strategy. */
 class OneAttempt extends AbstractStrategy {
@@ -69,7 +69,7 @@ class OneAttempt extends AbstractStrategy {
       this.redirect = (url) => resolve({ url });
       this.fail = () => reject(new Error('the profile is missing'));
       this.error = reject;
-      this.pass = () => reject(new Error('this is a message about signing out'));
+      this.pass = () => reject(new Error('this is a logout message'));
       this.authenticate({ body, query: {}, headers: {} } as SamlRequest, {});
     });
   }

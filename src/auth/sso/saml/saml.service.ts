@@ -120,25 +120,27 @@ export class SamlService {
     try {
       const { entityId } = provider.settings as SamlSettings;
       if (response.isEncrypted)
-        throw new Error('the assertion is encrypted, which is not supported; switch that off at the provider');
+        throw new Error(
+          'the assertion is encrypted, which is not supported; disable assertion encryption at the provider',
+        );
       const profile = await profileIn(await this.configFor(provider, response.inResponseTo), response.encoded);
       assertAddressedTo(response, profile, { acsUrl: ourSamlAddresses(this.config).acsUrl, entityId });
       assertUnderstood(profile);
       const identity = identityOf(profile);
       if (identity.nameID.trim() === '' || identity.nameIDFormat.trim() === TRANSIENT)
-        throw new Error('the NameID is transient or empty; have the provider send a persistent one');
+        throw new Error('the NameID is transient or empty; configure the provider to send a persistent NameID');
       return { ...profile, ...identity };
     } catch (error) {
       this.logger.warn(
-        `the answer of ${provider.name} was refused: ${error instanceof Error ? error.message : 'unknown'}`,
+        `rejected the response of identity provider ${provider.name}: ${error instanceof Error ? error.message : 'unknown error'}`,
       );
       const refusal = error instanceof SamlStatusError ? statusNames(error.xmlStatus) : '';
       throw new Problem(
         'unauthenticated',
         'sso.refused',
         refusal === ''
-          ? 'The answer of the identity provider cannot be trusted.'
-          : `The identity provider refused: ${refusal}`,
+          ? 'The response of the identity provider is invalid. Sign in again, or ask an administrator to test the provider.'
+          : `The identity provider refused the sign-in: ${refusal}`,
         { cause: error },
       );
     }
@@ -148,7 +150,7 @@ export class SamlService {
     const settings = provider.settings as SamlSettings;
     const idpCert = usableCertificates(settings.certificates);
     if (idpCert.length === 0) {
-      const detail = 'This identity provider has no usable certificate. An administrator can test the provider.';
+      const detail = 'This identity provider has no usable certificate. Ask an administrator to test the provider.';
       throw new Problem('unavailable', 'sso.provider-away', detail);
     }
     const us = ourSamlAddresses(this.config);

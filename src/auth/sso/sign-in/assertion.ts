@@ -59,11 +59,11 @@ export function boundedAssertion(assertion: Assertion): Assertion {
   for (const context of contexts) assertStorable('authentication context', context, MAX_CONTEXT_LENGTH);
   const characters = contexts.join('').length;
   if (contexts.length > MAX_CONTEXTS || characters > MAX_CONTEXT_CHARACTERS) {
-    const maximum = `${MAX_CONTEXTS} of ${MAX_CONTEXT_CHARACTERS} characters together are the maximum`;
-    throw refused(`sent ${contexts.length} authentication contexts of ${characters} characters; ${maximum}.`);
+    const maximum = `the maximum is ${MAX_CONTEXTS} contexts with ${MAX_CONTEXT_CHARACTERS} characters in total`;
+    throw refused(`sent ${contexts.length} authentication contexts with ${characters} characters; ${maximum}.`);
   }
   if (!isShallow(assertion.claims, MAX_CLAIM_DEPTH))
-    throw refused(`sent claims that are nested more than ${MAX_CLAIM_DEPTH} deep.`);
+    throw refused(`sent claims that are nested more than ${MAX_CLAIM_DEPTH} levels deep.`);
   // NaN fails both comparisons. PostgreSQL returns a different value for a year before 1.
   const time = authenticatedAt?.getTime() ?? NaN;
   const isTime = time >= 0 && time < Date.now() + MAX_SKEW_MS;
@@ -81,7 +81,8 @@ function isShallow(value: unknown, depth: number): boolean {
 }
 
 function assertStorable(what: string, text: string, longest: number): void {
-  if (text.length > longest) throw refused(`sent an ${what} of ${text.length} characters; the maximum is ${longest}.`);
+  if (text.length > longest)
+    throw refused(`sent an ${what} with ${text.length} characters; the maximum is ${longest}.`);
   if (!isStorable(text)) throw refused(`sent an ${what} with a control character or an unpaired surrogate.`);
 }
 

@@ -99,7 +99,7 @@ export function noRole(): Problem {
 }
 
 export function accountDisabled(): Problem {
-  return new Problem('forbidden', 'sso.disabled', 'This account is disabled.');
+  return new Problem('forbidden', 'sso.disabled', 'This account is disabled. Contact an administrator.');
 }
 
 /** An email address never identifies a person: an existing account with the same address belongs to someone else. */
@@ -107,7 +107,7 @@ export function accountDisabled(): Problem {
 export function addressTaken(provider?: string): Problem {
   const detail =
     provider === undefined
-      ? 'An account with your email address exists, but is not linked to this identity provider.'
+      ? 'An account with your email address exists, but it is not linked to this identity provider. Sign in to it as before, or contact an administrator.'
       : `You already have an account through the identity provider "${provider}", which has the same issuer. Sign in there.`;
   return new Problem('forbidden', 'sso.address-taken', detail);
 }

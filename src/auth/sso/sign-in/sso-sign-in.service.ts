@@ -224,7 +224,7 @@ export class SsoSignInService {
     if (!(await insertUser(tx, account, subjectName(provider.id, subject)))) throw addressTaken();
     await insertSealed(tx, ExternalIdentity, { providerId: provider.id, subject, userId: id });
     const user = await findTrusted(tx, User, { id, email: address });
-    if (user === null) throw new Error('the inserted account differs from the account that was read');
+    if (user === null) throw new Error('the account that was read differs from the account that was inserted');
     const by = { kind: 'user', id, name: user.email, origin } as const;
     const detail = { provider: provider.name, providerId: provider.id, subject, addressSha256: addressName(address) };
     await this.record(tx, by, 'user.created', id, detail);
@@ -235,7 +235,7 @@ export class SsoSignInService {
 /** Throws a refusal with the reason why a response cannot be used. */
 function unreadable(error: unknown): never {
   if (error instanceof Problem) throw error;
-  const reason = error instanceof Error ? error.message : 'unknown reason';
+  const reason = error instanceof Error ? error.message : 'unknown error';
   const detail = `The response of the identity provider is invalid: ${reason}.`;
   throw new Problem('unauthenticated', 'sso.refused', detail, { cause: error });
 }
@@ -275,13 +275,17 @@ async function assertSteppedUp(
 ): Promise<void> {
   const session = await findTrusted(tx, Session, { id: row.sessionId ?? '', endedAt: IsNull() });
   if (known === null || session?.userId !== known.id) {
-    throw new Problem('forbidden', 'sso.another-person', 'Another user signed in at the identity provider.');
+    throw new Problem(
+      'forbidden',
+      'sso.another-person',
+      'A different user signed in at the identity provider. Sign in there with the account of this session.',
+    );
   }
   if (authenticatedAt === null || authenticatedAt.getTime() < beganAt(row).getTime() - SKEW_MS) {
     throw new Problem(
       'forbidden',
       'sso.not-asked',
-      'The identity provider did not authenticate you again, or does not report it.',
+      'The identity provider did not authenticate you again, or did not report it. Try again, or sign out and sign in.',
     );
   }
 }
@@ -292,7 +296,11 @@ async function personOf(tx: EntityManager, attempt: ArrivedAttempt): Promise<Ret
   const user = await findTrusted(tx, User, { id: userId, disabled: false });
   const provider = await findTrusted(tx, IdentityProvider, { id: providerId, enabled: true });
   if (user === null || provider === null)
-    throw new Problem('forbidden', 'sso.disabled', 'This account or this provider is disabled.');
+    throw new Problem(
+      'forbidden',
+      'sso.disabled',
+      'This account or its identity provider is disabled. Contact an administrator.',
+    );
   const external = { providerId, session: externalSession, logoutHint };
   const authenticatedAt = authenticationTimeOf(attempt.authenticatedAt);
   // The groups are recorded at each sign-in: comparing with the row alone would miss a loss while an earlier row has been restored.

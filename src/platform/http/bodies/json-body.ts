@@ -28,7 +28,7 @@ export function parseJsonBody(body: Buffer, mostValues = MAX_VALUES): unknown {
     throw notJson(text, cause);
   }
   if (text.includes('\uFFFD') && !isUtf8(withoutMark(body)))
-    throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.');
+    throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8. Send JSON in UTF-8.');
   inspect(value, mostValues);
   const found = findAmbiguity(text, { roundsNumbers: true });
   if (found !== undefined) throw refusal(truncate(found.pointer, MAX_POINTER_LENGTH), found.detail);
@@ -42,7 +42,7 @@ function notJson(text: string, cause: unknown): Problem {
   const { line, column } = fault;
   const detail = `line ${line}, column ${column}: ${fault.detail}`;
   const errors = [{ pointer: '', detail, column }];
-  return new Problem('malformed', 'request.malformed', `The body is not valid JSON; ${detail}.`, { cause, errors });
+  return new Problem('malformed', 'request.malformed', `The body is not valid JSON at ${detail}.`, { cause, errors });
 }
 
 function isUtf8(body: Buffer): boolean {
@@ -77,23 +77,28 @@ function inspect(root: unknown, mostValues: number): void {
 /** Other JSON parsers do not preserve larger numbers (RFC 7493 section 2.2), and people must approve exactly what was sent. 1e400 would become null. */
 function assertKept(value: number, pointer: string): void {
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER)
-    throw refusal(pointer, 'is a number beyond ±9007199254740991 (2^53−1): send it as a string');
+    throw refusal(pointer, 'is a number beyond ±9007199254740991 (2^53−1); send it as a string');
 }
 
 function assertName(name: string, pointer: string): void {
-  if (FORBIDDEN_NAMES.has(name)) throw refusal(pointer, 'this member name is not allowed');
+  if (FORBIDDEN_NAMES.has(name)) throw refusal(pointer, 'has a member name that is not allowed');
   assertStorable(name, pointer);
 }
 
 function assertStorable(text: string, pointer: string): void {
-  if (text.includes('\u0000')) throw refusal(pointer.replaceAll('\u0000', ''), 'holds a NUL character');
-  if (!text.isWellFormed()) throw refusal(pointer.toWellFormed(), 'holds half of a surrogate pair');
+  if (text.includes('\u0000')) throw refusal(pointer.replaceAll('\u0000', ''), 'contains a NUL character');
+  if (!text.isWellFormed()) throw refusal(pointer.toWellFormed(), 'contains an unpaired surrogate');
 }
 
 function refusal(pointer: string, detail: string): Problem {
-  return new Problem('malformed', 'request.invalid', `The body is refused: ${detail}.`, {
-    errors: [{ pointer, detail }],
-  });
+  return new Problem(
+    'malformed',
+    'request.invalid',
+    `${pointer === '' ? 'The body is invalid' : pointer}: ${detail}.`,
+    {
+      errors: [{ pointer, detail }],
+    },
+  );
 }
 
 /** Match the first four bytes in hexadecimal: a byte order mark, or the NUL bytes of ASCII characters. */
@@ -110,7 +115,7 @@ export function assertNoWideEncoding(body: Buffer): void {
   const head = body.toString('hex', 0, 4);
   const name = UTF_32.test(head) ? 'UTF-32' : UTF_16.test(head) ? 'UTF-16' : undefined;
   if (name === undefined) return;
-  const detail = `The body is not UTF-8: it is ${name}. Send it as UTF-8 (RFC 8259 section 8.1).`;
+  const detail = `The body is encoded as ${name}. Send it as UTF-8 (RFC 8259 section 8.1).`;
   throw new Problem('malformed', 'request.malformed', detail);
 }
 

@@ -5,15 +5,15 @@ import { ProblemView } from './problem.dto.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const PROBLEM = {
-  description: 'A problem (RFC 9457); docs/errors.md explains each code',
+  description: 'A problem (RFC 9457). docs/errors.md describes each code',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemView' } } },
 };
 
 const INTRODUCTION = [
   'Sealwright signs digests with keys that never leave the HSM, rotates SSH keys, and inventories cryptographic assets.',
   'Authenticate with an API key or an access token in `Authorization: Bearer …`. `x-required-scopes` lists the scopes that an operation requires; operations with `x-step-up` also require a sign-in within the last five minutes.',
-  'Lists are paged: pass `nextCursor` as `cursor` to get the next page. Changes require the `ETag` of the resource in `If-Match` where an operation documents the header. An `Idempotency-Key` makes a call safe to repeat for 24 hours.',
-  'If a signature needs an approval or takes longer, the operation returns 202 with a `Location` to poll. Errors are `application/problem+json` (RFC 9457) with a stable `code`; docs/errors.md explains each code.',
+  'Lists are paginated: pass `nextCursor` as `cursor` to get the next page. Where an operation documents the header `If-Match`, send the `ETag` of the resource. An `Idempotency-Key` makes a request safe to retry for 24 hours.',
+  'If a signature requires an approval or takes longer, the operation returns 202 with a `Location` to poll. Errors are `application/problem+json` (RFC 9457) with a stable `code`; docs/errors.md describes each code.',
 ].join('\n\n');
 
 /** ApiDocument generates the OpenAPI 3.1 document of the running application on first request, so that it does not delay startup. */
@@ -29,7 +29,7 @@ export class ApiDocument {
   }
 
   get current(): OpenAPIObject {
-    if (this.app === undefined) throw new Error('no application to describe');
+    if (this.app === undefined) throw new Error('describe() must be called before the document is read');
     this.document ??= build(this.app);
     return this.document;
   }
@@ -56,12 +56,12 @@ function description() {
     .addTag('Signing', 'Signatures over digests and files')
     .addTag('Signing keys', 'Key pairs in the HSM')
     .addTag('Approvals', 'N-of-M approval of requests')
-    .addTag('Certificates', 'Certificate chains of signing keys and of other keys')
+    .addTag('Certificates', 'Certificate chains of signing keys and other keys')
     .addTag('OpenPGP', 'OpenPGP certificates of signing keys (RFC 9580)')
     .addTag('Timestamps', 'Timestamps (RFC 3161)')
     .addTag('Facades', 'APIs compatible with Vault and SignServer')
-    .addTag('SSH keys', 'SSH keys and where they give access')
-    .addTag('SSH authorities', 'Certificates for users and hosts, from keys in the HSM')
+    .addTag('SSH keys', 'SSH keys and the accounts to which they give access')
+    .addTag('SSH authorities', 'SSH certificates for users and hosts, signed by keys in the HSM')
     .addTag('SSH key rotation', 'Rotation of SSH keys on all hosts without lockouts')
     .addTag('Hosts', 'Hosts, their credentials and their host keys')
     .addTag('Discovery', 'Scans for hosts, keys and certificates')
@@ -69,7 +69,7 @@ function description() {
     .addTag('Alerts', 'Alerts and their recipients')
     .addTag('Sensors', 'Programs on other machines that report cryptographic assets')
     .addTag('Schedules', 'Recurring scans, reports and checks')
-    .addTag('Webhooks', 'Event messages to other programs')
+    .addTag('Webhooks', 'Event notifications for other programs')
     .addTag('Audit', 'The audit log and its proofs')
     .addTag('Authentication', 'Sign-in and tokens')
     .addTag('Users', 'Users, sessions and identity providers')

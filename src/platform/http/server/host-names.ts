@@ -68,7 +68,7 @@ function localAddressOf({ raw }: FastifyRequest): string {
   return (raw.socket.localAddress ?? '').replace(/^::ffff:/, '');
 }
 
-function foreign(host = 'no name'): Problem {
-  const detail = `This service does not have the name "${host}". If it should, set SVC_PUBLIC_URL, or add the name to SVC_ALLOWED_HOSTS.`;
+function foreign(host = ''): Problem {
+  const detail = `The host "${host}" is not a name of this service. If it should be, an operator must add it to SVC_ALLOWED_HOSTS or change SVC_PUBLIC_URL.`;
   return new Problem('misdirected', 'request.host', detail);
 }

@@ -27,26 +27,38 @@ const STATUS: Record<ProblemKind, { status: number; title: string }> = {
 
 /** Errors of the HTTP layer by status. They never reach a service. */
 const OF_HTTP = {
-  400: { code: 'request.malformed', title: 'Bad Request', detail: 'The request cannot be read.' },
+  400: { code: 'request.malformed', title: 'Bad Request', detail: 'The request is not valid HTTP.' },
   404: {
     code: 'route.missing',
     title: 'Not Found',
-    detail: 'This address does not exist. See /swagger-ui/index.html for all operations.',
+    detail: 'Path not found. See /swagger-ui/index.html for all operations.',
   },
-  405: { code: 'route.method', title: 'Method Not Allowed', detail: 'This address does not answer to this method.' },
-  408: { code: 'request.timeout', title: 'Request Timeout', detail: 'The request took too long to arrive.' },
+  405: {
+    code: 'route.method',
+    title: 'Method Not Allowed',
+    detail: 'This path does not support the method of the request.',
+  },
+  408: {
+    code: 'request.timeout',
+    title: 'Request Timeout',
+    detail: 'The request took too long to arrive. Send it again.',
+  },
   413: {
     code: 'request.too-large',
     title: 'Content Too Large',
-    detail: 'The body is larger than this operation accepts.',
+    detail: 'The body exceeds the size limit of this operation.',
   },
-  414: { code: 'request.address', title: 'URI Too Long', detail: 'A part of the address is too long.' },
+  414: { code: 'request.address', title: 'URI Too Long', detail: 'The URL is too long.' },
   415: {
     code: 'request.media-type',
     title: 'Unsupported Media Type',
     detail: 'Send the body as application/json, without a Content-Encoding.',
   },
-  431: { code: 'request.headers', title: 'Request Header Fields Too Large', detail: 'The headers are too large.' },
+  431: {
+    code: 'request.headers',
+    title: 'Request Header Fields Too Large',
+    detail: 'The request headers exceed 16 KB. Send fewer or shorter headers.',
+  },
 } as const satisfies Record<number, { code: string; title: string; detail: string }>;
 export type HttpRefusal = keyof typeof OF_HTTP;
 
@@ -70,12 +82,12 @@ export class ProblemFilter implements ExceptionFilter {
     try {
       if (answer.status < 500) await this.refusals.record(request, answer.problem);
     } catch (cause) {
-      this.logger.error('a refusal could not be written to the audit log', {
+      this.logger.error('unable to write a refusal to the audit log', {
         requestId: request.id,
         cause: String(cause),
       });
       answer = ofProblem(
-        new Problem('unavailable', 'audit.unavailable', 'The audit log cannot be written. Try again.', {
+        new Problem('unavailable', 'audit.unavailable', 'The audit log is unavailable. Retry after 2 seconds.', {
           retryAfter: 2,
         }),
       );
@@ -96,7 +108,7 @@ export class ProblemFilter implements ExceptionFilter {
       return ofProblem(ofDatabase);
     }
     this.logger.error(messageOf(error), error instanceof Error ? error.stack : undefined, { requestId: request.id });
-    const detail = 'An internal error occurred. The log contains the cause under this requestId.';
+    const detail = 'An internal error occurred. The cause is logged under this requestId.';
     return { status: 500, title: 'Internal Server Error', problem: new Problem('unavailable', 'internal', detail) };
   }
 }
@@ -113,18 +125,19 @@ function routed(status: HttpRefusal, request: FastifyRequest): HttpRefusal {
 }
 
 function moreOf(status: HttpRefusal, request: FastifyRequest): string | undefined {
-  if (status === 405) return `This address answers to ${allowedMethods(request.server, request.url).join(', ')}.`;
+  if (status === 405) return `This path supports only ${allowedMethods(request.server, request.url).join(', ')}.`;
   if (status === 413)
-    return `The body is larger than ${request.routeOptions.bodyLimit} bytes, the limit of this operation.`;
+    return `The body exceeds the limit of ${request.routeOptions.bodyLimit} bytes for this operation.`;
   return status === 415 ? wrongMediaType(request) : undefined;
 }
 
 /** Returns a message with the media types that the route accepts. */
 function wrongMediaType(request: FastifyRequest): string {
   const { 'content-encoding': coding, 'content-type': given } = request.headers;
-  if (coding !== undefined && coding !== 'identity') return 'Send the body without a Content-Encoding.';
-  const came = given === undefined ? 'this one has none' : `this one is "${given.slice(0, 100)}"`;
-  return `Send the body with the Content-Type ${mediaTypesOf(request).join(' or ')}; ${came}.`;
+  if (coding !== undefined && coding !== 'identity')
+    return 'Content-Encoding is not supported. Send the body without it.';
+  const came = given === undefined ? 'none was sent' : `not "${given.slice(0, 100)}"`;
+  return `The Content-Type must be ${mediaTypesOf(request).join(' or ')}, ${came}.`;
 }
 
 export function isHttpRefusal(status: number | undefined): status is HttpRefusal {

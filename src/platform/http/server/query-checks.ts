@@ -14,7 +14,7 @@ export class UnknownQueryGuard implements CanActivate {
     const names = Object.keys(query as object);
     if (names.length === 0 || takesQuery(context)) return true;
     const errors = names.map((name) => ({ pointer: truncate(name, 64), detail: 'unknown query parameter' }));
-    throw new Problem('malformed', 'request.invalid', 'This operation has no query parameters.', { errors });
+    throw new Problem('malformed', 'request.invalid', 'This operation does not accept query parameters.', { errors });
   }
 }
 
@@ -37,8 +37,8 @@ function hasNul(url: string): boolean {
 function refusal({ query }: FastifyRequest): Problem {
   const values = Object.entries(query as object);
   const names = values.filter((value) => JSON.stringify(value).includes(String.raw`\u0000`)).map(([name]) => name);
-  const detail = 'holds a NUL character';
-  return new Problem('malformed', 'request.invalid', `The query ${detail}.`, {
+  const detail = 'contains a NUL character';
+  return new Problem('malformed', 'request.invalid', `The query string ${detail}.`, {
     errors: names.map((name) => ({ pointer: `/${name.replaceAll('\0', '')}`, detail })),
   });
 }
