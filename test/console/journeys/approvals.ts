@@ -18,7 +18,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
       .setInputFiles({ name: 'firmware.bin', mimeType: 'text/plain', buffer: Buffer.from('firmware') });
     await requester.page.getByLabel('Key').selectOption(key.name);
     await pressSign(requester.page);
-    await requester.page.getByText('Waiting for approval').first().waitFor();
+    await requester.page.getByText('Pending approval').first().waitFor();
 
     const digest = execFileSync('sha256sum', { input: 'firmware', encoding: 'utf8' }).slice(0, 64);
     for (const [index, approver] of approvers.slice(0, 2).entries()) {
@@ -38,7 +38,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
         await dialog.getByLabel('Password').fill(approver.password);
         await dialog.getByRole('button', { name: 'Continue' }).click();
       }
-      await page.getByText('Your approval was recorded').first().waitFor();
+      await page.getByText('Approval recorded').first().waitFor();
       assertClean();
       await close();
     }
@@ -67,25 +67,25 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     const approval = await service.call('GET', `/api/v1/approvals/${request.body.approvalId}`, { key: apiKey });
     const requester = approval.body.requester.id;
     await vote(service, request.body.approvalId, approver);
-    await page.getByRole('button', { name: 'Store the certificate', exact: true }).click();
-    await page.getByText('The certificate was stored').first().waitFor();
+    await page.getByRole('button', { name: 'Store certificate', exact: true }).click();
+    await page.getByText('Certificate stored').first().waitFor();
 
     await page.goto(`${url}/policies`);
     await page.getByRole('button', { name: `Actions for ${policy.body.name}` }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
     const rows = (name: string) => dialog.getByRole('group', { name: new RegExp(`^${name}.* 1$`) });
     await dialog.getByRole('button', { name: 'Add a condition' }).click();
-    const condition = rows('Approval is needed only when');
-    await condition.getByRole('combobox', { name: 'What' }).selectOption('Runner');
+    const condition = rows('Require approval only when');
+    await condition.getByRole('combobox', { name: 'Fact' }).selectOption('Runner');
     await condition.getByRole('textbox', { name: 'Values' }).fill('self-hosted');
     await dialog.getByRole('button', { name: 'Add an exception' }).click();
-    const exception = rows('Approval is not needed when');
-    const facts = exception.getByRole('combobox', { name: 'What' });
+    const exception = rows('Do not require approval when');
+    const facts = exception.getByRole('combobox', { name: 'Fact' });
     // The client chooses the format, so exceptions cannot depend on it.
     expect(await facts.getByRole('option').allTextContents()).not.toContain('Signature format');
     await facts.selectOption('Caller');
     await exception.getByRole('textbox', { name: 'Values' }).fill(requester);
-    await dialog.getByRole('button', { name: 'Try on past requests' }).click();
+    await dialog.getByRole('button', { name: 'Test on past requests' }).click();
     const tried = dialog.getByRole('row', { name: `${key.name}.crt` });
     await tried.getByText('No approval').waitFor();
     await tried.getByText('The exception applies:').waitFor();

@@ -46,7 +46,7 @@ export function discoveryJourneys(at: () => ConsolePlace): void {
     await page.getByRole('button', { name: 'Start a scan' }).first().click();
     await page.getByRole('dialog').getByRole('button', { name: 'Start a scan' }).click();
     await page.getByText('Running', { exact: true }).waitFor();
-    const bar = page.getByRole('progressbar', { name: 'Progress of the scan' });
+    const bar = page.getByRole('progressbar', { name: 'Scan progress' });
     const percent = async () => Number(await bar.getAttribute('aria-valuenow'));
     await expect.poll(percent, { timeout: 90_000 }).toBeGreaterThan(0);
     expect(await percent()).toBeLessThan(100);

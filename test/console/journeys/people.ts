@@ -6,9 +6,9 @@ import { newPassword, type Person, register } from '../../auth/people.js';
 import { goTo, settled, signIn, visit } from '../console.js';
 import { type ConsolePlace, navigation } from '../place.js';
 
-/** Enters e-mail and password, which leads to the second factor. */
+/** Enters email and password, which leads to the second factor. */
 async function beginSignIn(page: Page, { email, password }: Person): Promise<void> {
-  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('heading', { name: 'Second factor' }).waitFor();
@@ -85,7 +85,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
       await signIn(first.page, person.email, person.password);
       await first.page.getByRole('button', { name: 'Add an authenticator app' }).click();
       await first.page.getByRole('button', { name: 'Continue' }).click();
-      await first.page.getByRole('img', { name: 'QR code for the app' }).waitFor();
+      await first.page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor();
       const secret = (await first.page.getByRole('dialog').locator('.sw-mono').first().textContent())?.trim() ?? '';
       await first.page.getByLabel('Code from your authenticator app').fill(code(secret));
       await first.page.getByRole('button', { name: 'Confirm' }).click();
@@ -138,7 +138,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
     await page.getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByRole('button', { name: 'Actions for Security key' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
-    await page.getByText('Your password is the only sign-in factor.').waitFor();
+    await page.getByText('Your password is your only sign-in factor.').waitFor();
     assertClean();
     await close();
   });
@@ -146,10 +146,10 @@ export function peopleJourneys(at: () => ConsolePlace): void {
   it('a wrong password says so, and a refused call names the request', async () => {
     const { url, asAdmin } = at();
     const stranger = await toSignIn(at());
-    await stranger.page.getByLabel('E-mail address').fill('nobody@example.org');
+    await stranger.page.getByLabel('Email address').fill('nobody@example.org');
     await stranger.page.getByLabel('Password').fill(newPassword());
     await stranger.page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await stranger.page.getByText('The e-mail address or the password is wrong.').waitFor();
+    await stranger.page.getByText('Incorrect email address or password.').waitFor();
     stranger.assertClean();
     await stranger.close();
     const { page, close, assertClean } = await asAdmin('/requests/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11');

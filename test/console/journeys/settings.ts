@@ -106,19 +106,19 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     const { mail, asAdmin } = at();
     const { page, close, assertClean } = await asAdmin('/settings/general');
     const send = async () => {
-      await page.getByRole('button', { name: 'Send a test e-mail' }).click();
+      await page.getByRole('button', { name: 'Send a test email' }).click();
       await page.getByRole('dialog').getByLabel('Recipient').fill('ada@example.org');
-      await page.getByRole('dialog').getByRole('button', { name: 'Send a test e-mail' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Send a test email' }).click();
     };
     await send();
-    await page.getByText('The SMTP server accepted the e-mail').waitFor();
+    await page.getByText('The SMTP server accepted the email').waitFor();
     expect(mail.received.map(({ to, subject }) => [to, subject])).toContainEqual([
       'ada@example.org',
       'Sealwright: test',
     ]);
     await mail.stop();
     await send();
-    await page.getByText('The e-mail was not sent').waitFor();
+    await page.getByText('The email was not sent').waitFor();
     await page.getByText('ECONNREFUSED').waitFor();
     await mail.start();
     assertClean();
@@ -146,14 +146,14 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await page.getByLabel('Time zone').fill('Europe/Berlin');
     await page.getByLabel('Sensor').selectOption(sensor);
     await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click();
-    const next = page.getByRole('list', { name: 'The next five runs' }).getByRole('listitem');
+    const next = page.getByRole('list', { name: 'Next five runs' }).getByRole('listitem');
     await next.first().waitFor();
     expect(await next.count()).toBe(5);
     await page.getByRole('button', { name: 'Run now' }).click();
     await page.getByText('Manual', { exact: true }).waitFor();
     await expect.poll(async () => (await beat()).body.commands, { timeout: 90_000 }).toHaveLength(1);
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByText('The schedule is paused. No run is due.').waitFor();
+    await page.getByText('The schedule is paused. No runs are scheduled.').waitFor();
 
     await page.goto(`${at().url}/sensors`);
     await page.getByRole('link', { name: sensor }).click();

@@ -54,10 +54,10 @@ export function signingJourneys(at: () => ConsolePlace): void {
       await pressSign(page);
       await signature(page).waitFor();
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(name);
-      for (const button of ['Download the signature', 'Public key']) {
+      for (const button of ['Download signature', 'Public key']) {
         await download(folder, page, () => page.getByRole('button', { name: button }).click());
       }
-      const line = (await page.getByLabel('Verify command').first().textContent()) ?? '';
+      const line = (await page.getByLabel('Verification command').first().textContent()) ?? '';
       expect(execFileSync('sh', ['-c', line], { cwd: folder, encoding: 'utf8' })).toContain('Verified OK');
       await navigation(page).getByRole('link', { name: 'Sign a file' }).click();
     }
@@ -87,15 +87,15 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await page.getByRole('link', { name: signed.metadata.filename }).waitFor();
     await put(1, 'app.bin.sig', Buffer.from(signed.signature, 'base64'));
     await verify();
-    await page.getByText('This signature is valid').waitFor();
+    await page.getByText('The signature is valid').waitFor();
     await page.getByText('demo-rsa v1').first().waitFor();
 
     // A verification result of one file does not remain for another file.
     await put(0, 'other.bin', randomBytes(5000));
-    await page.getByText('This signature is valid').waitFor({ state: 'detached' });
-    await page.getByText('No request that you have permission to view is about this file.').waitFor();
+    await page.getByText('The signature is valid').waitFor({ state: 'detached' });
+    await page.getByText('There are no requests for this file that you have permission to view.').waitFor();
     await verify();
-    await page.getByText('This signature is not valid').waitFor();
+    await page.getByText('The signature is not valid').waitFor();
     await put(1, 'no signature', Buffer.alloc(100_000));
     await page.getByText('This file is too large to be a signature.').waitFor();
     assertClean();

@@ -66,7 +66,7 @@ async function confirmed(place: ConsolePlace, page: Page): Promise<void> {
   await page.waitForURL(`${url}/profile`);
   await page.getByText('Your identity was confirmed.').waitFor();
   await add();
-  await page.getByRole('img', { name: 'QR code for the app' }).waitFor();
+  await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor();
 }
 
 /** Votes another hour later. The comment written before the redirect to the provider is preserved. */
@@ -88,7 +88,7 @@ async function votes(place: ConsolePlace, page: Page, email: string): Promise<vo
   await approve.click();
   expect(await comment.inputValue()).toBe('Built from the tag, tests are green.');
   await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
-  await page.getByText('Your approval was recorded').first().waitFor();
+  await page.getByText('Approval recorded').first().waitFor();
   expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain('Built from the tag');
 }
 

@@ -57,10 +57,10 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     const { page, close, assertClean } = await asAdmin('/host-authorities');
     const dialog = page.getByRole('dialog');
     const trust = async (name: string, key: string) => {
-      await page.getByRole('button', { name: 'Trust a CA' }).first().click();
+      await page.getByRole('button', { name: 'Add a CA' }).first().click();
       await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
       await dialog.getByRole('textbox', { name: 'Public key' }).fill(key);
-      await dialog.getByRole('button', { name: 'Trust a CA' }).click();
+      await dialog.getByRole('button', { name: 'Add a CA' }).click();
     };
     await trust('data centre', publicKey);
     const row = page.getByRole('row', { name: 'data centre' });
