@@ -7,17 +7,17 @@ interface PageFrameProps {
   readonly title: string;
   /** One sentence: what the page is for. */
   readonly lead?: ReactNode;
-  /** Buttons at the right of the heading; only those that the caller may use. */
+  /** Buttons next to the heading, limited to those the caller may use. */
   readonly actions?: ReactNode;
-  /** Stands beside the heading, such as a status. */
+  /** Content next to the heading, such as a status. */
   readonly beside?: ReactNode;
-  /** How far something is that the page follows; goes before the title of the window. */
+  /** Progress of the task that the page follows, prefixed to the window title. */
   readonly percent?: number | undefined;
   readonly parents?: readonly { readonly to: string; readonly name: string }[];
   readonly children: ReactNode;
 }
 
-/** Heading, way back and title of the window, the same on every page. */
+/** PageFrame shows the heading, the breadcrumb and the window title of every page. */
 export function PageFrame({ title, lead, actions, beside, percent, parents = [], children }: PageFrameProps) {
   const { t } = useI18n();
   useEffect(() => {

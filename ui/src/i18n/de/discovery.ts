@@ -37,7 +37,7 @@ export const discovery: Record<keyof typeof english, string> = {
   'scans.ended': 'Scan abgeschlossen: {status}',
   'scans.label.hint': 'Nur Hosts mit diesem Label, z. B. env:prod. Leer: alle Hosts mit Anmeldung.',
   'scans.lead': 'Finden Sie die in Ihrem Netz und auf Ihren Hosts verwendete Kryptografie.',
-  'scans.learnt': 'Antwort',
+  'scans.response': 'Antwort',
   'scans.none': 'Noch keine Scans',
   'scans.none.body': 'Ein Administrator muss einen Bereich anlegen, bevor Sie einen Scan starten können.',
   'scans.ports': 'Ports',
@@ -82,7 +82,7 @@ export const discovery: Record<keyof typeof english, string> = {
   'schedules.paused': 'Der Zeitplan ist pausiert. Es sind keine Ausführungen geplant.',
   'schedules.remove.lead': 'Entfernt „{name}“ und den Ausführungsverlauf.',
   'schedules.resume': 'Fortsetzen',
-  'schedules.rhythm': 'Wiederholung',
+  'schedules.recurrence': 'Wiederholung',
   'schedules.runNow': 'Jetzt ausführen',
   'schedules.runs': 'Ausführungsverlauf',
   'schedules.runs.none': 'Noch keine Ausführungen.',
@@ -107,8 +107,8 @@ export const discovery: Record<keyof typeof english, string> = {
   'sensors.disable.lead':
     'Meldungen von „{name}“ werden innerhalb weniger Sekunden abgelehnt. Erneuern Sie den Schlüssel, um den Sensor wieder zu aktivieren.',
   'sensors.expiry': 'Schlüssel läuft ab',
-  'sensors.firstWord': 'Erster Heartbeat',
-  'sensors.heard': 'Letzter Heartbeat',
+  'sensors.firstHeartbeat': 'Erster Heartbeat',
+  'sensors.lastHeartbeat': 'Letzter Heartbeat',
   'sensors.heartbeat': 'Heartbeat-Intervall',
   'sensors.heartbeatSeconds': 'Heartbeat-Intervall (Sekunden)',
   'sensors.heartbeatSeconds.hint':

@@ -5,8 +5,8 @@ export const operations: Record<keyof typeof english, string> = {
   'alert.notify': 'Erneut benachrichtigen',
   'alert.notified': 'Benachrichtigungen eingereiht',
   'alert.acknowledge': 'Bestätigen',
-  'alert.own': 'Zuweisen oder stummschalten',
-  'alert.own.lead':
+  'alert.assign': 'Zuweisen oder stummschalten',
+  'alert.assign.lead':
     'Weisen Sie den Alarm einer Person zu oder pausieren Sie seine Benachrichtigungen bis zu einem bestimmten Tag.',
   'alert.reopen': 'Wieder öffnen',
   'alert.resolve': 'Als gelöst markieren',
@@ -46,14 +46,14 @@ export const operations: Record<keyof typeof english, string> = {
   'alerts.last': 'Zuletzt aufgetreten',
   'alerts.lead': 'Ereignisse, die Aufmerksamkeit erfordern.',
   'alerts.muted': 'Stummgeschaltet bis',
-  'alerts.nobodyTold': 'Noch keine Benachrichtigungen gesendet.',
+  'alerts.notNotified': 'Noch keine Benachrichtigungen gesendet.',
   'alerts.none': 'Keine Alarme',
   'alerts.none.body': 'Alarme erscheinen hier, sobald die Bedingung einer Alarmregel erfüllt ist.',
   'alerts.recipient': 'Empfänger',
   'alerts.resolvedBy': 'Gelöst von',
   'alerts.subject': 'Betrifft',
   'alerts.notifications': 'Benachrichtigungen',
-  'alerts.what': 'Alarm',
+  'alerts.alert': 'Alarm',
 
   'audit.action': 'Aktion',
   'audit.actor': 'Akteur',

@@ -30,7 +30,7 @@ export const people: Record<keyof typeof english, string> = {
   'people.more.one': 'und 1 weitere Person',
 
   'profile.currentPassword': 'Aktuelles Passwort',
-  'profile.may': 'Ihre Berechtigungen',
+  'profile.permissions': 'Ihre Berechtigungen',
   'profile.newPassword': 'Neues Passwort',
   'profile.newPassword.hint': 'Mindestens 12 Zeichen.',
   'profile.password': 'Passwort ändern',

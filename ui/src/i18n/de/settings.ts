@@ -43,7 +43,7 @@ export const settings: Record<keyof typeof english, string> = {
     'Alle Claims müssen übereinstimmen. Geben Sie pro Zeile einen zulässigen Wert ein. * steht für beliebige Zeichen innerhalb eines Pfadsegments (refs/tags/v*), ** am Ende für den Rest des Pfads. Verschachtelte Claims geben Sie als JSON-Pointer an, z. B. /kubernetes.io/namespace.',
   'claims.email': 'E-Mail-Adresse',
   'claims.email.hint': 'Die E-Mail-Adresse des Benutzerkontos.',
-  'claims.given': 'Tatsächlich:',
+  'claims.actual': 'Tatsächlich:',
   'claims.name': 'Name des Claims',
   'claims.not': 'nicht',
   'claims.or': 'oder',
@@ -61,9 +61,9 @@ export const settings: Record<keyof typeof english, string> = {
   'claims.verified': 'Erforderliche verifizierte Claims',
   'claims.verified.hint':
     'Nur Workloads, deren Token alle diese Claims enthält, können den Schlüssel verwenden. Geben Sie pro Zeile einen zulässigen Wert ein. * steht für beliebige Zeichen innerhalb eines Pfadsegments (refs/tags/v*), ** am Ende für den Rest des Pfads. Leer: keine Beschränkung.',
-  'claims.wanted': 'Erwartet:',
-  'claims.who': 'Aufrufer',
-  'claims.why': 'Grund',
+  'claims.expected': 'Erwartet:',
+  'claims.caller': 'Aufrufer',
+  'claims.reason': 'Grund',
 
   'client.confidential': 'Vertraulich (authentifiziert sich)',
   'client.public': 'Öffentlich (z. B. ein Befehlszeilenprogramm)',

@@ -127,5 +127,5 @@ export const shell: Record<keyof typeof english, string> = {
     'Sie melden sich erneut bei Ihrem Identitätsanbieter an und kehren dann auf diese Seite zurück. Nicht gespeicherte Eingaben können verloren gehen.',
   'stepUp.title': 'Identität bestätigen',
   'stepUp.toProvider': 'Weiter zum Identitätsanbieter',
-  'stepUp.why': 'Diese Aktion ist sicherheitsrelevant und Ihre Anmeldung liegt schon länger zurück.',
+  'stepUp.reason': 'Diese Aktion ist sicherheitsrelevant und Ihre Anmeldung liegt schon länger zurück.',
 };

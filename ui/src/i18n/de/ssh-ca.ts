@@ -42,7 +42,8 @@ export const sshCa = {
   'sshCa.hours': 'Gültigkeit (Stunden)',
   'sshCa.issue': 'Zertifikat ausstellen',
   'sshCa.issue.lead': 'Speichern Sie das ausgestellte Zertifikat neben dem privaten Schlüssel als SCHLÜSSEL-cert.pub.',
-  'sshCa.asked': 'Genehmigung angefragt. Das Zertifikat wird ausgestellt, sobald die Anfrage genehmigt ist.',
+  'sshCa.approvalRequested':
+    'Genehmigung angefragt. Das Zertifikat wird ausgestellt, sobald die Anfrage genehmigt ist.',
   'sshCa.issued': 'Zertifikat ausgestellt',
   'sshCa.keyId': 'Schlüssel-ID',
   'sshCa.keyId.hint': 'Identifiziert den Inhaber des Zertifikats. sshd schreibt sie in sein Log.',
@@ -85,7 +86,7 @@ export const sshCa = {
   'sshCa.serial': 'Seriennummer',
   'sshCa.sourceAddress': 'Erlaubte Quelladressen (source-address)',
   'sshCa.sourceAddress.hint': 'Adressen oder CIDR-Blöcke, durch Kommas getrennt. Leer: Alle Adressen sind erlaubt.',
-  'sshCa.takenBack': 'Widerrufen',
+  'sshCa.revokedAt': 'Widerrufen',
   'sshCa.trust': 'Vertrauenskonfiguration',
   'sshCa.trust.hosts': 'Führen Sie dies auf jedem Host als root aus und laden Sie sshd danach neu.',
   'sshCa.trust.people': 'Führen Sie dies auf jedem Rechner aus, von dem aus sich Personen an den Hosts anmelden.',

@@ -45,12 +45,12 @@ export const ssh: Record<keyof typeof english, string> = {
   'hosts.create': 'Host hinzufügen',
   'hosts.created': 'Host hinzugefügt',
   'hosts.decidedBy': 'Entschieden von',
-  'hosts.dropBehind': 'Zugangsdaten der über diesen Host erreichten Hosts verwerfen',
-  'hosts.dropBehind.hint':
+  'hosts.discardBehind': 'Zugangsdaten der über diesen Host erreichten Hosts verwerfen',
+  'hosts.discardBehind.hint':
     'Erforderlich, wenn sich die Adresse eines Jump-Hosts ändert. Die Zugangsdaten dieser Hosts müssen Sie danach neu eingeben.',
-  'hosts.dropped':
+  'hosts.discarded':
     'Die Adresse wurde geändert und die Zugangsdaten wurden verworfen. Geben Sie die Zugangsdaten neu ein.',
-  'hosts.droppedBehind':
+  'hosts.discardedBehind':
     'Die Zugangsdaten von {count} über diesen Host erreichten Hosts wurden verworfen. Geben Sie sie neu ein.',
   'hosts.environment': 'Umgebung',
   'hosts.hostKey': 'Hostschlüssel',
@@ -67,7 +67,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'hosts.import.skip.hint': 'Andernfalls verhindert eine einzige ungültige Zeile den gesamten Import.',
   'hosts.import.text': 'Dateiinhalt',
   'hosts.import.try': 'Vorschau',
-  'hosts.import.where': 'Position',
+  'hosts.import.location': 'Position',
   'hosts.imported': '{count} Hosts hinzugefügt',
   'hosts.imported.one': '1 Host hinzugefügt',
   'hosts.jump': 'Jump-Host',
@@ -219,13 +219,13 @@ export const ssh: Record<keyof typeof english, string> = {
   'sshKeys.entered': 'Schlüssel hinzugefügt',
   'sshKeys.finding': 'Befund',
   'sshKeys.findings': 'Befunde',
-  'sshKeys.gone': 'Entfernt',
+  'sshKeys.removed': 'Entfernt',
   'sshKeys.knownSince': 'Zuerst gesehen',
   'sshKeys.lastLogin': 'Letzte Anmeldung',
   'sshKeys.lead': 'SSH-Schlüssel, die Konten, auf die sie Zugriff gewähren, ihre Verantwortlichen und Befunde.',
   'sshKeys.locations': 'Fundorte',
   'sshKeys.noFindings': 'Keine',
-  'sshKeys.nobody': 'Kein Verantwortlicher',
+  'sshKeys.noOwner': 'Kein Verantwortlicher',
   'sshKeys.none': 'Noch keine SSH-Schlüssel',
   'sshKeys.none.body':
     'Scannen Sie Ihre Hosts, um SSH-Schlüssel zu finden, oder fügen Sie einen Schlüssel manuell hinzu.',
@@ -257,7 +257,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'sshKeys.rotate.publicKey': 'Neuer öffentlicher Schlüssel',
   'sshKeys.rotate.publicKey.hint': 'Fügen Sie die Zeile der .pub-Datei ein.',
   'sshKeys.rotate.skip': 'Host überspringen und alten Schlüssel behalten',
-  'sshKeys.what': 'Typ',
+  'sshKeys.kind': 'Typ',
 
   'sshLocation.authorized-key': 'Autorisierter Schlüssel',
   'sshLocation.private-key': 'Privater Schlüssel',

@@ -36,7 +36,7 @@ export const discovery = {
   'scans.ended': 'Scan finished: {status}',
   'scans.label.hint': 'Only hosts with this label, such as env:prod. Leave empty for all hosts with a login.',
   'scans.lead': 'Find the cryptography in use on your network and hosts.',
-  'scans.learnt': 'Response',
+  'scans.response': 'Response',
   'scans.none': 'No scans yet',
   'scans.none.body': 'An administrator must create a scope before you can start a scan.',
   'scans.ports': 'Ports',
@@ -80,7 +80,7 @@ export const discovery = {
   'schedules.paused': 'The schedule is paused. No runs are scheduled.',
   'schedules.remove.lead': 'Removes “{name}” and its run history.',
   'schedules.resume': 'Resume',
-  'schedules.rhythm': 'Recurrence',
+  'schedules.recurrence': 'Recurrence',
   'schedules.runNow': 'Run now',
   'schedules.runs': 'Run history',
   'schedules.runs.none': 'No runs yet.',
@@ -105,8 +105,8 @@ export const discovery = {
   'sensors.disable.lead':
     'Reports from “{name}” are rejected within seconds. Renew its key to enable the sensor again.',
   'sensors.expiry': 'Key expires',
-  'sensors.firstWord': 'First heartbeat',
-  'sensors.heard': 'Last heartbeat',
+  'sensors.firstHeartbeat': 'First heartbeat',
+  'sensors.lastHeartbeat': 'Last heartbeat',
   'sensors.heartbeat': 'Heartbeat interval',
   'sensors.heartbeatSeconds': 'Heartbeat interval (seconds)',
   'sensors.heartbeatSeconds.hint':

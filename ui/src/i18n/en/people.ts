@@ -28,7 +28,7 @@ export const people = {
   'people.more.one': 'and 1 more',
 
   'profile.currentPassword': 'Current password',
-  'profile.may': 'Your permissions',
+  'profile.permissions': 'Your permissions',
   'profile.newPassword': 'New password',
   'profile.newPassword.hint': 'At least 12 characters.',
   'profile.password': 'Change password',

@@ -40,7 +40,7 @@ export const settings = {
     'All claims must match. Enter one allowed value per line. * matches any characters within a path segment (refs/tags/v*); a trailing ** matches the rest of the path. Address nested claims with a JSON pointer, such as /kubernetes.io/namespace.',
   'claims.email': 'Email address',
   'claims.email.hint': 'The email address of the person’s account.',
-  'claims.given': 'Actual:',
+  'claims.actual': 'Actual:',
   'claims.name': 'Claim name',
   'claims.not': 'not',
   'claims.or': 'or',
@@ -58,9 +58,9 @@ export const settings = {
   'claims.verified': 'Required verified claims',
   'claims.verified.hint':
     'Only workloads whose token carries all of these claims can use the key. Enter one allowed value per line. * matches any characters within a path segment (refs/tags/v*); a trailing ** matches the rest of the path. Leave empty for no restriction.',
-  'claims.wanted': 'Expected:',
-  'claims.who': 'Caller',
-  'claims.why': 'Reason',
+  'claims.expected': 'Expected:',
+  'claims.caller': 'Caller',
+  'claims.reason': 'Reason',
 
   'client.confidential': 'Confidential (authenticates)',
   'client.public': 'Public (such as a command-line tool)',

@@ -125,5 +125,5 @@ export const shell = {
     'You will sign in with your identity provider again and return to this page. Unsaved input on this page may be lost.',
   'stepUp.title': 'Confirm your identity',
   'stepUp.toProvider': 'Go to the identity provider',
-  'stepUp.why': 'This is a sensitive action, and you signed in a while ago.',
+  'stepUp.reason': 'This is a sensitive action, and you signed in a while ago.',
 } as const;

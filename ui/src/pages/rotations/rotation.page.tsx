@@ -95,7 +95,7 @@ export function RotationPage() {
   );
 }
 
-/** States of a target in order; ended targets count as complete. */
+/** States of a target in order. Ended targets count as complete. */
 const STEPS = ['PLANNED', 'PRECHECKED', 'ADDED', 'VERIFIED', 'PERMANENT', 'RELEASED', 'PROMOTED', 'OVERLAP', 'REMOVED'];
 const ALL = 100;
 

@@ -172,7 +172,10 @@ function Details({ sensor }: { sensor: SensorView }) {
             <Facts
               facts={[
                 [t('kind'), named('sensorKind', sensor.kind)],
-                [t('sensors.heard'), <Moment key="h" at={hasReported(sensor) ? sensor.lastHeartbeatAt : null} />],
+                [
+                  t('sensors.lastHeartbeat'),
+                  <Moment key="h" at={hasReported(sensor) ? sensor.lastHeartbeatAt : null} />,
+                ],
                 [t('sensors.silentSince'), sensor.silentSince && <Moment key="s" at={sensor.silentSince} />],
                 [
                   t('sensors.heartbeat'),

@@ -13,7 +13,7 @@ import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Deliveries of one webhook: attempts and responses. */
+/** WebhookPage lists the deliveries of a webhook with attempts and responses. */
 export function WebhookPage() {
   const { t } = useI18n();
   const id = useResourceId();
