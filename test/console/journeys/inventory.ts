@@ -8,7 +8,7 @@ import { officialCheck } from '../../support/cyclonedx-schema.js';
 import { type ConsolePlace, download } from '../place.js';
 
 export function inventoryJourneys(at: () => ConsolePlace): void {
-  it('a document is imported with its repairs told, found by filters, and exported as the official schema wants it', async () => {
+  it('imports a document, reports its repairs, filters its assets and exports them according to the official schema', async () => {
     const { folder, asAdmin } = at();
     const rsa = algorithm({ name: 'RSA-2048', at: 'src/tls.c' });
     const file = join(folder, 'shop.cdx.json');
@@ -49,7 +49,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a list that a link has narrowed says by what, and shows the rest when that is taken off', async () => {
+  it('a list opened through a link shows the filter of the link, which can be removed', async () => {
     const { service, apiKey, asAdmin } = at();
     const body = bom([algorithm({ name: 'SEED-128' })], about('narrowed'));
     await service.call('POST', '/api/ingest?source=narrowed', { key: apiKey, body });
@@ -68,7 +68,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('an asset is given an owner and labels, which a view for everybody finds; demo data goes when it is told to', async () => {
+  it('removes demo data, edits the owner and labels of an asset, and shares a view that finds it', async () => {
     const { service, apiKey, asAdmin } = at();
     const ingest = (source: string, name: string) =>
       service.call('POST', `/api/ingest?source=${encodeURIComponent(source)}`, {
@@ -125,7 +125,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a BOM-Link is taken from an asset, and leads back to it; so do links to older versions of the document', async () => {
+  it('a BOM-Link opens its asset, also through an older version of the document', async () => {
     const { service, apiKey, asAdmin, url } = at();
     const serial = `urn:uuid:${randomUUID()}`;
     const linked = (version: number) =>
@@ -155,7 +155,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a rule is changed once it was shown what would change, and everything is judged by it while somebody looks', async () => {
+  it('previews, applies and removes a rule, and shows the progress of the reassessment', async () => {
     const id = unique('HOUSE').toUpperCase();
     const sent = bom([algorithm({ name: 'Serpent-256' })], about('house rules'));
     await at().service.call('POST', '/api/ingest', { key: at().apiKey, body: sent });
@@ -208,7 +208,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it("a policy pack of one's own is added, shows how the inventory stands, is attested, changed and removed", async () => {
+  it('creates, evaluates, attests, edits and removes a policy pack of the organization', async () => {
     const name = unique('our rules');
     const { page, close, assertClean } = await at().asAdmin('/policy-packs');
     const dialog = page.getByRole('dialog');

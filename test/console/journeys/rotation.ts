@@ -10,9 +10,9 @@ import type { ConsolePlace } from '../place.js';
 
 export function rotationJourneys(at: () => ConsolePlace): void {
   it.skipIf(!canRunSshd()).each([
-    ['as events tell of it', false],
-    ['through a proxy that holds events back', true],
-  ])('a dry run of a rotation shows line by line what would be changed, %s', async (_, isDeaf) => {
+    ['with server-sent events', false],
+    ['through a proxy that buffers events', true],
+  ])('a dry run of a rotation shows each line that would change, %s', async (_, isBuffered) => {
     const { service, stage, apiKey, asAdmin } = at();
     const field = new SshFleet(() => service, apiKey);
     const host = await field.addHost({}, { name: unique('host') });
@@ -28,7 +28,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
       uses: [],
     });
     const { page, close, assertClean } = await asAdmin(`/ssh-keys/${key.id}`);
-    if (isDeaf) await page.route('**/v1/rotations/*/events', () => undefined);
+    if (isBuffered) await page.route('**/v1/rotations/*/events', () => undefined);
     const ordered = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/rotate'));
     await page.getByRole('button', { name: 'Rotate' }).click();
     await page.getByLabel('Custody of the new key').selectOption('human');
@@ -51,7 +51,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
   });
 
   it.skipIf(!canRunSshd())(
-    'the private half of a key that the service holds is taken out, and opens the host',
+    'releases the private key of a key in custody of the service, which then logs in to the host',
     async () => {
       const { service, apiKey, asAdmin } = at();
       const field = new SshFleet(() => service, apiKey);

@@ -3,7 +3,7 @@ import { unique } from '../../approvals/approvers.js';
 import type { ConsolePlace } from '../place.js';
 
 export function settingsJourneys(at: () => ConsolePlace): void {
-  it('an API key is shown once, works, and is revoked', async () => {
+  it('creates an API key, shows it once and revokes it', async () => {
     const { service, asAdmin } = at();
     const { page, close, assertClean } = await asAdmin('/settings/api-keys');
     await page.getByRole('button', { name: 'Create an API key' }).click();
@@ -29,7 +29,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('an alert rule is made with what it counts by, and changed', async () => {
+  it('creates an alert rule with a threshold and edits it', async () => {
     const name = unique('weak');
     const { page, close, assertClean } = await at().asAdmin('/settings/alert-rules');
     const dialog = page.getByRole('dialog');
@@ -49,7 +49,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('what was ordered again because its answer was lost is done once', async () => {
+  it('a repeated submission after a lost response creates a single resource', async () => {
     const { service, asAdmin, apiKey } = at();
     const { page, close } = await asAdmin('/rotation-policies');
     const name = unique('lost');
@@ -75,7 +75,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a rotation policy is made for certain hours, changed, and removed', async () => {
+  it('creates a rotation policy with a maintenance window, edits and removes it', async () => {
     const { page, close, assertClean } = await at().asAdmin('/rotation-policies');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Create a policy' }).first().click();
@@ -102,7 +102,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a test mail arrives, and when it does not, the SMTP server says why', async () => {
+  it('sends a test email, and shows the reason if sending fails', async () => {
     const { mail, asAdmin } = at();
     const { page, close, assertClean } = await asAdmin('/settings/general');
     const send = async () => {
@@ -125,7 +125,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a sensor is registered, its key shown once, heard, scheduled, and cut off', async () => {
+  it('registers a sensor, shows its key once, receives a heartbeat, schedules a scan and disables the sensor', async () => {
     const { service, asAdmin } = at();
     const [sensor, schedule] = [unique('east'), unique('nightly')];
     const { page, close, assertClean } = await asAdmin('/sensors');

@@ -21,7 +21,7 @@ export const pressSign = (page: Page) => page.getByRole('button', { name: 'Sign'
 export const signature = (page: Page) => page.getByRole('heading', { name: 'Signature', exact: true });
 
 export function signingJourneys(at: () => ConsolePlace): void {
-  it('the first visit shows what to do, and ticks off what is done', async () => {
+  it('the first-steps guide marks completed steps', async () => {
     const { page, close, assertClean } = await at().asAdmin('/');
     await page.getByRole('heading', { name: 'First steps' }).waitFor();
     await page.getByRole('link', { name: 'Sign your first file' }).click();
@@ -35,7 +35,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a file is hashed here as sha256sum does, never sent, signed, verified by openssl, and found again', async () => {
+  it('hashes a file in the browser without sending it, signs it, and openssl verifies the signature', async () => {
     const { folder, asAdmin } = at();
     const { page, close, assertClean } = await asAdmin('/sign');
     const sent: number[] = [];
@@ -72,7 +72,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a signature is verified here, whatever made it; who has but the file sees what was asked for it', async () => {
+  it('verifies a signature, and lists the signing requests for a file', async () => {
     const { service, apiKey, asAdmin } = at();
     const content = randomBytes(5000);
     const { body: signed } = await service.call('POST', '/api/v1/sign/digest', {
@@ -90,7 +90,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await page.getByText('The signature is valid').waitFor();
     await page.getByText('demo-rsa v1').first().waitFor();
 
-    // A verification result of one file does not remain for another file.
+    // Selecting another file discards the verification result.
     await put(0, 'other.bin', randomBytes(5000));
     await page.getByText('The signature is valid').waitFor({ state: 'detached' });
     await page.getByText('There are no requests for this file that you have permission to view.').waitFor();
@@ -102,7 +102,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a key is kept to certain files and formats; its destruction is ordered and called off', async () => {
+  it('restricts a key to file names and formats, and schedules and cancels its destruction', async () => {
     const { service, apiKey, asAdmin } = at();
     const key = await createKey(service, apiKey, { name: unique('terms'), type: 'ec-p256' });
     const { page, close, assertClean } = await asAdmin(`/keys/${key.id}`);
@@ -138,7 +138,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     });
     expect(refused.status).toBe(403);
 
-    // Fields that are not edited keep their values, to the second.
+    // Fields that are not edited keep their exact values.
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await dialog.getByRole('checkbox', { name: 'Restrict signing hours' }).uncheck();
     await press('Save');

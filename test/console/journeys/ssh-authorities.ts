@@ -6,7 +6,7 @@ import { newClientKey } from '../../support/sshd.js';
 import type { ConsolePlace } from '../place.js';
 
 export function sshAuthorityJourneys(at: () => ConsolePlace): void {
-  it('an SSH authority is made, certifies a key and takes it back; ssh-keygen reads the same', async () => {
+  it('creates an SSH CA, issues and revokes a certificate that ssh-keygen can read, and retires the CA', async () => {
     const { asAdmin, folder, service, apiKey, url } = at();
     const { file, publicKey } = newClientKey(folder, 'ann');
     const { page, close, assertClean } = await asAdmin('/ssh-authorities');
@@ -51,7 +51,7 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('an authority of somebody else is trusted to certify hosts, and not any longer', async () => {
+  it('adds a trusted host CA and removes it', async () => {
     const { asAdmin, folder } = at();
     const { publicKey } = newClientKey(folder, 'data-centre');
     const { page, close, assertClean } = await asAdmin('/host-authorities');

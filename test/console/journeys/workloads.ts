@@ -6,7 +6,7 @@ import type { ConsolePlace } from '../place.js';
 const ISSUER = 'https://jobs.example';
 
 export function workloadJourneys(at: () => ConsolePlace): void {
-  it('an issuer and a trust are made, a token is tried on them, and the job gets its token', async () => {
+  it('creates an issuer and a trust, tests tokens against them, and exchanges a token', async () => {
     const { asAdmin, url, service, apiKey } = at();
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     const token = (claims: object = {}) =>
@@ -73,7 +73,7 @@ export function workloadJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('an SSH login rule is made, tried for a person, changed and removed', async () => {
+  it('creates an SSH login rule, tests it for a person, edits and removes it', async () => {
     const { asAdmin, service, apiKey } = at();
     const call = (method: string, path: string, body?: object) => service.call(method, path, { key: apiKey, body });
     await call('POST', '/v1/ssh-ca', { name: 'people-by-rule', kind: 'user' });
