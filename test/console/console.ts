@@ -112,7 +112,7 @@ export async function picture(page: Page, name: string): Promise<void> {
  * Takes screenshots in light and dark mode, which the page follows without a reload. Returns the findings of axe-core; in dark mode only color
  * rules are checked, because nothing else changes.
  */
-export async function lookedAt(page: Page, name: string): Promise<string[]> {
+export async function checkPage(page: Page, name: string): Promise<string[]> {
   const faults: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });

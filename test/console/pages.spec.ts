@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, startChromium } from '../support/browser.js';
 import { runToEnd, type Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { goTo, lookedAt, picture, settled, signIn, visit } from './console.js';
+import { goTo, checkPage, picture, settled, signIn, visit } from './console.js';
 import { PAGES } from './pages.js';
 import { populate } from './populate.js';
 
@@ -50,13 +50,13 @@ describe.skipIf(CHROMIUM === undefined)('every page in light and dark mode', () 
   it('has no accessibility faults and no policy violations', { timeout: 1_800_000 }, async () => {
     const { page, context, assertClean } = await visit(browser, service.url);
     await signInHeading(page).waitFor();
-    const faults = await lookedAt(page, 'sign-in');
+    const faults = await checkPage(page, 'sign-in');
     await signIn(page, admin.adminEmail, admin.adminPassword);
     const left = [...PAGES];
     const faultsOf = async (tab: Page, each: string) => {
       await goTo(tab, service.url, addressOf(each));
       const signedOut = (await signInHeading(tab).isVisible()) ? [`${each} shows the sign-in`] : [];
-      return [...signedOut, ...(await lookedAt(tab, fileNameOf(each)))];
+      return [...signedOut, ...(await checkPage(tab, fileNameOf(each)))];
     };
     const walk = async (tab: Page) => {
       for (let each = left.shift(); each !== undefined; each = left.shift()) {

@@ -20,7 +20,7 @@ configureClient();
 if (beginSession()) void loadRoutes();
 
 const root = document.getElementById('root');
-if (root === null) throw new Error('index.html has no #root');
+if (root === null) throw new Error('index.html has no #root element');
 createRoot(root).render(
   <I18nProvider>
     <QueryClientProvider client={queries}>

@@ -5,7 +5,7 @@ import { unique } from '../../approvals/approvers.js';
 import { SshFleet, logIn } from '../../support/rotations.js';
 import { canRunSshd } from '../../support/sshd.js';
 import { foundKey, handOverKeys } from '../../support/ssh-key-sightings.js';
-import { lookedAt } from '../console.js';
+import { checkPage } from '../console.js';
 import type { ConsolePlace } from '../place.js';
 
 export function rotationJourneys(at: () => ConsolePlace): void {
@@ -44,7 +44,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
     const [, , comment] = key.publicKey.split(' ');
     expect(text).toContain(`+ecdsa-sha2-nistp256 <new key> ${comment} sealwright:`);
     expect(host.sshd.authorizedKeys('deploy')).toBe(before);
-    expect(await lookedAt(page, 'rotations-rotation')).toEqual([]);
+    expect(await checkPage(page, 'rotations-rotation')).toEqual([]);
     assertClean();
     await close();
     await field.close();
@@ -71,7 +71,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
       await dialog.getByText('is written to the audit log').waitFor();
       await dialog.getByRole('button', { name: 'Release the private key' }).click();
       await dialog.getByText('chmod 600').waitFor();
-      expect(await lookedAt(page, 'ssh-key-released')).toEqual([]);
+      expect(await checkPage(page, 'ssh-key-released')).toEqual([]);
       const shown = await dialog.getByLabel('Private key', { exact: true }).textContent();
       expect(await logIn(host, field.keep('taken-out', shown ?? ''))).toBe('accepted');
       const saved = page.waitForEvent('download');

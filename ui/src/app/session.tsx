@@ -79,6 +79,6 @@ export function SessionProvider({ children }: { children: ReactNode }) {
 
 export function useSession(): Session {
   const session = use(Context);
-  if (session === undefined) throw new Error('outside of SessionProvider');
+  if (session === undefined) throw new Error('SessionProvider is missing above this component');
   return session;
 }

@@ -67,6 +67,6 @@ export function I18nProvider({ children }: { children: ReactNode }) {
 
 export function useI18n(): I18n {
   const value = use(Context);
-  if (value === undefined) throw new Error('outside of I18nProvider');
+  if (value === undefined) throw new Error('I18nProvider is missing above this component');
   return value;
 }

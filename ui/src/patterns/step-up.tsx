@@ -71,6 +71,6 @@ function useProviderResult(): void {
 
 export function useStepUp(): Asking {
   const asking = use(Context);
-  if (asking === undefined) throw new Error('outside of StepUp');
+  if (asking === undefined) throw new Error('StepUp is missing above this component');
   return asking;
 }

@@ -1,4 +1,4 @@
-/** Frame of every page, and shared patterns. */
+/** The page frame and shared components. */
 export const shell = {
   'chart.nothing': 'No data yet',
   'chart.plot': 'Show as chart',

@@ -1,4 +1,4 @@
-/** Single words with one meaning everywhere. */
+/** Words that have the same meaning throughout the console. */
 export const words = {
   actions: 'Actions',
   actionsOf: 'Actions for {name}',
