@@ -181,7 +181,7 @@ export const inventory: Record<keyof typeof english, string> = {
   'names.lead':
     'Algorithmennamen, die in keinem Register stehen, und die Algorithmen, die sie bezeichnen. Sie gelten für alle Assets.',
   'names.algorithm': 'Algorithmus',
-  'names.algorithm.hint': 'Der Name eines bekannten Algorithmus, z. B. AES-256-GCM',
+  'names.algorithm.hint': 'Der Name eines bekannten Algorithmus, z. B. AES-256-GCM.',
   'names.name': 'Name',
   'names.none': 'Noch keine eigenen Namen',
   'names.reason': 'Begründung',

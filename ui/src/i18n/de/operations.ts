@@ -61,7 +61,7 @@ export const operations: Record<keyof typeof english, string> = {
   'audit.checkpoint': 'Letzter signierter Checkpoint',
   'audit.export': 'Audit-Log exportieren',
   'audit.key': 'Signaturschlüssel des Logs',
-  'audit.lead': 'Manipulationssichere Aufzeichnung, wer was wann und von wo aus getan hat.',
+  'audit.lead': 'Wer was wann und von wo aus getan hat. Nachträgliche Änderungen am Log sind erkennbar.',
   'audit.noCheckpoint': 'Noch kein Checkpoint',
   'audit.none': 'Noch keine Einträge',
   'audit.outcome': 'Ergebnis',

@@ -144,7 +144,7 @@ export const people: Record<keyof typeof english, string> = {
   'users.enable.lead': '{name} kann sich wieder anmelden.',
   'users.factors': 'Zweite Faktoren zurücksetzen',
   'users.factors.lead':
-    'Bei Verlust eines Geräts: {name} meldet sich nur mit dem Passwort an, bis {name} einen neuen zweiten Faktor hinzufügt.',
+    'Verwenden Sie dies, wenn {name} ein Gerät verloren hat. Bis ein neuer zweiter Faktor hinzugefügt wird, genügt zur Anmeldung das Passwort.',
   'users.invite': 'Person einladen',
   'users.invite.lead': 'Die Person erhält eine E-Mail mit einem Link und wählt ihr Passwort selbst.',
   'users.lead': 'Personen, die sich anmelden können, und ihre Rollen.',
@@ -158,7 +158,7 @@ export const people: Record<keyof typeof english, string> = {
   'users.sessions.lead': 'Aktive Sitzungen von {name}.',
   'users.sessions.none': 'Keine aktiven Sitzungen.',
   'users.toggle.lead':
-    '{name} wird abgemeldet; alle API-Schlüssel und Clients von {name} werden innerhalb weniger Sekunden ungültig.',
+    'Beendet alle Sitzungen von {name}. Die zugehörigen API-Schlüssel und Clients werden innerhalb weniger Sekunden ungültig.',
 
   'way.client-credentials': 'Client-Credentials',
   'way.device': 'Geräteautorisierung',

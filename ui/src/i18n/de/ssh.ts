@@ -91,7 +91,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'hosts.possession': 'Besitznachweis',
   'hosts.privateKey': 'Privater Schlüssel für die Anmeldung',
   'hosts.privateKey.hint':
-    'Format OpenSSH, PEM oder PuTTY (.ppk). Der Schlüssel wird mit dem HSM verschlüsselt und nie wieder angezeigt.',
+    'Format OpenSSH, PEM oder PuTTY (.ppk). Der Schlüssel wird mit einem Schlüssel im HSM verschlüsselt und nie wieder angezeigt.',
   'hosts.privilege': 'Root-Zugriff',
   'hosts.reachability': 'Erreichbarkeit',
   'hosts.reject': 'Ablehnen',
@@ -135,7 +135,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'rotation.rollback.lead': 'Entfernt den neuen Schlüssel von allen Hosts. Der alte Schlüssel bleibt in Verwendung.',
 
   'rotationPolicies.change.lead':
-    'Wird mit der nächsten Prüfung wirksam. Sie werden zum Anfragenden der Rotationen dieser Richtlinie, daher müssen andere Personen sie genehmigen.',
+    'Wird mit der nächsten Prüfung wirksam. Die Rotationen dieser Richtlinie gelten dann als von Ihnen angefragt, daher müssen andere Personen sie genehmigen.',
   'rotationPolicies.create': 'Richtlinie anlegen',
   'rotationPolicies.create.lead':
     'Schlüssel, die das Höchstalter überschreiten, werden automatisch rotiert, bis zu einer Höchstzahl pro Stunde.',

@@ -177,7 +177,7 @@ export const inventory = {
   'names.removed': 'Name removed. All assets are being reassessed.',
   'names.lead': 'Algorithm names that are not in any registry, mapped to known algorithms. They apply to all assets.',
   'names.algorithm': 'Algorithm',
-  'names.algorithm.hint': 'The name of a known algorithm, such as AES-256-GCM',
+  'names.algorithm.hint': 'The name of a known algorithm, such as AES-256-GCM.',
   'names.name': 'Name',
   'names.none': 'No custom names yet',
   'names.reason': 'Reason',

@@ -137,7 +137,7 @@ export const people = {
   'users.enable.lead': '{name} can sign in again.',
   'users.factors': 'Reset second factors',
   'users.factors.lead':
-    'Use this when {name} has lost a device. {name} then signs in with the password only, until a new second factor is added.',
+    'Use this if {name} has lost a device. Until a new second factor is added, the password alone is enough to sign in.',
   'users.invite': 'Invite a person',
   'users.invite.lead': 'The person receives an email with a link and chooses a password.',
   'users.lead': 'People who can sign in, and their roles.',
@@ -150,7 +150,7 @@ export const people = {
   'users.sessions.end': 'End all sessions',
   'users.sessions.lead': 'Active sessions of {name}.',
   'users.sessions.none': 'No active sessions.',
-  'users.toggle.lead': '{name} is signed out, and all API keys and clients of {name} stop working within seconds.',
+  'users.toggle.lead': 'Ends all sessions of {name}. Their API keys and clients stop working within seconds.',
 
   'way.client-credentials': 'Client credentials',
   'way.device': 'Device authorization',

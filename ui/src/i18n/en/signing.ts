@@ -63,7 +63,7 @@ export const signing = {
   'key.hours.only': 'Restrict signing hours',
   'key.hours.until': 'Until (HH:MM)',
   'key.importCertificate': 'Import certificate',
-  'key.importCertificate.lead': 'Paste the certificate that your certificate authority issued, followed by its chain.',
+  'key.importCertificate.lead': 'Paste the certificate that your certificate authority issued, with its chain.',
   'key.lifetime': 'Total requests',
   'key.local': 'Generated in the HSM',
   'key.noCertificate': 'None',

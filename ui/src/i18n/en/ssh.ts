@@ -84,7 +84,7 @@ export const ssh = {
   'hosts.possession': 'Proof of possession',
   'hosts.privateKey': 'Private key for login',
   'hosts.privateKey.hint':
-    'OpenSSH, PEM or PuTTY (.ppk) format. The key is encrypted by the HSM and never shown again.',
+    'OpenSSH, PEM or PuTTY (.ppk) format. The key is encrypted with a key in the HSM and never shown again.',
   'hosts.privilege': 'Root access',
   'hosts.reachability': 'Reachability',
   'hosts.reject': 'Reject',
