@@ -29,13 +29,15 @@ export function rotationJourneys(at: () => ConsolePlace): void {
     });
     const { page, close, assertClean } = await asAdmin(`/ssh-keys/${key.id}`);
     if (isBuffered) await page.route('**/v1/rotations/*/events', () => undefined);
-    const ordered = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/rotate'));
+    const rotateCall = page.waitForRequest(
+      (request) => request.method() === 'POST' && request.url().endsWith('/rotate'),
+    );
     await page.getByRole('button', { name: 'Rotate' }).click();
     await page.getByLabel('Custody of the new key').selectOption('human');
     await page.getByLabel('New public key').waitFor();
     await page.getByLabel('Custody of the new key').selectOption('hsm');
     await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
-    expect((await ordered).postDataJSON()).toEqual({ dryRun: true, custody: 'hsm', onFailure: 'halt' });
+    expect((await rotateCall).postDataJSON()).toEqual({ dryRun: true, custody: 'hsm', onFailure: 'halt' });
     await page.getByRole('heading', { name: 'Dry run' }).waitFor();
     await page.getByText('Planned', { exact: true }).first().waitFor({ timeout: 90_000 });
     const diff = page.getByLabel('deploy /home/deploy/.ssh/authorized_keys', { exact: true });

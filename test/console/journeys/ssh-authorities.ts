@@ -29,8 +29,8 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     const id = page.url().split('/').at(-1);
     const { body } = await service.call('GET', `/v1/ssh-ca/${id}/certificates`, { key: apiKey });
     writeFileSync(`${file}-cert.pub`, `${body.items[0].certificate}\n`);
-    const told = execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
-    expect(told).toMatch(
+    const listing = execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
+    expect(listing).toMatch(
       /Key ID: "ann@example\.org"[\s\S]*ann\n\s+deploy[\s\S]*source-address 192\.0\.2\.0\/24[\s\S]*permit-pty/,
     );
 

@@ -114,19 +114,19 @@ function TextPill({ filter: { param, name } }: { filter: TextFilter }) {
   const inUrl = one(param) ?? '';
   const [text, setText] = useState(inUrl);
   // A URL change replaces the text unless typing caused it.
-  const brought = useRef(inUrl);
+  const applied = useRef(inUrl);
   useEffect(() => {
-    if (inUrl === brought.current) return;
-    brought.current = inUrl;
+    if (inUrl === applied.current) return;
+    applied.current = inUrl;
     setText(inUrl);
   }, [inUrl]);
   // Wait for a pause in typing before searching.
   useEffect(() => {
-    const wanted = text.trim();
-    if (wanted === brought.current) return undefined;
+    const trimmed = text.trim();
+    if (trimmed === applied.current) return undefined;
     const rest = setTimeout(() => {
-      brought.current = wanted;
-      change({ [param]: wanted === '' ? undefined : wanted });
+      applied.current = trimmed;
+      change({ [param]: trimmed === '' ? undefined : trimmed });
     }, REST_MS);
     return () => clearTimeout(rest);
   }, [text, change, param]);

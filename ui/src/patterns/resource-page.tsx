@@ -25,7 +25,7 @@ interface ResourcePageProps<View> {
   readonly parent: { readonly to: string; readonly name: string };
   readonly title: (view: View) => string | undefined;
   readonly lead?: (view: View) => ReactNode;
-  readonly beside?: (view: View) => ReactNode;
+  readonly badge?: (view: View) => ReactNode;
   readonly actions?: (view: View) => ReactNode;
   readonly percent?: (view: View) => number | undefined;
   readonly children: (view: View) => ReactNode;
@@ -33,7 +33,7 @@ interface ResourcePageProps<View> {
 
 /** ResourcePage shows a spinner while the resource is loading, the problem if it cannot be loaded, and otherwise its content. */
 export function ResourcePage<View>(props: ResourcePageProps<View>) {
-  const { query, kind, parent, title, lead, beside, actions, percent, children } = props;
+  const { query, kind, parent, title, lead, badge, actions, percent, children } = props;
   const view = query.data;
   return (
     <PageFrame
@@ -41,7 +41,7 @@ export function ResourcePage<View>(props: ResourcePageProps<View>) {
       parents={[parent]}
       {...(view !== undefined && {
         lead: lead?.(view),
-        beside: beside?.(view),
+        badge: badge?.(view),
         actions: actions?.(view),
         percent: percent?.(view),
       })}

@@ -41,7 +41,7 @@ export function AlertPage() {
       kind={t('alert')}
       parent={{ to: '/alerts', name: t('nav.alerts') }}
       title={(alert) => alert.title}
-      beside={(alert) => (
+      badge={(alert) => (
         <>
           <Severity severity={alert.severity} />
           <StatusLabel status={alert.status} />

@@ -50,7 +50,7 @@ export function ApprovalPage() {
       kind={t('approval')}
       parent={{ to: '/approvals', name: t('nav.approvals') }}
       title={(approval) => approval.title}
-      beside={(approval) => <StatusLabel status={approval.status} />}
+      badge={(approval) => <StatusLabel status={approval.status} />}
     >
       {(approval) => (
         <Stack hasGutter>

@@ -45,7 +45,7 @@ export function AssetPage() {
       kind={t('asset')}
       parent={{ to: '/assets', name: t('nav.assets') }}
       title={(asset) => asset.name}
-      beside={(asset) => (
+      badge={(asset) => (
         <>
           <LevelLabel level={asset.level} />
           <StatusLabel status={asset.state} />

@@ -31,7 +31,7 @@ export function ImportPage() {
       parent={{ to: '/imports', name: t('nav.imports') }}
       title={(taken) => taken.outcome?.source}
       percent={(taken) => (isImportOver(taken) ? undefined : percentOf(taken))}
-      beside={(taken) => <StatusLabel status={taken.status} />}
+      badge={(taken) => <StatusLabel status={taken.status} />}
     >
       {(taken) => (
         <Stack hasGutter>

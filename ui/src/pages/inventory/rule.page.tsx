@@ -38,7 +38,7 @@ export function RulePage() {
       parent={{ to: '/rules', name: t('nav.rules') }}
       title={() => id}
       lead={({ rule }) => rule?.reason}
-      beside={({ rule }) => rule && <LevelLabel level={rule.level} />}
+      badge={({ rule }) => rule && <LevelLabel level={rule.level} />}
       actions={({ rule, version }) => rule && <Actions rule={rule} version={version} />}
     >
       {({ rule }) => (

@@ -36,7 +36,7 @@ export function KeyPage() {
       kind={t('key')}
       parent={{ to: '/keys', name: t('nav.keys') }}
       title={(key) => key.name}
-      beside={(key) => <StatusLabel status={key.state} />}
+      badge={(key) => <StatusLabel status={key.state} />}
       actions={(key) => <Actions signingKey={key} />}
     >
       {(key) => <KeyDetails signingKey={key} />}

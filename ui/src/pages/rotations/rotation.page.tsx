@@ -55,7 +55,7 @@ export function RotationPage() {
       kind={t('rotation')}
       parent={{ to: '/rotations', name: t('nav.rotations') }}
       title={({ dryRun }) => (dryRun ? t('rotations.dryRun') : undefined)}
-      beside={(rotation) => <StatusLabel status={rotation.status} />}
+      badge={(rotation) => <StatusLabel status={rotation.status} />}
       percent={(rotation) => (isUnderWay(rotation) ? percentOf(rotation) : undefined)}
       actions={(rotation) => <Actions rotation={rotation} />}
     >

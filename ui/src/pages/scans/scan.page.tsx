@@ -58,7 +58,7 @@ export function ScanPage() {
       parent={{ to: '/scans', name: t('nav.scans') }}
       title={(scan) => targetsOf(scan.targets)}
       percent={(scan) => (isScanOver(scan) ? undefined : scan.progress.percent)}
-      beside={(scan) => <StatusLabel status={scan.status} />}
+      badge={(scan) => <StatusLabel status={scan.status} />}
       actions={(scan) => !isScanOver(scan) && <Cancel scan={scan} />}
     >
       {(scan) => <Details scan={scan} />}

@@ -53,7 +53,7 @@ export function SchedulePage() {
       kind={t('schedule')}
       parent={{ to: '/schedules', name: t('nav.schedules') }}
       title={(schedule) => schedule.name}
-      beside={(schedule) => <StatusLabel status={schedule.enabled ? 'ACTIVE' : 'PAUSED'} />}
+      badge={(schedule) => <StatusLabel status={schedule.enabled ? 'ACTIVE' : 'PAUSED'} />}
       actions={(schedule) => <Actions schedule={schedule} />}
     >
       {(schedule) => (

@@ -46,7 +46,7 @@ export function SensorPage() {
       kind={t('sensor')}
       parent={{ to: '/sensors', name: t('nav.sensors') }}
       title={(sensor) => sensor.name}
-      beside={(sensor) => <StatusLabel status={sensorState(sensor)} />}
+      badge={(sensor) => <StatusLabel status={sensorState(sensor)} />}
       actions={(sensor) => <Actions sensor={sensor} />}
     >
       {(sensor) => <Details sensor={sensor} />}

@@ -30,7 +30,7 @@ export function WebhookPage() {
       parent={{ to: '/settings/webhooks', name: t('nav.webhooks') }}
       title={(webhook) => webhook.name}
       lead={(webhook) => webhook.url}
-      beside={(webhook) => <StatusLabel status={webhook.enabled ? 'ACTIVE' : 'DISABLED'} />}
+      badge={(webhook) => <StatusLabel status={webhook.enabled ? 'ACTIVE' : 'DISABLED'} />}
     >
       {({ disabledReason }) => (
         <>

@@ -43,7 +43,7 @@ export function RequestPage() {
       kind={t('request.title')}
       parent={{ to: '/requests', name: t('nav.requests') }}
       title={fileNameOf}
-      beside={(request) => <StatusLabel status={request.status} />}
+      badge={(request) => <StatusLabel status={request.status} />}
     >
       {(request) => <Details request={request} />}
     </ResourcePage>

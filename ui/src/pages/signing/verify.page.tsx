@@ -40,7 +40,7 @@ export function VerifyPage() {
   const hashed = useFileDigest(file, algorithm);
   const verify = useAction((body: VerifyBody) => verifySignature({ body }), { changes: [] });
   /** Resets the result and the list page, which belong to the previously selected files. */
-  const anew = (change: () => void) => {
+  const resetThen = (change: () => void) => {
     verify.reset();
     if (one('cursor') !== undefined) changeAddress({});
     change();
@@ -59,12 +59,12 @@ export function VerifyPage() {
               <Form onSubmit={submit} aria-label={t('nav.verify')}>
                 <FileDrop
                   file={file}
-                  onFile={(chosen) => anew(() => setFile(chosen))}
+                  onFile={(chosen) => resetThen(() => setFile(chosen))}
                   hashed={hashed}
                   algorithm={algorithm}
                 />
-                <DigestAlgorithmChoice value={algorithm} onChange={(chosen) => anew(() => setAlgorithm(chosen))} />
-                <SignatureChoice chosen={signature} onChoice={(choice) => anew(() => setSignature(choice))} />
+                <DigestAlgorithmChoice value={algorithm} onChange={(chosen) => resetThen(() => setAlgorithm(chosen))} />
+                <SignatureChoice chosen={signature} onChoice={(choice) => resetThen(() => setSignature(choice))} />
                 {verify.isError && <Problem error={verify.error} />}
                 <ActionGroup>
                   <Button
@@ -75,7 +75,7 @@ export function VerifyPage() {
                     {t('verify.do')}
                   </Button>
                   {file !== undefined && (
-                    <Button variant="link" onClick={() => anew(() => setFile(undefined))}>
+                    <Button variant="link" onClick={() => resetThen(() => setFile(undefined))}>
                       {t('sign.chooseOther')}
                     </Button>
                   )}

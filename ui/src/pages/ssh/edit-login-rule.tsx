@@ -18,8 +18,8 @@ export const minutesOf = (seconds: number): number => Math.max(1, Math.round(sec
 
 /** loginRuleBodyOf returns the request body that leaves a rule unchanged, as a base for changes. */
 export function loginRuleBodyOf(of: SshLoginRuleView): SshLoginRuleBody {
-  const { id: _id, version: _version, createdAt: _made, updatedAt: _changed, ...order } = of;
-  const { sourceAddress, forceCommand, ...rest } = order;
+  const { id: _id, version: _version, createdAt: _made, updatedAt: _changed, ...body } = of;
+  const { sourceAddress, forceCommand, ...rest } = body;
   return {
     ...rest,
     ...(sourceAddress === null ? {} : { sourceAddress }),

@@ -44,7 +44,7 @@ export function HostPage() {
       kind={t('host')}
       parent={{ to: '/hosts', name: t('nav.hosts') }}
       title={(host) => host.name}
-      beside={(host) => <StatusLabel status={host.reachability} />}
+      badge={(host) => <StatusLabel status={host.reachability} />}
       actions={(host) => <Actions host={host} />}
     >
       {(host) => (

@@ -30,7 +30,7 @@ export function SshAuthorityPage() {
       kind={t('sshCa.one')}
       parent={{ to: '/ssh-authorities', name: t('nav.sshAuthorities') }}
       title={(authority) => authority.name}
-      beside={(authority) => <StatusLabel status={authority.state} />}
+      badge={(authority) => <StatusLabel status={authority.state} />}
       actions={(authority) => <AuthorityActions authority={authority} />}
     >
       {(authority) => (

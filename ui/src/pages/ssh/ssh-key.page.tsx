@@ -35,7 +35,7 @@ export function SshKeyPage() {
       kind={t('sshKey')}
       parent={{ to: '/ssh-keys', name: t('nav.sshKeys') }}
       title={(key) => key.comment ?? key.fingerprint}
-      beside={(key) => <StatusLabel status={key.state} />}
+      badge={(key) => <StatusLabel status={key.state} />}
       actions={(key) => (
         <>
           <Rotate sshKey={key} />

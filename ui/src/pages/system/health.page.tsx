@@ -36,7 +36,7 @@ export function HealthPage() {
     <PageFrame
       title={t('nav.health')}
       lead={t('health.lead')}
-      beside={query.data && <StatusLabel status={query.data.status} />}
+      badge={query.data && <StatusLabel status={query.data.status} />}
     >
       {query.isError && <Failed query={query} />}
       {query.isPending && <Busy />}
