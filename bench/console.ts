@@ -36,7 +36,7 @@ try {
   const browser = await chromium.launch({ executablePath: CHROMIUM });
   const page = await browser.newPage();
   await page.goto(service.url);
-  await page.getByLabel('E-mail address').fill(adminEmail);
+  await page.getByLabel('Email address').fill(adminEmail);
   await page.getByLabel('Password').fill(adminPassword);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('navigation', { name: 'Main navigation' }).waitFor();

@@ -1,6 +1,6 @@
 import { defineConfig } from '@hey-api/openapi-ts';
 
-/** The client is made from the description of the API on every build, so it cannot lag behind it. */
+/** The client is generated from the OpenAPI document on every build, so it is always up to date. */
 export default defineConfig({
   input: '../docs/openapi.json',
   output: { path: 'src/api/generated', clean: true },

@@ -2,19 +2,19 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
 const SERVICE = process.env.SEALWRIGHT_URL ?? 'http://localhost:9090';
-/** What the service answers itself; everything else is a page of the console. */
+/** Paths that the service handles. All other paths are pages of the console. */
 const API = ['/api', '/v1', '/oauth', '/tsa', '/actuator', '/swagger-ui', '/api-docs', '/account', '/.well-known'];
 
 export default defineConfig({
   plugins: [react()],
   build: {
     outDir: 'dist',
-    // Not `assets`: that is the page of the cryptographic assets.
+    // `assets` is the path of a page.
     assetsDir: 'static',
-    // A font or picture inlined as data: would not be cached apart, and the policy admits no data: fonts.
+    // Inlined files would not be cached separately, and the content security policy allows no `data:` fonts.
     assetsInlineLimit: 0,
     target: 'es2023',
-    // The charts come in a file of their own after the first paint.
+    // The charts are in a separate file that is loaded after the first paint.
     chunkSizeWarningLimit: 700,
   },
   worker: { format: 'es' },

@@ -53,7 +53,7 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
 }
 
 export async function signIn(page: Page, email: string, password: string): Promise<void> {
-  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('navigation', { name: 'Main navigation' }).waitFor({ state: 'attached' });
@@ -73,11 +73,11 @@ export async function goTo(page: Page, url: string, path: string): Promise<void>
   await page.locator('main h1:not([data-left])').waitFor();
 }
 
-/** Placeholders shown while a page loads. A chart counts as loaded once it has its first line. */
+/** Placeholders shown while a page loads. A chart is loaded once it has drawn its first line. */
 const WAITING =
   '.pf-v6-c-skeleton, .pf-v6-c-spinner, main [aria-busy=true], .sw-chart[data-near=true]:not(:has(svg path))';
 
-/** Waits until a page is complete: for three frames, no placeholder, no table being reloaded, no empty chart and no running colour transition. */
+/** Waits until a page has shown no placeholder, reloading table, empty chart or running transition for three frames. */
 export async function settled(page: Page): Promise<void> {
   await page.evaluate(`new Promise((done) => {
     let calm = 0;
@@ -109,10 +109,10 @@ export async function picture(page: Page, name: string): Promise<void> {
 }
 
 /**
- * Takes screenshots in light and dark mode, which the page follows without a reload. Returns the findings of axe-core; in dark mode only colour
+ * Takes screenshots in light and dark mode, which the page follows without a reload. Returns the findings of axe-core; in dark mode only color
  * rules are checked, because nothing else changes.
  */
-export async function lookedAt(page: Page, name: string): Promise<string[]> {
+export async function checkPage(page: Page, name: string): Promise<string[]> {
   const faults: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, startChromium } from '../support/browser.js';
 import { runToEnd, type Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { goTo, lookedAt, picture, settled, signIn, visit } from './console.js';
+import { goTo, checkPage, picture, settled, signIn, visit } from './console.js';
 import { PAGES } from './pages.js';
 import { populate } from './populate.js';
 
@@ -50,13 +50,13 @@ describe.skipIf(CHROMIUM === undefined)('every page in light and dark mode', () 
   it('has no accessibility faults and no policy violations', { timeout: 1_800_000 }, async () => {
     const { page, context, assertClean } = await visit(browser, service.url);
     await signInHeading(page).waitFor();
-    const faults = await lookedAt(page, 'sign-in');
+    const faults = await checkPage(page, 'sign-in');
     await signIn(page, admin.adminEmail, admin.adminPassword);
     const left = [...PAGES];
     const faultsOf = async (tab: Page, each: string) => {
       await goTo(tab, service.url, addressOf(each));
       const signedOut = (await signInHeading(tab).isVisible()) ? [`${each} shows the sign-in`] : [];
-      return [...signedOut, ...(await lookedAt(tab, fileNameOf(each)))];
+      return [...signedOut, ...(await checkPage(tab, fileNameOf(each)))];
     };
     const walk = async (tab: Page) => {
       for (let each = left.shift(); each !== undefined; each = left.shift()) {
@@ -94,9 +94,9 @@ describe.skipIf(CHROMIUM === undefined)('the console shell', () => {
     await page.getByLabel('E-Mail-Adresse').fill(admin.adminEmail);
     await page.getByLabel('Passwort').fill(admin.adminPassword);
     await page.getByRole('button', { name: 'Anmelden' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Übersicht' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
     await page.goto(`${service.url}${addressOf('/approvals/{approval}')}`);
-    await page.getByRole('heading', { name: 'Freizugebender Inhalt' }).waitFor();
+    await page.getByRole('heading', { name: 'Zu genehmigender Inhalt' }).waitFor();
     await settled(page);
     const overflow: unknown = await page.evaluate(
       'document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth',
@@ -129,7 +129,7 @@ describe.skipIf(CHROMIUM === undefined)('the console shell', () => {
     }
     const { items } = (await get('/api/quantum-risk/deadlines')) as { items: Deadline[] };
     const expected = items.map((one) =>
-      one.assets === null ? 'not counted' : String(counted.get(identityOf(one)) ?? 0),
+      one.assets === null ? 'Not counted' : String(counted.get(identityOf(one)) ?? 0),
     );
     const { page, context, assertClean } = await visit(browser, service.url);
     await signIn(page, admin.adminEmail, admin.adminPassword);
@@ -156,7 +156,7 @@ describe.skipIf(CHROMIUM === undefined)('the console shell', () => {
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
-    await page.getByRole('button', { name: 'Colour scheme' }).click();
+    await page.getByRole('button', { name: 'Color scheme' }).click();
     await page.getByRole('menuitem', { name: 'Dark' }).click();
     await page.reload();
     await page.getByRole('heading', { level: 1 }).waitFor();

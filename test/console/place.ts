@@ -26,7 +26,7 @@ export interface ConsolePlace {
   close(): Promise<void>;
 }
 
-/** The service requires step-up five minutes after a sign-in; a journey takes up to two minutes. */
+/** Maximum age of the shared session. The service requires step-up five minutes after sign-in, and a journey takes up to two minutes. */
 const FRESH_MS = 2 * 60_000;
 
 export async function openConsole(): Promise<ConsolePlace> {
@@ -46,7 +46,7 @@ export async function openConsole(): Promise<ConsolePlace> {
       ...mail.settings,
     },
   });
-  if (CHROMIUM === undefined) throw new Error('there is no Chromium on this machine');
+  if (CHROMIUM === undefined) throw new Error('Chromium is not installed');
   const browser = await startChromium();
   const newSession = async () => {
     const first = await visit(browser, url);
@@ -75,7 +75,7 @@ export async function openConsole(): Promise<ConsolePlace> {
       const visitor = used ?? (await visit(browser, `${url}${path}`, { signedIn: session.signedIn }));
       await visitor.page.getByRole('heading', { level: 1 }).waitFor();
       const since = session;
-      // A visitor with an older session would have to confirm its identity.
+      // Visitors with an older session would need step-up.
       const close = async () => (since === session ? void idle.push(visitor) : visitor.close());
       return { ...visitor, close };
     },
@@ -98,11 +98,11 @@ export async function download(folder: string, page: Page, act: () => Promise<vo
 
 export const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main navigation' });
 
-/** The service caches a session for half of five seconds. */
-const BELIEVED_MS = 2600;
+/** Sessions are cached for 2.5 seconds. */
+const SESSION_CACHE_MS = 2600;
 
 /** Backdates the last authentication by an hour. @param whose SQL condition on the sessions */
 export async function anHourLater({ stage }: ConsolePlace, whose: string, values: unknown[] = []): Promise<void> {
   await stage.change(`UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE ${whose}`, values);
-  await sleep(BELIEVED_MS);
+  await sleep(SESSION_CACHE_MS);
 }

@@ -18,11 +18,11 @@ describe('pasted input for a token test', () => {
     ['nothing', ''],
     ['an API key', 'slw_5f3c'],
     ['a JWE', `${token(part(CLAIMS))}.a.b`],
-    ['a cut token', token(part(CLAIMS)).slice(0, 60)],
+    ['a truncated token', token(part(CLAIMS)).slice(0, 60)],
     ['a list', '[1]'],
-    ['a payload that is no object', token(part([1]))],
-    ['a payload that is no UTF-8', token(Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url'))],
-    ['half of an object', '{"iss":'],
+    ['a payload that is not an object', token(part([1]))],
+    ['a payload that is not UTF-8', token(Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url'))],
+    ['a truncated object', '{"iss":'],
   ])('is rejected: %s', (_what, text) => {
     expect(claimsIn(text)).toBeUndefined();
   });

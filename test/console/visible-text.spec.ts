@@ -11,7 +11,7 @@ it.each([
   expect(visibleText(text)).toBe(shown);
 });
 
-it('what a client says keeps its own names, shows its types, and stays on its lines', () => {
+it('client metadata is shown as JSON with its own member names and types, one member per line', () => {
   const said = { verified: { repository: 'org/app' }, person: '1', size: 1, 'a\u202eb': 'x\ny\u2028z' };
   expect(visibleJson(said).split('\n')).toEqual([
     '{',

@@ -1,5 +1,5 @@
 import '@patternfly/react-core/dist/styles/base.css';
-import './theme/colours.css';
+import './theme/colors.css';
 import './theme/kit.css';
 import './theme/sealwright.css';
 import { QueryClientProvider } from '@tanstack/react-query';
@@ -16,11 +16,11 @@ installTrustedTypes();
 installColorScheme();
 configureClient();
 
-// The rest of the console and the page's first list load while the session is read.
+// Load the rest of the console and the first list of the page while the session is read.
 if (beginSession()) void loadRoutes();
 
 const root = document.getElementById('root');
-if (root === null) throw new Error('index.html has no #root');
+if (root === null) throw new Error('index.html has no #root element');
 createRoot(root).render(
   <I18nProvider>
     <QueryClientProvider client={queries}>

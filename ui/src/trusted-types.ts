@@ -3,8 +3,8 @@ interface TrustedTypes {
 }
 
 /**
- * The page's policy demands Trusted Types. ECharts empties elements with `innerHTML = ''`, so the empty text passes;
- * workers come from our own built files only. Everything else that would become markup or script throws.
+ * installTrustedTypes satisfies the Trusted Types policy of the page. It allows the empty string, because ECharts empties elements with `innerHTML =
+ * ''`, and workers from the console's own files. All other markup and scripts throw.
  */
 export function installTrustedTypes(): void {
   const { trustedTypes } = window as { trustedTypes?: TrustedTypes };

@@ -6,7 +6,7 @@ import { anHourLater, type ConsolePlace } from '../place.js';
 import { pressSign, signature } from './signing.js';
 
 export function approvalJourneys(at: () => ConsolePlace): void {
-  it('two of three approve in browsers of their own, who was signed in for long shows who they are; the requester only watches', async () => {
+  it('two of three people approve in separate browsers, with step-up after an hour, and the request page of the requester updates live', async () => {
     const { browser, url, asAdmin } = at();
     const approvers = await newApprovers(at(), 3);
     const { key } = await newGuardedKey(at(), [{ members: approvers, threshold: 2 }]);
@@ -18,7 +18,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
       .setInputFiles({ name: 'firmware.bin', mimeType: 'text/plain', buffer: Buffer.from('firmware') });
     await requester.page.getByLabel('Key').selectOption(key.name);
     await pressSign(requester.page);
-    await requester.page.getByText('Waiting for approval').first().waitFor();
+    await requester.page.getByText('Pending approval').first().waitFor();
 
     const digest = execFileSync('sha256sum', { input: 'firmware', encoding: 'utf8' }).slice(0, 64);
     for (const [index, approver] of approvers.slice(0, 2).entries()) {
@@ -26,24 +26,24 @@ export function approvalJourneys(at: () => ConsolePlace): void {
       await signIn(page, approver.email, approver.password);
       await page.getByRole('table').getByRole('link').first().click();
       await page.getByText(digest).waitFor();
-      // The client's words have its own names: a member named as one of the document is not mistaken for it.
+      // Metadata is shown as JSON, so that its members cannot be mistaken for members of the approved document.
       await page.getByText('"filename": "firmware.bin"').waitFor();
       await page.getByText(`${index} of 2`).first().waitFor();
-      const isLong = index === 1;
-      if (isLong) await anHourLater(at(), 'user_id = $1', [approver.id]);
+      const needsStepUp = index === 1;
+      if (needsStepUp) await anHourLater(at(), 'user_id = $1', [approver.id]);
       await page.getByRole('button', { name: 'Approve', exact: true }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
-      if (isLong) {
+      if (needsStepUp) {
         const dialog = page.getByRole('dialog', { name: 'Confirm your identity' });
         await dialog.getByLabel('Password').fill(approver.password);
         await dialog.getByRole('button', { name: 'Continue' }).click();
       }
-      await page.getByText('Your approval was recorded').first().waitFor();
+      await page.getByText('Approval recorded').first().waitFor();
       assertClean();
       await close();
     }
     await signature(requester.page).waitFor({ timeout: 90_000 });
-    // The page was notified of the signature: it requested the state once and then listened to events.
+    // The page received the signature through events instead of polling.
     const id = requester.page.url().split('/').at(-1) ?? '';
     expect(asked).toContain(`/api/v1/sign/requests/${id}/events`);
     expect(asked.filter((path) => path === `/api/v1/sign/requests/${id}`).length).toBeLessThan(4);
@@ -51,10 +51,10 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     await requester.close();
   });
 
-  it('a key makes its certificate once people approve, its policy is tried before it asks less, and what restricts it stays', async () => {
+  it('stores a self-signed certificate after approval, tests a policy draft on past requests, and keeps other key restrictions on edit', async () => {
     const { service, apiKey, asAdmin, url } = at();
     const [approver] = await newApprovers(at(), 1);
-    if (approver === undefined) throw new Error('nobody can approve');
+    if (approver === undefined) throw new Error('no approver was created');
     const { key, policy } = await newGuardedKey(at(), [{ members: [approver], threshold: 1 }]);
     const { page, close, assertClean } = await asAdmin(`/keys/${key.id}`);
     const dialog = page.getByRole('dialog');
@@ -67,25 +67,25 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     const approval = await service.call('GET', `/api/v1/approvals/${request.body.approvalId}`, { key: apiKey });
     const requester = approval.body.requester.id;
     await vote(service, request.body.approvalId, approver);
-    await page.getByRole('button', { name: 'Store the certificate', exact: true }).click();
-    await page.getByText('The certificate was stored').first().waitFor();
+    await page.getByRole('button', { name: 'Store certificate', exact: true }).click();
+    await page.getByText('Certificate stored').first().waitFor();
 
     await page.goto(`${url}/policies`);
     await page.getByRole('button', { name: `Actions for ${policy.body.name}` }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
     const rows = (name: string) => dialog.getByRole('group', { name: new RegExp(`^${name}.* 1$`) });
     await dialog.getByRole('button', { name: 'Add a condition' }).click();
-    const condition = rows('Approval is needed only when');
-    await condition.getByRole('combobox', { name: 'What' }).selectOption('Runner');
+    const condition = rows('Require approval only when');
+    await condition.getByRole('combobox', { name: 'Fact' }).selectOption('Runner');
     await condition.getByRole('textbox', { name: 'Values' }).fill('self-hosted');
     await dialog.getByRole('button', { name: 'Add an exception' }).click();
-    const exception = rows('Approval is not needed when');
-    const facts = exception.getByRole('combobox', { name: 'What' });
+    const exception = rows('Do not require approval when');
+    const facts = exception.getByRole('combobox', { name: 'Fact' });
     // The client chooses the format, so exceptions cannot depend on it.
     expect(await facts.getByRole('option').allTextContents()).not.toContain('Signature format');
     await facts.selectOption('Caller');
     await exception.getByRole('textbox', { name: 'Values' }).fill(requester);
-    await dialog.getByRole('button', { name: 'Try on past requests' }).click();
+    await dialog.getByRole('button', { name: 'Test on past requests' }).click();
     const tried = dialog.getByRole('row', { name: `${key.name}.crt` });
     await tried.getByText('No approval').waitFor();
     await tried.getByText('The exception applies:').waitFor();

@@ -5,7 +5,7 @@ import { unique } from '../../approvals/approvers.js';
 import { canRunSshd, startSshd } from '../../support/sshd.js';
 import type { ConsolePlace } from '../place.js';
 
-/** Server on all loopback addresses that accepts connections and stays silent. After `hurry`, it closes connections. */
+/** Starts a server on all loopback addresses that accepts connections and sends nothing. After `hurry`, it closes all connections. */
 async function startSlowServer() {
   const held = new Set<Socket>();
   let isSlow = true;
@@ -29,7 +29,7 @@ async function startSlowServer() {
 }
 
 export function discoveryJourneys(at: () => ConsolePlace): void {
-  it.skipIf(!canRunSshd())('a scan shows how far it is, goes on over a reload, and tells what it found', async () => {
+  it.skipIf(!canRunSshd())('a scan shows its progress, also after a reload, and its results', async () => {
     const [sshd, slow] = await Promise.all([startSshd(), startSlowServer()]);
     const { page, close, assertClean } = await at().asAdmin('/scan-scopes');
     const name = unique('lab');
@@ -46,14 +46,14 @@ export function discoveryJourneys(at: () => ConsolePlace): void {
     await page.getByRole('button', { name: 'Start a scan' }).first().click();
     await page.getByRole('dialog').getByRole('button', { name: 'Start a scan' }).click();
     await page.getByText('Running', { exact: true }).waitFor();
-    const bar = page.getByRole('progressbar', { name: 'Progress of the scan' });
+    const bar = page.getByRole('progressbar', { name: 'Scan progress' });
     const percent = async () => Number(await bar.getAttribute('aria-valuenow'));
     await expect.poll(percent, { timeout: 90_000 }).toBeGreaterThan(0);
     expect(await percent()).toBeLessThan(100);
     await page.reload();
     await bar.waitFor();
     expect(await percent()).toBeGreaterThan(0);
-    // The scan must not end before its start has been visible, however slow the browser is.
+    // Finish the scan only after its progress has been checked, so that slow browsers see it too.
     slow.hurry();
     await page.getByText('Done', { exact: true }).waitFor({ timeout: 90_000 });
     expect(await percent()).toBe(100);
@@ -62,7 +62,7 @@ export function discoveryJourneys(at: () => ConsolePlace): void {
       .getByText(/^SSH-2\.0-OpenSSH/)
       .first()
       .waitFor();
-    // Progress arrives through events. The page reads the scan only when it is loaded, and occasionally between two streams.
+    // Progress arrives through events. The page reads the scan only on load and between two event streams.
     const path = new URL(page.url()).pathname.replace('/scans/', '/v1/scans/');
     expect(asked.filter((one) => one === `${path}/events`).length).toBeGreaterThan(1);
     expect(asked.filter((one) => one === path).length).toBeLessThan(6);

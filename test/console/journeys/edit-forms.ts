@@ -18,7 +18,7 @@ interface Editable {
   readonly make: (call: Call, place: ConsolePlace) => Promise<{ read: string; page: string; row?: string }>;
   /** Field to edit. */
   readonly field: { readonly role: 'textbox' | 'spinbutton'; readonly name: string; readonly to: string };
-  /** Other members that change with the field. */
+  /** Members that the edit changes. */
   readonly changes: readonly string[];
 }
 
@@ -291,7 +291,7 @@ const EDITABLE: readonly Editable[] = [
     changes: ['name'],
   },
   {
-    what: 'a policy pack, of which a change is another version',
+    what: 'a policy pack, whose version is incremented',
     make: async (call) => {
       const requirements = [
         { identifier: 'A-1', text: 'No RSA', q: 'family=RSA', among: 'family=RSA' },
@@ -312,7 +312,7 @@ const EDITABLE: readonly Editable[] = [
     changes: ['description'],
   },
   {
-    what: 'what people say of an asset',
+    what: 'the owner and labels of an asset',
     make: async (call) => {
       const name = unique('Asset');
       await call('POST', '/api/ingest', bom([algorithm({ name })], about(name)));
@@ -368,7 +368,7 @@ async function edit(page: Page, { field }: Editable, row: string | undefined): P
 }
 
 export function editFormJourneys(at: () => ConsolePlace): void {
-  it.each(EDITABLE)('a form that changes one thing of $what leaves every other as it was', async (editable) => {
+  it.each(EDITABLE)('editing one field of $what leaves all others unchanged', async (editable) => {
     const { service, apiKey, asAdmin } = at();
     const call: Call = async (method, path, body) => {
       const answer = await service.call(method, path, { key: apiKey, body });

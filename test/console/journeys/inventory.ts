@@ -8,7 +8,7 @@ import { officialCheck } from '../../support/cyclonedx-schema.js';
 import { type ConsolePlace, download } from '../place.js';
 
 export function inventoryJourneys(at: () => ConsolePlace): void {
-  it('a document is imported with its repairs told, found by filters, and exported as the official schema wants it', async () => {
+  it('imports a document, reports its repairs, filters its assets and exports them according to the official schema', async () => {
     const { folder, asAdmin } = at();
     const rsa = algorithm({ name: 'RSA-2048', at: 'src/tls.c' });
     const file = join(folder, 'shop.cdx.json');
@@ -49,7 +49,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a list that a link has narrowed says by what, and shows the rest when that is taken off', async () => {
+  it('a list opened through a link shows the filter of the link, which can be removed', async () => {
     const { service, apiKey, asAdmin } = at();
     const body = bom([algorithm({ name: 'SEED-128' })], about('narrowed'));
     await service.call('POST', '/api/ingest?source=narrowed', { key: apiKey, body });
@@ -61,14 +61,14 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await page.waitForURL((url) => !url.searchParams.has('source'));
 
     await page.goto(new URL('/assets?rule=NO-SUCH-RULE', page.url()).href);
-    await page.getByRole('heading', { name: 'No results found' }).waitFor();
+    await page.getByRole('heading', { name: 'No results' }).waitFor();
     await page.getByRole('button', { name: 'Clear all filters' }).last().click();
     await page.getByRole('link', { name: 'SEED-128' }).first().waitFor();
     assertClean();
     await close();
   });
 
-  it('an asset is given an owner and labels, which a view for everybody finds; demo data goes when it is told to', async () => {
+  it('removes demo data, edits the owner and labels of an asset, and shares a view that finds it', async () => {
     const { service, apiKey, asAdmin } = at();
     const ingest = (source: string, name: string) =>
       service.call('POST', `/api/ingest?source=${encodeURIComponent(source)}`, {
@@ -81,7 +81,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Remove demo data' }).click();
     await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
-    await page.getByText('The demo data was removed').waitFor();
+    await page.getByText('Demo data removed').waitFor();
     await page.getByText('This inventory contains demo data').waitFor({ state: 'detached' });
 
     await page.goto(`${at().url}/assets?name=Camellia`);
@@ -125,7 +125,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a BOM-Link is taken from an asset, and leads back to it; so do links to older versions of the document', async () => {
+  it('a BOM-Link opens its asset, also through an older version of the document', async () => {
     const { service, apiKey, asAdmin, url } = at();
     const serial = `urn:uuid:${randomUUID()}`;
     const linked = (version: number) =>
@@ -140,22 +140,22 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     const dialog = page.getByRole('dialog');
     const follow = async (text: string) => {
       await page.goto(`${url}/documents`);
-      await page.getByRole('button', { name: 'Resolve a BOM-Link' }).click();
+      await page.getByRole('button', { name: 'Open a BOM-Link' }).click();
       await dialog.getByRole('textbox', { name: 'BOM-Link' }).fill(text);
-      await dialog.getByRole('button', { name: 'Resolve a BOM-Link' }).click();
+      await dialog.getByRole('button', { name: 'Open a BOM-Link' }).click();
     };
     await follow(link.replace('/2#', '/1#'));
     await page.getByRole('heading', { name: 'Twofish-256' }).waitFor();
     await follow(link.replace('#fish', ''));
-    await page.getByText('1; the newest is 2').waitFor();
-    await page.getByText('2, the newest').waitFor();
+    await page.getByText('1 (latest: 2)').waitFor();
+    await page.getByText('2 (latest)').waitFor();
     await follow(link.replace('fish', 'bird'));
     await dialog.getByText('no asset in the inventory has this bom-ref').waitFor();
     assertClean();
     await close();
   });
 
-  it('a rule is changed once it was shown what would change, and everything is judged by it while somebody looks', async () => {
+  it('previews, applies and removes a rule, and shows the progress of the reassessment', async () => {
     const id = unique('HOUSE').toUpperCase();
     const sent = bom([algorithm({ name: 'Serpent-256' })], about('house rules'));
     await at().service.call('POST', '/api/ingest', { key: at().apiKey, body: sent });
@@ -171,19 +171,19 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await write('Reason', 'Nobody here can answer for it.');
     await dialog.getByRole('button', { name: 'Add a deadline' }).click();
     await write('Last day', '2029-06-30');
-    await write('State after the deadline', 'disallowed');
+    await write('Status after the deadline', 'disallowed');
     await write('Authority', 'Our architects');
     await write('Jurisdiction', 'ACME');
     await dialog.getByRole('combobox', { name: 'Legal force' }).selectOption('binding-draft');
     await press('Preview changes');
-    await dialog.getByText('One asset would change').waitFor();
+    await dialog.getByText('1 asset would change').waitFor();
     await dialog.getByText(id).waitFor();
     await press('Back to the rule');
     expect(await dialog.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('Nobody here can answer for it.');
     await press('Preview changes');
     await press('Apply');
     await page.waitForURL(new RegExp(`/rules/${id}\\?judging=`));
-    await page.getByText('Reassessment finished: one asset changed.').first().waitFor();
+    await page.getByText('Reassessment completed: 1 asset changed.').first().waitFor();
     await page.getByText('Our architects').waitFor();
     const { items } = (await at().service.call('GET', '/api/quantum-risk/rules', { key: at().apiKey })).body;
     expect(items.find((rule: { id: string }) => rule.id === id).deadlines).toEqual([
@@ -203,12 +203,12 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await page.getByRole('button', { name: 'Remove rule' }).click();
     await press('Preview changes');
     await press('Remove rule');
-    await page.getByText('Reassessment finished: one asset changed.').first().waitFor();
+    await page.getByText('Reassessment completed: 1 asset changed.').first().waitFor();
     assertClean();
     await close();
   });
 
-  it("a policy pack of one's own is added, shows how the inventory stands, is attested, changed and removed", async () => {
+  it('creates, evaluates, attests, edits and removes a policy pack of the organization', async () => {
     const name = unique('our rules');
     const { page, close, assertClean } = await at().asAdmin('/policy-packs');
     const dialog = page.getByRole('dialog');
@@ -224,9 +224,9 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await dialog.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('link', { name }).click();
     await page.getByText('CRYPTO-1').waitFor();
-    await page.getByRole('button', { name: 'Attest', exact: true }).click();
+    await page.getByRole('button', { name: 'Create attestation', exact: true }).click();
     await write('Statement', 'Looked at for the release.');
-    await dialog.getByRole('button', { name: 'Attest', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Create attestation', exact: true }).click();
     await page.waitForURL(/\/attestations\/[0-9a-f-]{36}$/);
     await page.getByRole('heading', { level: 1, name }).waitFor();
     await page.getByText('Looked at for the release.').waitFor();

@@ -6,9 +6,9 @@ import { newPassword, type Person, register } from '../../auth/people.js';
 import { goTo, settled, signIn, visit } from '../console.js';
 import { type ConsolePlace, navigation } from '../place.js';
 
-/** Enters e-mail and password, which leads to the second factor. */
+/** Enters email and password, which leads to the second factor. */
 async function beginSignIn(page: Page, { email, password }: Person): Promise<void> {
-  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('heading', { name: 'Second factor' }).waitFor();
@@ -17,7 +17,7 @@ async function beginSignIn(page: Page, { email, password }: Person): Promise<voi
 const toSignIn = async ({ browser, url }: ConsolePlace) => visit(browser, url);
 
 export function peopleJourneys(at: () => ConsolePlace): void {
-  it('a viewer sees no action, and no page that is not theirs', async () => {
+  it('a viewer sees no actions and no pages that require other permissions', async () => {
     const { service, url } = at();
     const viewer = await register(service, 'viewer');
     const { page, close, assertClean } = await toSignIn(at());
@@ -54,7 +54,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('an administrator sees where somebody is signed in, and ends it', async () => {
+  it('an administrator views the sessions of a user and ends them', async () => {
     const person = await register(at().service, 'operator');
     const theirs = await toSignIn(at());
     await signIn(theirs.page, person.email, person.password);
@@ -76,7 +76,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
   });
 
   it.skipIf(commandPath('oathtool') === undefined)(
-    'an authenticator app is taken on by its code, and its code or a recovery code asked for from then on',
+    'adds an authenticator app, then signs in with its code or a recovery code',
     async () => {
       const person = await register(at().service, 'careful');
       const code = (secret: string, when = 'now') =>
@@ -85,7 +85,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
       await signIn(first.page, person.email, person.password);
       await first.page.getByRole('button', { name: 'Add an authenticator app' }).click();
       await first.page.getByRole('button', { name: 'Continue' }).click();
-      await first.page.getByRole('img', { name: 'QR code for the app' }).waitFor();
+      await first.page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor();
       const secret = (await first.page.getByRole('dialog').locator('.sw-mono').first().textContent())?.trim() ?? '';
       await first.page.getByLabel('Code from your authenticator app').fill(code(secret));
       await first.page.getByRole('button', { name: 'Confirm' }).click();
@@ -94,7 +94,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
       first.assertClean();
       await first.close();
 
-      // The code of the next time step, because the current code was already used.
+      // The current code has already been used, so use the next one.
       const ways = [
         ['Code from your authenticator app', code(secret, 'now + 30 seconds')],
         ['Recovery code', recovery],
@@ -112,7 +112,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
     },
   );
 
-  it('a passkey is added in the profile, lets in, and is removed', async () => {
+  it('adds a passkey in the profile, signs in with it and removes it', async () => {
     const person = await register(at().service, 'modern');
     const { page, close, assertClean } = await visit(at().browser, `${at().url}/profile`);
     const cdp = await page.context().newCDPSession(page);
@@ -138,18 +138,18 @@ export function peopleJourneys(at: () => ConsolePlace): void {
     await page.getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByRole('button', { name: 'Actions for Security key' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
-    await page.getByText('Your password is the only sign-in factor.').waitFor();
+    await page.getByText('Your password is your only sign-in factor.').waitFor();
     assertClean();
     await close();
   });
 
-  it('a wrong password says so, and a refused call names the request', async () => {
+  it('reports a wrong password, and shows the request ID of a failed call', async () => {
     const { url, asAdmin } = at();
     const stranger = await toSignIn(at());
-    await stranger.page.getByLabel('E-mail address').fill('nobody@example.org');
+    await stranger.page.getByLabel('Email address').fill('nobody@example.org');
     await stranger.page.getByLabel('Password').fill(newPassword());
     await stranger.page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await stranger.page.getByText('The e-mail address or the password is wrong.').waitFor();
+    await stranger.page.getByText('Incorrect email address or password.').waitFor();
     stranger.assertClean();
     await stranger.close();
     const { page, close, assertClean } = await asAdmin('/requests/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11');

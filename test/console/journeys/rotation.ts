@@ -5,14 +5,14 @@ import { unique } from '../../approvals/approvers.js';
 import { SshFleet, logIn } from '../../support/rotations.js';
 import { canRunSshd } from '../../support/sshd.js';
 import { foundKey, handOverKeys } from '../../support/ssh-key-sightings.js';
-import { lookedAt } from '../console.js';
+import { checkPage } from '../console.js';
 import type { ConsolePlace } from '../place.js';
 
 export function rotationJourneys(at: () => ConsolePlace): void {
   it.skipIf(!canRunSshd()).each([
-    ['as events tell of it', false],
-    ['through a proxy that holds events back', true],
-  ])('a dry run of a rotation shows line by line what would be changed, %s', async (_, isDeaf) => {
+    ['with server-sent events', false],
+    ['through a proxy that buffers events', true],
+  ])('a dry run of a rotation shows each line that would change, %s', async (_, isBuffered) => {
     const { service, stage, apiKey, asAdmin } = at();
     const field = new SshFleet(() => service, apiKey);
     const host = await field.addHost({}, { name: unique('host') });
@@ -28,14 +28,16 @@ export function rotationJourneys(at: () => ConsolePlace): void {
       uses: [],
     });
     const { page, close, assertClean } = await asAdmin(`/ssh-keys/${key.id}`);
-    if (isDeaf) await page.route('**/v1/rotations/*/events', () => undefined);
-    const ordered = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/rotate'));
+    if (isBuffered) await page.route('**/v1/rotations/*/events', () => undefined);
+    const rotateCall = page.waitForRequest(
+      (request) => request.method() === 'POST' && request.url().endsWith('/rotate'),
+    );
     await page.getByRole('button', { name: 'Rotate' }).click();
     await page.getByLabel('Custody of the new key').selectOption('human');
     await page.getByLabel('New public key').waitFor();
     await page.getByLabel('Custody of the new key').selectOption('hsm');
     await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
-    expect((await ordered).postDataJSON()).toEqual({ dryRun: true, custody: 'hsm', onFailure: 'halt' });
+    expect((await rotateCall).postDataJSON()).toEqual({ dryRun: true, custody: 'hsm', onFailure: 'halt' });
     await page.getByRole('heading', { name: 'Dry run' }).waitFor();
     await page.getByText('Planned', { exact: true }).first().waitFor({ timeout: 90_000 });
     const diff = page.getByLabel('deploy /home/deploy/.ssh/authorized_keys', { exact: true });
@@ -44,14 +46,14 @@ export function rotationJourneys(at: () => ConsolePlace): void {
     const [, , comment] = key.publicKey.split(' ');
     expect(text).toContain(`+ecdsa-sha2-nistp256 <new key> ${comment} sealwright:`);
     expect(host.sshd.authorizedKeys('deploy')).toBe(before);
-    expect(await lookedAt(page, 'rotations-rotation')).toEqual([]);
+    expect(await checkPage(page, 'rotations-rotation')).toEqual([]);
     assertClean();
     await close();
     await field.close();
   });
 
   it.skipIf(!canRunSshd())(
-    'the private half of a key that the service holds is taken out, and opens the host',
+    'releases the private key of a key in custody of the service, which then logs in to the host',
     async () => {
       const { service, apiKey, asAdmin } = at();
       const field = new SshFleet(() => service, apiKey);
@@ -71,7 +73,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
       await dialog.getByText('is written to the audit log').waitFor();
       await dialog.getByRole('button', { name: 'Release the private key' }).click();
       await dialog.getByText('chmod 600').waitFor();
-      expect(await lookedAt(page, 'ssh-key-released')).toEqual([]);
+      expect(await checkPage(page, 'ssh-key-released')).toEqual([]);
       const shown = await dialog.getByLabel('Private key', { exact: true }).textContent();
       expect(await logIn(host, field.keep('taken-out', shown ?? ''))).toBe('accepted');
       const saved = page.waitForEvent('download');

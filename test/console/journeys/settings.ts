@@ -3,7 +3,7 @@ import { unique } from '../../approvals/approvers.js';
 import type { ConsolePlace } from '../place.js';
 
 export function settingsJourneys(at: () => ConsolePlace): void {
-  it('an API key is shown once, works, and is revoked', async () => {
+  it('creates an API key, shows it once and revokes it', async () => {
     const { service, asAdmin } = at();
     const { page, close, assertClean } = await asAdmin('/settings/api-keys');
     await page.getByRole('button', { name: 'Create an API key' }).click();
@@ -29,7 +29,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('an alert rule is made with what it counts by, and changed', async () => {
+  it('creates an alert rule with a threshold and edits it', async () => {
     const name = unique('weak');
     const { page, close, assertClean } = await at().asAdmin('/settings/alert-rules');
     const dialog = page.getByRole('dialog');
@@ -49,7 +49,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('what was ordered again because its answer was lost is done once', async () => {
+  it('a repeated submission after a lost response creates a single resource', async () => {
     const { service, asAdmin, apiKey } = at();
     const { page, close } = await asAdmin('/rotation-policies');
     const name = unique('lost');
@@ -75,7 +75,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a rotation policy is made for certain hours, changed, and removed', async () => {
+  it('creates a rotation policy with a maintenance window, edits and removes it', async () => {
     const { page, close, assertClean } = await at().asAdmin('/rotation-policies');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Create a policy' }).first().click();
@@ -102,30 +102,30 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a test mail arrives, and when it does not, the SMTP server says why', async () => {
+  it('sends a test email, and shows the reason if sending fails', async () => {
     const { mail, asAdmin } = at();
     const { page, close, assertClean } = await asAdmin('/settings/general');
     const send = async () => {
-      await page.getByRole('button', { name: 'Send a test e-mail' }).click();
+      await page.getByRole('button', { name: 'Send a test email' }).click();
       await page.getByRole('dialog').getByLabel('Recipient').fill('ada@example.org');
-      await page.getByRole('dialog').getByRole('button', { name: 'Send a test e-mail' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Send a test email' }).click();
     };
     await send();
-    await page.getByText('The SMTP server accepted the e-mail').waitFor();
+    await page.getByText('The SMTP server accepted the email').waitFor();
     expect(mail.received.map(({ to, subject }) => [to, subject])).toContainEqual([
       'ada@example.org',
       'Sealwright: test',
     ]);
     await mail.stop();
     await send();
-    await page.getByText('The e-mail was not sent').waitFor();
+    await page.getByText('The email was not sent').waitFor();
     await page.getByText('ECONNREFUSED').waitFor();
     await mail.start();
     assertClean();
     await close();
   });
 
-  it('a sensor is registered, its key shown once, heard, scheduled, and cut off', async () => {
+  it('registers a sensor, shows its key once, receives a heartbeat, schedules a scan and disables the sensor', async () => {
     const { service, asAdmin } = at();
     const [sensor, schedule] = [unique('east'), unique('nightly')];
     const { page, close, assertClean } = await asAdmin('/sensors');
@@ -146,14 +146,14 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await page.getByLabel('Time zone').fill('Europe/Berlin');
     await page.getByLabel('Sensor').selectOption(sensor);
     await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click();
-    const next = page.getByRole('list', { name: 'The next five runs' }).getByRole('listitem');
+    const next = page.getByRole('list', { name: 'Next five runs' }).getByRole('listitem');
     await next.first().waitFor();
     expect(await next.count()).toBe(5);
     await page.getByRole('button', { name: 'Run now' }).click();
     await page.getByText('Manual', { exact: true }).waitFor();
     await expect.poll(async () => (await beat()).body.commands, { timeout: 90_000 }).toHaveLength(1);
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByText('The schedule is paused. No run is due.').waitFor();
+    await page.getByText('The schedule is paused. No runs are scheduled.').waitFor();
 
     await page.goto(`${at().url}/sensors`);
     await page.getByRole('link', { name: sensor }).click();

@@ -21,7 +21,7 @@ export const pressSign = (page: Page) => page.getByRole('button', { name: 'Sign'
 export const signature = (page: Page) => page.getByRole('heading', { name: 'Signature', exact: true });
 
 export function signingJourneys(at: () => ConsolePlace): void {
-  it('the first visit shows what to do, and ticks off what is done', async () => {
+  it('the first-steps guide marks completed steps', async () => {
     const { page, close, assertClean } = await at().asAdmin('/');
     await page.getByRole('heading', { name: 'First steps' }).waitFor();
     await page.getByRole('link', { name: 'Sign your first file' }).click();
@@ -35,7 +35,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a file is hashed here as sha256sum does, never sent, signed, verified by openssl, and found again', async () => {
+  it('hashes a file in the browser without sending it, signs it, and openssl verifies the signature', async () => {
     const { folder, asAdmin } = at();
     const { page, close, assertClean } = await asAdmin('/sign');
     const sent: number[] = [];
@@ -54,10 +54,10 @@ export function signingJourneys(at: () => ConsolePlace): void {
       await pressSign(page);
       await signature(page).waitFor();
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(name);
-      for (const button of ['Download the signature', 'Public key']) {
+      for (const button of ['Download signature', 'Public key']) {
         await download(folder, page, () => page.getByRole('button', { name: button }).click());
       }
-      const line = (await page.getByLabel('Verify command').first().textContent()) ?? '';
+      const line = (await page.getByLabel('Verification command').first().textContent()) ?? '';
       expect(execFileSync('sh', ['-c', line], { cwd: folder, encoding: 'utf8' })).toContain('Verified OK');
       await navigation(page).getByRole('link', { name: 'Sign a file' }).click();
     }
@@ -72,7 +72,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('a signature is verified here, whatever made it; who has but the file sees what was asked for it', async () => {
+  it('verifies a signature, and lists the signing requests for a file', async () => {
     const { service, apiKey, asAdmin } = at();
     const content = randomBytes(5000);
     const { body: signed } = await service.call('POST', '/api/v1/sign/digest', {
@@ -87,22 +87,22 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await page.getByRole('link', { name: signed.metadata.filename }).waitFor();
     await put(1, 'app.bin.sig', Buffer.from(signed.signature, 'base64'));
     await verify();
-    await page.getByText('This signature is valid').waitFor();
+    await page.getByText('The signature is valid').waitFor();
     await page.getByText('demo-rsa v1').first().waitFor();
 
-    // A verification result of one file does not remain for another file.
+    // Selecting another file discards the verification result.
     await put(0, 'other.bin', randomBytes(5000));
-    await page.getByText('This signature is valid').waitFor({ state: 'detached' });
-    await page.getByText('No request that you have permission to view is about this file.').waitFor();
+    await page.getByText('The signature is valid').waitFor({ state: 'detached' });
+    await page.getByText('There are no requests for this file that you have permission to view.').waitFor();
     await verify();
-    await page.getByText('This signature is not valid').waitFor();
+    await page.getByText('The signature is not valid').waitFor();
     await put(1, 'no signature', Buffer.alloc(100_000));
     await page.getByText('This file is too large to be a signature.').waitFor();
     assertClean();
     await close();
   });
 
-  it('a key is kept to certain files and formats; its destruction is ordered and called off', async () => {
+  it('restricts a key to file names and formats, and schedules and cancels its destruction', async () => {
     const { service, apiKey, asAdmin } = at();
     const key = await createKey(service, apiKey, { name: unique('terms'), type: 'ec-p256' });
     const { page, close, assertClean } = await asAdmin(`/keys/${key.id}`);
@@ -138,7 +138,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     });
     expect(refused.status).toBe(403);
 
-    // Fields that are not edited keep their values, to the second.
+    // Fields that are not edited keep their exact values.
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await dialog.getByRole('checkbox', { name: 'Restrict signing hours' }).uncheck();
     await press('Save');

@@ -44,14 +44,14 @@ async function atOpenId(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Continue' }).click();
 }
 
-/** Signs in without consent, which the provider asks for only once. */
+/** Signs in without the consent step, which the provider shows only once. */
 async function shownAtOpenId(page: Page): Promise<void> {
   await page.getByPlaceholder('Enter any login').fill('ada');
   await page.getByPlaceholder('and password').fill('any');
   await page.getByRole('button', { name: 'Sign-in' }).click();
 }
 
-/** Performs an action that requires step-up an hour after the sign-in: the provider asks again and leads back to the same page. */
+/** Performs a sensitive action an hour after the sign-in, which requires step-up at the provider and returns to the same page. */
 async function confirmed(place: ConsolePlace, page: Page): Promise<void> {
   const { url } = place;
   await anHourLater(place, BY_OPENID);
@@ -66,10 +66,10 @@ async function confirmed(place: ConsolePlace, page: Page): Promise<void> {
   await page.waitForURL(`${url}/profile`);
   await page.getByText('Your identity was confirmed.').waitFor();
   await add();
-  await page.getByRole('img', { name: 'QR code for the app' }).waitFor();
+  await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor();
 }
 
-/** Votes another hour later. The comment written before the redirect to the provider is preserved. */
+/** Votes an hour later. The comment entered before the redirect to the provider is preserved. */
 async function votes(place: ConsolePlace, page: Page, email: string): Promise<void> {
   const id = await idOf(place.stage, email);
   const { key } = await newGuardedKey(place, [{ members: [{ id }], threshold: 1 }], { commentRequired: true });
@@ -88,12 +88,12 @@ async function votes(place: ConsolePlace, page: Page, email: string): Promise<vo
   await approve.click();
   expect(await comment.inputValue()).toBe('Built from the tag, tests are green.');
   await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
-  await page.getByText('Your approval was recorded').first().waitFor();
+  await page.getByText('Approval recorded').first().waitFor();
   expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain('Built from the tag');
 }
 
 export function singleSignOnJourneys(at: () => ConsolePlace): void {
-  it('an OpenID provider lets in, back to the page that was asked for, and asks again for what matters', async () => {
+  it('signs in through an OpenID provider, returns to the requested page, and performs step-up at the provider', async () => {
     const idp = new OpenIdPeer();
     await idp.start(`${at().url}/api/auth/oidc/callback/main`);
     idp.accounts.set('ada', { email: 'ada@oidc.example', groups: ['release'] });
@@ -107,18 +107,21 @@ export function singleSignOnJourneys(at: () => ConsolePlace): void {
     await idp.stop();
   });
 
-  it.skipIf(SIMPLESAMLPHP === undefined)('a SAML provider lets in, back to the page that was asked for', async () => {
-    const idp = new SamlPeer();
-    const [entityId = '', acsUrl = ''] = ['metadata', 'callback'].map((name) => `${at().url}/api/auth/saml/${name}`);
-    const account = { uid: 'bea', email: 'bea@saml.example', groups: ['release'] };
-    await idp.start({ entityId, acsUrl }, [account]);
-    const { entityId: issuer, entryPoint, certificate } = idp;
-    await put(at(), 'saml/other', { label: 'SAML', entityId: issuer, entryPoint, certificates: [certificate] });
-    await through(at(), 'SAML', 'bea@saml.example', async (page) => {
-      await page.locator('[name=username]').fill('bea');
-      await page.locator('[name=password]').fill('bea');
-      await page.locator('[name=password]').press('Enter');
-    });
-    idp.stop();
-  });
+  it.skipIf(SIMPLESAMLPHP === undefined)(
+    'signs in through a SAML provider and returns to the requested page',
+    async () => {
+      const idp = new SamlPeer();
+      const [entityId = '', acsUrl = ''] = ['metadata', 'callback'].map((name) => `${at().url}/api/auth/saml/${name}`);
+      const account = { uid: 'bea', email: 'bea@saml.example', groups: ['release'] };
+      await idp.start({ entityId, acsUrl }, [account]);
+      const { entityId: issuer, entryPoint, certificate } = idp;
+      await put(at(), 'saml/other', { label: 'SAML', entityId: issuer, entryPoint, certificates: [certificate] });
+      await through(at(), 'SAML', 'bea@saml.example', async (page) => {
+        await page.locator('[name=username]').fill('bea');
+        await page.locator('[name=password]').fill('bea');
+        await page.locator('[name=password]').press('Enter');
+      });
+      idp.stop();
+    },
+  );
 }

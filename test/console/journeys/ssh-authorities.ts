@@ -6,7 +6,7 @@ import { newClientKey } from '../../support/sshd.js';
 import type { ConsolePlace } from '../place.js';
 
 export function sshAuthorityJourneys(at: () => ConsolePlace): void {
-  it('an SSH authority is made, certifies a key and takes it back; ssh-keygen reads the same', async () => {
+  it('creates an SSH CA, issues and revokes a certificate that ssh-keygen can read, and retires the CA', async () => {
     const { asAdmin, folder, service, apiKey, url } = at();
     const { file, publicKey } = newClientKey(folder, 'ann');
     const { page, close, assertClean } = await asAdmin('/ssh-authorities');
@@ -29,8 +29,8 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     const id = page.url().split('/').at(-1);
     const { body } = await service.call('GET', `/v1/ssh-ca/${id}/certificates`, { key: apiKey });
     writeFileSync(`${file}-cert.pub`, `${body.items[0].certificate}\n`);
-    const told = execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
-    expect(told).toMatch(
+    const listing = execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
+    expect(listing).toMatch(
       /Key ID: "ann@example\.org"[\s\S]*ann\n\s+deploy[\s\S]*source-address 192\.0\.2\.0\/24[\s\S]*permit-pty/,
     );
 
@@ -51,16 +51,16 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('an authority of somebody else is trusted to certify hosts, and not any longer', async () => {
+  it('adds a trusted host CA and removes it', async () => {
     const { asAdmin, folder } = at();
     const { publicKey } = newClientKey(folder, 'data-centre');
     const { page, close, assertClean } = await asAdmin('/host-authorities');
     const dialog = page.getByRole('dialog');
     const trust = async (name: string, key: string) => {
-      await page.getByRole('button', { name: 'Trust a CA' }).first().click();
+      await page.getByRole('button', { name: 'Add a CA' }).first().click();
       await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
       await dialog.getByRole('textbox', { name: 'Public key' }).fill(key);
-      await dialog.getByRole('button', { name: 'Trust a CA' }).click();
+      await dialog.getByRole('button', { name: 'Add a CA' }).click();
     };
     await trust('data centre', publicKey);
     const row = page.getByRole('row', { name: 'data centre' });

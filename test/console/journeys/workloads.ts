@@ -6,7 +6,7 @@ import type { ConsolePlace } from '../place.js';
 const ISSUER = 'https://jobs.example';
 
 export function workloadJourneys(at: () => ConsolePlace): void {
-  it('an issuer and a trust are made, a token is tried on them, and the job gets its token', async () => {
+  it('creates an issuer and a trust, tests tokens against them, and exchanges a token', async () => {
     const { asAdmin, url, service, apiKey } = at();
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     const token = (claims: object = {}) =>
@@ -21,7 +21,7 @@ export function workloadJourneys(at: () => ConsolePlace): void {
     await page.getByRole('button', { name: 'Add an issuer' }).first().click();
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('jobs');
     await dialog.getByRole('textbox', { name: 'Issuer' }).fill(ISSUER);
-    await dialog.getByRole('combobox', { name: 'Keys' }).selectOption('uploaded');
+    await dialog.getByRole('combobox', { name: 'Key source' }).selectOption('uploaded');
     const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: '1', alg: 'ES256' }] };
     await dialog.getByRole('textbox', { name: 'Public keys' }).fill(JSON.stringify(jwks));
     await dialog.getByRole('button', { name: 'Save' }).click();
@@ -36,19 +36,19 @@ export function workloadJourneys(at: () => ConsolePlace): void {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('row', { name: 'releases' }).getByText(GITHUB.repository).waitFor();
 
-    await page.getByRole('button', { name: 'Try a token' }).click();
+    await page.getByRole('button', { name: 'Test a token' }).click();
     const sent: string[] = [];
     page.on('request', (request) => sent.push(request.postData() ?? ''));
     const evil = await token({ repository: `${GITHUB.repository}-evil` });
     await dialog.getByRole('textbox', { name: 'Token or claims' }).fill(evil);
-    await dialog.getByRole('button', { name: 'Try', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Test', exact: true }).click();
     const verdict = dialog.getByRole('row', { name: 'releases' });
     await verdict.getByText('The claim repository does not match.').waitFor();
     await verdict.getByText(`${GITHUB.repository}-evil`, { exact: true }).waitFor();
     expect(sent.filter((body) => body.includes(evil.split('.')[2] ?? 'no signature'))).toEqual([]);
     const good = await token();
     await dialog.getByRole('textbox', { name: 'Token or claims' }).fill(good);
-    await dialog.getByRole('button', { name: 'Try', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Test', exact: true }).click();
     await verdict.getByText('Accepted').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).last().click();
 
@@ -73,7 +73,7 @@ export function workloadJourneys(at: () => ConsolePlace): void {
     await close();
   });
 
-  it('an SSH login rule is made, tried for a person, changed and removed', async () => {
+  it('creates an SSH login rule, tests it for a person, edits and removes it', async () => {
     const { asAdmin, service, apiKey } = at();
     const call = (method: string, path: string, body?: object) => service.call(method, path, { key: apiKey, body });
     await call('POST', '/v1/ssh-ca', { name: 'people-by-rule', kind: 'user' });
@@ -83,7 +83,7 @@ export function workloadJourneys(at: () => ConsolePlace): void {
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('staff');
     await dialog.getByRole('combobox', { name: 'SSH CA' }).selectOption({ label: 'people-by-rule (Users)' });
     await dialog.getByRole('combobox', { name: 'Caller' }).selectOption('person');
-    await dialog.getByRole('combobox', { name: 'Claim' }).selectOption('Another claim …');
+    await dialog.getByRole('combobox', { name: 'Claim' }).selectOption('Other claim…');
     await dialog.getByRole('textbox', { name: 'Claim name' }).fill('email');
     await dialog.getByRole('textbox', { name: 'Values' }).fill('ann@example.org');
     await dialog.getByRole('textbox', { name: 'Principals' }).fill('{email:local}');
@@ -91,10 +91,10 @@ export function workloadJourneys(at: () => ConsolePlace): void {
     const row = page.getByRole('row', { name: 'staff' });
     await row.getByText('15 minutes').waitFor();
 
-    await page.getByRole('button', { name: 'Try a token' }).click();
+    await page.getByRole('button', { name: 'Test a token' }).click();
     await dialog.getByRole('combobox', { name: 'Caller' }).selectOption('person');
-    await dialog.getByRole('textbox', { name: 'E-mail address' }).fill('ann@example.org');
-    await dialog.getByRole('button', { name: 'Try', exact: true }).click();
+    await dialog.getByRole('textbox', { name: 'Email address' }).fill('ann@example.org');
+    await dialog.getByRole('button', { name: 'Test', exact: true }).click();
     await dialog.getByText('Certificate for ann.').waitFor();
     await dialog.getByRole('button', { name: 'Close' }).last().click();
 

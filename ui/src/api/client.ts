@@ -3,16 +3,16 @@ import { ApiProblem } from './problem.js';
 
 const listeners = new Set<() => void>();
 
-/** Notified when the session is no longer valid. */
+/** onSignedOut is called when the session is no longer valid. */
 export function onSignedOut(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Operations whose 401 does not mean that the session ended: sign-in, step-up, reading the session. */
-const ASK_WHO = /\/api\/auth\/(?:session|step-up|me|password)$/;
+/** Operations whose 401 response does not mean that the session ended: sign-in, step-up and reading the session. */
+const WITHOUT_SESSION = /\/api\/auth\/(?:session|step-up|me|password)$/;
 
-/** The browser sends the cookie; the header proves that the call comes from the console and not from another site (CSRF). */
+/** configureClient sets up the API client. The browser sends the session cookie; the header proves that a call comes from the console (CSRF). */
 export function configureClient(): void {
   client.setConfig({
     baseUrl: '',
@@ -23,15 +23,15 @@ export function configureClient(): void {
   client.interceptors.error.use((error, response, request) => {
     const problem = ApiProblem.of(error, response);
     const asked = request === undefined ? '' : new URL(request.url).pathname;
-    if (problem.status === 401 && !ASK_WHO.test(asked)) for (const listener of listeners) listener();
+    if (problem.status === 401 && !WITHOUT_SESSION.test(asked)) for (const listener of listeners) listener();
     return problem;
   });
 }
 
-/** Session storage key: when this tab last changed something, in milliseconds since 1970. */
+/** Session storage key for the time of the last change made in this tab, in milliseconds since 1970. */
 const CHANGED_AT = 'sealwright.changed-at';
 
-/** What is read after an own change is not older than it, also where lists come from a standby of the database (docs/scaling.md). */
+/** readOwnChanges makes reads return at least the state after the last change in this tab, even from a database standby (docs/scaling.md). */
 function readOwnChanges(): void {
   client.interceptors.response.use((response, request) => {
     if (request.method !== 'GET') sessionStorage.setItem(CHANGED_AT, String(Date.now()));
@@ -45,8 +45,8 @@ function readOwnChanges(): void {
   });
 }
 
-/** Idempotency key of one order. */
+/** onceOnly returns headers with an idempotency key, so that a retried call is carried out once. */
 export const onceOnly = () => ({ 'Idempotency-Key': crypto.getRandomValues(new Uint32Array(4)).join('-') });
 
-/** If-Match header: the change is refused if the resource has another version by now. */
+/** ifMatch returns an If-Match header: the change is rejected if the resource has another version by now. */
 export const ifMatch = (version: number) => ({ 'If-Match': `"${version}"` });

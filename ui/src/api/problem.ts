@@ -1,16 +1,16 @@
 export interface ProblemFacts {
-  /** HTTP status; 0 without an answer. */
+  /** HTTP status, or 0 without a response. */
   readonly status: number;
   /** Stable, see docs/errors.md. */
   readonly code: string;
   readonly title: string;
   readonly detail: string;
-  /** Quoted in support requests. */
+  /** Request ID for support requests. */
   readonly requestId?: string;
   readonly errors: readonly { readonly pointer: string; readonly detail: string }[];
 }
 
-/** A problem of the API (RFC 9457), or a substitute when no answer came. */
+/** ApiProblem is a problem of the API (RFC 9457), or a substitute if there was no response. */
 export class ApiProblem extends Error {
   constructor(readonly facts: ProblemFacts) {
     super(facts.detail);
@@ -43,7 +43,7 @@ export class ApiProblem extends Error {
   }
 }
 
-/** Converts any thrown value to a problem. */
+/** problemOf converts a thrown value to a problem. */
 export function problemOf(error: unknown): ApiProblem {
   return error instanceof ApiProblem ? error : ApiProblem.of(error, undefined);
 }

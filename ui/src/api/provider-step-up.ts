@@ -1,9 +1,9 @@
 import { stepUpAtProvider } from './generated/sdk.gen.js';
 
-/** Session storage key: a step-up at the identity provider is pending. */
+/** Session storage key that marks a pending step-up at the identity provider. */
 const PENDING = 'sealwright.step-up';
 
-/** Redirects to the person's identity provider, and from there back to this page. */
+/** confirmAtProvider redirects to the person's identity provider, which redirects back to this page. */
 export async function confirmAtProvider(): Promise<void> {
   const returnTo = `${location.pathname}${location.search}`;
   const { data } = await stepUpAtProvider({ body: { returnTo } });
@@ -11,8 +11,8 @@ export async function confirmAtProvider(): Promise<void> {
   location.assign(data.redirect);
 }
 
-/** Result of a step-up after the redirect back, returned once; `#error=` carries the error code. */
-export function backFromProvider(): { readonly error?: string } | undefined {
+/** takeStepUpResult returns the result of a step-up after the redirect back, once. `#error=` carries the error code. */
+export function takeStepUpResult(): { readonly error?: string } | undefined {
   if (sessionStorage.getItem(PENDING) === null) return undefined;
   sessionStorage.removeItem(PENDING);
   const error = /^#error=([\w.-]+)$/.exec(location.hash)?.[1];

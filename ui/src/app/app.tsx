@@ -8,10 +8,7 @@ const SignInPage = lazy(() =>
 export const loadRoutes = () => import('./routes.js');
 const Routes = lazy(() => loadRoutes().then((module) => ({ default: module.Routes })));
 
-/**
- * Shows the sign-in page at every address until a person has signed in. The router, the shell and the page of the address are
- * loaded only then.
- */
+/** App shows the sign-in page at every URL until a person has signed in. The router, the shell and the requested page are loaded only then. */
 export function App() {
   const { caller, isKnown } = useSession();
   if (!isKnown) return <Busy />;

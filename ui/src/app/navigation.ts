@@ -4,7 +4,7 @@ import type { Scope } from './session.js';
 export interface Destination {
   readonly path: string;
   readonly name: MessageKey;
-  /** Scope required to see the entry; absent for everyone who is signed in. */
+  /** Scope required to see the entry. If undefined, everyone who is signed in sees it. */
   readonly scope?: Scope;
 }
 
@@ -13,7 +13,7 @@ export interface Area {
   readonly destinations: readonly Destination[];
 }
 
-/** The navigation, in the order in which it is shown. */
+/** The navigation, in display order. */
 export const AREAS: readonly Area[] = [
   {
     name: 'nav.overview',

@@ -8,12 +8,12 @@ const root = createRootRoute({
   notFoundComponent: lazyRouteComponent(() => import('./not-found.js'), 'NotFound'),
 });
 
-/** A page module may export `readAhead`, which starts its first query while the page is loaded. */
+/** A page module may export `readAhead`, which starts its first query while the page is loading. */
 interface Ahead {
   readonly readAhead?: (state: UrlState) => void;
 }
 
-/** Each page is a separate module, loaded on navigation. */
+/** page defines the route of a page. Each page is a separate module that is loaded on navigation. */
 function page<Module extends Record<string, unknown> & Ahead>(
   path: string,
   load: () => Promise<Module>,

@@ -1,7 +1,7 @@
 import { RouterProvider } from '@tanstack/react-router';
 import { router } from './router.js';
 
-// The page of the address is fetched before anything is drawn.
+// Load the requested page before the first render.
 void router.load();
 
 export function Routes() {

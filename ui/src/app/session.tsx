@@ -7,24 +7,24 @@ import type { CallerView, LoginBody } from '../api/generated/types.gen.js';
 export type Scope = CallerView['scopes'][number];
 
 interface Session {
-  /** false until the service has answered whether a person is signed in. */
+  /** False until the service has reported whether a person is signed in. */
   readonly isKnown: boolean;
-  /** undefined: nobody is signed in. */
+  /** Undefined if no one is signed in. */
   readonly caller: CallerView | undefined;
-  /** Whether the person may do this. What they may not do is not shown. */
+  /** Reports whether the person has the scope. Actions without permission are not shown. */
   readonly may: (scope: Scope) => boolean;
   readonly signIn: (credentials: LoginBody) => Promise<void>;
   readonly signOut: () => Promise<void>;
 }
 
-/** Marks browsers with a sign-in. Others do not ask the service for their session: each refusal would be an audit entry. */
+/** Storage key that marks a browser with a previous sign-in. Others do not read the session, because each 401 would add an audit entry. */
 const SIGNED_IN = 'sealwright.signed-in';
 const wasSignedIn = (): boolean => localStorage.getItem(SIGNED_IN) !== null;
 export const rememberSignIn = (): void => localStorage.setItem(SIGNED_IN, 'yes');
 
 let asked: Promise<CallerView | undefined> | undefined;
 
-/** Reads the session if this browser had one; called once, before the first render. Returns whether it asked. */
+/** beginSession reads the session if this browser had one, and returns whether it did. It is called once, before the first render. */
 export function beginSession(): boolean {
   if (wasSignedIn()) {
     asked = me().then(
@@ -37,7 +37,7 @@ export function beginSession(): boolean {
 
 const Context = createContext<Session | undefined>(undefined);
 
-/** The session is known to the service only: scripts cannot read the cookie. */
+/** SessionProvider provides the session. Only the service knows it, because scripts cannot read the cookie. */
 export function SessionProvider({ children }: { children: ReactNode }) {
   const [caller, setCaller] = useState<CallerView>();
   const [isKnown, setKnown] = useState(false);
@@ -79,6 +79,6 @@ export function SessionProvider({ children }: { children: ReactNode }) {
 
 export function useSession(): Session {
   const session = use(Context);
-  if (session === undefined) throw new Error('outside of SessionProvider');
+  if (session === undefined) throw new Error('SessionProvider is missing above this component');
   return session;
 }

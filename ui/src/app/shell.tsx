@@ -92,7 +92,7 @@ function Navigation() {
   const { t } = useI18n();
   const { may } = useSession();
   const { pathname } = useLocation();
-  useEffect(showEntry, [pathname]);
+  useEffect(scrollToEntry, [pathname]);
   const visible = ({ scope }: Destination) => scope === undefined || may(scope);
   return (
     <Nav aria-label={t('shell.navigation')}>
@@ -114,8 +114,8 @@ function Navigation() {
   );
 }
 
-/** The entry of the page may be further down than the window reaches. Not by `scrollIntoView`: Tab would go on from there. */
-function showEntry(): void {
+/** scrollToEntry scrolls the navigation to the entry of the current page. `scrollIntoView` would move the starting point for Tab. */
+function scrollToEntry(): void {
   const sidebar = document.querySelector(SIDEBAR);
   const entry = sidebar?.querySelector('[aria-current=page]')?.getBoundingClientRect();
   if (!sidebar || !entry) return;
@@ -123,7 +123,7 @@ function showEntry(): void {
   if (hidden > 0) sidebar.scrollTop += hidden + sidebar.clientHeight / 3;
 }
 
-/** A new page is announced: the focus goes to its heading, as after a full load. Not for a change of filters. */
+/** useFocusOnNewPage moves the focus to the heading of a new page, so that screen readers announce it. Filter changes keep the focus. */
 function useFocusOnNewPage(): void {
   const { pathname } = useLocation();
   const first = useRef(true);

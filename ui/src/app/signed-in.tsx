@@ -5,7 +5,7 @@ import { StepUp } from '../patterns/step-up.js';
 import { Toasts } from '../patterns/toasts.js';
 import { Shell } from './shell.js';
 
-/** Frame of all pages after sign-in; loaded separately, so that the sign-in page stays small. */
+/** SignedIn is the frame of all pages after sign-in. It is loaded separately to keep the sign-in page small. */
 export function SignedIn() {
   return (
     <Toasts>

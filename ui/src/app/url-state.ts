@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback } from 'react';
 
-/** Query parameters of the address: the filters of a list, as a link that can be shared. */
+/** UrlState holds the query parameters of the URL, such as the filters of a list. */
 export type UrlState = Readonly<Record<string, string | readonly string[]>>;
 
 export function readSearch(search: string): UrlState {
@@ -25,7 +25,7 @@ export function writeSearch(state: Record<string, unknown>): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** The named parameters that are set in the address. */
+/** pick returns the given parameters that are set in the URL. */
 export const pick = (state: UrlState, names: readonly string[]): UrlState =>
   Object.fromEntries(names.flatMap((name) => (state[name] === undefined ? [] : [[name, state[name]]])));
 
@@ -34,10 +34,10 @@ export const listOf = (value: string | readonly string[] | undefined): readonly 
 
 interface UrlAccess {
   readonly state: UrlState;
-  /** The first value of this name. */
+  /** Returns the first value of a parameter. */
   readonly one: (name: string) => string | undefined;
   readonly all: (name: string) => readonly string[];
-  /** Changes some names; undefined removes. Lists begin again at their first page. */
+  /** Sets parameters, or removes those set to undefined. Lists return to their first page. */
   readonly change: (changes: Readonly<Record<string, string | readonly string[] | undefined>>) => void;
 }
 

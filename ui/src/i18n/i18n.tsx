@@ -13,9 +13,9 @@ export const LANGUAGES: readonly { id: Language; name: string }[] = [
 interface I18n {
   readonly language: Language;
   readonly setLanguage: (language: Language) => void;
-  /** The message of this key with `{name}` filled in; with `count` its `.one` form is taken where there is one. */
+  /** Returns the message with its placeholders replaced. If `count` is 1, the `.one` form is used if it exists. */
   readonly t: (key: MessageKey, values?: Values) => string;
-  /** A message whose key is built at run time, such as the name of a status; the fallback if there is none. */
+  /** Returns a message whose key is built at run time, such as the name of a status, or the fallback. */
   readonly named: (prefix: string, value: string, fallback?: string) => string;
 }
 
@@ -35,7 +35,7 @@ function fill(text: string, values: Values, language: Language): string {
   });
 }
 
-/** Provides the texts. English is built in; other languages are loaded on demand. */
+/** I18nProvider provides the texts. English is built in; other languages are loaded on demand. */
 export function I18nProvider({ children }: { children: ReactNode }) {
   const [language, setLanguage] = useState(firstLanguage);
   const [catalogue, setCatalogue] = useState<Catalogue | undefined>(language === 'en' ? en : undefined);
@@ -67,6 +67,6 @@ export function I18nProvider({ children }: { children: ReactNode }) {
 
 export function useI18n(): I18n {
   const value = use(Context);
-  if (value === undefined) throw new Error('outside of I18nProvider');
+  if (value === undefined) throw new Error('I18nProvider is missing above this component');
   return value;
 }

@@ -2,13 +2,13 @@ import { Fragment, type ReactNode } from 'react';
 import { useI18n } from '../i18n/i18n.js';
 import type { Field, FieldValue, Option, Row } from './form-fields.js';
 
-/** A condition on a claim as the API has it. */
+/** ClaimCondition is a condition on a claim, as in the API. */
 export interface ClaimCondition {
   readonly claim: string;
   readonly values: readonly string[];
 }
 
-/** Claims that build systems document, with an example of a value; each has a name in the catalogue. */
+/** Claims documented by build systems, each with an example value. Each has a name in the catalog. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   repository: 'org/app',
   ref: 'refs/tags/v*',
@@ -21,27 +21,27 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   sub: 'system:serviceaccount:ci:release',
 };
 
-/** Stands for a claim that the form does not offer by name. */
+/** Form value for a claim that the form does not offer by name. */
 export const OTHER_CLAIM = '';
 
 export const isOfferedClaim = (claim: string): boolean => Object.hasOwn(EXAMPLES, claim);
 export const exampleOf = (claim: string | undefined): string => EXAMPLES[claim ?? ''] ?? '';
 
-/** The claims that forms offer by name, and any other. */
+/** useClaimOptions returns the claims that forms offer by name, and an option for any other claim. */
 export function useClaimOptions(): Option[] {
   const { t, named } = useI18n();
   const offered = Object.keys(EXAMPLES).map((value) => ({ value, label: named('claim', value) }));
   return [...offered, { value: OTHER_CLAIM, label: t('claims.other') }];
 }
 
-/** A name with the values that are wanted, or not wanted: one line of a list of conditions. */
+/** ConditionLine shows a name with its required or excluded values, as a list item. */
 export function ConditionLine({ name, isNot = false, values }: ConditionLineProps) {
   const { t } = useI18n();
   return (
     <li>
       <span className="sw-muted">{name}</span> {isNot && <span className="sw-muted">{t('claims.not')} </span>}
       {values.map((value, index) => (
-        // Values of a condition have no identity but their position.
+        // Values are identified only by their position.
         // oxlint-disable-next-line react/no-array-index-key
         <Fragment key={index}>
           {index > 0 && <span className="sw-muted"> {t('claims.or')} </span>}
@@ -58,7 +58,7 @@ interface ConditionLineProps {
   readonly values: readonly ReactNode[];
 }
 
-/** Conditions as lists show them: one claim a line, its values beside it. */
+/** ClaimConditions lists conditions, one claim per line. */
 export function ClaimConditions({ conditions }: { conditions: readonly ClaimCondition[] }) {
   const { named } = useI18n();
   return (
@@ -78,7 +78,7 @@ interface ClaimsField {
   readonly value: readonly ClaimCondition[] | undefined;
 }
 
-/** The field of a form for conditions on claims, which are chosen by name. */
+/** useClaimsField returns the form field for conditions on claims. */
 export function useClaimsField({ value, ...field }: ClaimsField): Field {
   const { t } = useI18n();
   const options = useClaimOptions();
@@ -107,7 +107,7 @@ interface ClaimRow extends Partial<ClaimCondition> {
   readonly offered?: string;
 }
 
-/** The conditions of the rows of such a field. A row without values is sent as it is, so that the service says what is missing. */
+/** conditionsIn returns the conditions in the rows of that field. A row without values is sent unchanged, so that the service reports what is missing. */
 export const conditionsIn = (value: FieldValue): ClaimCondition[] =>
   (Array.isArray(value) ? (value as ClaimRow[]) : []).map(({ offered, claim = '', values = [], ...others }) => ({
     ...others,

@@ -14,7 +14,7 @@ interface ConfirmProps {
   readonly children?: ReactNode;
 }
 
-/** Confirmation dialog for an action that cannot be undone. */
+/** Confirm asks for confirmation of an action that cannot be undone. */
 export function Confirm(props: ConfirmProps) {
   return <FormDialog {...props} fields={[]} isDanger />;
 }

@@ -4,7 +4,7 @@ import CopyIcon from '@patternfly/react-icons/dist/esm/icons/copy-icon';
 import { useEffect, useState } from 'react';
 import { useI18n } from '../i18n/i18n.js';
 
-/** True for two seconds after each copy. The clipboard needs a secure page; elsewhere the old command does it. */
+/** useCopy copies text. `copied` is true for two seconds afterwards. Outside of a secure context, it uses the legacy copy command. */
 export function useCopy(): { readonly copied: boolean; readonly copy: (text: string) => void } {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
@@ -47,7 +47,7 @@ export function CopyButton({ text, name }: { text: string; name?: string }) {
   );
 }
 
-/** A value that people carry elsewhere: identifiers, digests, commands. `shown` is what of it is displayed. */
+/** Copyable shows a value that people use elsewhere, such as an ID, digest or command. `shown` is an abbreviated form for display. */
 export function Copyable({ text, shown = text, name }: { text: string; shown?: string; name?: string }) {
   return (
     <span className="sw-copyable">
@@ -59,7 +59,7 @@ export function Copyable({ text, shown = text, name }: { text: string; shown?: s
   );
 }
 
-/** Lines for a terminal. */
+/** Command shows lines to run in a terminal. */
 export function Command({ text, name }: { text: string; name: string }) {
   return (
     <div className="sw-command-box">

@@ -12,7 +12,7 @@ import { Failed } from './problem.js';
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ReactNode;
-  /** The value of `sort=` that sorts by it, when the list can: one direction each. */
+  /** Value of `sort=` for this column, if the list can be sorted by it. */
   readonly sort?: string;
   readonly width?: 10 | 15 | 20 | 25 | 30 | 35 | 40 | 45 | 50;
   readonly isAction?: boolean;
@@ -26,12 +26,12 @@ export interface ListPage<Row> {
 
 const FIRST = 12;
 
-/** What a table shows of a query for one page of a list. */
+/** ListQuery is the part of a query for one page of a list that a table uses. */
 export interface ListQuery<Row> {
   readonly data: ListPage<Row> | undefined;
   readonly isError: boolean;
   readonly isFetching: boolean;
-  /** The page is the one before, until that which was asked for is here. */
+  /** The previous page is shown while the requested page is loading. */
   readonly isPlaceholderData: boolean;
   readonly error: unknown;
   readonly refetch: () => unknown;
@@ -51,11 +51,14 @@ interface TableProps<Row> {
 type DataTableProps<Row> = TableProps<Row> &
   (
     | { readonly query: ListQuery<Row>; readonly rows?: undefined }
-    /** All entries, where they are here already. */
+    /** All entries, if they are already loaded. */
     | { readonly rows: readonly Row[]; readonly query?: undefined }
   );
 
-/** One page of a keyset list, or all `rows` of a short one. The cursor is in the address; the way back is in the history entry, so both survive a reload. */
+/**
+ * DataTable shows one page of a keyset list, or all `rows` of a short list. The cursor is in the URL and the previous cursors are in the history
+ * entry, so both survive a reload.
+ */
 export function DataTable<Row>({
   name,
   columns,
@@ -66,7 +69,7 @@ export function DataTable<Row>({
   isFiltered = false,
   clear,
 }: DataTableProps<Row>) {
-  const query = asked === undefined ? here(rows) : asked;
+  const query = asked === undefined ? loadedQuery(rows) : asked;
   const { data } = query;
   if (query.isError && data === undefined) return <Failed query={query} />;
   if (data !== undefined && data.items.length === 0) {
@@ -85,7 +88,7 @@ export function DataTable<Row>({
         </Thead>
         <Tbody>
           {data === undefined ? (
-            <Waiting columns={columns} />
+            <LoadingRows columns={columns} />
           ) : (
             <Rows items={data.items} columns={columns} rowKey={rowKey} />
           )}
@@ -96,8 +99,8 @@ export function DataTable<Row>({
   );
 }
 
-/** Rows that are here already, as what a query for them would answer. */
-function here<Row>(items: readonly Row[]): ListQuery<Row> {
+/** loadedQuery wraps rows that are already loaded as a query result. */
+function loadedQuery<Row>(items: readonly Row[]): ListQuery<Row> {
   const settled = { isError: false, isFetching: false, isPlaceholderData: false, error: undefined };
   return { data: { items }, ...settled, refetch: () => undefined };
 }
@@ -108,13 +111,13 @@ interface RowsProps<Row> {
   readonly rowKey: (row: Row) => string;
 }
 
-/** What fits on a screen is drawn at once, the rest of a page right after it. */
+/** Rows draws the first rows immediately and the rest of the page afterwards. */
 function Rows<Row>({ items, columns, rowKey }: RowsProps<Row>) {
   const drawn = useDeferredValue(items, items.slice(0, FIRST));
   return drawn.map((row) => (
     <Tr key={rowKey(row)}>
       {columns.map((column) => (
-        // On a phone a labelled action would take half of the width from everything else.
+        // On phones, labeled actions would take half of the width.
         <Td key={column.name} {...(column.isAction ? { isActionCell: true } : { dataLabel: column.name })}>
           {column.cell(row)}
         </Td>
@@ -128,7 +131,7 @@ function HeadCell<Row>({ column }: { column: Column<Row> }) {
   const { sort, width } = column;
   const sized = width === undefined ? {} : { width };
   if (column.isAction) return <Th screenReaderText={column.name} />;
-  // A truncated heading is unreadable.
+  // Truncated headings are unreadable.
   if (sort === undefined) {
     return (
       <Th {...sized} modifier="nowrap">
@@ -153,7 +156,7 @@ function HeadCell<Row>({ column }: { column: Column<Row> }) {
   );
 }
 
-function Waiting<Row>({ columns }: { columns: readonly Column<Row>[] }) {
+function LoadingRows<Row>({ columns }: { columns: readonly Column<Row>[] }) {
   return Array.from({ length: 6 }, (_, row) => (
     <Tr key={row}>
       {columns.map(({ name }) => (

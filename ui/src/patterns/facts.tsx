@@ -6,7 +6,7 @@ import {
 } from '@patternfly/react-core';
 import type { ReactNode } from 'react';
 
-/** Names and values; those without a value are left out. */
+/** Facts lists names and values. Names without a value are omitted. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   return (
     <DescriptionList isHorizontal isCompact horizontalTermWidthModifier={{ default: '12ch', md: '22ch' }}>

@@ -29,7 +29,7 @@ interface Common {
 export interface ChoiceFilter extends Common {
   readonly kind: 'choice';
   readonly options: readonly { readonly value: string; readonly name: string }[];
-  /** Only one at a time. */
+  /** Allows a single selected option. */
   readonly isSingle?: boolean;
 }
 
@@ -37,15 +37,15 @@ export interface TextFilter extends Common {
   readonly kind: 'text';
 }
 
-/** Up to, or from, a day; in the address as `YYYY-MM-DD`. */
+/** DayFilter limits a list to entries up to or from a day, `YYYY-MM-DD` in the URL. */
 export interface DayFilter extends Common {
   readonly kind: 'day';
 }
 
-/** What only links set, such as one host: shown while it is set, and can be taken off. */
+/** LinkedFilter is a filter that only links set, such as one host. It is shown while it is set and can be removed. */
 export interface LinkedFilter extends Common {
   readonly kind: 'linked';
-  /** What is shown for a value, such as the name of the host; the value itself by default. */
+  /** Returns the display name of a value, such as the name of a host. Defaults to the value. */
   readonly nameOf?: (value: string) => ReactNode;
 }
 
@@ -53,7 +53,7 @@ export type Filter = ChoiceFilter | TextFilter | DayFilter | LinkedFilter;
 
 const REST_MS = 400;
 
-/** The names of parameters that are set, for `isFiltered` and `clear` of the table. */
+/** useFilters returns the filters that are set, for `isFiltered` and `clear` of the table. */
 export function useFilters(filters: readonly Filter[]): { readonly isFiltered: boolean; readonly clear: () => void } {
   const { one, change } = useUrlState();
   return {
@@ -62,7 +62,7 @@ export function useFilters(filters: readonly Filter[]): { readonly isFiltered: b
   };
 }
 
-/** Filters as pills. All of their state is in the address: what one sees can be sent as a link, and Back undoes a filter. */
+/** FilterBar shows filters as pills. Their state is in the URL, so that a view can be shared as a link and Back undoes a filter. */
 export function FilterBar({ filters, children }: { filters: readonly Filter[]; children?: ReactNode }) {
   const { t } = useI18n();
   const { clear } = useFilters(filters);
@@ -113,20 +113,20 @@ function TextPill({ filter: { param, name } }: { filter: TextFilter }) {
   const { one, change } = useUrlState();
   const inUrl = one(param) ?? '';
   const [text, setText] = useState(inUrl);
-  // A new address replaces the text, except for the address change that the typing itself caused.
-  const brought = useRef(inUrl);
+  // A URL change replaces the text unless typing caused it.
+  const applied = useRef(inUrl);
   useEffect(() => {
-    if (inUrl === brought.current) return;
-    brought.current = inUrl;
+    if (inUrl === applied.current) return;
+    applied.current = inUrl;
     setText(inUrl);
   }, [inUrl]);
-  // The search starts when typing pauses.
+  // Wait for a pause in typing before searching.
   useEffect(() => {
-    const wanted = text.trim();
-    if (wanted === brought.current) return undefined;
+    const trimmed = text.trim();
+    if (trimmed === applied.current) return undefined;
     const rest = setTimeout(() => {
-      brought.current = wanted;
-      change({ [param]: wanted === '' ? undefined : wanted });
+      applied.current = trimmed;
+      change({ [param]: trimmed === '' ? undefined : trimmed });
     }, REST_MS);
     return () => clearTimeout(rest);
   }, [text, change, param]);

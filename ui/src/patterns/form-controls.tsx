@@ -5,13 +5,13 @@ import { FormRows } from './form-rows.js';
 export interface ControlProps {
   readonly id: string;
   readonly field: Field;
-  /** The focus goes there when the form opens. */
+  /** Focused when the form opens. */
   readonly isFirst: boolean;
   readonly value: FieldValue;
   readonly onChange: (value: FieldValue) => void;
 }
 
-/** Value of a field. */
+/** Control renders the input for the value of a field. */
 export function Control(props: ControlProps) {
   const { id, field, value, onChange } = props;
   if (field.kind === 'choice') return <Choice id={id} field={field} value={shownText(value)} onChange={onChange} />;

@@ -16,13 +16,20 @@ import { type ReactNode, type SyntheticEvent, useEffect, useId, useRef, useState
 import type { ApiProblem } from '../api/problem.js';
 import { useI18n } from '../i18n/i18n.js';
 import { Control, type ControlProps } from './form-controls.js';
-import { type Field, type FieldValue, firstOf, type RowColumn, sendable, type Values } from './form-fields.js';
+import {
+  type Field,
+  type FieldValue,
+  initialValueOf,
+  type RowColumn,
+  submittedValueOf,
+  type Values,
+} from './form-fields.js';
 import { useKeptText } from './kept-text.js';
 import { Problem } from './problem.js';
 import { useStepUp } from './step-up.js';
 
 const WIDE = ['choices', 'rows'];
-/** Maximum number of cells per row in a dialog of medium size. */
+/** FEW_CELLS is the maximum number of cells per row in a dialog of medium size. */
 const FEW_CELLS = 4;
 
 const isWide = (columns: readonly RowColumn[]) =>
@@ -33,13 +40,13 @@ function sizeOf(fields: readonly Field[]): 'small' | 'medium' | 'large' {
   return fields.some(({ kind = 'text' }) => WIDE.includes(kind)) ? 'medium' : 'small';
 }
 
-/** A second button of a form, which tries what was filled in and leaves the form open. */
+/** Trial is a second button that tests the input and leaves the form open. */
 interface Trial {
   readonly name: string;
   readonly action: UseMutationResult<unknown, ApiProblem, Values>;
-  /** Whether the values can be tried; always without it. */
+  /** Whether the values can be tested. Defaults to always. */
   readonly when?: (values: Values) => boolean;
-  /** What the trial found, below the fields. */
+  /** Result of the trial, shown below the fields. */
   readonly found: ReactNode;
 }
 
@@ -52,29 +59,33 @@ interface FormDialogProps {
   readonly isDanger?: boolean;
   readonly onClose: () => void;
   readonly trial?: Trial;
-  /** Content below the fields that depends on what is filled in. */
+  /** Content below the fields that depends on the input. */
   readonly note?: (values: Values) => ReactNode;
   /** Content above the fields. */
   readonly children?: ReactNode;
 }
 
-/** A form dialog: fields, the problem of a failed submission, Enter submits and Escape closes. */
+/** FormDialog shows fields and the problem of a failed submission. Enter submits, Escape closes. */
 export function FormDialog(props: FormDialogProps) {
   const { title, lead, submit, fields, action, isDanger = false, onClose, trial, note, children } = props;
   const { t } = useI18n();
   const { isAsking } = useStepUp();
   const id = useId();
   const { before: kept, keep } = useKeptText(fields);
-  // Initial values may arrive after the form was opened, such as the options of a choice.
+  // Initial values, such as options, may arrive after the form was opened.
   const [touched, setTouched] = useState<Values>(kept);
-  const values: Values = { ...Object.fromEntries(fields.map((field) => [field.name, firstOf(field)])), ...touched };
+  const values: Values = {
+    ...Object.fromEntries(fields.map((field) => [field.name, initialValueOf(field)])),
+    ...touched,
+  };
   const [unreadable, setUnreadable] = useState<string>();
   const shown = fields.filter(({ when }) => when === undefined || when(values));
   const change = (field: Field, value: FieldValue) => {
     keep(field, value);
     setTouched((before) => ({ ...before, [field.name]: value }));
   };
-  const filledIn = () => Object.fromEntries(shown.map((field) => [field.name, sendable(field, values[field.name])]));
+  const filledIn = () =>
+    Object.fromEntries(shown.map((field) => [field.name, submittedValueOf(field, values[field.name])]));
   const send = (event: SyntheticEvent<HTMLFormElement, SubmitEvent>) => {
     event.preventDefault();
     const filled = filledIn();
@@ -109,7 +120,7 @@ export function FormDialog(props: FormDialogProps) {
           ))}
         </Form>
         {note?.(filledIn())}
-        {trial !== undefined && <Found trial={trial} />}
+        {trial !== undefined && <TrialResult trial={trial} />}
       </ModalBody>
       <ModalFooter>
         <Button
@@ -141,8 +152,8 @@ export function FormDialog(props: FormDialogProps) {
   );
 }
 
-/** The outcome of a trial, which is brought into view: it stands below what may be a long form. */
-function Found({ trial: { action, found } }: { trial: Trial }) {
+/** TrialResult scrolls the result of a trial into view, because it is below a form that may be long. */
+function TrialResult({ trial: { action, found } }: { trial: Trial }) {
   const place = useRef<HTMLDivElement>(null);
   const { data, error } = action;
   useEffect(() => {

@@ -2,7 +2,7 @@ export interface Option {
   readonly value: string;
   readonly label: string;
   readonly hint?: string;
-  /** Options of a cell with the same group stand together under its name. */
+  /** Options with the same group are listed under its name. */
   readonly group?: string;
 }
 
@@ -11,13 +11,13 @@ interface Common {
   readonly label: string;
   readonly hint?: string;
   readonly isRequired?: boolean;
-  /** The text survives a redirect to the identity provider. Never for secrets: the browser stores it in clear text. */
+  /** The text survives a redirect to the identity provider. Never use this for secrets: the browser stores the text in the clear. */
   readonly isKept?: boolean;
   /** The field is shown, and its value sent, only if this returns true. */
   readonly when?: (values: Values) => boolean;
 }
 
-/** A cell of each row: text, a number, texts one a line, one of several, or several of them. */
+/** RowColumn defines a cell of each row: text, number, one text per line, a single choice or multiple choices. */
 export interface RowColumn {
   readonly name: string;
   readonly label: string;
@@ -29,7 +29,7 @@ export interface RowColumn {
   readonly when?: (row: Row) => boolean;
 }
 
-/** Texts of the cells of a row. Members without a column are not shown, and are sent as they are. */
+/** Row holds the cell values of a row. Members without a column are not shown and are sent unchanged. */
 export type Row = Readonly<Record<string, string>>;
 
 export type Field = Common &
@@ -56,14 +56,14 @@ export type Field = Common &
 type RowsField = Extract<Field, { kind: 'rows' }>;
 
 export type FieldValue = string | number | boolean | readonly string[] | readonly Row[] | object | undefined;
-/** Submitted values; an optional field that was left empty is undefined. */
+/** Values are the submitted values. An optional field that was left empty is undefined. */
 export type Values = Readonly<Record<string, FieldValue>>;
 
-/** Text of a field; empty for values that are not text. */
+/** textOf returns the text of a field, or an empty string for other values. */
 export const textOf = (value: FieldValue): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 
-/** An empty row; choices have their first option selected. */
+/** newRow returns an empty row in which choices have their first option selected. */
 export const newRow = ({ columns }: RowsField): Row =>
   Object.fromEntries(
     columns.map(({ name, kind, options }) => [
@@ -72,8 +72,8 @@ export const newRow = ({ columns }: RowsField): Row =>
     ]),
   );
 
-/** Initial value of a field. */
-export function firstOf(field: Field): FieldValue {
+/** initialValueOf returns the initial value of a field. */
+export function initialValueOf(field: Field): FieldValue {
   if (field.kind === 'choices') return field.value ?? [];
   if (field.kind === 'rows') return field.value ?? (field.isRequired ? [newRow(field)] : []);
   if (field.kind === 'yes') return field.value ?? false;
@@ -82,8 +82,8 @@ export function firstOf(field: Field): FieldValue {
   return field.value ?? '';
 }
 
-/** Value of a field as sent: empty texts are left out, lines become a list, a day becomes its last second. */
-export function sendable(field: Field, value: FieldValue): FieldValue {
+/** submittedValueOf returns the value of a field as sent: empty text is omitted, lines become a list, a day becomes its last second. */
+export function submittedValueOf(field: Field, value: FieldValue): FieldValue {
   if (field.kind === 'lines' && typeof value === 'string') {
     const lines = linesIn(value);
     return lines.length === 0 && !field.isRequired ? undefined : lines;
@@ -99,7 +99,7 @@ export function sendable(field: Field, value: FieldValue): FieldValue {
 function rowsFrom({ columns, value: before = [] }: RowsField, rows: readonly Row[]): object[] {
   return rows.map((row) => {
     const others = Object.entries(row).filter(([name]) => columns.every((column) => column.name !== name));
-    // What the service sent is not trimmed: only what was typed is.
+    // Only typed text is trimmed, not values from the service.
     const isKept = before.some((one) => isSame(one, row));
     const textIn = (name: string) => (isKept ? (row[name] ?? '') : (row[name] ?? '').trim());
     const cells = columns
@@ -117,14 +117,14 @@ function cellFrom(text: string, kind: RowColumn['kind']): string | number | stri
 }
 
 /**
- * Submitted values that differ from what the form showed first, for PATCH: members that the form does not show, or that nobody touched, stay as they
- * are. A field that was emptied is null.
+ * changedValues returns the submitted values that differ from the initial ones, for PATCH. Members that are not shown or were not edited stay
+ * unchanged. An emptied field is null.
  */
 export function changedValues(fields: readonly Field[], values: Values): Values {
   const byName = new Map(fields.map((field) => [field.name, field]));
   const changed = Object.entries(values).filter(([name, value]) => {
     const field = byName.get(name);
-    return field === undefined || !isSame(value, sendable(field, firstOf(field)));
+    return field === undefined || !isSame(value, submittedValueOf(field, initialValueOf(field)));
   });
   return Object.fromEntries(changed.map(([name, value]) => [name, value ?? null])) as Values;
 }

@@ -19,7 +19,7 @@ interface FormRowsProps {
   readonly onChange: (rows: readonly Row[]) => void;
 }
 
-/** A list of rows with the same cells, and buttons to add and remove rows. */
+/** FormRows edits a list of rows with the same cells. Rows can be added and removed. */
 export function FormRows({ id, field, rows, onChange }: FormRowsProps) {
   const { t } = useI18n();
   const change = (at: number, cell: string, text: string) =>
@@ -27,7 +27,7 @@ export function FormRows({ id, field, rows, onChange }: FormRowsProps) {
   return (
     <div className="sw-rows">
       {rows.map((row, index) => (
-        // Rows have no identity but their position.
+        // Rows are identified only by their position.
         // oxlint-disable-next-line react/no-array-index-key
         <div key={index} className="sw-row" role="group" aria-label={`${field.label} ${index + 1}`}>
           {field.columns
@@ -59,7 +59,7 @@ export function FormRows({ id, field, rows, onChange }: FormRowsProps) {
   );
 }
 
-/** A cell with more lines scrolls. */
+/** MAX_LINES is the number of lines after which a cell scrolls. */
 const MAX_LINES = 6;
 
 interface CellProps {
@@ -131,7 +131,7 @@ interface CellChoicesProps {
   readonly id: string;
   readonly label: string;
   readonly options: readonly Option[];
-  /** The chosen values, one a line. */
+  /** The selected values, one per line. */
   readonly text: string;
   readonly onChange: (text: string) => void;
 }

@@ -11,7 +11,7 @@ interface GoProps {
   readonly 'aria-current'?: 'page';
 }
 
-/** A link to a page of the console: no reload, and the page's file is fetched when the pointer comes near. */
+/** Go links to a page of the console without a reload. The page module is prefetched when the pointer comes near. */
 export function Go({ to, children, ...rest }: GoProps) {
   const [path, query = ''] = to.split('?');
   return (

@@ -7,7 +7,7 @@ interface KeptText {
   readonly keep: (field: Field, value: FieldValue) => void;
 }
 
-/** Stores the text of a field, per tab and page, until the form is submitted or cancelled; it survives a redirect. */
+/** useKeptText stores the text of a field per tab and page until the form is submitted or canceled, so that it survives a redirect. */
 export function useKeptText(fields: readonly Field[]): KeptText {
   const [kept] = useState(() => keptOn(location.pathname, fields));
   useEffect(() => kept.forget, [kept]);

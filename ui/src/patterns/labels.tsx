@@ -30,8 +30,8 @@ const WAITS: Look = ['yellow', UserClockIcon];
 const OFF: Look = ['grey', BanIcon];
 const QUEUED: Look = ['grey', ClockIcon];
 
-/** Colour and icon of each state, for all resources. The state is always written out too: colour alone is not accessible. */
-const OF_STATUS: Readonly<Record<string, Look>> = {
+/** Color and icon of each status of all resources. The status is always written out too, because color alone is not accessible. */
+const STATUS_STYLES: Readonly<Record<string, Look>> = {
   SIGNED: GOOD,
   ISSUED: GOOD,
   ACTIVE: GOOD,
@@ -115,7 +115,7 @@ export function LevelLabel({ level }: { level: Level | null | undefined }) {
 
 export function StatusLabel({ status }: { status: string }) {
   const { named } = useI18n();
-  const [color, Icon] = OF_STATUS[status] ?? (['grey', InfoCircleIcon] as Look);
+  const [color, Icon] = STATUS_STYLES[status] ?? (['grey', InfoCircleIcon] as Look);
   return (
     <Label color={color ?? 'grey'} icon={<Icon />} isCompact>
       {named('status', status)}

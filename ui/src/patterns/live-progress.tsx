@@ -6,7 +6,7 @@ import { useToast } from './toasts.js';
 
 interface LiveProgressProps {
   readonly name: string;
-  /** Whole number, counted by the service. */
+  /** Percentage as an integer, computed by the service. */
   readonly percent: number;
   /** Count as text. */
   readonly counted: string;
@@ -20,7 +20,7 @@ interface LiveProgressProps {
 const ENOUGH = 10;
 const ALL = 100;
 
-/** Progress of long-running work: percentage, an estimate of the remaining time from 10 % on, and a toast at the end. */
+/** LiveProgress shows the percentage and, from 10% on, the estimated remaining time of a long-running task, and a toast when it ends. */
 export function LiveProgress({ name, percent, counted, startedAt, isOver, isGood, end }: LiveProgressProps) {
   const { t, language } = useI18n();
   const notify = useToast();

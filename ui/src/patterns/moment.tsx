@@ -16,7 +16,7 @@ function relative(seconds: number, language: string): string {
   return format.format(0, 'second');
 }
 
-/** How long, in its largest unit: `3 min`. */
+/** duration formats a time span in its largest unit: `3 min`. */
 export function duration(milliseconds: number, language: string): string {
   const seconds = Math.max(1, Math.round(milliseconds / 1000));
   const [unit, size] = UNITS.find(([, length]) => seconds >= length) ?? (['second', 1] as const);
@@ -28,7 +28,7 @@ export function duration(milliseconds: number, language: string): string {
   }).format(seconds / size);
 }
 
-/** Relative time; the exact time is in the tooltip and in the `dateTime` attribute. */
+/** Moment shows a relative time. The exact time is in the tooltip and the `dateTime` attribute. */
 export function Moment({ at, exact = false }: { at: string | null | undefined; exact?: boolean }) {
   const { t, language } = useI18n();
   if (at === null || at === undefined) return <span className="sw-muted">{t('never')}</span>;
@@ -41,13 +41,13 @@ export function Moment({ at, exact = false }: { at: string | null | undefined; e
   );
 }
 
-/** A localized day. A day without a time, such as a deadline, is the same in every time zone. */
+/** dayText formats a day. A day without a time, such as a deadline, is the same in every time zone. */
 export function dayText(at: string, language: string): string {
   const zone = /^\d{4}-\d\d-\d\d$/.test(at) ? { timeZone: 'UTC' } : {};
   return new Date(at).toLocaleDateString(language, { dateStyle: 'medium', ...zone });
 }
 
-/** A day, such as a deadline. */
+/** Day shows a day, such as a deadline. */
 export function Day({ at }: { at: string | null | undefined }) {
   const { language } = useI18n();
   if (at === null || at === undefined) return <span className="sw-muted">–</span>;

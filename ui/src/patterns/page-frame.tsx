@@ -7,18 +7,18 @@ interface PageFrameProps {
   readonly title: string;
   /** One sentence: what the page is for. */
   readonly lead?: ReactNode;
-  /** Buttons at the right of the heading; only those that the caller may use. */
+  /** Buttons next to the heading, limited to those the caller may use. */
   readonly actions?: ReactNode;
-  /** Stands beside the heading, such as a status. */
-  readonly beside?: ReactNode;
-  /** How far something is that the page follows; goes before the title of the window. */
+  /** Content next to the heading, such as a status. */
+  readonly badge?: ReactNode;
+  /** Progress of the task that the page follows, prefixed to the window title. */
   readonly percent?: number | undefined;
   readonly parents?: readonly { readonly to: string; readonly name: string }[];
   readonly children: ReactNode;
 }
 
-/** Heading, way back and title of the window, the same on every page. */
-export function PageFrame({ title, lead, actions, beside, percent, parents = [], children }: PageFrameProps) {
+/** PageFrame shows the heading, the breadcrumb and the window title of every page. */
+export function PageFrame({ title, lead, actions, badge, percent, parents = [], children }: PageFrameProps) {
   const { t } = useI18n();
   useEffect(() => {
     document.title = [percent !== undefined && `${percent} %`, title, t('brand')].filter(Boolean).join(' · ');
@@ -47,7 +47,7 @@ export function PageFrame({ title, lead, actions, beside, percent, parents = [],
               <Title headingLevel="h1" className="sw-title">
                 {title}
               </Title>
-              {beside}
+              {badge}
             </Flex>
             {lead !== undefined && (
               <Content component="p" className="sw-muted">

@@ -23,33 +23,33 @@ async function readUsers(): Promise<readonly UserView[]> {
   return users;
 }
 
-/** Users, read once for all pages and kept for five minutes; disabled for callers without `users:read`. */
+/** useUsers reads the users once for all pages and caches them for five minutes. It is disabled without `users:read`. */
 function useUsers(): UseQueryResult<readonly UserView[]> {
   const { may } = useSession();
   return useQuery({ queryKey: ['users'], queryFn: readUsers, enabled: may('users:read'), staleTime: FRESH_MS });
 }
 
-/** The users who can sign in, as choices of a form; undefined where they are not known. */
+/** useUserOptions returns the active users as form options, or undefined if they are not known. */
 export function useUserOptions(): Option[] | undefined {
   return useUsers()
     .data?.filter(({ disabled }) => !disabled)
     .map(({ id, email }) => ({ value: id, label: email }));
 }
 
-/** Gives the name of a user by id; undefined where the reader may not see users, and for ids of API keys and OAuth clients. */
+/** useNameOf returns a function from user ID to name. It returns undefined for other IDs and for callers who may not view users. */
 export function useNameOf(): (id: string) => string | undefined {
   const { caller } = useSession();
   const { data } = useUsers();
   return (id) => (id === caller?.id ? caller.name : data?.find((user) => user.id === id)?.email);
 }
 
-/** A user by name, or by id where the name is not known. */
+/** Person shows a user by name, or by ID if the name is not known. */
 export function Person({ id }: { id: string }) {
   const nameOf = useNameOf();
   return nameOf(id) ?? <span className="sw-mono">{id}</span>;
 }
 
-/** Several users: the first by name, the others as a number. */
+/** People shows the first of several users by name and the number of the others. */
 export function People({ ids }: { ids: readonly string[] }) {
   const { t } = useI18n();
   const nameOf = useNameOf();

@@ -5,12 +5,12 @@ import { Copyable } from './copyable.js';
 
 interface ProblemProps {
   readonly error: unknown;
-  /** Offers to try again. */
+  /** Retries the request. */
   readonly retry?: () => void;
   readonly isInline?: boolean;
 }
 
-/** What to do, by the kind of answer. */
+/** adviceOf returns the message key of the advice for a problem. */
 function adviceOf(status: number): MessageKey {
   if (status === 0) return 'problem.advice.network';
   if (status === 401) return 'problem.advice.signIn';
@@ -22,7 +22,7 @@ function adviceOf(status: number): MessageKey {
   return 'problem.advice.input';
 }
 
-/** The one way in which errors are shown: what happened, what to do, and the id to name when asking for help. */
+/** Problem shows every error of the console: what happened, what to do, and the request ID for support. */
 export function Problem({ error, retry, isInline = true }: ProblemProps) {
   const { t } = useI18n();
   const problem = problemOf(error).facts;
@@ -56,7 +56,7 @@ export function Problem({ error, retry, isInline = true }: ProblemProps) {
   );
 }
 
-/** For a page or a card whose data did not come. */
+/** Failed replaces a page or card whose data could not be loaded. */
 export function Failed({ query }: { query: { error: unknown; refetch: () => unknown } }) {
   return <Problem error={query.error} retry={() => void query.refetch()} />;
 }

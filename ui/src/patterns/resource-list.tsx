@@ -9,23 +9,23 @@ interface ResourceListProps<Row> {
   readonly name: string;
   readonly columns: readonly Column<Row>[];
   readonly filters?: readonly Filter[];
-  /** Further parameters that the list takes from the address and that leave nothing out, such as `sort`. */
+  /** Additional URL parameters of the list that do not filter, such as `sort`. */
   readonly params?: readonly string[];
-  /** The generated query of the list, for what stands in the address. */
+  /** The generated query for the parameters in the URL. */
   readonly list: (query: Record<string, string | readonly string[]>) => object;
   readonly rowKey: (row: Row) => string;
-  /** Absent in a card, whose empty state is shown small. */
+  /** Undefined in a card, which uses a small empty state. */
   readonly icon?: ComponentType;
   readonly emptyTitle: string;
   readonly emptyBody?: string;
   /** Action in the empty state, such as a button that creates the first entry. */
   readonly emptyAction?: ReactNode;
-  /** Milliseconds until the list is read again; false for no refresh. */
+  /** Refresh interval in milliseconds, or false. */
   readonly refresh?: (rows: readonly Row[]) => number | false;
   readonly tools?: ReactNode;
 }
 
-/** A list of one resource: filters from the address, a keyset page, and an empty state. */
+/** ResourceList shows a list of resources with filters from the URL, keyset pagination and an empty state. */
 export function ResourceList<Row>(props: ResourceListProps<Row>) {
   const {
     name,

@@ -4,14 +4,14 @@ import { Busy } from './busy.js';
 import { PageFrame } from './page-frame.js';
 import { Failed } from './problem.js';
 
-/** The id of the resource in the address of its page. */
+/** useResourceId returns the resource ID in the URL. */
 export function useResourceId(): string {
   const { id = '' } = useParams({ strict: false });
   return id;
 }
 
 interface ResourcePageProps<View> {
-  /** The answer of `useQuery` or `useLive`. */
+  /** Result of `useQuery` or `useLive`. */
   readonly query: {
     readonly data: View | undefined;
     readonly isPending: boolean;
@@ -19,21 +19,21 @@ interface ResourcePageProps<View> {
     readonly error: unknown;
     readonly refetch: () => unknown;
   };
-  /** Heading until the resource is read, and for one without a name. */
+  /** Heading while the resource is loading, and for resources without a name. */
   readonly kind: string;
   /** The list that the resource belongs to. */
   readonly parent: { readonly to: string; readonly name: string };
   readonly title: (view: View) => string | undefined;
   readonly lead?: (view: View) => ReactNode;
-  readonly beside?: (view: View) => ReactNode;
+  readonly badge?: (view: View) => ReactNode;
   readonly actions?: (view: View) => ReactNode;
   readonly percent?: (view: View) => number | undefined;
   readonly children: (view: View) => ReactNode;
 }
 
-/** The page of one resource: a spinner until it is read, the problem where it cannot be, and then what `children` makes of it. */
+/** ResourcePage shows a spinner while the resource is loading, the problem if it cannot be loaded, and otherwise its content. */
 export function ResourcePage<View>(props: ResourcePageProps<View>) {
-  const { query, kind, parent, title, lead, beside, actions, percent, children } = props;
+  const { query, kind, parent, title, lead, badge, actions, percent, children } = props;
   const view = query.data;
   return (
     <PageFrame
@@ -41,7 +41,7 @@ export function ResourcePage<View>(props: ResourcePageProps<View>) {
       parents={[parent]}
       {...(view !== undefined && {
         lead: lead?.(view),
-        beside: beside?.(view),
+        badge: badge?.(view),
         actions: actions?.(view),
         percent: percent?.(view),
       })}

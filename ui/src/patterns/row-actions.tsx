@@ -9,7 +9,7 @@ export interface RowAction {
   readonly isDanger?: boolean;
 }
 
-/** The menu at the end of a row; nothing where nothing may be done. */
+/** RowActions is the menu at the end of a row. It is omitted if no action is allowed. */
 export function RowActions({ actions, of }: { actions: readonly (RowAction | false)[]; of: string }) {
   const { t } = useI18n();
   const [isOpen, setOpen] = useState(false);

@@ -5,12 +5,12 @@ import { Facts } from './facts.js';
 
 interface SecretOnceProps {
   readonly title: string;
-  /** Name and value; the values are shown this once. */
+  /** Names and values. */
   readonly secrets: readonly (readonly [string, string])[];
   readonly onClose: () => void;
 }
 
-/** Shows what the service will never show again. Closed by its button alone, not by a stray click. */
+/** SecretOnce shows values that the service never shows again. Only its button closes it, to prevent accidental loss. */
 export function SecretOnce({ title, secrets, onClose }: SecretOnceProps) {
   const { t } = useI18n();
   return (

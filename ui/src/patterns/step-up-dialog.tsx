@@ -4,7 +4,7 @@ import { type SyntheticEvent, useState } from 'react';
 import { listSessionsOptions } from '../api/generated/@tanstack/react-query.gen.js';
 import { stepUp } from '../api/generated/sdk.gen.js';
 import type { StepUpBody } from '../api/generated/types.gen.js';
-import { askPasskey, hasPasskeys } from '../api/passkeys.js';
+import { signWithPasskey, hasPasskeys } from '../api/passkeys.js';
 import { type ApiProblem, problemOf } from '../api/problem.js';
 import { confirmAtProvider } from '../api/provider-step-up.js';
 import { useSession } from '../app/session.js';
@@ -20,21 +20,21 @@ interface StepUpProps {
   readonly onCancel: () => void;
 }
 
-/** Step-up authentication (RFC 9470) with the method that the person signed in with. */
+/** StepUpDialog performs step-up authentication (RFC 9470) with the method that the person signed in with. */
 export function StepUpDialog(props: StepUpProps) {
   const { t } = useI18n();
   const { data, isPending } = useQuery(listSessionsOptions());
   const way = data?.items.find(({ current }) => current)?.way ?? 'password';
   return (
     <Modal isOpen variant="small" onClose={props.onCancel} aria-labelledby="step-up-title">
-      <ModalHeader title={t('stepUp.title')} labelId="step-up-title" description={t('stepUp.why')} />
-      {isPending ? <Busy /> : SIGN_ON.includes(way) ? <AtProvider {...props} /> : <ByPassword {...props} />}
+      <ModalHeader title={t('stepUp.title')} labelId="step-up-title" description={t('stepUp.reason')} />
+      {isPending ? <Busy /> : SIGN_ON.includes(way) ? <ProviderStepUp {...props} /> : <PasswordStepUp {...props} />}
     </Modal>
   );
 }
 
-/** Persons without a password here confirm their identity at their identity provider. */
-function AtProvider({ onCancel }: StepUpProps) {
+/** ProviderStepUp sends people without a local password to their identity provider. */
+function ProviderStepUp({ onCancel }: StepUpProps) {
   const { t } = useI18n();
   const [error, setError] = useState<ApiProblem>();
   const [isLeaving, setLeaving] = useState(false);
@@ -60,8 +60,8 @@ function AtProvider({ onCancel }: StepUpProps) {
   );
 }
 
-/** The password, and the code or the passkey where there is one. */
-function ByPassword({ onDone, onCancel }: StepUpProps) {
+/** PasswordStepUp asks for the password and for the code or passkey, if one is set up. */
+function PasswordStepUp({ onDone, onCancel }: StepUpProps) {
   const { t } = useI18n();
   const [password, setPassword] = useState('');
   const [code, setCode] = useState<string>();
@@ -81,7 +81,7 @@ function ByPassword({ onDone, onCancel }: StepUpProps) {
     event.preventDefault();
     show(() => Promise.resolve(code === undefined ? {} : { totp: code.trim() }));
   };
-  const withPasskey = () => show(async () => ({ passkey: await askPasskey(caller?.name ?? '', password) }));
+  const withPasskey = () => show(async () => ({ passkey: await signWithPasskey(caller?.name ?? '', password) }));
   return (
     <>
       <ModalBody>

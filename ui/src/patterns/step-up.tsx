@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { type ApiProblem, problemOf } from '../api/problem.js';
-import { backFromProvider } from '../api/provider-step-up.js';
+import { takeStepUpResult } from '../api/provider-step-up.js';
 import { useI18n } from '../i18n/i18n.js';
 import { StepUpDialog } from './step-up-dialog.js';
 import { useToast } from './toasts.js';
@@ -16,8 +16,8 @@ interface Asking {
 const Context = createContext<Asking | undefined>(undefined);
 
 /**
- * Step-up authentication (RFC 9470): when the service answers `auth.step-up`, the person confirms their identity and the call is
- * repeated. After a redirect to an identity provider the person repeats the action.
+ * StepUp handles step-up authentication (RFC 9470). If the service returns `auth.step-up`, the person confirms their identity and the call is
+ * repeated. After a redirect to an identity provider, the person repeats the action.
  */
 export function StepUp({ children }: { children: ReactNode }) {
   useProviderResult();
@@ -57,12 +57,12 @@ export function StepUp({ children }: { children: ReactNode }) {
   );
 }
 
-/** Reports the result of a step-up after the redirect back from the identity provider. */
+/** useProviderResult reports the result of a step-up after the redirect back from the identity provider. */
 function useProviderResult(): void {
   const { t } = useI18n();
   const notify = useToast();
   useEffect(() => {
-    const outcome = backFromProvider();
+    const outcome = takeStepUpResult();
     if (outcome === undefined) return;
     if (outcome.error === undefined) notify(t('stepUp.confirmed'));
     else notify(t('stepUp.notConfirmed', { code: outcome.error }), 'danger');
@@ -71,6 +71,6 @@ function useProviderResult(): void {
 
 export function useStepUp(): Asking {
   const asking = use(Context);
-  if (asking === undefined) throw new Error('outside of StepUp');
+  if (asking === undefined) throw new Error('StepUp is missing above this component');
   return asking;
 }

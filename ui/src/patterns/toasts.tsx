@@ -6,7 +6,7 @@ type Say = (title: string, variant?: 'success' | 'danger' | 'info') => void;
 const Context = createContext<Say>(() => undefined);
 const SHOWN_MS = 8000;
 
-/** Toasts for success and for work that ended in the background; announced to screen readers, and closed after a time. */
+/** Toasts reports success and finished background work. Screen readers announce toasts, which close after a while. */
 export function Toasts({ children }: { children: ReactNode }) {
   const [toasts, setToasts] = useState<
     readonly { id: number; title: string; variant: 'success' | 'danger' | 'info' }[]
@@ -22,7 +22,7 @@ export function Toasts({ children }: { children: ReactNode }) {
         {toasts.map(({ id, title, variant }) => (
           <Alert
             key={id}
-            // It stands outside of the page's headings.
+            // Toasts are not part of the heading structure of the page.
             component="p"
             variant={variant}
             title={title}

@@ -1,4 +1,4 @@
-/** The claims of a pasted token (RFC 7519, compact form) or JSON object; undefined if it is neither. Nothing is verified. */
+/** claimsIn returns the claims of a pasted JWT (RFC 7519, compact form) or JSON object, or undefined for other text. Nothing is verified. */
 export function claimsIn(text: string): Record<string, unknown> | undefined {
   const pasted = text.trim().replace(/^Bearer\s+/i, '');
   const [header, payload, signature, ...rest] = pasted.split('.');

@@ -25,7 +25,7 @@ import { DataTable } from './data-table.js';
 import { Problem } from './problem.js';
 import { claimsIn } from './token-claims.js';
 
-/** What a trust or a rule makes of the claims that were tried. */
+/** TriedVerdict is the decision of a trust or rule on the tested claims. */
 export interface TriedVerdict {
   readonly id: string;
   readonly name: string;
@@ -34,7 +34,7 @@ export interface TriedVerdict {
   readonly claim?: string;
   readonly wanted?: readonly string[];
   readonly given?: readonly string[];
-  /** What it would give, or a reason that cannot be told by a claim. */
+  /** What access would be granted, or a reason unrelated to a claim. */
   readonly detail?: string;
 }
 
@@ -45,7 +45,7 @@ export interface TriedCaller {
 
 interface TryTokenProps {
   readonly lead: string;
-  /** Name of the column of trusts or rules. */
+  /** Heading of the column of trusts or rules. */
   readonly column: string;
   readonly none: string;
   readonly isForPeople?: boolean;
@@ -53,7 +53,7 @@ interface TryTokenProps {
   readonly onClose: () => void;
 }
 
-/** Tries a token: its claims are read in the browser, so that the token itself stays there, and no claim is kept. */
+/** TryToken tests a token. The browser extracts the claims, so the token is not sent, and the service does not store the claims. */
 export function TryToken({ lead, column, none, isForPeople = false, action, onClose }: TryTokenProps) {
   const { t } = useI18n();
   const id = useId();
@@ -74,7 +74,7 @@ export function TryToken({ lead, column, none, isForPeople = false, action, onCl
         <Form id={id} onSubmit={send}>
           {action.isError && <Problem error={action.error} />}
           {isForPeople && (
-            <FormGroup label={t('claims.who')} fieldId={`${id}-who`}>
+            <FormGroup label={t('claims.caller')} fieldId={`${id}-who`}>
               <FormSelect
                 id={`${id}-who`}
                 value={subject}
@@ -154,7 +154,7 @@ function Verdicts({ column, none, verdicts }: VerdictsProps) {
       columns={[
         { name: column, width: 25, cell: ({ name }) => <strong>{name}</strong> },
         { name: t('claims.result'), width: 15, cell: ({ accepted }) => <Result accepted={accepted} /> },
-        { name: t('claims.why'), cell: (verdict) => <Why verdict={verdict} /> },
+        { name: t('claims.reason'), cell: (verdict) => <Why verdict={verdict} /> },
       ]}
     />
   );
@@ -169,7 +169,7 @@ function Result({ accepted }: { accepted: boolean }) {
   );
 }
 
-/** The first reason, in words; of a claim also what is wanted and what was found. */
+/** Why shows the first reason. For a claim, it also shows the expected and the actual values. */
 function Why({ verdict: { fault, claim, wanted = [], given = [], detail } }: { verdict: TriedVerdict }) {
   const { t, named } = useI18n();
   if (claim === undefined) return <>{[fault && named('claimFault', fault), detail].filter(Boolean).join(' ') || '–'}</>;
@@ -177,10 +177,10 @@ function Why({ verdict: { fault, claim, wanted = [], given = [], detail } }: { v
     <>
       {t('claims.unmet', { claim })}
       <div>
-        <span className="sw-muted">{t('claims.wanted')}</span> <span className="sw-mono">{wanted.join(', ')}</span>
+        <span className="sw-muted">{t('claims.expected')}</span> <span className="sw-mono">{wanted.join(', ')}</span>
       </div>
       <div>
-        <span className="sw-muted">{t('claims.given')}</span>{' '}
+        <span className="sw-muted">{t('claims.actual')}</span>{' '}
         {given.length === 0 ? t('claims.absent') : <span className="sw-mono">{given.join(', ')}</span>}
       </div>
     </>

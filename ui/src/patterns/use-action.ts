@@ -6,7 +6,7 @@ import { useStepUp } from './step-up.js';
 import { useToast } from './toasts.js';
 
 interface ActionOptions<Result> {
-  /** Prefixes of operationIds whose cached answers are stale afterwards. */
+  /** Prefixes of the operation IDs whose cached responses become stale. */
   readonly changes: readonly string[];
   /** Toast on success. */
   readonly done?: string;
@@ -22,7 +22,7 @@ interface Order {
   readonly since: number;
 }
 
-/** A mutation: asks for step-up where the service requires it, invalidates cached lists and reports the outcome in a toast. */
+/** useAction runs a mutation. It handles step-up, invalidates cached lists and reports the outcome in a toast. */
 export function useAction<Input, Result>(
   work: (input: Input, once: OnceOnly, since: number) => Promise<{ data: Result }>,
   { changes, done, onDone }: ActionOptions<Result>,
@@ -37,7 +37,7 @@ export function useAction<Input, Result>(
     return open.current;
   };
   return useMutation<Result, ApiProblem, Input>({
-    // An answer may contain a secret, so it is not cached.
+    // Responses may contain secrets and are not cached.
     gcTime: 0,
     mutationFn: async (input) => {
       const { once, since } = orderOf(input);
@@ -45,7 +45,7 @@ export function useAction<Input, Result>(
       open.current = undefined;
       return data;
     },
-    // A refusal (4xx) had no effect. Without an answer the effect is unknown, so a retry keeps the idempotency key.
+    // A 4xx response had no effect. Without a response the effect is unknown, so a retry keeps the idempotency key.
     onError: ({ status }) => {
       if (status >= 400 && status < 500) open.current = undefined;
     },

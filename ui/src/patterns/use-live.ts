@@ -7,23 +7,20 @@ import {
 } from '@tanstack/react-query';
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 
-/** Polling interval in milliseconds while no events arrive, for example behind a proxy that buffers them. */
+/** POLL_MS is the polling interval while no events arrive, for example behind a proxy that buffers them. */
 const POLL_MS = 2000;
 
 interface LiveOptions<View> {
   /** Query of the resource that the events describe. */
   readonly options: object;
-  /** Address of its server-sent events, where there are any. */
+  /** URL of its server-sent events, if any. */
   readonly events?: string;
   readonly isFinal: (view: View) => boolean;
-  /** Called when the resource changed, to refresh what depends on it. */
+  /** Called when the resource changes, to refresh dependent data. */
   readonly onChange?: () => void;
 }
 
-/**
- * Reads one resource and keeps it up to date until it is final: by server-sent events while the page is visible, by polling where
- * no events arrive.
- */
+/** useLive reads a resource and keeps it up to date until it is final: by server-sent events while the page is visible, by polling otherwise. */
 export function useLive<View>({ options, events, isFinal, onChange }: LiveOptions<View>): UseQueryResult<View> {
   const queries = useQueryClient();
   const [isFed, setFed] = useState(false);
@@ -44,7 +41,7 @@ export function useLive<View>({ options, events, isFinal, onChange }: LiveOption
       setFed(true);
       queries.setQueryData(latest.current.key, JSON.parse(data));
     });
-    // The browser reconnects by itself, unless it was refused.
+    // The browser reconnects automatically unless the server rejected the connection.
     source.addEventListener('error', () => setFed(false));
     return () => {
       source.close();
@@ -52,7 +49,7 @@ export function useLive<View>({ options, events, isFinal, onChange }: LiveOption
     };
   }, [isOpen, isVisible, events, queries]);
 
-  // Runs for changes that came by event and by polling.
+  // Runs for changes received by event and by polling.
   const { dataUpdatedAt } = query;
   const shownAt = useRef(dataUpdatedAt);
   useEffect(() => {
@@ -62,7 +59,7 @@ export function useLive<View>({ options, events, isFinal, onChange }: LiveOption
   return query;
 }
 
-/** A page in the background keeps no connection open: browsers have six for each server, for all tabs together. */
+/** useIsVisible reports whether the page is visible. Background pages close their connection, because browsers allow six per server for all tabs. */
 function useIsVisible(): boolean {
   return useSyncExternalStore(
     (notify) => {

@@ -5,13 +5,13 @@ import { useI18n } from '../i18n/i18n.js';
 import { Facts } from './facts.js';
 import { visibleText } from './visible-text.js';
 
-/** What the issuer of a workload's token proved, as the API shows it and as the hash of an approval covers it. */
+/** Verified is the verified identity of a workload, as returned by the API and covered by the approval hash. */
 export interface Verified {
   readonly trust: { readonly name: string };
   readonly claims: Record<string, unknown>;
 }
 
-/** What people look at first; the other claims follow as they came. */
+/** Claims shown first, because people check them first. The others keep their order. */
 const FIRST = [
   'iss',
   'repository',
@@ -26,13 +26,13 @@ const FIRST = [
   'sub',
 ];
 
-/** Whether this is an identity, and not whatever else a document may have under this name. */
+/** isVerified reports whether the value is a verified identity and not another member of the same name. */
 export function isVerified(value: unknown): value is Verified {
   const { trust, claims } = (value ?? {}) as Partial<Verified>;
   return typeof trust === 'object' && typeof claims === 'object';
 }
 
-/** The claims by their own names, which are those of the build system. */
+/** VerifiedIdentity shows the claims under the names that the build system uses. */
 export function VerifiedIdentity({ identity: { trust, claims } }: { identity: Verified }) {
   const { t } = useI18n();
   const names = [
@@ -49,11 +49,11 @@ export function VerifiedIdentity({ identity: { trust, claims } }: { identity: Ve
   );
 }
 
-/** What names the source of a run, as far as its token has it. */
+/** Claims that name the source of a run, if the token has them. */
 const SOURCES = ['repository', 'project_path', 'pipeline_slug', 'sub'];
 const MOMENTS = ['ref', 'ref_path', 'branch'];
 
-/** One line for lists: where a run comes from, set apart as verified. */
+/** VerifiedLine shows the source of a run in one line, marked as verified. */
 export function VerifiedLine({ identity: { claims } }: { identity: Verified }) {
   const { t } = useI18n();
   const first = (names: readonly string[]) => names.map((name) => claims[name]).find((one) => typeof one === 'string');

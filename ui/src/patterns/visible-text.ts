@@ -4,7 +4,7 @@
  */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
-/** visibleText returns a text from outside with each character that has no glyph of its own as `⟨U+202E⟩`, so that people see what a hash covers. */
+/** visibleText replaces each character without a glyph by its code point, such as `⟨U+202E⟩`, so that people see everything that a hash covers. */
 export function visibleText(text: string): string {
   return text.replaceAll(
     UNSEEN,
@@ -12,7 +12,7 @@ export function visibleText(text: string): string {
   );
 }
 
-/** withVisibleText returns a value from outside with `visibleText` applied to all its texts and the names of its members. */
+/** withVisibleText applies `visibleText` to all texts and member names in an untrusted value. */
 export function withVisibleText<Value>(value: Value): Value {
   const shown = (one: unknown): unknown => {
     if (typeof one === 'string') return visibleText(one);
@@ -23,7 +23,7 @@ export function withVisibleText<Value>(value: Value): Value {
   return shown(value) as Value;
 }
 
-/** visibleJson returns what others say as JSON on indented lines: the names of its members are their words, not those of the console. */
+/** visibleJson formats an untrusted value as indented JSON, so that its member names cannot be mistaken for labels of the console. */
 export function visibleJson(value: unknown): string {
   return JSON.stringify(withVisibleText(value), null, 2);
 }

@@ -19,7 +19,7 @@ function apply(): void {
   for (const listener of listeners) listener();
 }
 
-/** Follows the system until a scheme is chosen; called once, before the first paint. */
+/** installColorScheme applies the chosen color scheme, or that of the system. It is called once, before the first paint. */
 export function installColorScheme(): void {
   system.addEventListener('change', apply);
   apply();

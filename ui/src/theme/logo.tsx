@@ -1,4 +1,4 @@
-/** A seal with a tick. Decorative: the name beside it is text. */
+/** Logo is decorative: the product name next to it is text. */
 export function Logo({ size = 28 }: { size?: number }) {
   return (
     <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true" className="sw-logo">

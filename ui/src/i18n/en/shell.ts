@@ -1,11 +1,12 @@
-/** Frame of every page, and shared patterns. */
+/** The page frame and shared components. */
 export const shell = {
   'chart.nothing': 'No data yet',
   'chart.plot': 'Show as chart',
   'chart.shownAs': '{title}: chart or table',
   'chart.table': 'Show as table',
 
-  'crashed.body': 'Reload the page. After an update, the browser may still be using an older part of the console.',
+  'crashed.body':
+    'Reload the page. If the service was updated, your browser may still be using the previous version of the console.',
   'crashed.reload': 'Reload',
   'crashed.title': 'This page could not be displayed',
 
@@ -18,8 +19,8 @@ export const shell = {
   'list.filters.one': '1 filter applied',
   'list.moreFilters': 'More filters',
   'list.next': 'Next',
-  'list.nothingFound': 'No results found',
-  'list.nothingFound.body': 'No entry matches all of these filters.',
+  'list.nothingFound': 'No results',
+  'list.nothingFound.body': 'No entries match these filters.',
   'list.onPage': '{count} on this page',
   'list.previous': 'Previous',
   'list.total': '{count} in total',
@@ -50,7 +51,7 @@ export const shell = {
   'nav.oauthClients': 'OAuth clients',
   'nav.operations': 'Operations',
   'nav.overview': 'Overview',
-  'nav.ownNames': 'Own names',
+  'nav.ownNames': 'Custom names',
   'nav.policies': 'Approval policies',
   'nav.policyPacks': 'Policy packs',
   'nav.profile': 'Your profile',
@@ -76,18 +77,19 @@ export const shell = {
   'nav.workloadIssuers': 'Workload issuers',
   'nav.workloadTrusts': 'Workload trusts',
 
-  'notFound.body': 'There is nothing at this address, or you do not have permission to view it.',
+  'notFound.body': 'This page does not exist, or you do not have permission to view it.',
   'notFound.home': 'Go to the dashboard',
   'notFound.title': 'Page not found',
 
-  'problem.advice.changed': 'Someone else may have changed this in the meantime. Reload the page and try again.',
-  'problem.advice.input': 'Correct the values named above and try again.',
+  'problem.advice.changed': 'It may have been changed in the meantime. Reload the page and try again.',
+  'problem.advice.input': 'Correct the values listed above and try again.',
   'problem.advice.missing': 'It may have been removed, or you may not have permission to view it.',
-  'problem.advice.network': 'Check your connection. The service may be restarting.',
-  'problem.advice.operator': 'Try again in a moment. If the problem persists, give your operator the request ID.',
+  'problem.advice.network': 'Check your network connection. The service may be restarting.',
+  'problem.advice.operator':
+    'Try again in a moment. If the problem persists, contact your operator with this request ID.',
   'problem.advice.scope': 'Ask an administrator for this permission.',
   'problem.advice.signIn': 'Sign in again.',
-  'problem.advice.slower': 'Wait a moment before you try again.',
+  'problem.advice.slower': 'Wait a moment, then try again.',
   'problem.network': 'The service is not responding',
   'problem.requestId': 'Request ID',
   'problem.retry': 'Try again',
@@ -95,12 +97,12 @@ export const shell = {
 
   'progress.left': 'about {time} left',
 
-  'remove.lead': '“{name}” will be removed. This cannot be undone.',
+  'remove.lead': 'This permanently removes “{name}”.',
 
-  'secret.once': 'This is shown only once. Store it now.',
+  'secret.once': 'Copy this now. It will not be shown again.',
   'secret.stored': 'I have stored it',
 
-  'shell.colorScheme': 'Colour scheme',
+  'shell.colorScheme': 'Color scheme',
   'shell.colorScheme.dark': 'Dark',
   'shell.colorScheme.light': 'Light',
   'shell.colorScheme.system': 'System default',
@@ -109,7 +111,7 @@ export const shell = {
   'shell.person': 'Signed in as {name}',
   'shell.signOut': 'Sign out',
   'shell.skip': 'Skip to content',
-  'shell.toggle': 'Navigation',
+  'shell.toggle': 'Toggle navigation',
 
   'step.danger': 'failed',
   'step.info': 'in progress',
@@ -117,11 +119,11 @@ export const shell = {
   'step.success': 'completed',
   'step.warning': 'waiting',
 
-  'stepUp.confirmed': 'Your identity was confirmed. You can continue.',
-  'stepUp.notConfirmed': 'The identity provider did not confirm your identity ({code}).',
+  'stepUp.confirmed': 'Your identity was confirmed. You can now repeat the action.',
+  'stepUp.notConfirmed': 'The identity provider could not confirm your identity ({code}).',
   'stepUp.provider':
-    'You sign in with your identity provider again and then return to this page. Anything you entered here is lost.',
+    'You will sign in with your identity provider again and return to this page. Unsaved input on this page may be lost.',
   'stepUp.title': 'Confirm your identity',
   'stepUp.toProvider': 'Go to the identity provider',
-  'stepUp.why': 'This action is sensitive, and you signed in some time ago.',
+  'stepUp.reason': 'This is a sensitive action, and you signed in a while ago.',
 } as const;

@@ -1,4 +1,4 @@
-/** Single words with one meaning everywhere. */
+/** Words that have the same meaning throughout the console. */
 export const words = {
   actions: 'Actions',
   actionsOf: 'Actions for {name}',
@@ -8,7 +8,7 @@ export const words = {
   bits: 'Bits',
   brand: 'Sealwright',
   breadcrumb: 'Breadcrumb',
-  busy: 'Loading',
+  busy: 'Loading…',
   cancel: 'Cancel',
   close: 'Close',
   continue: 'Continue',
@@ -29,15 +29,15 @@ export const words = {
   host: 'Host',
   id: 'ID',
   import: 'Import',
-  invitations: 'Open invitations',
+  invitations: 'Pending invitations',
   key: 'Key',
-  kind: 'Kind',
+  kind: 'Type',
   lastUsed: 'Last used',
   level: 'Risk',
   month: 'Month',
   name: 'Name',
-  never: 'never',
-  no: 'no',
+  never: 'Never',
+  no: 'No',
   remove: 'Remove',
   removed: 'Removed',
   revoke: 'Revoke',
@@ -58,5 +58,5 @@ export const words = {
   type: 'Type',
   version: 'Version',
   webhook: 'Webhook',
-  yes: 'yes',
+  yes: 'Yes',
 } as const;

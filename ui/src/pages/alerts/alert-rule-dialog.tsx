@@ -12,7 +12,7 @@ import { useAction } from '../../patterns/use-action.js';
 
 type Condition = CreateAlertRuleBody['condition'];
 
-/** In display order: inventory, automatic runs, pending decisions. */
+/** Conditions in display order: inventory, automatic runs, pending decisions. */
 const CONDITIONS: readonly Condition[] = [
   'certificate-expiring',
   'asset-new',
@@ -32,14 +32,14 @@ const CONDITIONS: readonly Condition[] = [
 const SEVERITIES = ['info', 'warning', 'critical'];
 const GROUPINGS = ['subject', 'rule'];
 
-/** Body of the API call; values of the condition are its parameters. */
+/** bodyOf returns the request body. Values of the condition become its parameters. */
 function bodyOf({ level, days, ...values }: Values): object {
   const parameters = { ...(level === undefined ? {} : { level }), ...(days === undefined ? {} : { days }) };
-  // Emptied, the list is sent as such: what is absent stays as it is.
+  // An emptied list must be sent, because omitted members stay unchanged.
   return { ...values, emails: values['emails'] ?? [], parameters };
 }
 
-/** Creates or edits an alert rule; the condition of an existing rule is fixed. */
+/** AlertRuleDialog creates or edits an alert rule. The condition of an existing rule cannot be changed. */
 export function AlertRuleDialog({ of, onClose }: { of: AlertRuleView | undefined; onClose: () => void }) {
   const { t } = useI18n();
   const fields = useFields(of);
@@ -127,7 +127,7 @@ function useFields(of: AlertRuleView | undefined): readonly Field[] {
   ];
 }
 
-/** Field for webhooks, if any exist and the person may see them. */
+/** useWebhooksField returns the field for webhooks if any exist and the person may view them. */
 function useWebhooksField(of: AlertRuleView | undefined): readonly Field[] {
   const { t } = useI18n();
   const { may } = useSession();

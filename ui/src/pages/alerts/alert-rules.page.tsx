@@ -25,7 +25,7 @@ const MINUTE = 60_000;
 
 interface Dialog {
   readonly kind: 'edit' | 'remove';
-  /** Absent: a new one. */
+  /** Undefined for a new one. */
   readonly of?: AlertRuleView;
 }
 
@@ -89,7 +89,6 @@ export function AlertRulesPage() {
   );
 }
 
-/** Condition of a rule with its parameters. */
 function Condition({ of: { condition, parameters } }: { of: AlertRuleView }) {
   const { t, named } = useI18n();
   const counted =

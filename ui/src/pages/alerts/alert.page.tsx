@@ -41,7 +41,7 @@ export function AlertPage() {
       kind={t('alert')}
       parent={{ to: '/alerts', name: t('nav.alerts') }}
       title={(alert) => alert.title}
-      beside={(alert) => (
+      badge={(alert) => (
         <>
           <Severity severity={alert.severity} />
           <StatusLabel status={alert.status} />
@@ -84,7 +84,7 @@ function Actions({ alert }: { alert: AlertView }) {
         ))}
         <ActionListItem>
           <Button variant="secondary" onClick={() => setOwning(true)}>
-            {t('alert.own')}
+            {t('alert.assign')}
           </Button>
         </ActionListItem>
         {status !== 'RESOLVED' && (
@@ -137,8 +137,8 @@ function OwnDialog({ alert, onClose }: { alert: AlertView; onClose: () => void }
   );
   return (
     <FormDialog
-      title={t('alert.own')}
-      lead={t('alert.own.lead')}
+      title={t('alert.assign')}
+      lead={t('alert.assign.lead')}
       submit={t('save')}
       action={action}
       onClose={onClose}
@@ -181,7 +181,7 @@ function Details({ alert }: { alert: AlertView }) {
               name={t('alerts.notifications')}
               query={notifications}
               rowKey={({ id }) => id}
-              empty={<p className="sw-muted">{t('alerts.nobodyTold')}</p>}
+              empty={<p className="sw-muted">{t('alerts.notNotified')}</p>}
               columns={[
                 { name: t('alerts.channel'), cell: ({ channel }) => named('channel', channel) },
                 { name: t('alerts.recipient'), width: 30, cell: ({ recipient }) => recipient },

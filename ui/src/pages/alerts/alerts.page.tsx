@@ -12,12 +12,12 @@ import { Person } from '../../patterns/person.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 
 const STATUSES = ['OPEN', 'ACKNOWLEDGED', 'REOPENED', 'RESOLVED'];
-const COLOURS = { critical: 'red', warning: 'orange', info: 'blue' } as const;
+const COLORS = { critical: 'red', warning: 'orange', info: 'blue' } as const;
 
 export function Severity({ severity }: Pick<AlertView, 'severity'>) {
   const { named } = useI18n();
   return (
-    <Label color={COLOURS[severity]} isCompact>
+    <Label color={COLORS[severity]} isCompact>
       {named('severity', severity)}
     </Label>
   );
@@ -53,7 +53,7 @@ export function AlertsPage() {
         emptyBody={t('alerts.none.body')}
         columns={[
           {
-            name: t('alerts.what'),
+            name: t('alerts.alert'),
             width: 35,
             cell: ({ id, title }) => (
               <Go to={`/alerts/${id}`} className="sw-row-link">

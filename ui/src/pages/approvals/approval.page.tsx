@@ -50,12 +50,12 @@ export function ApprovalPage() {
       kind={t('approval')}
       parent={{ to: '/approvals', name: t('nav.approvals') }}
       title={(approval) => approval.title}
-      beside={(approval) => <StatusLabel status={approval.status} />}
+      badge={(approval) => <StatusLabel status={approval.status} />}
     >
       {(approval) => (
         <Stack hasGutter>
           <StackItem>
-            <Verdict approval={approval} />
+            <DecisionButtons approval={approval} />
           </StackItem>
           {isVerified(approval.shown['verified']) && (
             <StackItem>
@@ -68,10 +68,10 @@ export function ApprovalPage() {
             </StackItem>
           )}
           <StackItem>
-            <Shown approval={approval} />
+            <ApprovedContent approval={approval} />
           </StackItem>
           <StackItem>
-            <Course approval={approval} />
+            <ApprovalProgress approval={approval} />
           </StackItem>
         </Stack>
       )}
@@ -81,8 +81,8 @@ export function ApprovalPage() {
 
 type Decision = 'approve' | 'reject' | 'withdraw';
 
-/** The person's decision: approve or reject, once, and never their own request. */
-function Verdict({ approval }: { approval: ApprovalView }) {
+/** DecisionButtons lets the person approve or reject once, or withdraw their own request. */
+function DecisionButtons({ approval }: { approval: ApprovalView }) {
   const { t } = useI18n();
   const { may, caller } = useSession();
   const [decision, setDecision] = useState<Decision>();
@@ -162,8 +162,8 @@ function Decide({ approval, decision, onClose }: { approval: ApprovalView; decis
   );
 }
 
-/** The complete content that the approval hash covers, so that nobody approves a summary. */
-function Shown({ approval: { shown, hash, subject } }: { approval: ApprovalView }) {
+/** ApprovedContent shows the complete content that the approval hash covers, so that nobody approves a mere summary. */
+function ApprovedContent({ approval: { shown, hash, subject } }: { approval: ApprovalView }) {
   const { t, named } = useI18n();
   const isApart = (name: string) => name === 'verified' && isVerified(shown[name]);
   const used = Object.entries(shown).filter(([name, value]) => value !== null && !isApart(name));
@@ -175,11 +175,13 @@ function Shown({ approval: { shown, hash, subject } }: { approval: ApprovalView 
         <Facts
           facts={[
             ...used.map(([name, value]): [string, ReactNode] => [
-              SAID_BY_CLIENT.includes(name) ? t('shown.said', { name: named('shown', name) }) : named('shown', name),
-              SAID_BY_CLIENT.includes(name) ? (
-                <SaidByClient key={name} value={value} />
+              CLIENT_PROVIDED.includes(name)
+                ? t('shown.clientProvided', { name: named('shown', name) })
+                : named('shown', name),
+              CLIENT_PROVIDED.includes(name) ? (
+                <ClientProvided key={name} value={value} />
               ) : (
-                <ShownValue key={name} name={name} value={value} />
+                <ContentValue key={name} name={name} value={value} />
               ),
             ]),
             [t('approval.unused'), unused.map(([name]) => named('shown', name)).join(', ')],
@@ -199,35 +201,35 @@ function Shown({ approval: { shown, hash, subject } }: { approval: ApprovalView 
   );
 }
 
-function ShownValue({ name, value }: { name: string; value: unknown }) {
+function ContentValue({ name, value }: { name: string; value: unknown }) {
   const { named } = useI18n();
   if (name === 'digest' && typeof value === 'string' && /^[A-Za-z0-9+/]+=*$/.test(value))
     return <Copyable text={hexOf(value)} />;
-  if (typeof value === 'string') return <ShownText name={name} text={value} />;
+  if (typeof value === 'string') return <ContentText name={name} text={value} />;
   if (typeof value !== 'object' || value === null) return <span>{JSON.stringify(value)}</span>;
   return (
     <List isPlain>
       {Object.entries(value).map(([inner, one]) => (
         <ListItem key={inner}>
           <span className="sw-muted">{visibleText(named('shown', inner))}</span>{' '}
-          <ShownText name={inner} text={typeof one === 'string' ? one : JSON.stringify(one)} />
+          <ContentText name={inner} text={typeof one === 'string' ? one : JSON.stringify(one)} />
         </ListItem>
       ))}
     </List>
   );
 }
 
-/** What the caller says, in contrast to what was verified. */
-const SAID_BY_CLIENT = ['metadata', 'reference'];
+/** Members that the client provides and nobody verifies. */
+const CLIENT_PROVIDED = ['metadata', 'reference'];
 
-function SaidByClient({ value }: { value: unknown }) {
+function ClientProvided({ value }: { value: unknown }) {
   return <div className="sw-mono">{visibleJson(value)}</div>;
 }
 
 const CALLERS = ['person', 'caller', 'callerId', 'ownerId'];
 
-/** The text as the hash covers it; beside the id of a user stands the name. */
-function ShownText({ name, text }: { name: string; text: string }) {
+/** ContentText shows the text that the hash covers, preceded by the user's name if the text is a user ID. */
+function ContentText({ name, text }: { name: string; text: string }) {
   const nameOf = useNameOf();
   const user = CALLERS.includes(name) ? nameOf(text) : undefined;
   return (
@@ -237,17 +239,17 @@ function ShownText({ name, text }: { name: string; text: string }) {
   );
 }
 
-/** The votes, and the stages that are still open. */
-function Course({ approval }: { approval: ApprovalView }) {
+/** ApprovalProgress shows the stages and the votes. */
+function ApprovalProgress({ approval }: { approval: ApprovalView }) {
   const { t } = useI18n();
   const { stages, stage, status, votes, policies, requester, createdAt, expiresAt } = approval;
   return (
     <Card>
-      <CardTitle component="h2">{t('approval.course')}</CardTitle>
+      <CardTitle component="h2">{t('approval.progress')}</CardTitle>
       <CardBody>
         <Stack hasGutter>
           <StackItem>
-            <ProgressStepper aria-label={t('approval.course')}>
+            <ProgressStepper aria-label={t('approval.progress')}>
               {stages.map(({ group, threshold, approvals }, index) => {
                 const isDone = approvals >= threshold;
                 const isAsked = index === stage && status === 'PENDING';

@@ -11,7 +11,7 @@ import { ResourceList } from '../../patterns/resource-list.js';
 
 const STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN', 'SUPERSEDED'];
 
-/** Approvals so far and required in the current stage. */
+/** Tally shows the approvals so far and the number required in the current stage. */
 export function Tally({ approval: { stages, stage } }: { approval: ApprovalView }) {
   const { t } = useI18n();
   const { approvals = 0, threshold = 0 } = stages[stage] ?? {};
@@ -53,7 +53,7 @@ export function ApprovalsPage() {
         emptyBody={t('approvals.none.body')}
         columns={[
           {
-            name: t('approvals.what'),
+            name: t('approvals.request'),
             width: 35,
             cell: ({ id, title }) => (
               <Go to={`/approvals/${id}`} className="sw-row-link">

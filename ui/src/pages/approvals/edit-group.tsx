@@ -7,7 +7,7 @@ import type { Values } from '../../patterns/form-fields.js';
 import { useUserOptions } from '../../patterns/person.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Makes or edits a group of approvers. */
+/** EditGroup creates or edits an approver group. */
 export function EditGroup({ of, onClose }: { of?: ApproverGroupView; onClose: () => void }) {
   const { t } = useI18n();
   const options = useUserOptions();

@@ -19,7 +19,7 @@ interface EditPolicyProps {
   readonly onClose: () => void;
 }
 
-/** Makes or edits a policy; what was filled in can be tried on past requests first. */
+/** EditPolicy creates or edits an approval policy. The draft can be tested on past requests before it is saved. */
 export function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
   const { t } = useI18n();
   const action = useAction(
@@ -46,7 +46,7 @@ export function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
       trial={{
         name: t('policies.trial'),
         action: trial,
-        // Rotations are not kept in a form that a policy could judge again.
+        // Past rotations are not stored in a form that a policy can evaluate.
         when: ({ subject }) => subject !== 'ssh-rotation',
         found: trial.data !== undefined && <TriedRequests tried={trial.data} />,
       }}

@@ -39,7 +39,7 @@ export function PoliciesPage() {
   const [dialog, setDialog] = useState<Dialog>();
   const groups = useQuery(listApproverGroupsOptions({ query: { limit: 200 } }));
   const canWrite = may('approvals:write');
-  // A stage names a group.
+  // A policy requires a group.
   const addPolicy = canWrite && (
     <Button isDisabled={groups.data?.items.length === 0} onClick={() => setDialog({ kind: 'policy' })}>
       {t('policies.create')}
@@ -126,7 +126,7 @@ function Policies({ groups, menu }: { groups: readonly ApproverGroupView[]; menu
   );
 }
 
-/** When a policy applies, and how callers can avoid it. */
+/** Applies shows the conditions of a policy and how callers can avoid it. */
 function Applies({ policy }: { policy: ApprovalPolicyView }) {
   return (
     <>
@@ -136,7 +136,7 @@ function Applies({ policy }: { policy: ApprovalPolicyView }) {
   );
 }
 
-/** The keys that a policy names, and those that it covers now where they were replaced. */
+/** Keys shows the key patterns of a policy and, if keys were replaced, the keys it currently covers. */
 function Keys({ policy: { keys, coveredKeys } }: { policy: ApprovalPolicyView }) {
   const { t } = useI18n();
   const isSame = coveredKeys.length === keys.length && coveredKeys.every((key) => keys.includes(key));

@@ -9,8 +9,8 @@ type Condition = Policy['conditions'][number];
 
 const VERIFIED = 'verified.';
 const METADATA = 'metadata.';
-/** Facts of the request itself, with an example of a value. */
-const OF_REQUEST: Readonly<Record<string, string>> = {
+/** Facts of the request, each with an example value. */
+const REQUEST_FACTS: Readonly<Record<string, string>> = {
   format: 'authenticode',
   algorithm: 'sha256',
   scheme: 'rsa-pss',
@@ -18,17 +18,17 @@ const OF_REQUEST: Readonly<Record<string, string>> = {
 };
 const OPERATORS: readonly Condition['op'][] = ['in', 'not-in'];
 
-/** A fact in the words of the form: `verified.ref` is the branch or tag. */
+/** useFactName returns a function that maps a fact to its display name: `verified.ref` is "Branch or tag". */
 export function useFactName(): (fact: string) => string {
   const { t, named } = useI18n();
   return (fact) => {
     if (fact.startsWith(VERIFIED)) return named('claim', fact.slice(VERIFIED.length));
-    if (fact.startsWith(METADATA)) return t('fact.said', { name: fact.slice(METADATA.length) });
+    if (fact.startsWith(METADATA)) return t('fact.clientProvided', { name: fact.slice(METADATA.length) });
     return named('fact', fact);
   };
 }
 
-/** When a policy applies and when not, as lists show it; a policy without conditions always applies. */
+/** PolicyConditions shows the conditions and exceptions of a policy. A policy without conditions always applies. */
 export function PolicyConditions({ policy: { conditions, unless } }: { policy: Policy }) {
   const { t } = useI18n();
   if (conditions.length === 0 && unless.length === 0) return <span className="sw-muted">{t('policies.always')}</span>;
@@ -60,7 +60,7 @@ function Conditions({ name, of }: { name: string; of: readonly Condition[] }) {
   );
 }
 
-/** Conditions beside what a request told of them. */
+/** Judged shows conditions with the values that the request stated. */
 export function Judged({ conditions }: { conditions: readonly JudgedConditionView[] }) {
   const { t } = useI18n();
   const nameOf = useFactName();
@@ -70,20 +70,20 @@ export function Judged({ conditions }: { conditions: readonly JudgedConditionVie
         <ConditionLine
           key={`${fact} ${op} ${values.join(' ')}`}
           name={nameOf(fact)}
-          values={given.length === 0 ? [t('policies.trial.untold')] : given}
+          values={given.length === 0 ? [t('policies.trial.notStated')] : given}
         />
       ))}
     </ul>
   );
 }
 
-/** The fields of a form for the conditions and the exceptions of a policy. */
+/** useConditionFields returns the form fields for the conditions and exceptions of a policy. */
 export function useConditionFields(of: Policy | undefined): Field[] {
   const { t } = useI18n();
   const nameOf = useFactName();
   const verified = useVerifiedOptions();
   const others = useRequestOptions();
-  const said = { value: METADATA, label: t('fact.metadata'), group: t('fact.group.said') };
+  const said = { value: METADATA, label: t('fact.metadata'), group: t('fact.group.clientProvided') };
   const field = (name: keyof Policy, options: readonly Option[]): Field => ({
     name,
     kind: 'rows',
@@ -108,12 +108,12 @@ export function useConditionFields(of: Policy | undefined): Field[] {
         label: t('claims.values'),
         kind: 'lines',
         placeholder: ({ fact = '' }) =>
-          fact.startsWith(VERIFIED) ? exampleOf(fact.slice(VERIFIED.length)) : (OF_REQUEST[fact] ?? ''),
+          fact.startsWith(VERIFIED) ? exampleOf(fact.slice(VERIFIED.length)) : (REQUEST_FACTS[fact] ?? ''),
       },
     ],
     value: (of?.[name] ?? []).map((condition) => rowOf(condition, options)),
   });
-  // An exception must be verified. Others that an earlier version stored are shown as they are, so that they can be removed.
+  // Exceptions must use verified facts. Others stored by earlier versions are shown, so that they can be removed.
   const caller = others.filter(({ value }) => value === 'caller');
   const stored = (of?.unless ?? [])
     .map(({ fact }) => fact)
@@ -132,7 +132,7 @@ function useVerifiedOptions(): Option[] {
 function useRequestOptions(): Option[] {
   const { t, named } = useI18n();
   const group = t('fact.group.request');
-  return Object.keys(OF_REQUEST).map((value) => ({ value, label: named('fact', value), group }));
+  return Object.keys(REQUEST_FACTS).map((value) => ({ value, label: named('fact', value), group }));
 }
 
 function rowOf({ fact, op, values, ...others }: Condition, options: readonly Option[]): Row {
@@ -149,7 +149,7 @@ interface ConditionRow {
   readonly values?: readonly string[];
 }
 
-/** The conditions of the rows of a form. A row without values is sent as it is, so that the service says what is missing. */
+/** conditionsFrom returns the conditions in the rows of a form. A row without values is sent unchanged, so that the service reports what is missing. */
 export const conditionsFrom = (value: FieldValue): Condition[] =>
   (Array.isArray(value) ? (value as ConditionRow[]) : []).map(
     ({ fact = '', name = '', op = 'in', values = [], ...others }) => ({

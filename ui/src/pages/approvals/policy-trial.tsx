@@ -14,12 +14,12 @@ import { Moment } from '../../patterns/moment.js';
 import { fileNameOf } from '../signing/signing-request.js';
 import { Judged } from './policy-conditions.js';
 
-/** The API tries as many past requests at once. */
+/** MAX_TRIED is the maximum number of past requests the API evaluates in one call. */
 const MAX_TRIED = 100;
-/** The newest requests, among which those of the keys of the policy are looked for. */
+/** MAX_READ is the number of recent requests that are searched for requests of the policy's keys. */
 const MAX_READ = 200;
 
-/** A past request, and what becomes of it today and by the policy that is tried. */
+/** TriedRequest is a past request with its outcome under the current policies and under the draft. */
 export interface TriedRequest {
   readonly id: string;
   readonly name: string;
@@ -30,7 +30,7 @@ export interface TriedRequest {
 
 type Past = Pick<TriedRequest, 'id' | 'name' | 'createdAt'>;
 
-/** Tries a policy that is not saved on the newest requests of its keys, and all policies of today on the same. */
+/** tryOnPast evaluates recent requests of a draft's keys under the draft and under all current policies. */
 export async function tryOnPast(policy: ApprovalPolicyBody): Promise<TriedRequest[]> {
   const past = await (policy.subject === 'ssh-certificate' ? pastCertificates(policy) : pastRequests(policy));
   if (past.length === 0) return [];
@@ -71,7 +71,7 @@ async function pastCertificates(policy: ApprovalPolicyBody): Promise<Past[]> {
     .slice(0, MAX_TRIED);
 }
 
-/** What the trial found: how many requests would need approval, and why each would or would not. */
+/** TriedRequests shows how many past requests would require approval, and the reason for each outcome. */
 export function TriedRequests({ tried }: { tried: readonly TriedRequest[] }) {
   const { t } = useI18n();
   if (tried.length === 0) return <p className="sw-muted">{t('policies.trial.none')}</p>;
@@ -88,11 +88,11 @@ export function TriedRequests({ tried }: { tried: readonly TriedRequest[] }) {
           rowKey={({ id }) => id}
           empty={null}
           columns={[
-            { name: t('approvals.what'), width: 25, cell: ({ name }) => <strong>{name}</strong> },
+            { name: t('approvals.request'), width: 25, cell: ({ name }) => <strong>{name}</strong> },
             { name: t('created'), cell: ({ createdAt }) => <Moment at={createdAt} /> },
             { name: t('policies.trial.today'), cell: ({ today }) => <Need tried={today} /> },
             { name: t('policies.trial.draft'), cell: ({ draft }) => <Need tried={draft} /> },
-            { name: t('claims.why'), width: 30, cell: ({ draft }) => <Why tried={draft} /> },
+            { name: t('claims.reason'), width: 30, cell: ({ draft }) => <Why tried={draft} /> },
           ]}
         />
       </StackItem>
@@ -109,12 +109,12 @@ function Need({ tried: { needsApproval, stages } }: { tried: TriedUseView }) {
       icon={needsApproval ? <UsersIcon /> : <CheckCircleIcon />}
       isCompact
     >
-      {needsApproval ? asked : t('policies.trial.free')}
+      {needsApproval ? asked : t('policies.trial.noApproval')}
     </Label>
   );
 }
 
-/** The conditions that decided, with what the request told of them. */
+/** Why shows the conditions that decided the outcome, with the values that the request stated. */
 function Why({ tried: { policies } }: { tried: TriedUseView }) {
   const { t } = useI18n();
   const verdict = policies[0];

@@ -5,7 +5,7 @@ import type { ApprovalPolicyBody, PolicyWarningView } from '../../api/generated/
 import { useI18n } from '../../i18n/i18n.js';
 import { useFactName } from './policy-conditions.js';
 
-/** How callers can avoid a policy, and exceptions that never hold. */
+/** PolicyWarnings lists how callers can avoid a policy, and exceptions that never apply. */
 export function PolicyWarnings({ warnings }: { warnings: readonly PolicyWarningView[] }) {
   const { t } = useI18n();
   const nameOf = useFactName();
@@ -29,7 +29,7 @@ type Condition = NonNullable<ApprovalPolicyBody['conditions']>[number];
 
 const isComplete = ({ fact, values }: Condition) => fact !== '' && !fact.endsWith('.') && values.length > 0;
 
-/** The warnings that the service has for a policy before it is saved. */
+/** DraftWarnings shows the warnings of the service about a policy that is not yet saved. */
 export function DraftWarnings({ draft: { subject, conditions = [], unless = [] } }: { draft: ApprovalPolicyBody }) {
   const policy: ApprovalPolicyBody = {
     name: 'draft',

@@ -2,7 +2,7 @@ import type { CountView } from '../../api/generated/types.gen.js';
 
 const WEIGHTS = { CRITICAL: 1e12, HIGH: 1e8, MEDIUM: 1e4, LOW: 1, NONE: 0 } as const;
 
-/** The `most` values with the most assets at risk: critical ones count most. */
+/** worstFirst returns the `most` values with the highest risk. Critical assets weigh most. */
 export function worstFirst(items: readonly CountView[], most: number): CountView[] {
   const weight = ({ levels }: CountView) =>
     Object.entries(WEIGHTS).reduce((sum, [level, factor]) => sum + levels[level as keyof typeof WEIGHTS] * factor, 0);
@@ -15,11 +15,11 @@ export function worstFirst(items: readonly CountView[], most: number): CountView
 export interface HeatCells {
   readonly families: string[];
   readonly sizes: number[];
-  /** Index of the size, index of the family, how many. */
+  /** Index of the size, index of the family, number of assets. */
   readonly cells: [number, number, number][];
 }
 
-/** `RSA 2048` and the like, as a grid of family by size. The eight families with most assets. */
+/** heatCells groups values such as `RSA 2048` by family and size. It returns the eight families with the most assets. */
 export function heatCells(items: readonly CountView[]): HeatCells {
   const parts = items.map(({ value, count }) => {
     const cut = value.lastIndexOf(' ');
@@ -44,13 +44,13 @@ export function heatCells(items: readonly CountView[]): HeatCells {
 
 export interface BurnDownStep {
   readonly date: string;
-  /** Assets with their deadline on this day. */
+  /** Assets whose deadline is this day. */
   readonly due: number;
   /** Assets with a later deadline. */
   readonly left: number;
 }
 
-/** Assets with a future deadline, for each day on which a deadline passes. */
+/** burnDown returns the number of due and remaining assets for each future deadline. */
 export function burnDown(items: readonly CountView[], today = new Date()): BurnDownStep[] {
   const sorted = [...items].sort((a, b) => a.value.localeCompare(b.value));
   let left = sorted.reduce((sum, { count }) => sum + count, 0);
@@ -64,7 +64,7 @@ export function burnDown(items: readonly CountView[], today = new Date()): BurnD
   return [{ date: start, due: 0, left: steps.reduce((sum, { due }) => sum + due, 0) }, ...steps];
 }
 
-/** Counts by day as counts by month, twelve of them from this one on, also the empty ones. */
+/** byMonth sums daily counts for each of the twelve months starting with the current one, including months without counts. */
 export function byMonth(items: readonly CountView[], today: Date): CountView[] {
   return Array.from({ length: 12 }, (_, index) => {
     const value = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + index, 1)).toISOString().slice(0, 7);
@@ -85,7 +85,7 @@ export function byMonth(items: readonly CountView[], today: Date): CountView[] {
   });
 }
 
-/** The value that this share of all does not exceed (nearest rank). */
+/** quantile returns the smallest value that is not exceeded by the given share of all values (nearest rank). */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;

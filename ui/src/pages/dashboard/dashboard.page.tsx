@@ -10,7 +10,7 @@ import { LatencyPlot } from './latency-plot.js';
 import { RecentRequests } from './recent-requests.js';
 import { RiskOverTimePlot } from './risk-over-time.js';
 
-/** Dashboard, limited to what the person may see. Every figure links to its list. */
+/** DashboardPage shows only what the person may view. Every figure links to its list. */
 export function DashboardPage() {
   const { t } = useI18n();
   const { may } = useSession();

@@ -9,7 +9,7 @@ import { Confirm } from '../../patterns/confirm.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Notice about demo data, with the action that removes it. */
+/** DemoNote states that the inventory contains demo data and offers to remove it. */
 export function DemoNote() {
   const { t } = useI18n();
   const { may } = useSession();
@@ -40,7 +40,7 @@ function Remove({ onClose }: { onClose: () => void }) {
   const action = useAction((_values: Values) => removeDemo(), {
     changes: [],
     done: t('demo.removed'),
-    // Nearly every figure contains demo data.
+    // Most figures include demo data.
     onDone: () => void queries.invalidateQueries(),
   });
   return (

@@ -14,7 +14,7 @@ interface FigureProps {
   readonly to?: string;
 }
 
-/** A key figure that links to its list. */
+/** Figure is a key figure that links to its list. */
 export function Figure({ name, value, hint, to }: FigureProps) {
   return (
     <Card isCompact isFullHeight>

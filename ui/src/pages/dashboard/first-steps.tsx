@@ -22,7 +22,7 @@ interface Step {
   readonly isDone: boolean | undefined;
 }
 
-/** Checklist for a new installation, ticked off by existing data. Hidden when complete or dismissed. */
+/** FirstSteps is a checklist for a new installation, derived from existing data. It is hidden when complete or dismissed. */
 export function FirstSteps() {
   const { t } = useI18n();
   const [isHidden, setHidden] = useState(localStorage.getItem(HIDDEN) === 'hidden');

@@ -12,7 +12,7 @@ import {
 import type { CountView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { ChartCard } from '../../patterns/chart/chart-card.js';
-import { chrome, daysAxis, levelColour } from '../../patterns/chart/colours.js';
+import { chrome, daysAxis, levelColor } from '../../patterns/chart/colors.js';
 import { Go } from '../../patterns/go.js';
 import { type Level, LEVELS, LevelLabel } from '../../patterns/labels.js';
 import { burnDown, byMonth, heatCells, worstFirst } from './counts.js';
@@ -42,7 +42,7 @@ export function LevelPlot() {
               id: level,
               name: named('level', level),
               value: levels?.[level] ?? 0,
-              itemStyle: { color: levelColour(css, level) },
+              itemStyle: { color: levelColor(css, level) },
             })),
           },
         ],
@@ -69,13 +69,13 @@ export function LevelPlot() {
   );
 }
 
-/** Bars of counts, each made up of its levels, the worst at the foot. */
+/** stacked returns the options of a stacked bar chart by risk level, with the highest risk at the bottom. */
 function stacked(css: Css, counts: readonly CountView[], named: (prefix: string, value: string) => string) {
   return [...LEVELS].map((level) => ({
     type: 'bar' as const,
     name: named('level', level),
     stack: 'all',
-    itemStyle: { color: levelColour(css, level) },
+    itemStyle: { color: levelColor(css, level) },
     data: counts.map(({ levels }) => levels[level]),
   }));
 }
@@ -120,7 +120,7 @@ export function FamilyPlot() {
   );
 }
 
-/** Query parameter of the asset list. */
+/** sizeQuery returns a query for the asset list. */
 const sizeQuery = (family = '', bits = 0): string => `family=${JSON.stringify(family)} and bits=${bits}`;
 const deadlineQuery = (date: string): string => `deadline=${date}`;
 
@@ -282,7 +282,7 @@ export function ExpiryPlot() {
   );
 }
 
-/** The first day of the month after `YYYY-MM`. */
+/** endOf returns the first day of the month after `YYYY-MM`. */
 function endOf(month: string): string {
   const [year = 0, number = 1] = month.split('-').map(Number);
   return new Date(Date.UTC(year, number, 1)).toISOString().slice(0, 10);

@@ -6,7 +6,7 @@ import { listSigningRequestsOptions } from '../../api/generated/@tanstack/react-
 import type { SigningRequestView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { ChartCard } from '../../patterns/chart/chart-card.js';
-import { chrome } from '../../patterns/chart/colours.js';
+import { chrome } from '../../patterns/chart/colors.js';
 import { Go } from '../../patterns/go.js';
 import { quantile } from './counts.js';
 
@@ -18,11 +18,11 @@ interface KeyLatency {
   readonly id: string;
   readonly name: string;
   readonly count: number;
-  /** Milliseconds, for each of SHARES. */
+  /** Milliseconds for each of SHARES. */
   readonly shares: readonly number[];
 }
 
-/** Latencies from request to signature, by key, without requests that waited for approval. */
+/** byKey returns the latencies from request to signature for each key. Requests that waited for approval are excluded. */
 function byKey(requests: readonly SigningRequestView[]): KeyLatency[] {
   const spent = new Map<string, { readonly name: string; readonly times: number[] }>();
   for (const { key, createdAt, finishedAt, approvalId } of requests) {
@@ -39,7 +39,7 @@ function byKey(requests: readonly SigningRequestView[]): KeyLatency[] {
   }));
 }
 
-/** p50, p95 and p99 latency of the latest signatures. */
+/** LatencyPlot shows the p50, p95 and p99 latency of recent signatures. */
 export function LatencyPlot() {
   const { t, language } = useI18n();
   const navigate = useNavigate();

@@ -5,11 +5,11 @@ import { useMemo } from 'react';
 import { getRiskOverTimeOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { ChartCard } from '../../patterns/chart/chart-card.js';
-import { chrome, daysAxis, levelColour } from '../../patterns/chart/colours.js';
+import { chrome, daysAxis, levelColor } from '../../patterns/chart/colors.js';
 import { LEVELS } from '../../patterns/labels.js';
 import { Day } from '../../patterns/moment.js';
 
-/** Assets by level at the end of each day, and now. */
+/** RiskOverTimePlot shows the number of assets by risk level at the end of each day, and now. */
 export function RiskOverTimePlot() {
   const { t, named, language } = useI18n();
   const navigate = useNavigate();
@@ -37,7 +37,7 @@ export function RiskOverTimePlot() {
             stack: 'all',
             triggerLineEvent: true,
             symbolSize: days.length > 31 ? 0 : 5,
-            color: levelColour(css, level),
+            color: levelColor(css, level),
             areaStyle: { opacity: 0.5 },
             data: days.map(({ day, levels }) => [day, levels[level]]),
           })),

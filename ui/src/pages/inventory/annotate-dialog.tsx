@@ -6,7 +6,7 @@ import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Owner and labels of an asset; emptied fields remove them. */
+/** AnnotateDialog edits the owner and labels of an asset. Empty fields remove them. */
 export function AnnotateDialog({ asset, onClose }: { asset: AssetDetailView; onClose: () => void }) {
   const { t } = useI18n();
   const { id, name, owner, labels, version } = asset;

@@ -6,7 +6,7 @@ import { Copyable } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Moment } from '../../patterns/moment.js';
 
-/** BOM-Links of an asset, one for each document that currently contains it. */
+/** AssetLinks lists the BOM-Links of an asset, one for each document that contains it. */
 export function AssetLinks({ id }: { id: string }) {
   const { t } = useI18n();
   const query = useQuery(listAssetBomLinksOptions({ path: { id } }));

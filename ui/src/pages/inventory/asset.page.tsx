@@ -45,7 +45,7 @@ export function AssetPage() {
       kind={t('asset')}
       parent={{ to: '/assets', name: t('nav.assets') }}
       title={(asset) => asset.name}
-      beside={(asset) => (
+      badge={(asset) => (
         <>
           <LevelLabel level={asset.level} />
           <StatusLabel status={asset.state} />
@@ -94,7 +94,7 @@ export function AssetPage() {
   );
 }
 
-/** The next deadline, with whose it is. */
+/** NextDeadline shows the next deadline of an asset and its authority. */
 function NextDeadline({ asset: { deadline, deadlineBy } }: { asset: Pick<AssetView, 'deadline' | 'deadlineBy'> }) {
   const { t } = useI18n();
   return (

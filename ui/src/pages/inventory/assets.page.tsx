@@ -49,7 +49,7 @@ export function useAssetFilters(): Filter[] {
   ];
 }
 
-/** The address has days, the API has times. */
+/** withTimes converts the days in the URL to the times that the API requires. */
 function withTimes(query: UrlState): Record<string, string | readonly string[]> {
   const { expiresBefore, ...rest } = query;
   return typeof expiresBefore === 'string'
@@ -57,7 +57,7 @@ function withTimes(query: UrlState): Record<string, string | readonly string[]> 
     : rest;
 }
 
-/** The parameters of `useAssetFilters`, for what is read before the page is there. */
+/** Parameters of `useAssetFilters`, for the query that starts before the page is loaded. */
 const FILTERED = ['name', 'level', 'kind', 'family', 'minLevel', 'state', 'location', 'q', 'expiresBefore', 'quantum', 'classical', 'rule', 'source']; // prettier-ignore
 
 const list = (query: UrlState) => listAssetsOptions({ query: { ...withTimes(query), total: true } });

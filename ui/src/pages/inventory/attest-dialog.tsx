@@ -11,12 +11,12 @@ import { useAction } from '../../patterns/use-action.js';
 const SCORES = ['1', '0.5', '0'] as const;
 const reviewsOf = (pack: string) => `reviews ${pack}`;
 
-/** Body of the API call: the assessments of the chosen pack. */
+/** bodyOf returns the request body with the assessments of the selected pack. */
 function bodyOf({ pack, scope, statement, evidence, ...rest }: Values): AttestBody {
   return { pack, scope, statement, evidence, reviews: rest[reviewsOf(textOf(pack))] } as never;
 }
 
-/** Attests the inventory against a policy; requirements without a query are assessed here. */
+/** AttestDialog creates an attestation. Requirements without a query are assessed here. */
 export function AttestDialog({ pack, onClose }: { pack?: string; onClose: () => void }) {
   const { t } = useI18n();
   const navigate = useNavigate();
@@ -63,7 +63,7 @@ export function AttestDialog({ pack, onClose }: { pack?: string; onClose: () => 
   );
 }
 
-/** A row for each requirement of a pack that a person has to assess. */
+/** useReview returns one row for each requirement of a pack that must be assessed manually. */
 function useReview(): (pack: PolicyPackView) => readonly Field[] {
   const { t, named } = useI18n();
   return ({ id, requirements }) => {

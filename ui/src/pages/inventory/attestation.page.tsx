@@ -22,7 +22,7 @@ export function AttestationPage() {
       kind={t('attestations.one')}
       parent={{ to: '/attestations', name: t('nav.attestations') }}
       title={(attestation) => attestation.pack.name}
-      beside={(attestation) => <StatusLabel status={attestation.expired ? 'EXPIRED' : 'ACTIVE'} />}
+      badge={(attestation) => <StatusLabel status={attestation.expired ? 'EXPIRED' : 'ACTIVE'} />}
       actions={() => (
         <>
           <Button

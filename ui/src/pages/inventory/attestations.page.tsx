@@ -13,7 +13,6 @@ import { ResourceList } from '../../patterns/resource-list.js';
 import { AttestDialog } from './attest-dialog.js';
 import { Share } from './requirement-results.js';
 
-/** Attestations: policy, reviewer, validity. */
 export function AttestationsPage() {
   const { t } = useI18n();
   const { may } = useSession();

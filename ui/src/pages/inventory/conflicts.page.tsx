@@ -7,13 +7,13 @@ import { useI18n } from '../../i18n/i18n.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Go } from '../../patterns/go.js';
 import { PageFrame } from '../../patterns/page-frame.js';
-import { Stance, useOpinion } from './stance.js';
+import { Stance, useStanceDialog } from './stance.js';
 
-/** Algorithms in use on which authorities conflict, and alternatives that all accept. */
+/** ConflictsPage lists algorithms in use on which authorities conflict, and alternatives that all authorities accept. */
 export function ConflictsPage() {
   const { t, named } = useI18n();
   const query = useQuery(listJurisdictionConflictsOptions());
-  const { look, dialog } = useOpinion();
+  const { look, dialog } = useStanceDialog();
   const said = (opinions: readonly OpinionView[]) => (
     <span className="sw-labels">
       {opinions.map((opinion) => (
@@ -38,7 +38,10 @@ export function ConflictsPage() {
           { name: t('nav.assets'), cell: ({ assets }) => assets },
           { name: t('conflicts.favour'), width: 20, cell: ({ favour }) => said(favour) },
           { name: t('conflicts.against'), width: 20, cell: ({ against }) => said(against) },
-          { name: t('conflicts.wayOut'), cell: ({ satisfiesAll }) => satisfiesAll ?? t('conflicts.noWayOut') },
+          {
+            name: t('conflicts.alternatives'),
+            cell: ({ satisfiesAll }) => satisfiesAll ?? t('conflicts.noAlternatives'),
+          },
         ]}
       />
       {dialog}

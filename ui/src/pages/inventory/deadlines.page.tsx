@@ -15,7 +15,7 @@ import { SourceLink } from './source-link.js';
 const keyOf = ({ date, authority, state, provision, appliesTo }: DeadlineCountView) =>
   [date, authority, state, provision, appliesTo].join(' ');
 
-/** The number of assets of a deadline, as a link to them: those with a finding of one of its rules. */
+/** DeadlineAssets links the number of assets of a deadline to the list of assets with a finding of one of its rules. */
 function DeadlineAssets({ assets, rules }: DeadlineCountView) {
   const { t } = useI18n();
   if (assets === null || assets === 0) return <>{assets ?? t('deadlines.notCounted')}</>;
@@ -30,7 +30,7 @@ function DeadlineAssets({ assets, rules }: DeadlineCountView) {
   );
 }
 
-/** Deadlines of all rules, each with its own number of assets. */
+/** DeadlinesPage lists the deadlines of all rules, each with the number of affected assets. */
 export function DeadlinesPage() {
   const { t } = useI18n();
   const query = useQuery(listDeadlinesOptions());

@@ -15,11 +15,11 @@ import { PageFrame } from '../../patterns/page-frame.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Versions of all documents that BOM-Links can refer to. */
+/** DocumentsPage lists all document versions that BOM-Links can refer to. */
 export function DocumentsPage() {
   const { t } = useI18n();
   const [isFollowing, setFollowing] = useState(false);
-  const follow = <Button onClick={() => setFollowing(true)}>{t('documents.follow')}</Button>;
+  const follow = <Button onClick={() => setFollowing(true)}>{t('documents.open')}</Button>;
   return (
     <PageFrame title={t('nav.documents')} lead={t('documents.lead')} actions={follow}>
       <ResourceList<LinkedDocumentView>
@@ -53,7 +53,7 @@ export function DocumentsPage() {
   );
 }
 
-/** Opens the asset or document that a BOM-Link names. */
+/** Follow opens the asset or document that a BOM-Link identifies. */
 function Follow({ onClose }: { onClose: () => void }) {
   const { t } = useI18n();
   const navigate = useNavigate();
@@ -66,9 +66,9 @@ function Follow({ onClose }: { onClose: () => void }) {
   });
   return (
     <FormDialog
-      title={t('documents.follow')}
-      lead={t('documents.follow.lead')}
-      submit={t('documents.follow')}
+      title={t('documents.open')}
+      lead={t('documents.open.lead')}
+      submit={t('documents.open')}
       action={action}
       onClose={onClose}
       fields={[

@@ -10,9 +10,9 @@ import { Day } from '../../patterns/moment.js';
 import { Sources } from './sources.js';
 import { inOrder, readable } from './readable.js';
 import { SourceLink } from './source-link.js';
-import { TeachNameDialog } from './teach-name-dialog.js';
+import { AddNameDialog } from './add-name-dialog.js';
 
-/** A matching rule, as reported by the risk engine. */
+/** Finding is a matching rule, as reported by the risk engine. */
 interface Finding {
   readonly rule?: string;
   readonly id?: string;
@@ -20,7 +20,7 @@ interface Finding {
   readonly level?: Level;
   readonly status?: string;
   readonly reason?: string;
-  /** What it is about: an algorithm, a cipher suite, a name that was not read. */
+  /** The algorithm, cipher suite or unrecognized name that the finding is about. */
   readonly subject?: string;
   readonly standards?: readonly string[];
   readonly target?: string | null;
@@ -35,7 +35,7 @@ interface Finding {
   }[];
 }
 
-/** Matching rules of an asset with reason, sources and deadlines. */
+/** Findings shows the rules that match an asset, with reasons, sources and deadlines. */
 export function Findings({ asset }: { asset: AssetDetailView }) {
   const { t } = useI18n();
   const findings = asset.findings as readonly Finding[];
@@ -67,21 +67,21 @@ export function Findings({ asset }: { asset: AssetDetailView }) {
   );
 }
 
-/** Rules about names that were not read. */
-const UNREAD = new Set(['Z-UNKNOWN-ALG', 'Z-UNREAD-PUBLIC-KEY']);
+/** Rules that match unrecognized names. */
+const UNRECOGNIZED = new Set(['Z-UNKNOWN-ALG', 'Z-UNRECOGNIZED-PUBLIC-KEY']);
 
-/** One click teaches a name for all assets. Keys and certificates are judged by the algorithms that they refer to. */
-function TeachName({ asset }: { asset: AssetDetailView }) {
+/** AddName adds a custom name for all assets. Keys and certificates are assessed by the algorithms they refer to, so they need no name. */
+function AddName({ asset }: { asset: AssetDetailView }) {
   const { t } = useI18n();
   const { may } = useSession();
-  const [isTeaching, setTeaching] = useState(false);
+  const [isAdding, setAdding] = useState(false);
   if (asset.kind !== 'algorithm' || !may('inventory:write')) return null;
   return (
     <>
-      <Button variant="secondary" onClick={() => setTeaching(true)}>
-        {t('names.teach')}
+      <Button variant="secondary" onClick={() => setAdding(true)}>
+        {t('names.add')}
       </Button>
-      {isTeaching && <TeachNameDialog name={asset.name} onClose={() => setTeaching(false)} />}
+      {isAdding && <AddNameDialog name={asset.name} onClose={() => setAdding(false)} />}
     </>
   );
 }
@@ -89,7 +89,7 @@ function TeachName({ asset }: { asset: AssetDetailView }) {
 function FindingCard({ finding, asset }: { finding: Finding; asset: AssetDetailView }) {
   const { t, named } = useI18n();
   const { level, reason, axis, status, standards = [], deadlines = [], target, subject } = finding;
-  const isUnread = UNREAD.has(finding.rule ?? '');
+  const isUnrecognized = UNRECOGNIZED.has(finding.rule ?? '');
   return (
     <Card isCompact>
       <CardTitle component="h3">
@@ -97,12 +97,12 @@ function FindingCard({ finding, asset }: { finding: Finding; asset: AssetDetailV
       </CardTitle>
       <CardBody>
         <p className="sw-reason">{reason}</p>
-        {isUnread && <TeachName asset={asset} />}
+        {isUnrecognized && <AddName asset={asset} />}
         <Facts
           facts={[
             [t('finding.axis'), axis && named('axis', axis)],
             [t('finding.status'), status && readable(status)],
-            [t('names.unread'), isUnread && subject],
+            [t('names.unrecognized'), isUnrecognized && subject],
             [t('finding.target'), target],
             [t('finding.standards'), standards.length > 0 && <Sources key="s" standards={standards} most={6} />],
             [

@@ -11,7 +11,7 @@ interface Remark {
   readonly detail: string;
 }
 
-/** Report of an import: counts, and each rejected or repaired entry and warning. */
+/** ImportReport shows the counts of an import, its rejected and repaired entries, and its warnings. */
 export function ImportReport({ report }: { report: IngestView }) {
   const { t, language } = useI18n();
   const lists: readonly [string, readonly Remark[]][] = [

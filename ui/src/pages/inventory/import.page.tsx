@@ -15,7 +15,7 @@ export const isImportOver = ({ endedAt }: ImportView): boolean => endedAt !== nu
 const percentOf = ({ done, total }: ImportView): number =>
   total === 0 ? 0 : Math.min(ALL - 1, Math.floor((done / total) * ALL));
 
-/** Progress and report of one import. */
+/** ImportPage shows the progress and the report of an import. */
 export function ImportPage() {
   const { t } = useI18n();
   const id = useResourceId();
@@ -31,7 +31,7 @@ export function ImportPage() {
       parent={{ to: '/imports', name: t('nav.imports') }}
       title={(taken) => taken.outcome?.source}
       percent={(taken) => (isImportOver(taken) ? undefined : percentOf(taken))}
-      beside={(taken) => <StatusLabel status={taken.status} />}
+      badge={(taken) => <StatusLabel status={taken.status} />}
     >
       {(taken) => (
         <Stack hasGutter>

@@ -42,7 +42,7 @@ interface Order {
 const REFRESH = 2000;
 const KILOBYTE = 1000;
 
-/** Imports documents (CycloneDX, SARIF, scans) and reports each repaired or rejected entry. */
+/** ImportsPage imports documents (CycloneDX, SARIF, scans) and reports each repaired or rejected entry. */
 export function ImportsPage() {
   const { t } = useI18n();
   const { may } = useSession();
@@ -59,7 +59,7 @@ export function ImportsPage() {
           </StackItem>
         )}
         <StackItem>
-          <Taken />
+          <ImportList />
         </StackItem>
         <StackItem>
           <Card>
@@ -78,12 +78,12 @@ const pipelineCommand = () => `curl -sS "${location.origin}/api/v1/import/source
   -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" \\
   --data-binary @cbom.json`;
 
-/** Imports and their progress. */
-function Taken() {
+/** ImportList lists imports and their progress. */
+function ImportList() {
   const { t, language } = useI18n();
   return (
     <ResourceList<ImportView>
-      name={t('imports.taken')}
+      name={t('imports.list')}
       list={(query) => listImportsOptions({ query })}
       rowKey={({ id }) => id}
       icon={FileImportIcon}
@@ -132,7 +132,7 @@ function ImportForm() {
         headers: { 'Content-Type': 'application/json' },
         query: { mode: how, async: true, ...(name === '' ? {} : { source: name }) },
       });
-      // An asynchronous import is answered with the import, not with its report.
+      // An asynchronous import returns the import, not its report.
       return { data: sent.data as ImportView };
     },
     { changes: ['listImports'], onDone: ({ id }) => void navigate({ to: `/imports/${id}` }) },

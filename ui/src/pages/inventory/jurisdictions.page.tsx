@@ -9,11 +9,11 @@ import { type Column, DataTable } from '../../patterns/data-table.js';
 import { type Filter, FilterBar, useFilters } from '../../patterns/filter-bar.js';
 import { Go } from '../../patterns/go.js';
 import { PageFrame } from '../../patterns/page-frame.js';
-import { Stance, useOpinion } from './stance.js';
+import { Stance, useStanceDialog } from './stance.js';
 
 const PURPOSES = ['key-establishment', 'encryption', 'signature', 'unknown'];
 
-/** Positions of the authorities on each algorithm in use, on any day. The API answers one page, filtered here. */
+/** JurisdictionsPage compares the positions of the authorities on each algorithm in use, on any day. The API returns a single page, filtered here. */
 export function JurisdictionsPage() {
   const { t, named } = useI18n();
   const { all, one } = useUrlState();
@@ -22,7 +22,7 @@ export function JurisdictionsPage() {
     ...getJurisdictionMatrixOptions({ query: day === undefined ? {} : { asOf: `${day.slice(0, 10)}T00:00:00Z` } }),
     placeholderData: keepPreviousData,
   });
-  const { look, dialog } = useOpinion();
+  const { look, dialog } = useStanceDialog();
   const filters: Filter[] = [
     { kind: 'day', param: 'asOf', name: t('attestations.asOf') },
     {

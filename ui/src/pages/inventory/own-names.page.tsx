@@ -14,21 +14,21 @@ import { Day } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
-import { TeachNameDialog } from './teach-name-dialog.js';
+import { AddNameDialog } from './add-name-dialog.js';
 
-/** Names of algorithms that people taught. */
+/** OwnNamesPage lists the custom algorithm names. */
 export function OwnNamesPage() {
   const { t } = useI18n();
   const { may } = useSession();
-  const [isTeaching, setTeaching] = useState(false);
+  const [isAdding, setAdding] = useState(false);
   const query = useQuery(listOwnNamesOptions());
-  const [forgotten, setForgotten] = useState<string>();
+  const [removed, setForgotten] = useState<string>();
   const mayWrite = may('inventory:write');
   return (
     <PageFrame
       title={t('nav.ownNames')}
       lead={t('names.lead')}
-      actions={mayWrite && <Button onClick={() => setTeaching(true)}>{t('names.teach')}</Button>}
+      actions={mayWrite && <Button onClick={() => setAdding(true)}>{t('names.add')}</Button>}
     >
       <DataTable<OwnNameView>
         name={t('nav.ownNames')}
@@ -37,9 +37,9 @@ export function OwnNamesPage() {
         empty={<EmptyState headingLevel="h2" titleText={t('names.none')} icon={TagIcon} />}
         columns={[
           { name: t('names.name'), cell: ({ name }) => <span className="sw-mono">{name}</span> },
-          { name: t('names.means'), cell: ({ means }) => <span className="sw-mono">{means}</span> },
+          { name: t('names.algorithm'), cell: ({ means }) => <span className="sw-mono">{means}</span> },
           { name: t('names.reason'), width: 40, cell: ({ reason }) => reason },
-          { name: t('names.at'), cell: ({ at }) => <Day at={at} /> },
+          { name: t('names.addedAt'), cell: ({ at }) => <Day at={at} /> },
           {
             name: t('actions'),
             isAction: true,
@@ -47,25 +47,25 @@ export function OwnNamesPage() {
               mayWrite && (
                 <RowActions
                   of={name}
-                  actions={[{ name: t('names.forget'), run: () => setForgotten(name), isDanger: true }]}
+                  actions={[{ name: t('names.remove'), run: () => setForgotten(name), isDanger: true }]}
                 />
               ),
           },
         ]}
       />
-      {forgotten !== undefined && <ForgetName name={forgotten} onClose={() => setForgotten(undefined)} />}
-      {isTeaching && <TeachNameDialog onClose={() => setTeaching(false)} />}
+      {removed !== undefined && <RemoveName name={removed} onClose={() => setForgotten(undefined)} />}
+      {isAdding && <AddNameDialog onClose={() => setAdding(false)} />}
     </PageFrame>
   );
 }
 
-/** All assets are judged anew, so it is asked first. */
-function ForgetName({ name, onClose }: { name: string; onClose: () => void }) {
+/** RemoveName asks for confirmation, because removing a name reassesses all assets. */
+function RemoveName({ name, onClose }: { name: string; onClose: () => void }) {
   const { t } = useI18n();
   const action = useAction((_values: Values) => forgetName({ query: { name } }), {
     changes: ['listOwnNames', 'getAsset', 'listAssets', 'getSummary', 'listRiskRules'],
-    done: t('names.forgotten'),
+    done: t('names.removed'),
   });
-  const lead = t('names.forget.lead', { name });
-  return <Confirm title={t('names.forget')} lead={lead} submit={t('names.forget')} action={action} onClose={onClose} />;
+  const lead = t('names.remove.lead', { name });
+  return <Confirm title={t('names.remove')} lead={lead} submit={t('names.remove')} action={action} onClose={onClose} />;
 }

@@ -9,15 +9,15 @@ import { useAction } from '../../patterns/use-action.js';
 const MAX_DAYS = 3660;
 
 interface PolicyPackDialogProps {
-  /** Current version; absent for a new one. */
+  /** Current version, or undefined for a new one. */
   readonly pack?: OwnPack;
   readonly onClose: () => void;
 }
 
-/** A policy pack of the organization; built-in packs cannot be changed. */
+/** OwnPack is a policy pack of the organization. Built-in packs cannot be changed. */
 export type OwnPack = PolicyPackView & { readonly revision: number };
 
-/** Edits a policy pack: requirements that a query checks or a person assesses. */
+/** PolicyPackDialog creates or edits a policy pack. Requirements are checked by a query or assessed manually. */
 export function PolicyPackDialog({ pack, onClose }: PolicyPackDialogProps) {
   const { t } = useI18n();
   const action = useAction(
@@ -86,7 +86,7 @@ export function PolicyPackDialog({ pack, onClose }: PolicyPackDialogProps) {
   );
 }
 
-/** Version with its last number incremented. */
+/** versionAfter returns the version with its last number incremented. */
 function versionAfter(version: string): string {
   const [last = ''] = /\d{1,9}$/.exec(version) ?? [];
   return last === '' ? `${version} 2` : `${version.slice(0, -last.length)}${Number(last) + 1}`;

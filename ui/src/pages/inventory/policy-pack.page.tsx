@@ -18,14 +18,14 @@ import { AttestDialog } from './attest-dialog.js';
 import { type OwnPack, PolicyPackDialog } from './policy-pack-dialog.js';
 import { RequirementResults, Share } from './requirement-results.js';
 
-/** Evaluation of the inventory against a policy on a day. */
+/** PolicyPackPage evaluates the inventory against a policy as of a given day. */
 export function PolicyPackPage() {
   const { t } = useI18n();
   const pack = useResourceId();
   const { one } = useUrlState();
   const asOf = one('asOf');
   const query = useQuery({
-    // A POST, but it only reads.
+    // A read-only POST.
     queryKey: ['evaluatePolicy', pack, asOf],
     queryFn: async () => (await evaluatePolicy({ body: { pack, ...(asOf === undefined ? {} : { asOf }) } })).data,
     placeholderData: keepPreviousData,

@@ -12,7 +12,7 @@ import { Day } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { PolicyPackDialog } from './policy-pack-dialog.js';
 
-/** Policy packs: built-in ones and those of the organization. */
+/** PolicyPacksPage lists the built-in policy packs and those of the organization. */
 export function PolicyPacksPage() {
   const { t } = useI18n();
   const { may } = useSession();
@@ -58,7 +58,7 @@ export function PolicyPacksPage() {
   );
 }
 
-/** Expiry of the latest attestation. */
+/** Attested shows when the latest attestation expires. */
 function Attested({ pack }: { pack: string }) {
   const { t } = useI18n();
   const { data } = useQuery(listAttestationsOptions({ query: { pack, limit: 1 } }));

@@ -9,7 +9,7 @@ import { useLive } from '../../patterns/use-live.js';
 
 const ALL = 100;
 
-/** Progress of the reassessment by this version of the rules. */
+/** Reassessment shows the progress of the reassessment for a version of the rules. */
 export function Reassessment({ version }: { version: number }) {
   const { t } = useI18n();
   const queries = useQueryClient();
@@ -22,14 +22,14 @@ export function Reassessment({ version }: { version: number }) {
   if (query.data === undefined) return null;
   const { status, judged, total, changedAssets, createdAt } = query.data;
   const isOver = status === 'DONE';
-  const end = t('rules.judged', { count: changedAssets });
+  const end = t('rules.reassessed', { count: changedAssets });
   return (
     <Card>
       <CardBody>
         <LiveProgress
-          name={t('rules.judging')}
+          name={t('rules.reassessing')}
           percent={isOver ? ALL : Math.floor((judged / Math.max(1, total)) * ALL)}
-          counted={isOver ? end : t('rules.judging.counted', { judged, total })}
+          counted={isOver ? end : t('rules.reassessing.counted', { judged, total })}
           startedAt={createdAt}
           isOver={isOver}
           isGood

@@ -7,14 +7,14 @@ import { getBlastRadiusOptions, listNeighboursOptions } from '../../api/generate
 import type { AssetDetailView, RelationshipView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { ChartCard } from '../../patterns/chart/chart-card.js';
-import { chrome, levelColour } from '../../patterns/chart/colours.js';
+import { chrome, levelColor } from '../../patterns/chart/colors.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Go } from '../../patterns/go.js';
 import { LevelLabel } from '../../patterns/labels.js';
 
 const PAGE_SIZE = 200;
 
-/** Assets that depend on this one, by distance, and its direct relationships. */
+/** Relations shows the assets that depend on an asset, by distance, and its direct relationships. */
 export function Relations({ asset }: { asset: AssetDetailView }) {
   const { t, named } = useI18n();
   const path = { id: asset.id };
@@ -83,7 +83,7 @@ function BlastRadius({ asset }: { asset: AssetDetailView }) {
                 id,
                 name,
                 symbolSize: 14,
-                itemStyle: { color: levelColour(css, level ?? 'UNJUDGED') },
+                itemStyle: { color: levelColor(css, level ?? 'UNJUDGED') },
               })),
             ],
             links: reached.map(({ id, viaId }) => ({ source: id, target: viaId })),

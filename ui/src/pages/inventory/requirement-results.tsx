@@ -6,13 +6,13 @@ import { dayText } from '../../patterns/moment.js';
 
 type Result = EvaluationView['results'][number];
 
-/** A share from 0 to 1 as a percentage. */
+/** Share formats a share from 0 to 1 as a percentage. */
 export function Share({ value }: { value: number | null }) {
   const { language } = useI18n();
   return value === null ? '–' : value.toLocaleString(language, { style: 'percent', maximumFractionDigits: 0 });
 }
 
-/** Results by requirement: text, kind of check, conformance. */
+/** RequirementResults shows the result of each requirement. */
 export function RequirementResults({ of: { pack, results } }: { of: Pick<EvaluationView, 'pack' | 'results'> }) {
   const { t, named } = useI18n();
   const requirements = new Map(pack.requirements.map((one) => [one.identifier, one]));
@@ -54,7 +54,7 @@ export function RequirementResults({ of: { pack, results } }: { of: Pick<Evaluat
   );
 }
 
-/** Rationale of the reviewer, or the number of temporarily accepted assets. */
+/** Why shows the rationale of the reviewer, or the number of temporarily accepted assets. */
 function Why({ result: { rationale, acceptedUntil }, isCounted }: { result: Result; isCounted: boolean }) {
   const { t, language } = useI18n();
   if (!isCounted) return rationale;
@@ -63,7 +63,7 @@ function Why({ result: { rationale, acceptedUntil }, isCounted }: { result: Resu
   return t('attestations.acceptedUntil', { count, day: dayText(first, language) });
 }
 
-/** Violating assets: a list where a query exists, else one example. */
+/** Violations links to the violating assets if the requirement has a query, otherwise to one example. */
 function Violations({ result: { violations, examples }, q }: { result: Result; q: string | undefined }) {
   const { t } = useI18n();
   const [example] = examples;

@@ -1,2 +1,1 @@
-/** Axes of the risk rules. */
 export const AXES = ['quantum', 'classical', 'lifecycle', 'material', 'quality', 'both'] as const;

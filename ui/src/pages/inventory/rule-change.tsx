@@ -9,7 +9,7 @@ import { useAction } from '../../patterns/use-action.js';
 import { AXES } from './rule-axes.js';
 import { RuleTrial } from './rule-trial.js';
 
-/** The changed rule; absent for removal. */
+/** RuleDraft is the changed rule. It is undefined if the rule is to be removed. */
 export interface RuleDraft {
   readonly id: string;
   readonly rule?: RuleBody;
@@ -22,14 +22,14 @@ interface Tested {
 
 interface RuleChangeProps {
   readonly kind: 'put' | 'remove';
-  /** Current version; absent for a new one. */
+  /** Current version, or undefined for a new one. */
   readonly rule?: RuleView;
-  /** Version of the rule set (If-Match): concurrent changes are not overwritten. */
+  /** Version of the rule set, sent as If-Match to prevent overwriting concurrent changes. */
   readonly version: number;
   readonly onClose: () => void;
 }
 
-/** Edits a rule: the change is entered, previewed, and then applied. */
+/** RuleChange edits a rule. The change is previewed before it is applied. */
 export function RuleChange({ version, ...change }: RuleChangeProps) {
   const [tested, setTested] = useState<Tested>();
   const [isShown, setShown] = useState(false);
@@ -109,7 +109,7 @@ function deadlineOf({ weight, verified, appliesTo, provision, url, ...row }: Row
   };
 }
 
-/** Legal force of a deadline: binding or recommendation, final or draft. */
+/** Legal force of a deadline: binding or recommended, final or draft. */
 const WEIGHTS = ['binding', 'advice', 'binding-draft', 'advice-draft'] as const;
 
 const weightOf = (weight = '') => ({ binding: weight.startsWith('binding'), draft: weight.endsWith('draft') });

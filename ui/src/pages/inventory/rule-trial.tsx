@@ -20,7 +20,7 @@ interface RuleTrialProps {
   readonly onClose: () => void;
 }
 
-/** Preview of a rule change. */
+/** RuleTrial previews the effect of a rule change. */
 export function RuleTrial({ draft, trial, version, onBack, onClose }: RuleTrialProps) {
   const { t } = useI18n();
   const { isAsking } = useStepUp();

@@ -19,7 +19,7 @@ import { Sources } from './sources.js';
 import { inOrder, readable } from './readable.js';
 import { SourceLink } from './source-link.js';
 
-/** One rule: conditions, verdict, sources, deadlines. */
+/** RulePage shows the conditions, verdict, sources and deadlines of a rule. */
 export function RulePage() {
   const { t } = useI18n();
   const id = useResourceId();
@@ -29,7 +29,7 @@ export function RulePage() {
     select: ({ items, version }) => ({ version, rule: items.find((item) => item.id === id) }),
   });
   const judging = one('judging');
-  // A removed rule keeps its page until all assets are judged without it.
+  // A removed rule keeps its page until all assets have been reassessed.
   if (query.isSuccess && query.data.rule === undefined && judging === undefined) return <NotFound />;
   return (
     <ResourcePage
@@ -38,7 +38,7 @@ export function RulePage() {
       parent={{ to: '/rules', name: t('nav.rules') }}
       title={() => id}
       lead={({ rule }) => rule?.reason}
-      beside={({ rule }) => rule && <LevelLabel level={rule.level} />}
+      badge={({ rule }) => rule && <LevelLabel level={rule.level} />}
       actions={({ rule, version }) => rule && <Actions rule={rule} version={version} />}
     >
       {({ rule }) => (
@@ -124,7 +124,7 @@ function Details({ rule }: { rule: RuleView }) {
   );
 }
 
-/** One condition a line. */
+/** linesOf returns one line for each condition. */
 function linesOf(match: RuleView['match']): string {
   return Object.entries(match)
     .map(([fact, wanted]) => `${fact}: ${JSON.stringify(wanted)}`)

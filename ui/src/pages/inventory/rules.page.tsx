@@ -15,7 +15,7 @@ import { PageFrame } from '../../patterns/page-frame.js';
 import { AXES } from './rule-axes.js';
 import { RuleChange } from './rule-change.js';
 
-/** Risk rules with their sources. The API answers one page, filtered here. */
+/** RulesPage lists the risk rules with their sources. The API returns a single page, filtered here. */
 export function RulesPage() {
   const { t, named } = useI18n();
   const { may } = useSession();

@@ -32,7 +32,7 @@ function stored(): readonly View[] {
   }
 }
 
-/** Filters of the address as a query of the service. */
+/** queryOf converts the filters in the URL to a query of the API. */
 function queryOf(filters: UrlState): string {
   const text = (value: string) => JSON.stringify(value);
   const forms: Readonly<Record<string, (value: string) => string>> = {
@@ -59,7 +59,7 @@ function viewOf(name: string, filters: UrlState): SavedViewBody {
 
 const searchOf = ({ q, sort }: SavedViewView): UrlState => ({ q, ...(sort === 'id' ? {} : { sort }) });
 
-/** Saved views: named filters, stored in this browser or by the service for everyone. */
+/** SavedViews offers named filters, stored in this browser or by the service for everyone. */
 export function SavedViews() {
   const { t } = useI18n();
   const { state } = useUrlState();

@@ -15,7 +15,7 @@ interface SignedDownloadProps {
   readonly ask: (key: string) => Promise<{ data: unknown }>;
 }
 
-/** Downloads a document with an enveloped signature; requires `sign:digest`. */
+/** SignedDownload downloads a document with an enveloped signature. It requires `sign:digest`. */
 export function SignedDownload(props: SignedDownloadProps) {
   const { t } = useI18n();
   const { may } = useSession();

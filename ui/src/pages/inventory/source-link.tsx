@@ -3,12 +3,12 @@ interface SourceLinkProps {
   readonly jurisdiction?: string | undefined;
   /** Section and scope within the document. */
   readonly provision?: string | null | undefined;
-  /** Whom or what alone it is about. */
+  /** Restriction to certain organizations or uses. */
   readonly appliesTo?: string | undefined;
   readonly url?: string | null | undefined;
 }
 
-/** The document that a deadline or position comes from, with a link to it. */
+/** SourceLink links to the document that states a deadline or position. */
 export function SourceLink({ authority, jurisdiction, provision, appliesTo, url }: SourceLinkProps) {
   const details = [provision, appliesTo].filter(Boolean).join('; ');
   const name = url ? (

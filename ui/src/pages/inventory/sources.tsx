@@ -1,7 +1,7 @@
 import { Label, LabelGroup } from '@patternfly/react-core';
 import { useI18n } from '../../i18n/i18n.js';
 
-/** Sources of a rule. @param most number shown at first. */
+/** Sources lists the sources of a rule. @param most number of sources shown initially */
 export function Sources({ standards, most }: { standards: readonly string[]; most: number }) {
   const { t } = useI18n();
   return (

@@ -6,7 +6,7 @@ import { Facts } from '../../patterns/facts.js';
 import { Day } from '../../patterns/moment.js';
 import { SourceLink } from './source-link.js';
 
-const COLOURS: Record<OpinionView['stance'], LabelProps['color']> = {
+const COLORS: Record<OpinionView['stance'], LabelProps['color']> = {
   FAVOURS: 'green',
   ACCEPTS: 'teal',
   ACCEPTS_UNTIL: 'yellow',
@@ -17,12 +17,12 @@ const COLOURS: Record<OpinionView['stance'], LabelProps['color']> = {
 
 interface StanceProps {
   readonly opinion: OpinionView | undefined;
-  /** Shows the authority; the column names the position. */
+  /** Shows the authority instead of the position, which the column states. */
   readonly byName?: boolean;
   readonly look: (opinion: OpinionView) => void;
 }
 
-/** Position of one authority on an algorithm; details on click. */
+/** Stance shows the position of an authority on an algorithm. A click opens the details. */
 export function Stance({ opinion, byName = false, look }: StanceProps) {
   const { t, named } = useI18n();
   if (opinion === undefined || opinion.stance === 'SILENT') return <span className="sw-muted">–</span>;
@@ -30,14 +30,14 @@ export function Stance({ opinion, byName = false, look }: StanceProps) {
   const word =
     stance === 'ACCEPTS_UNTIL' && date !== null ? t('stand.until', { year: date.slice(0, 4) }) : named('stand', stance);
   return (
-    <Label color={COLOURS[stance] ?? 'grey'} isCompact onClick={() => look(opinion)}>
+    <Label color={COLORS[stance] ?? 'grey'} isCompact onClick={() => look(opinion)}>
       {byName ? jurisdiction : word}
     </Label>
   );
 }
 
-/** One dialog for all positions of a page: a popover for each would be thousands. */
-export function useOpinion(): { readonly look: (opinion: OpinionView) => void; readonly dialog: ReactNode } {
+/** useStanceDialog returns a single dialog for all positions on a page, because a popover for each would mean thousands. */
+export function useStanceDialog(): { readonly look: (opinion: OpinionView) => void; readonly dialog: ReactNode } {
   const [opinion, look] = useState<OpinionView>();
   return { look, dialog: opinion && <Opinion opinion={opinion} onClose={() => look(undefined)} /> };
 }

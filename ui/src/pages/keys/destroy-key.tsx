@@ -10,7 +10,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Schedules the destruction of a key: it stops signing at once, and its private keys are destroyed after the waiting time. */
+/** DestroyKey schedules the destruction of a key. The key stops signing immediately; its private keys are destroyed after the waiting period. */
 export function DestroyKey({ signingKey: { id, name }, onClose }: Props) {
   const { t } = useI18n();
   const action = useAction((values: Values) => scheduleDestruction({ path: { id }, body: values }), {

@@ -10,7 +10,7 @@ import { StatusLabel } from '../../patterns/labels.js';
 import { Day, Moment } from '../../patterns/moment.js';
 import { KeyTerms } from './key-terms.js';
 
-/** Whose certificate the key signs with, and until when. */
+/** KeyCertificate shows the subject, issuer and expiry of the certificate of a key. */
 function KeyCertificate({ signingKey: { certificateId } }: { signingKey: SigningKeyView }) {
   const { t } = useI18n();
   const query = useQuery({
@@ -27,7 +27,7 @@ function KeyCertificate({ signingKey: { certificateId } }: { signingKey: Signing
   );
 }
 
-/** Everything about a signing key: terms, attributes of the token, versions, public key. */
+/** KeyDetails shows the restrictions, HSM attributes, versions and public key of a signing key. */
 export function KeyDetails({ signingKey: key }: { signingKey: SigningKeyView }) {
   const { t, named } = useI18n();
   const versions = useQuery(listSigningKeyVersionsOptions({ path: { id: key.id } }));

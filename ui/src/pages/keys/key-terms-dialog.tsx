@@ -19,7 +19,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Edits usage restrictions; empty fields do not restrict. */
+/** KeyTermsDialog edits usage restrictions. Empty fields set no restriction. */
 export function KeyTermsDialog({ signingKey, onClose }: Props) {
   const { t } = useI18n();
   const action = useAction(
@@ -125,7 +125,7 @@ function useHours(hours: SigningKeyView['constraints']['hours']): Field[] {
   ];
 }
 
-/** Body of the API call: emptied dates are removed, unchanged dates keep their seconds. */
+/** termsOf returns the request body. Emptied dates are removed; unchanged dates keep their exact time. */
 function termsOf(values: Values, { notBefore, notAfter }: SigningKeyView) {
   const { notBefore: from, notAfter: until, isTimed, days, from: begins, until: ends, timeZone, ...others } = values;
   const limits = { ...others, verified: conditionsIn(others['verified']) };
@@ -147,7 +147,7 @@ function dateOf(name: string, chosen: FieldValue, before: string | undefined, at
   return dayOf(chosen) === dayOf(before) ? {} : { [name]: at(chosen) };
 }
 
-/** Local YYYY-MM-DD; empty without a time. */
+/** dayOf returns the local day as YYYY-MM-DD, or an empty string without a time. */
 function dayOf(time: string | undefined): string {
   if (time === undefined) return '';
   const at = new Date(time);
@@ -155,7 +155,7 @@ function dayOf(time: string | undefined): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
-/** First second of the local day; the form field means its last. */
+/** firstSecond returns the first second of the local day, whereas the form field returns the last. */
 function firstSecond(time: string): string {
   const at = new Date(time);
   at.setHours(0, 0, 0, 0);

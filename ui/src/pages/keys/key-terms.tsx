@@ -9,7 +9,7 @@ import { Day } from '../../patterns/moment.js';
 import { People } from '../../patterns/person.js';
 import { KeyTermsDialog } from './key-terms-dialog.js';
 
-/** Usage restrictions of a signing key. */
+/** KeyTerms shows the usage restrictions of a signing key. */
 export function KeyTerms({ signingKey }: { signingKey: SigningKeyView }) {
   const { t } = useI18n();
   const { may } = useSession();

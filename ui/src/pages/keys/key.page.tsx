@@ -36,7 +36,7 @@ export function KeyPage() {
       kind={t('key')}
       parent={{ to: '/keys', name: t('nav.keys') }}
       title={(key) => key.name}
-      beside={(key) => <StatusLabel status={key.state} />}
+      badge={(key) => <StatusLabel status={key.state} />}
       actions={(key) => <Actions signingKey={key} />}
     >
       {(key) => <KeyDetails signingKey={key} />}
@@ -54,7 +54,7 @@ function Actions({ signingKey }: { signingKey: SigningKeyView }) {
   const enable = useAction((_values: Values) => enableSigningKey({ path }), { ...options, done: t('key.enabled') });
   const callOff = useAction((_values: Values) => callOffDestruction({ path }), {
     ...options,
-    done: t('key.calledOff'),
+    done: t('key.destructionCanceled'),
   });
   if (!may('signing-keys:write')) return null;
   return (
@@ -98,7 +98,7 @@ function Actions({ signingKey }: { signingKey: SigningKeyView }) {
         )}
         {state === 'PENDING_DESTRUCTION' && (
           <ActionListItem>
-            <Button onClick={() => callOff.mutate({})}>{t('key.callOff')}</Button>
+            <Button onClick={() => callOff.mutate({})}>{t('key.cancelDestruction')}</Button>
           </ActionListItem>
         )}
         {may('admin:*') && (state === 'ACTIVE' || state === 'DISABLED') && (

@@ -15,13 +15,13 @@ const PURPOSES: readonly SigningKeyView['purpose'][] = [
   'ssh-login',
 ];
 
-/** Whether a key can make a certificate of its own; one that has a certificate needs none. */
+/** canSignItself reports whether a self-signed certificate can be created for a key. A key with a certificate does not need one. */
 export const canSignItself = ({ purpose, type, certificateId }: SigningKeyView): boolean =>
   certificateId === undefined && PURPOSES.includes(purpose) && !type.startsWith('ml-dsa');
 
 const CHANGES = ['getSigningKey', 'listSigningKey', 'listCertificates'];
 
-/** Has a key sign a certificate for itself. Where people are asked first, the request is shown: its page stores the certificate afterwards. */
+/** SelfSigned has a key sign its own certificate. If approval is required, it opens the request, on whose page the certificate can be stored later. */
 export function SelfSigned({ signingKey: { id, name, notAfter }, onClose }: SelfSignedProps) {
   const { t } = useI18n();
   const navigate = useNavigate();
@@ -35,7 +35,7 @@ export function SelfSigned({ signingKey: { id, name, notAfter }, onClose }: Self
     {
       changes: CHANGES,
       onDone: ({ certificate, requestId }) => {
-        notify(t(certificate === undefined ? 'key.selfSigned.waits' : 'key.selfSigned.done'));
+        notify(t(certificate === undefined ? 'key.selfSigned.requested' : 'key.selfSigned.done'));
         if (certificate === undefined) void navigate({ to: `/requests/${requestId}` } as never);
       },
     },
@@ -67,14 +67,14 @@ interface SelfSignedProps {
   readonly onClose: () => void;
 }
 
-/** The order of a self-signed certificate, as its signing request has it; undefined for requests about anything else. */
-export function selfSignedOrderIn(metadata: unknown): SelfSignedCertificateBody | undefined {
+/** selfSignedBodyOf returns the request body that created the signing request of a self-signed certificate, or undefined for other requests. */
+export function selfSignedBodyOf(metadata: unknown): SelfSignedCertificateBody | undefined {
   const { purpose, subject, notAfter } = (metadata ?? {}) as Record<string, unknown>;
   if (purpose !== 'self-signed certificate' || typeof subject !== 'object' || subject === null) return undefined;
   return { subject, ...(typeof notAfter === 'string' ? { notAfter } : {}) } as SelfSignedCertificateBody;
 }
 
-/** Stores the certificate of a request that was signed: the same order again, which finds the signature. */
+/** useStoreCertificate stores the certificate of a signed request. It repeats the original call, which finds the existing signature. */
 export function useStoreCertificate(keyId: string) {
   const { t } = useI18n();
   return useAction((body: SelfSignedCertificateBody) => createSelfSignedCertificate({ path: { id: keyId }, body }), {

@@ -25,7 +25,7 @@ import {
   replaceRecoveryCodes,
 } from '../../api/generated/sdk.gen.js';
 import type { NewTotpView, SecondFactorView } from '../../api/generated/types.gen.js';
-import { hasPasskeys, makePasskey } from '../../api/passkeys.js';
+import { hasPasskeys, createPasskey } from '../../api/passkeys.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Copyable } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
@@ -40,7 +40,7 @@ import { QrCode } from './qr-code.js';
 
 const CHANGES = { changes: ['listSecondFactors'] };
 
-/** Authenticator apps, passkeys and recovery codes of the person. */
+/** Factors manages the person's authenticator apps, passkeys and recovery codes. */
 export function Factors() {
   const { t, named } = useI18n();
   const query = useQuery(listSecondFactorsOptions());
@@ -50,7 +50,7 @@ export function Factors() {
   const passkey = useAction(
     async ({ name }: Values) => {
       const { data } = await beginPasskey();
-      return confirmPasskey({ body: { name: textOf(name), credential: await makePasskey(data.publicKey) } });
+      return confirmPasskey({ body: { name: textOf(name), credential: await createPasskey(data.publicKey) } });
     },
     {
       ...CHANGES,
@@ -113,10 +113,14 @@ export function Factors() {
         />
       </CardBody>
       {adding !== undefined && (
-        <NameOf kind={adding} action={adding === 'totp' ? begin : passkey} onClose={() => setAdding(undefined)} />
+        <FactorNameDialog
+          kind={adding}
+          action={adding === 'totp' ? begin : passkey}
+          onClose={() => setAdding(undefined)}
+        />
       )}
       {begun !== undefined && (
-        <Enrol
+        <EnrollTotp
           begun={begun}
           onClose={() => setBegun(undefined)}
           onCodes={(made) => {
@@ -136,14 +140,14 @@ export function Factors() {
   );
 }
 
-interface NameOfProps {
+interface FactorNameProps {
   readonly kind: 'totp' | 'passkey';
   readonly action: ComponentProps<typeof FormDialog>['action'];
   readonly onClose: () => void;
 }
 
-/** Asks for the name of the new factor. */
-function NameOf({ kind, ...rest }: NameOfProps) {
+/** FactorNameDialog asks for the name of a new factor. */
+function FactorNameDialog({ kind, ...rest }: FactorNameProps) {
   const { t } = useI18n();
   const texts =
     kind === 'passkey'
@@ -157,14 +161,14 @@ function NameOf({ kind, ...rest }: NameOfProps) {
   return <FormDialog {...texts} submit={t('continue')} fields={fields} {...rest} />;
 }
 
-interface EnrolProps {
+interface EnrollTotpProps {
   readonly begun: NewTotpView;
   readonly onClose: () => void;
   readonly onCodes: (codes: readonly string[]) => void;
 }
 
-/** The app is enrolled with its first valid code. */
-function Enrol({ begun: { id, uri, secret }, onClose, onCodes }: EnrolProps) {
+/** EnrollTotp confirms an authenticator app with its first valid code. */
+function EnrollTotp({ begun: { id, uri, secret }, onClose, onCodes }: EnrollTotpProps) {
   const { t } = useI18n();
   const [code, setCode] = useState('');
   const confirm = useAction((_none: undefined) => confirmTotp({ path: { id }, body: { code: code.trim() } }), {

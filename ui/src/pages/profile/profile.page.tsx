@@ -23,7 +23,7 @@ export function ProfilePage() {
   const { caller } = useSession();
   const [isChanging, setChanging] = useState(false);
   const sessions = useQuery(listSessionsOptions());
-  // Persons of an identity provider have no password here.
+  // People who sign in through an identity provider have no password here.
   const way = sessions.data?.items.find(({ current }) => current)?.way;
   const hasPassword = way !== undefined && way !== 'oidc' && way !== 'saml';
   const change = useAction((values: Values) => changePassword({ body: values as never }), {
@@ -45,7 +45,7 @@ export function ProfilePage() {
       <Stack hasGutter>
         <StackItem>
           <Card>
-            <CardTitle component="h2">{t('profile.may')}</CardTitle>
+            <CardTitle component="h2">{t('profile.permissions')}</CardTitle>
             <CardBody>
               <Facts facts={[[t('scopes'), <Scopes key="s" scopes={caller?.scopes ?? []} />]]} />
             </CardBody>

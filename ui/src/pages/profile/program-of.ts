@@ -16,7 +16,7 @@ const SYSTEMS: readonly (readonly [string, RegExp])[] = [
   ['Linux', /Linux|X11/],
 ];
 
-/** Browser and system of a User-Agent, such as `Firefox 144, Linux`; undefined for an unknown program. */
+/** programOf returns the browser and system of a User-Agent, such as `Firefox 144, Linux`, or undefined for an unknown program. */
 export function programOf(agent: string): string | undefined {
   for (const [name, pattern] of PROGRAMS) {
     const version = pattern.exec(agent)?.[1];

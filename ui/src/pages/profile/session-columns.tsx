@@ -5,7 +5,7 @@ import type { Column } from '../../patterns/data-table.js';
 import { Moment } from '../../patterns/moment.js';
 import { programOf } from './program-of.js';
 
-/** Columns that identify a session. */
+/** useSessionColumns returns the columns that identify a session. */
 export function useSessionColumns(): readonly Column<SessionView>[] {
   const { t, named } = useI18n();
   return [

@@ -18,7 +18,7 @@ import { RotationPolicyDialog } from './rotation-policy-dialog.js';
 
 const CHANGES = ['listRotationPolicies'];
 
-/** Policies that rotate SSH keys by age. */
+/** RotationPoliciesPage lists the policies that rotate SSH keys by age. */
 export function RotationPoliciesPage() {
   const { t } = useI18n();
   const { may } = useSession();
@@ -107,7 +107,7 @@ export function RotationPoliciesPage() {
   );
 }
 
-/** Maintenance window as clock times. */
+/** Hours shows a maintenance window as times of day. */
 function Hours({ window }: Pick<RotationPolicyView, 'window'>) {
   const { t } = useI18n();
   if (window === undefined) return t('rotationPolicies.window.always');

@@ -12,12 +12,12 @@ const LAST_HOUR = 23;
 type Terms = Omit<RotationPolicyView, 'id' | 'heldBack' | 'madeBy' | 'version' | 'createdAt' | 'dueAt'>;
 
 interface Props {
-  /** undefined: a new one. */
+  /** Undefined for a new one. */
   readonly of?: RotationPolicyView;
   readonly onClose: () => void;
 }
 
-/** Body of the API call: seconds, and a window only if one is set. */
+/** bodyOf returns the request body, with durations in seconds and a window only if one is set. */
 function bodyOf(
   { overlapHours, isWindowed: _asked, from, to, ...values }: Values,
   before?: number,

@@ -7,7 +7,7 @@ import { Moment } from '../../patterns/moment.js';
 
 type Step = RotationTargetView['steps'][number];
 
-/** Steps on one account with the answers of the host. */
+/** RotationSteps lists the steps on an account with the responses of the host. */
 export function RotationSteps({ target, onClose }: { target: RotationTargetView; onClose: () => void }) {
   const { t, named } = useI18n();
   return (
@@ -35,7 +35,6 @@ export function RotationSteps({ target, onClose }: { target: RotationTargetView;
   );
 }
 
-/** Names and values in one line. */
 function detailText(detail: Step['detail']): string {
   const facts = Object.entries(detail).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,

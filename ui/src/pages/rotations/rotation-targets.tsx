@@ -16,7 +16,7 @@ import { RotationSteps } from './rotation-steps.js';
 
 const SKIPPABLE = ['OPEN', 'FAILED_PRECHECK', 'BLOCKED'];
 
-/** Targets of a rotation: state, blockers, and the line-by-line diff. */
+/** Targets lists the targets of a rotation with their states, blockers and line-by-line changes. */
 export function Targets({ rotation }: { rotation: RotationView }) {
   const { t } = useI18n();
   const { one } = useUrlState();

@@ -55,7 +55,7 @@ export function RotationPage() {
       kind={t('rotation')}
       parent={{ to: '/rotations', name: t('nav.rotations') }}
       title={({ dryRun }) => (dryRun ? t('rotations.dryRun') : undefined)}
-      beside={(rotation) => <StatusLabel status={rotation.status} />}
+      badge={(rotation) => <StatusLabel status={rotation.status} />}
       percent={(rotation) => (isUnderWay(rotation) ? percentOf(rotation) : undefined)}
       actions={(rotation) => <Actions rotation={rotation} />}
     >
@@ -95,7 +95,7 @@ export function RotationPage() {
   );
 }
 
-/** States of a target in order; ended targets count as complete. */
+/** States of a target in order. Ended targets count as complete. */
 const STEPS = ['PLANNED', 'PRECHECKED', 'ADDED', 'VERIFIED', 'PERMANENT', 'RELEASED', 'PROMOTED', 'OVERLAP', 'REMOVED'];
 const ALL = 100;
 

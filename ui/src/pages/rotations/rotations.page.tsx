@@ -24,7 +24,7 @@ const STATUSES: readonly RotationView['status'][] = [
   'CRITICAL',
 ];
 
-/** Whether the state is final. */
+/** Final statuses of a rotation. */
 const ENDS: readonly RotationView['status'][] = ['PLANNED', 'DONE', 'PARTIAL', 'ROLLED_BACK', 'CANCELLED', 'CRITICAL'];
 
 export const isUnderWay = ({ status }: RotationView): boolean => !ENDS.includes(status);

@@ -17,7 +17,7 @@ import { useAction } from '../../patterns/use-action.js';
 
 const CHANGES = ['listScanScopes', 'getScanScope'];
 
-/** Networks and names that may be scanned; only administrators change them. */
+/** ScanScopesPage lists the networks and names that may be scanned. Only administrators can change them. */
 export function ScanScopesPage() {
   const { t } = useI18n();
   const { may } = useSession();

@@ -58,7 +58,7 @@ export function ScanPage() {
       parent={{ to: '/scans', name: t('nav.scans') }}
       title={(scan) => targetsOf(scan.targets)}
       percent={(scan) => (isScanOver(scan) ? undefined : scan.progress.percent)}
-      beside={(scan) => <StatusLabel status={scan.status} />}
+      badge={(scan) => <StatusLabel status={scan.status} />}
       actions={(scan) => !isScanOver(scan) && <Cancel scan={scan} />}
     >
       {(scan) => <Details scan={scan} />}
@@ -154,8 +154,8 @@ function Details({ scan }: { scan: ScanView }) {
   );
 }
 
-/** Facts of a result in one line. */
-function learnt({ facts }: ScanResultView): string {
+/** responseText returns the facts of a result in one line. */
+function responseText({ facts }: ScanResultView): string {
   const { version, versions, subject } = (facts ?? {}) as Readonly<Record<string, unknown>>;
   return [version, versions, subject]
     .flat()
@@ -188,7 +188,7 @@ function Results({ scan }: { scan: ScanView }) {
         },
         { name: t('hosts.port'), cell: ({ port, protocol }) => `${port} (${protocol})` },
         { name: t('audit.outcome'), cell: ({ outcome }) => named('scanOutcome', outcome) },
-        { name: t('scans.learnt'), width: 35, cell: (row) => learnt(row) || '–' },
+        { name: t('scans.response'), width: 35, cell: (row) => responseText(row) || '–' },
         { name: t('asset.lastSeen'), cell: ({ at }) => (at === undefined ? '–' : <Moment at={at} />) },
       ]}
     />

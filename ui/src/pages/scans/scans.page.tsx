@@ -29,7 +29,7 @@ export const isScanOver = ({ status }: { readonly status: Status }): boolean =>
 export const targetsOf = (targets: readonly string[]): string =>
   targets.length > SHOWN ? `${targets.slice(0, SHOWN).join(', ')} … (${targets.length})` : targets.join(', ');
 
-/** Viewing and starting scans both require `discovery:run`. */
+/** ScansPage lists and starts scans. Both require `discovery:run`. */
 export function ScansPage() {
   const { t, named } = useI18n();
   const [isStarting, setStarting] = useState(false);
@@ -79,8 +79,8 @@ export function ScansPage() {
   );
 }
 
-/** Network scans stay within a scope; a deep scan logs in to hosts instead. */
-const isOutside = ({ kind }: Values): boolean => kind !== 'ssh-deep';
+/** hasScope reports whether a scan is limited to a scope. A deep scan logs in to hosts instead. */
+const hasScope = ({ kind }: Values): boolean => kind !== 'ssh-deep';
 
 function Start({ onClose }: { onClose: () => void }) {
   const { t, named } = useI18n();
@@ -112,11 +112,11 @@ function Start({ onClose }: { onClose: () => void }) {
           kind: 'choice',
           label: t('scans.scope'),
           isRequired: true,
-          when: isOutside,
+          when: hasScope,
           options: scopes.data.items.map(({ id, name }) => ({ value: id, label: name })),
         },
-        { name: 'targets', kind: 'lines', label: t('scans.targets'), hint: t('scans.targets.hint'), when: isOutside },
-        { name: 'label', label: t('hosts.label'), hint: t('scans.label.hint'), when: (values) => !isOutside(values) },
+        { name: 'targets', kind: 'lines', label: t('scans.targets'), hint: t('scans.targets.hint'), when: hasScope },
+        { name: 'label', label: t('hosts.label'), hint: t('scans.label.hint'), when: (values) => !hasScope(values) },
       ]}
     />
   );

@@ -9,7 +9,7 @@ export const SENSOR_SCAN = 'sensor-scan';
 const NIGHTLY = '30 2 * * *';
 const HOURLY = 3600;
 
-/** By the clock or by an interval, and what is started: a sensor by its name, anything else by its name and settings. */
+/** useScheduleFields returns the fields for the recurrence and the target: a sensor by name, or another task with its settings. */
 export function useScheduleFields(of?: ScheduleView): Field[] {
   const { t, named } = useI18n();
   const { may } = useSession();
@@ -62,7 +62,7 @@ export function useScheduleFields(of?: ScheduleView): Field[] {
   ];
 }
 
-/** The name, and when: by the clock or by an interval. */
+/** useDueFields returns the fields for the name and the recurrence, by cron expression or by interval. */
 function useDueFields(of?: ScheduleView): Field[] {
   const { t } = useI18n();
   const isCron = ({ by }: Values) => by === 'cron';
@@ -104,7 +104,7 @@ function useDueFields(of?: ScheduleView): Field[] {
   ];
 }
 
-/** As the API takes it. */
+/** scheduleBody returns the request body. */
 export function scheduleBody({ by: _by, sensor, settings, ...rest }: Values): never {
   const named = sensor === undefined ? {} : { sensor };
   return { ...rest, settings: { ...named, ...(settings as object) } } as never;

@@ -38,7 +38,7 @@ import { Problem } from '../../patterns/problem.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
 import { scheduleBody, useScheduleFields } from './schedule-fields.js';
-import { useRhythm } from './schedules.page.js';
+import { useRecurrence } from './schedules.page.js';
 
 const CHANGES = ['getSchedule', 'listSchedule'];
 const REFRESH = 5000;
@@ -53,7 +53,7 @@ export function SchedulePage() {
       kind={t('schedule')}
       parent={{ to: '/schedules', name: t('nav.schedules') }}
       title={(schedule) => schedule.name}
-      beside={(schedule) => <StatusLabel status={schedule.enabled ? 'ACTIVE' : 'PAUSED'} />}
+      badge={(schedule) => <StatusLabel status={schedule.enabled ? 'ACTIVE' : 'PAUSED'} />}
       actions={(schedule) => <Actions schedule={schedule} />}
     >
       {(schedule) => (
@@ -148,7 +148,7 @@ function Remove({ schedule: { id, name }, onClose }: DialogProps) {
 
 function Details({ schedule }: { schedule: ScheduleView }) {
   const { t, named, language } = useI18n();
-  const rhythmOf = useRhythm();
+  const rhythmOf = useRecurrence();
   const { sensor, ...rest } = schedule.settings as Readonly<Record<string, unknown>>;
   return (
     <Card>
@@ -160,7 +160,7 @@ function Details({ schedule }: { schedule: ScheduleView }) {
               facts={[
                 [t('schedules.pausedBecause'), schedule.pausedBecause],
                 [t('schedules.target'), named('scheduleTarget', schedule.target)],
-                [t('schedules.rhythm'), rhythmOf(schedule)],
+                [t('schedules.recurrence'), rhythmOf(schedule)],
                 [t('schedules.missed'), named('missed', schedule.missed)],
                 [t('schedules.failsAfter'), duration(schedule.timeoutMinutes * MINUTE, language)],
                 [t('sensor'), typeof sensor === 'string' && <SensorLink key="s" id={sensor} />],
@@ -179,14 +179,14 @@ function Details({ schedule }: { schedule: ScheduleView }) {
   );
 }
 
-/** A sensor by name, or by id where the reader may not see sensors. */
+/** SensorLink shows a sensor by name, or by ID if the person may not view sensors. */
 function SensorLink({ id }: { id: string }) {
   const { may } = useSession();
   const { data } = useQuery({ ...getSensorOptions({ path: { id } }), enabled: may('sensors:read') });
   return <Go to={`/sensors/${id}`}>{data?.name ?? id}</Go>;
 }
 
-/** The next five runs, in the reader's time zone. */
+/** Next lists the next five runs in the person's time zone. */
 function Next({ schedule: { next } }: { schedule: ScheduleView }) {
   const { t } = useI18n();
   return (

@@ -19,8 +19,8 @@ import { scheduleBody, useScheduleFields } from './schedule-fields.js';
 
 const SECOND = 1000;
 
-/** `30 2 * * * (Europe/Berlin)` or `every 1 hr`. */
-export function useRhythm(): (schedule: ScheduleView) => string {
+/** useRecurrence returns a function that formats a recurrence: `30 2 * * * (Europe/Berlin)` or `every 1 hr`. */
+export function useRecurrence(): (schedule: ScheduleView) => string {
   const { t, language } = useI18n();
   return ({ cron, timeZone, intervalSeconds }) =>
     cron === null
@@ -31,7 +31,7 @@ export function useRhythm(): (schedule: ScheduleView) => string {
 export function SchedulesPage() {
   const { t, named } = useI18n();
   const { may } = useSession();
-  const rhythmOf = useRhythm();
+  const rhythmOf = useRecurrence();
   const [isCreating, setCreating] = useState(false);
   const add = may('schedules:write') && <Button onClick={() => setCreating(true)}>{t('schedules.create')}</Button>;
   return (
@@ -55,7 +55,7 @@ export function SchedulesPage() {
             ),
           },
           { name: t('schedules.target'), cell: ({ target }) => named('scheduleTarget', target) },
-          { name: t('schedules.rhythm'), width: 25, cell: rhythmOf },
+          { name: t('schedules.recurrence'), width: 25, cell: rhythmOf },
           { name: t('status'), cell: ({ enabled }) => <StatusLabel status={enabled ? 'ACTIVE' : 'PAUSED'} /> },
           {
             name: t('schedules.next'),

@@ -2,7 +2,7 @@ import type { NewSensorView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { SecretOnce } from '../../patterns/secret-once.js';
 
-/** The key of a sensor, shown once, and the command for its first heartbeat. */
+/** SensorKey shows the key of a sensor once, with the command for its first heartbeat. */
 export function SensorKey({ of: { name, key }, onClose }: { of: NewSensorView; onClose: () => void }) {
   const { t } = useI18n();
   const command = `curl -sS "${location.origin}/api/sensors/heartbeat" -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" -d '{}'`;
@@ -11,7 +11,7 @@ export function SensorKey({ of: { name, key }, onClose }: { of: NewSensorView; o
       title={name}
       secrets={[
         [t('nav.apiKey'), key],
-        [t('sensors.firstWord'), command],
+        [t('sensors.firstHeartbeat'), command],
       ]}
       onClose={onClose}
     />

@@ -46,7 +46,7 @@ export function SensorPage() {
       kind={t('sensor')}
       parent={{ to: '/sensors', name: t('nav.sensors') }}
       title={(sensor) => sensor.name}
-      beside={(sensor) => <StatusLabel status={sensorState(sensor)} />}
+      badge={(sensor) => <StatusLabel status={sensorState(sensor)} />}
       actions={(sensor) => <Actions sensor={sensor} />}
     >
       {(sensor) => <Details sensor={sensor} />}
@@ -172,7 +172,10 @@ function Details({ sensor }: { sensor: SensorView }) {
             <Facts
               facts={[
                 [t('kind'), named('sensorKind', sensor.kind)],
-                [t('sensors.heard'), <Moment key="h" at={hasReported(sensor) ? sensor.lastHeartbeatAt : null} />],
+                [
+                  t('sensors.lastHeartbeat'),
+                  <Moment key="h" at={hasReported(sensor) ? sensor.lastHeartbeatAt : null} />,
+                ],
                 [t('sensors.silentSince'), sensor.silentSince && <Moment key="s" at={sensor.silentSince} />],
                 [
                   t('sensors.heartbeat'),

@@ -20,10 +20,10 @@ import { SensorKey } from './sensor-key.js';
 const KINDS: readonly SensorView['kind'][] = ['host', 'network', 'repository', 'cloud', 'other'];
 const REFRESH = 10_000;
 
-/** Before the first heartbeat the service counts from registration; only a heartbeat sets the address. */
+/** hasReported reports whether a sensor has sent a heartbeat. Only a heartbeat sets the address; other times start at registration. */
 export const hasReported = ({ lastAddress }: SensorView): boolean => lastAddress !== null;
 
-/** State of a sensor; one without any heartbeat is distinguished from a silent one. */
+/** sensorState returns the state of a sensor. A sensor that never sent a heartbeat differs from one that stopped. */
 export function sensorState(sensor: SensorView): string {
   if (!sensor.enabled) return 'DISABLED';
   if (!hasReported(sensor)) return 'AWAITED';
@@ -91,7 +91,7 @@ export function SensorsPage() {
           { name: t('kind'), cell: ({ kind }) => named('sensorKind', kind) },
           { name: t('status'), cell: (row) => <StatusLabel status={sensorState(row)} /> },
           {
-            name: t('sensors.heard'),
+            name: t('sensors.lastHeartbeat'),
             cell: (row) => <Moment at={hasReported(row) ? row.lastHeartbeatAt : null} />,
           },
           { name: t('sensors.lastScan'), cell: ({ lastScanAt }) => <Moment at={lastScanAt} /> },

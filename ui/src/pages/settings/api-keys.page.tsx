@@ -40,7 +40,7 @@ export function stateOf({ revokedAt, expiry }: { revokedAt: string | null; expir
   return expiry !== undefined && Date.parse(expiry) < Date.now() ? 'EXPIRED' : 'ACTIVE';
 }
 
-/** URL with the key for timestamp clients, which cannot send headers; accepted only for keys that can do nothing else. */
+/** timestampAddress returns a URL with the key, for timestamp clients that cannot send headers. It works only for keys with no other permission. */
 function timestampAddress({ key }: NewApiKeyView, label: string): [string, string] {
   return [label, `${window.location.origin}/tsa/${key}`];
 }
@@ -121,7 +121,7 @@ interface DialogProps {
 
 function Create({ onClose, onMade }: DialogProps) {
   const { t } = useI18n();
-  // Only people vote: the service refuses this scope for a key.
+  // Only people can vote: the service rejects this scope for keys.
   const scopes = useScopeOptions().filter(({ value }) => value !== 'approvals:approve');
   const action = useAction((values: Values, once) => createApiKey({ body: values as never, headers: once }), {
     ...CHANGES,

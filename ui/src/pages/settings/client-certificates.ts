@@ -4,9 +4,9 @@ import { type Field, textOf, type Values } from '../../patterns/form-fields.js';
 
 type I18n = ReturnType<typeof useI18n>;
 
-/** How a confidential client can authenticate; keys (`private_key_jwt`) are registered over the API. */
+/** Authentication methods of confidential clients. Keys (`private_key_jwt`) can be registered only through the API. */
 const METHODS = ['client_secret_basic', 'self_signed_tls_client_auth', 'tls_client_auth'] as const;
-/** RFC 8705 section 2.1.2 */
+/** RFC 8705, section 2.1.2. */
 const SUBJECTS = ['subject_dn', 'san_dns', 'san_uri', 'san_ip', 'san_email'] as const;
 const PEM = '-----BEGIN CERTIFICATE-----';
 
@@ -14,7 +14,7 @@ export function isByCertificate({ token_endpoint_auth_method: method }: OAuthCli
   return method === 'self_signed_tls_client_auth' || method === 'tls_client_auth';
 }
 
-/** The method of a new client that is no public one. */
+/** methodField returns the authentication method of a new confidential client. */
 export function methodField({ t, named }: I18n): Field {
   return {
     name: 'method',
@@ -27,7 +27,7 @@ export function methodField({ t, named }: I18n): Field {
   };
 }
 
-/** What a client that authenticates by a certificate is registered with, by the method that is chosen. */
+/** certificateFields returns the fields for clients that authenticate by certificate, depending on the selected method. */
 export function certificateFields({ t, named }: I18n, methodOf: (values: Values) => unknown): Field[] {
   const isOwn = (values: Values) => methodOf(values) === 'self_signed_tls_client_auth';
   const isIssued = (values: Values) => methodOf(values) === 'tls_client_auth';
@@ -68,7 +68,7 @@ export function certificateFields({ t, named }: I18n, methodOf: (values: Values)
   ];
 }
 
-/** The members of the API for the fields above, of which those that were not shown are absent. */
+/** certificateMembers returns the request members for the fields above. Hidden fields are omitted. */
 export function certificateMembers(values: Values): ClientCertificatesBody {
   const { subjectKind, subject } = values;
   const lists = (['certificates', 'trustAnchors', 'intermediates'] as const)

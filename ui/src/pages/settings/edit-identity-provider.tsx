@@ -23,7 +23,7 @@ interface EditProviderProps {
   readonly onClose: () => void;
 }
 
-/** Creates or edits an identity provider. Of an existing one only what was changed is sent. */
+/** EditProvider creates or edits an identity provider. For an existing provider, only changed values are sent. */
 export function EditProvider({ kind, of, onClose }: EditProviderProps) {
   const { t } = useI18n();
   const fields = useProviderFields(kind, of);
@@ -49,13 +49,13 @@ export function EditProvider({ kind, of, onClose }: EditProviderProps) {
       onClose={onClose}
       fields={fields}
     >
-      {of !== undefined && <OurAddresses of={of} />}
+      {of !== undefined && <ServiceAddresses of={of} />}
     </FormDialog>
   );
 }
 
-/** What the provider has to know of this service. */
-function OurAddresses({ of: { kind, name, redirectUri } }: { of: IdentityProviderView }) {
+/** ServiceAddresses shows the URLs of this service that must be registered with the provider. */
+function ServiceAddresses({ of: { kind, name, redirectUri } }: { of: IdentityProviderView }) {
   const { t } = useI18n();
   const { origin } = new URL(redirectUri);
   const metadata = `${origin}/api/auth/saml/metadata`;

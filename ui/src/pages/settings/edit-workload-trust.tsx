@@ -8,7 +8,7 @@ import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** What the token of a workload can give: the API takes no others. */
+/** Permissions that a workload token can grant. The API accepts no others. */
 const SCOPES: readonly WorkloadTrustBody['scopes'][number][] = [
   'sign:digest',
   'sign:read',
@@ -19,7 +19,7 @@ const SCOPES: readonly WorkloadTrustBody['scopes'][number][] = [
 const MIN_LIFE_SECONDS = 60;
 const MAX_LIFE_SECONDS = 900;
 
-/** What the form of a new trust begins with. */
+/** Defaults of a new trust. */
 const NEW: Omit<WorkloadTrustBody, 'issuerId' | 'conditions'> = {
   name: '',
   audience: '',
@@ -31,8 +31,8 @@ const NEW: Omit<WorkloadTrustBody, 'issuerId' | 'conditions'> = {
   certificateBound: false,
 };
 
-/** The trust as the API takes it back when one thing of it is changed. */
-export function trustOrderOf(of: WorkloadTrustView): WorkloadTrustBody {
+/** trustBodyOf returns the request body that leaves a trust unchanged, as a base for changes. */
+export function trustBodyOf(of: WorkloadTrustView): WorkloadTrustBody {
   const { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled } = of;
   const { dpopBound, certificateBound } = of;
   const order = { name, issuerId, audience, conditions, pullRequests, scopes, keys, lifeSeconds, enabled };

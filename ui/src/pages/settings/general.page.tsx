@@ -14,7 +14,7 @@ import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Settings from the operator's environment; read-only here. */
+/** GeneralSettingsPage shows the settings from the operator's environment. They are read-only. */
 export function GeneralSettingsPage() {
   const { t, named } = useI18n();
   const query = useQuery(getSettingsOptions());
@@ -38,7 +38,7 @@ export function GeneralSettingsPage() {
   );
 }
 
-/** Sends a test e-mail and shows the answer of the SMTP server. */
+/** MailTest sends a test email and shows the response of the SMTP server. */
 function MailTest() {
   const { t } = useI18n();
   const { may } = useSession();

@@ -16,7 +16,7 @@ const NAME_ID_FORMATS = [
   `${FORMAT}:1.1:nameid-format:emailAddress`,
   `${FORMAT}:1.1:nameid-format:unspecified`,
 ];
-/** Stands for null: no format is asked for. */
+/** Form value for null: no format is requested. */
 const NO_FORMAT = 'none';
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -25,7 +25,7 @@ const textIn = (settings: Settings, name: string): string => (typeof settings[na
 const linesIn = (settings: Settings, name: string): string =>
   Array.isArray(settings[name]) ? (settings[name] as string[]).join('\n') : '';
 
-/** The fields of an identity provider: everything that the API has. */
+/** useProviderFields returns the form fields for all settings of an identity provider. */
 export function useProviderFields(kind: ProviderKind, of: IdentityProviderView | undefined): Field[] {
   const { t } = useI18n();
   const oidc = useOidcFields(of);
@@ -91,13 +91,13 @@ const scopesOf = (of: IdentityProviderView | undefined): string =>
 
 type Translate = ReturnType<typeof useI18n>['t'];
 
-/** A key exists once the provider was stored with it. */
+/** newKeyField offers a new key once the provider has one, that is, after it was saved. */
 function newKeyField(t: Translate, of: IdentityProviderView | undefined, when?: (values: Values) => boolean): Field[] {
   if (of === undefined || !('ourCertificate' in of.settings)) return [];
   return [{ name: 'newKey', kind: 'yes', label: t('sso.newKey'), hint: t('sso.newKey.hint'), ...(when && { when }) }];
 }
 
-/** Providers of earlier versions share one redirect address. */
+/** redirectField offers a separate redirect URI to providers of earlier versions, which share one. */
 function redirectField(t: Translate, of: IdentityProviderView | undefined): Field[] {
   if (of?.redirect !== 'shared') return [];
   const options = (['shared', 'own'] as const).map((value) => ({ value, label: t(`sso.redirect.${value}`) }));
@@ -219,14 +219,14 @@ function useRoleFields(of: IdentityProviderView | undefined): Field[] {
   ];
 }
 
-/** Body of the API call without what the form alone has. @param values of a new provider, or the changed ones of an existing one */
+/** providerBody returns the request body without form-only values. @param values of a new provider, or the changed values of an existing one */
 export function providerBody(values: Values, all: Values): never {
   const { name: _name, confirmOwn: _confirm, admitsOthers, certificates, nameIdFormat, ...rest } = values;
   const { contextClasses, contextComparison, contextAccepted, ...plain } = rest;
   const isContext = [contextClasses, contextComparison, contextAccepted].some((value) => value !== undefined);
   return {
     ...plain,
-    // One text with all certificates: the service says what it cannot read in it.
+    // Send all certificates as one text; the service reports what it cannot parse.
     ...(certificates === undefined ? {} : { certificates: [certificates] }),
     ...(nameIdFormat === undefined ? {} : { nameIdFormat: formatOf(nameIdFormat) }),
     ...(admitsOthers === undefined ? {} : { defaultRoles: admitsOthers === true ? (all['defaultRoles'] ?? []) : null }),
@@ -234,7 +234,7 @@ export function providerBody(values: Values, all: Values): never {
   } as never;
 }
 
-/** An emptied choice asks for a persistent name, which is the default. */
+/** formatOf returns the requested NameID format. An emptied choice requests the default, a persistent name. */
 function formatOf(chosen: Values[string]): string | null {
   if (chosen === NO_FORMAT) return null;
   return typeof chosen === 'string' ? chosen : (NAME_ID_FORMATS[0] ?? null);

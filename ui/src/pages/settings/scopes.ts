@@ -3,7 +3,7 @@ import { getOAuthMetadataOptions } from '../../api/generated/@tanstack/react-que
 import { type Scope, useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 
-/** Scopes that the person may grant: only those they have. */
+/** useScopeOptions returns the scopes that the person may grant, which are those they hold. */
 export function useScopeOptions() {
   const { may } = useSession();
   const { named } = useI18n();

@@ -9,7 +9,7 @@ import { Problem } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
 import { visibleJson, withVisibleText } from '../../patterns/visible-text.js';
 
-/** Redirects to the provider for a test sign-in, and from there back to this page. The session stays as it is. */
+/** useStartTrial redirects to the provider for a test sign-in, which leads back to this page and does not affect the session. */
 export function useStartTrial() {
   return useAction(
     async (name: string) => {
@@ -21,14 +21,14 @@ export function useStartTrial() {
   );
 }
 
-/** The ticket of a test that just returned, taken out of the address. */
+/** takeTicket removes the ticket of a completed test sign-in from the URL and returns it. */
 function takeTicket(): string | undefined {
   const ticket = /^#test=(\w+)$/.exec(location.hash)?.[1];
   if (ticket !== undefined) history.replaceState(history.state, '', `${location.pathname}${location.search}`);
   return ticket;
 }
 
-/** The result of a test sign-in, when the browser returns from the provider. */
+/** ReturnedTrial shows the result of a test sign-in after the redirect back. */
 export function ReturnedTrial() {
   const read = useAction((ticket: string) => readTestSignIn({ body: { ticket } }), { changes: [] });
   const { mutate } = read;

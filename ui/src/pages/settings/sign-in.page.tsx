@@ -21,7 +21,7 @@ type Dialog =
   | { readonly do: 'edit'; readonly kind: ProviderKind; readonly of?: IdentityProviderView }
   | { readonly do: 'remove'; readonly of: IdentityProviderView };
 
-/** Rules as lists show them. */
+/** rulesText formats role rules for lists. */
 const rulesText = (rules: IdentityProviderView['rules']): string =>
   rules
     .map(({ claim, op, value, roles }) => `${claim} ${op === 'equals' ? '=' : '^='} ${value} → ${roles.join(', ')}`)
@@ -92,7 +92,7 @@ export function SignInSettingsPage() {
   );
 }
 
-/** Checks of the settings and their results. */
+/** Findings shows the results of the settings check. */
 function Findings({ of: { ok, findings } }: { of: IdentityProviderTestView }) {
   const { t } = useI18n();
   return (
@@ -106,7 +106,7 @@ function Findings({ of: { ok, findings } }: { of: IdentityProviderTestView }) {
       <List>
         {findings.map(({ check, ok: isRight, detail }) => (
           <ListItem key={`${check} ${detail}`}>
-            <strong>{check}</strong> {t(isRight ? 'sso.check.right' : 'sso.check.wrong')}: {detail}
+            <strong>{check}</strong> {t(isRight ? 'sso.check.valid' : 'sso.check.invalid')}: {detail}
           </ListItem>
         ))}
       </List>

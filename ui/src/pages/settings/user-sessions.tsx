@@ -5,7 +5,7 @@ import { useI18n } from '../../i18n/i18n.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { useSessionColumns } from '../profile/session-columns.js';
 
-/** Sessions of one user. */
+/** UserSessions lists the sessions of a user and can end them. */
 export function UserSessions({ id }: { id: string }) {
   const { t } = useI18n();
   const query = useQuery(listUserSessionsOptions({ path: { id } }));

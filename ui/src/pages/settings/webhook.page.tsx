@@ -13,7 +13,7 @@ import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Deliveries of one webhook: attempts and responses. */
+/** WebhookPage lists the deliveries of a webhook with attempts and responses. */
 export function WebhookPage() {
   const { t } = useI18n();
   const id = useResourceId();
@@ -30,7 +30,7 @@ export function WebhookPage() {
       parent={{ to: '/settings/webhooks', name: t('nav.webhooks') }}
       title={(webhook) => webhook.name}
       lead={(webhook) => webhook.url}
-      beside={(webhook) => <StatusLabel status={webhook.enabled ? 'ACTIVE' : 'DISABLED'} />}
+      badge={(webhook) => <StatusLabel status={webhook.enabled ? 'ACTIVE' : 'DISABLED'} />}
     >
       {({ disabledReason }) => (
         <>

@@ -29,7 +29,7 @@ const FORMATS = ['standard', 'slack', 'teams'];
 
 type Subscription = NonNullable<CreateWebhookBody['events']>[number];
 
-/** Every name that the API accepts, in display order. The type makes it complete. */
+/** Event names that the API accepts, in display order. The type ensures that the list is complete. */
 const SUBSCRIPTIONS: Readonly<Record<Subscription, true>> = {
   '*': true,
   'alert.*': true,
@@ -161,7 +161,7 @@ function useWebhookFields(): Field[] {
   ];
 }
 
-/** Subscriptions, and those of an earlier version that no event matches. */
+/** Subscriptions lists the events of a webhook, including events of earlier versions that no longer occur. */
 function Subscriptions({ of: { events, eventsWithoutEffect } }: { readonly of: WebhookView }) {
   const { t } = useI18n();
   const names = eventsWithoutEffect.join(', ');

@@ -24,7 +24,7 @@ type Dialog =
   | { readonly kind: 'edit'; readonly of?: WorkloadIssuerView }
   | { readonly kind: 'remove'; readonly of: WorkloadIssuerView };
 
-/** Issuers whose tokens prove who a job or a machine is. */
+/** WorkloadIssuersPage lists the issuers whose tokens identify workloads. */
 export function WorkloadIssuersPage() {
   const { t, named } = useI18n();
   const { may } = useSession();

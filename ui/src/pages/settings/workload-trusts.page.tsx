@@ -21,7 +21,7 @@ import { RowActions } from '../../patterns/row-actions.js';
 import { type TriedCaller, type TriedVerdict, TryToken } from '../../patterns/try-token.js';
 import { useAction } from '../../patterns/use-action.js';
 import { Scopes } from './api-keys.page.js';
-import { EditTrust, trustOrderOf } from './edit-workload-trust.js';
+import { EditTrust, trustBodyOf } from './edit-workload-trust.js';
 
 const MAX_ISSUERS = 200;
 
@@ -30,7 +30,7 @@ type Dialog =
   | { readonly kind: 'try' }
   | { readonly kind: 'remove'; readonly of: WorkloadTrustView };
 
-/** Which tokens of which issuers are accepted, and what they give. */
+/** WorkloadTrustsPage lists which workload tokens are accepted and what access they grant. */
 export function WorkloadTrustsPage() {
   const { t } = useI18n();
   const { may } = useSession();
@@ -43,12 +43,12 @@ export function WorkloadTrustsPage() {
     (of: WorkloadTrustView) =>
       changeWorkloadTrust({
         path: { id: of.id },
-        body: { ...trustOrderOf(of), enabled: !of.enabled },
+        body: { ...trustBodyOf(of), enabled: !of.enabled },
         headers: ifMatch(of.version),
       }),
     { changes: ['listWorkloadTrusts'], done: t('saved') },
   );
-  // A trust is about an issuer.
+  // A trust requires an issuer.
   const add = canWrite && (
     <Button isDisabled={known.length === 0} onClick={() => setDialog({ kind: 'edit' })}>
       {t('trusts.create')}

@@ -16,7 +16,7 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { type SyntheticEvent, useEffect, useState } from 'react';
 import { listSignInChoicesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
-import { askPasskey, hasPasskeys } from '../../api/passkeys.js';
+import { signWithPasskey, hasPasskeys } from '../../api/passkeys.js';
 import type { LoginBody } from '../../api/generated/types.gen.js';
 import { ApiProblem, problemOf } from '../../api/problem.js';
 import { rememberSignIn, useSession } from '../../app/session.js';
@@ -26,7 +26,7 @@ import { Logo } from '../../theme/logo.js';
 
 type Step = 'password' | 'code' | 'recovery';
 
-/** Asks for the password, then for the second factor if the service requires one. */
+/** SignInPage asks for the password, then for the second factor if one is required. */
 export function SignInPage() {
   const { t } = useI18n();
   const [step, setStep] = useState<Step>('password');
@@ -64,7 +64,7 @@ function SignInForm({ step, setStep }: { step: Step; setStep: (step: Step) => vo
   const { t } = useI18n();
   const { signIn } = useSession();
   const [fields, setFields] = useState({ email: '', password: '', code: '' });
-  const [error, setError] = useState(errorInAddress);
+  const [error, setError] = useState(errorInUrl);
   const [isBusy, setBusy] = useState(false);
   const set = (name: keyof typeof fields) => (_event: unknown, value: string) =>
     setFields((before) => ({ ...before, [name]: value }));
@@ -88,7 +88,8 @@ function SignInForm({ step, setStep }: { step: Step; setStep: (step: Step) => vo
         else setError(problem);
       });
   };
-  const withPasskey = () => enter(async () => ({ passkey: await askPasskey(fields.email.trim(), fields.password) }));
+  const withPasskey = () =>
+    enter(async () => ({ passkey: await signWithPasskey(fields.email.trim(), fields.password) }));
   const switchStep = () => {
     setFields({ ...fields, code: '' });
     setStep(step === 'code' ? 'recovery' : 'code');
@@ -96,7 +97,7 @@ function SignInForm({ step, setStep }: { step: Step; setStep: (step: Step) => vo
 
   return (
     <Form onSubmit={submit} aria-label={t('signIn.title')}>
-      {error !== undefined && <Fault error={error} />}
+      {error !== undefined && <SignInProblem error={error} />}
       {step === 'password' ? (
         <>
           <FormGroup label={t('signIn.email')} fieldId="email" isRequired>
@@ -154,14 +155,14 @@ function SignInForm({ step, setStep }: { step: Step; setStep: (step: Step) => vo
   );
 }
 
-/** Error of a failed single sign-on: `#error=<code>`. */
-function errorInAddress(): ApiProblem | undefined {
+/** errorInUrl returns the error code of a failed single sign-on (`#error=<code>`). */
+function errorInUrl(): ApiProblem | undefined {
   const code = /^#error=([\w.-]+)$/.exec(location.hash)?.[1];
   return code === undefined ? undefined : new ApiProblem({ status: 401, code, title: '', detail: '', errors: [] });
 }
 
-/** Common mistakes have a short message; other problems are shown in full. */
-function Fault({ error }: { error: ApiProblem }) {
+/** SignInProblem shows a short message for common mistakes and the full problem otherwise. */
+function SignInProblem({ error }: { error: ApiProblem }) {
   const { t, named } = useI18n();
   const known = {
     'auth.wrong-credentials': t('signIn.wrong'),
@@ -181,8 +182,8 @@ function Fault({ error }: { error: ApiProblem }) {
   return <Alert component="h2" variant="danger" isInline title={known} role="alert" />;
 }
 
-/** The provider redirects back to the requested page after sign-in. */
-function comingBack(login: string): string {
+/** withReturnTo makes the provider redirect back to the requested page after sign-in. */
+function withReturnTo(login: string): string {
   const returnTo = `${location.pathname}${location.search}`;
   return `${login}&${new URLSearchParams({ returnTo, answer: 'cookie' }).toString()}`;
 }
@@ -203,7 +204,7 @@ function SsoChoices() {
             variant="secondary"
             isBlock
             component="a"
-            href={comingBack(login)}
+            href={withReturnTo(login)}
             onClick={rememberSignIn}
           >
             {t('signIn.with', { name: label })}

@@ -8,7 +8,6 @@ interface DigestAlgorithmChoiceProps {
   readonly onChange: (algorithm: DigestAlgorithm) => void;
 }
 
-/** Choice of the digest algorithm. */
 export function DigestAlgorithmChoice({ value, onChange }: DigestAlgorithmChoiceProps) {
   const { t } = useI18n();
   return (

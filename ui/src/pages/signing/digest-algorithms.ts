@@ -1,6 +1,6 @@
 import type { DigestAlgorithm } from './hash.worker.js';
 
-/** In display order. */
+/** Digest algorithms in display order. */
 export const DIGEST_ALGORITHMS: readonly DigestAlgorithm[] = [
   'sha256',
   'sha384',

@@ -25,7 +25,7 @@ function sizeOf(bytes: number, language: string): string {
   }).format(bytes / 1000 ** step);
 }
 
-/** File input by drag and drop or selection, with hashing progress and digest. */
+/** FileDrop accepts a file by drag and drop or selection, and shows the hashing progress and the digest. */
 export function FileDrop({ file, onFile, hashed, algorithm }: FileDropProps) {
   const { t, language } = useI18n();
   const { field, open } = useFileInput(t('sign.choose'), onFile);

@@ -21,7 +21,7 @@ export type HashReport = { readonly read: number } | { readonly digest: string }
 
 const EVERY = 100;
 
-/** Hashes the file in chunks: any size, constant memory, no upload. */
+/** digest hashes a file in chunks, so that files of any size need constant memory and no upload. */
 async function digest({ file, algorithm }: HashOrder): Promise<string> {
   const hash = HASHES[algorithm].create();
   const reader = file.stream().getReader();

@@ -7,7 +7,7 @@ import { Moment } from '../../patterns/moment.js';
 import { VerifiedLine } from '../../patterns/verified-identity.js';
 import { fileNameOf } from './signing-request.js';
 
-/** Signing requests as lists show them. */
+/** useRequestColumns returns the columns of a list of signing requests. */
 export function useRequestColumns(): Column<SigningRequestView>[] {
   const { t, named } = useI18n();
   return [

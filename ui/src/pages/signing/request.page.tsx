@@ -24,7 +24,7 @@ import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { VerifiedIdentity } from '../../patterns/verified-identity.js';
 import { useLive } from '../../patterns/use-live.js';
 import { visibleJson } from '../../patterns/visible-text.js';
-import { selfSignedOrderIn, useStoreCertificate } from '../keys/self-signed.js';
+import { selfSignedBodyOf, useStoreCertificate } from '../keys/self-signed.js';
 import { fileNameOf, isFinal } from './signing-request.js';
 import { SignatureCard } from './signature-card.js';
 import { hexOf } from './use-file-digest.js';
@@ -43,7 +43,7 @@ export function RequestPage() {
       kind={t('request.title')}
       parent={{ to: '/requests', name: t('nav.requests') }}
       title={fileNameOf}
-      beside={(request) => <StatusLabel status={request.status} />}
+      badge={(request) => <StatusLabel status={request.status} />}
     >
       {(request) => <Details request={request} />}
     </ResourcePage>
@@ -56,7 +56,7 @@ function Details({ request }: { request: SigningRequestView }) {
   return (
     <Stack hasGutter>
       <StackItem>
-        <Course request={request} />
+        <RequestProgress request={request} />
       </StackItem>
       {failure !== undefined && (
         <StackItem>
@@ -66,7 +66,7 @@ function Details({ request }: { request: SigningRequestView }) {
           </Alert>
         </StackItem>
       )}
-      {request.status === 'SIGNED' && <OwnCertificate request={request} />}
+      {request.status === 'SIGNED' && <StoreSelfSigned request={request} />}
       {request.status === 'SIGNED' && (
         <StackItem>
           <SignatureCard request={request} />
@@ -82,7 +82,7 @@ function Details({ request }: { request: SigningRequestView }) {
           </Card>
         </StackItem>
       )}
-      <Said metadata={request.metadata} />
+      <ClientMetadata metadata={request.metadata} />
       <StackItem>
         <Card>
           <CardTitle component="h2">{t('request.facts')}</CardTitle>
@@ -111,11 +111,11 @@ function Details({ request }: { request: SigningRequestView }) {
   );
 }
 
-/** What is left to do when the request is the signature of a certificate that its key makes for itself. */
-function OwnCertificate({ request: { key, metadata } }: { request: SigningRequestView }) {
+/** StoreSelfSigned offers to store the certificate if the request signed a self-signed certificate. */
+function StoreSelfSigned({ request: { key, metadata } }: { request: SigningRequestView }) {
   const { t } = useI18n();
   const { may } = useSession();
-  const order = selfSignedOrderIn(metadata);
+  const order = selfSignedBodyOf(metadata);
   const isAsked = order !== undefined && may('signing-keys:write');
   const signingKey = useQuery({ ...getSigningKeyOptions({ path: { id: key.id } }), enabled: isAsked });
   const store = useStoreCertificate(key.id);
@@ -141,14 +141,14 @@ function OwnCertificate({ request: { key, metadata } }: { request: SigningReques
   );
 }
 
-/** What the caller said of the request: it may decide about an approval, and nobody proved it. */
-function Said({ metadata }: { metadata: SigningRequestView['metadata'] }) {
+/** ClientMetadata shows the unverified metadata of a request. Approvers may base their decision on it. */
+function ClientMetadata({ metadata }: { metadata: SigningRequestView['metadata'] }) {
   const { t } = useI18n();
   if (Object.keys(metadata).length === 0) return null;
   return (
     <StackItem>
       <Card>
-        <CardTitle component="h2">{t('shown.saidByClient')}</CardTitle>
+        <CardTitle component="h2">{t('shown.clientProvided.title')}</CardTitle>
         <CardBody>
           <div className="sw-mono">{visibleJson(metadata)}</div>
         </CardBody>
@@ -159,8 +159,8 @@ function Said({ metadata }: { metadata: SigningRequestView['metadata'] }) {
 
 type StepLook = 'success' | 'info' | 'pending' | 'danger' | 'warning';
 
-/** Progress of the request; changes are announced to screen readers. */
-function Course({ request: { status, finishedAt, createdAt } }: { request: SigningRequestView }) {
+/** RequestProgress shows the progress of a request. Screen readers announce changes. */
+function RequestProgress({ request: { status, finishedAt, createdAt } }: { request: SigningRequestView }) {
   const { t, named } = useI18n();
   const ended = status === 'SIGNED' || status === 'FAILED';
   const working: StepLook = ended ? 'success' : status === 'PROCESSING' ? 'info' : 'pending';
@@ -180,7 +180,7 @@ function Course({ request: { status, finishedAt, createdAt } }: { request: Signi
   ];
   return (
     <div role="status">
-      <ProgressStepper aria-label={t('request.course')} isCenterAligned>
+      <ProgressStepper aria-label={t('request.progress')} isCenterAligned>
         {steps.map(([id, name, variant, description]) => (
           <ProgressStep
             key={id}

@@ -40,7 +40,7 @@ interface Choices {
   readonly reference: string;
 }
 
-/** Hashes a file in the browser and requests a signature of the digest. The file is not uploaded. */
+/** SignPage hashes a file in the browser and requests a signature of its digest. The file is not uploaded. */
 export function SignPage() {
   const { t } = useI18n();
   const navigate = useNavigate();
@@ -89,7 +89,7 @@ export function SignPage() {
               </Button>
               {file !== undefined && (
                 <Button variant="link" onClick={() => setFile(undefined)}>
-                  {t('sign.other')}
+                  {t('sign.chooseOther')}
                 </Button>
               )}
             </ActionGroup>
@@ -147,7 +147,7 @@ function Options({ choices, onChange }: { choices: Choices; onChange: (change: P
   );
 }
 
-/** Choice of the signing key; without `signing-keys:read` the default key signs. */
+/** KeyChoice selects the signing key. Without `signing-keys:read`, the default key signs. */
 function KeyChoice({ value, onChange }: { value: string; onChange: (key: string) => void }) {
   const { t } = useI18n();
   const { may } = useSession();

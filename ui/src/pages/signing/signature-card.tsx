@@ -22,7 +22,7 @@ import { Problem } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
 import { bytesOf, pemOf, signatureFileOf, verifyCommandOf } from './signing-request.js';
 
-/** The signature for download, and the command that verifies it without this service. */
+/** SignatureCard offers the signature for download and shows the command that verifies it without this service. */
 export function SignatureCard({ request }: { request: SigningRequestView }) {
   const { t } = useI18n();
   const { may } = useSession();
@@ -100,7 +100,7 @@ export function SignatureCard({ request }: { request: SigningRequestView }) {
   );
 }
 
-/** All that proves the signature in one file: approvals, log entries and their proofs. It is there once the log has sealed the entry. */
+/** EvidenceButton downloads one file with everything that proves the signature. It exists once a log checkpoint covers the entry. */
 function EvidenceButton({ request }: { request: SigningRequestView }) {
   const { t } = useI18n();
   const read = useAction(

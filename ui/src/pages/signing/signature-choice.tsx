@@ -9,7 +9,7 @@ interface SignatureChoiceProps {
   readonly onChoice: (choice: SignatureFile | undefined) => void;
 }
 
-/** File input for a signature in any supported format. */
+/** SignatureChoice is a file input for signatures in any supported format. */
 export function SignatureChoice({ chosen, onChoice }: SignatureChoiceProps) {
   const { t, named } = useI18n();
   const [isTooLarge, setTooLarge] = useState(false);

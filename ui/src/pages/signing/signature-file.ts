@@ -1,21 +1,21 @@
 import type { VerifyBody } from '../../api/generated/types.gen.js';
 
-/** Selected file. */
+/** SignatureFile is a selected signature file. */
 export interface SignatureFile {
   readonly name: string;
   readonly format: NonNullable<VerifyBody['format']>;
   readonly base64: string;
 }
 
-/** Bytes that the service takes as a signature. */
+/** MAX_FILE_BYTES is the maximum signature size that the service accepts. */
 const MAX_FILE_BYTES = 48_000;
 const JWS = /^[\w-]+\.[\w-]*\.[\w-]+\s*$/;
-/** OBJECT IDENTIFIER signedData (RFC 5652 section 4). */
+/** OBJECT IDENTIFIER signedData (RFC 5652, section 4). */
 const SIGNED_DATA = '\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02';
-/** Before it are a tag and at most five bytes of length. */
+/** The identifier is preceded by a tag and at most five length bytes. */
 const HEAD = 32;
 
-/** Reads a signature file; undefined if it is too large to be a signature. */
+/** readSignature reads a signature file. It returns undefined if the file is too large to be a signature. */
 export async function readSignature(file: File): Promise<SignatureFile | undefined> {
   if (file.size > MAX_FILE_BYTES) return undefined;
   const bytes = new Uint8Array(await file.arrayBuffer());
@@ -23,7 +23,7 @@ export async function readSignature(file: File): Promise<SignatureFile | undefin
   return { name: file.name, format: formatOf(text), base64: btoa(text) };
 }
 
-/** Detects the format by content, since file names are unreliable. */
+/** formatOf detects the format by content, because file names are unreliable. */
 function formatOf(text: string): SignatureFile['format'] {
   if (text.trimStart().startsWith('{')) return 'sigstore-bundle';
   if (JWS.test(text)) return 'jws';

@@ -2,17 +2,17 @@ import type { SigningRequestView } from '../../api/generated/types.gen.js';
 
 const FINAL: readonly SigningRequestView['status'][] = ['SIGNED', 'FAILED'];
 
-/** Whether the state is final. */
+/** isFinal reports whether a request is signed, failed or otherwise ended. */
 export const isFinal = ({ status }: SigningRequestView): boolean => FINAL.includes(status);
 
-/** File name from the metadata of the request, if the caller sent it, else its reference. */
+/** fileNameOf returns the file name from the metadata of a request, or its reference. */
 export function fileNameOf({ metadata, reference }: SigningRequestView): string | undefined {
   const name = (metadata as Record<string, unknown> | undefined)?.['filename'];
   return typeof name === 'string' && name !== '' ? name : reference;
 }
 
-/** File extension of the signature, by format. */
-const ENDINGS: Record<SigningRequestView['format'], string> = {
+/** File extension of a signature by format. */
+const FILE_EXTENSIONS: Record<SigningRequestView['format'], string> = {
   raw: 'sig',
   cms: 'p7s',
   authenticode: 'p7',
@@ -24,19 +24,19 @@ const ENDINGS: Record<SigningRequestView['format'], string> = {
 };
 
 export const signatureFileOf = (request: SigningRequestView): string =>
-  `${fileNameOf(request) ?? request.requestId}.${ENDINGS[request.format]}`;
+  `${fileNameOf(request) ?? request.requestId}.${FILE_EXTENSIONS[request.format]}`;
 
-/** Quotes text as one POSIX shell word. */
-const word = (text: string) => (/^[\w.,/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+/** shellQuote quotes text as a single POSIX shell shellQuote. */
+const shellQuote = (text: string) => (/^[\w.,/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /**
- * The command that verifies this signature without this service, run beside the file and the two downloads.
- * undefined where no widespread tool reads the format by itself.
+ * verifyCommandOf returns a command that verifies the signature without this service, run in the directory of the file and both downloads. It
+ * returns undefined if no common tool supports the format.
  */
 export function verifyCommandOf(request: SigningRequestView): string | undefined {
-  const file = word(fileNameOf(request) ?? 'FILE');
-  const signature = word(signatureFileOf(request));
-  const pem = word(`${request.key.name}-v${request.key.version}.pem`);
+  const file = shellQuote(fileNameOf(request) ?? 'FILE');
+  const signature = shellQuote(signatureFileOf(request));
+  const pem = shellQuote(`${request.key.name}-v${request.key.version}.pem`);
   if (request.format === 'cms') {
     return `openssl cms -verify -binary -inform DER -in ${signature} -content ${file} \\\n  -CAfile chain.pem -purpose any -out /dev/null`;
   }
@@ -48,7 +48,7 @@ export function verifyCommandOf(request: SigningRequestView): string | undefined
 export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 
-/** DER certificates in base64, as PEM. */
+/** pemOf converts base64 DER certificates to PEM. */
 export const pemOf = (certificates: readonly string[]): string =>
   certificates
     .map((der) => `-----BEGIN CERTIFICATE-----\n${der.replace(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`)

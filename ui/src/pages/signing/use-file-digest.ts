@@ -4,13 +4,13 @@ import type { DigestAlgorithm, HashOrder, HashReport } from './hash.worker.js';
 export interface FileDigest {
   /** Bytes read so far. */
   readonly read: number;
-  /** Base64, once the whole file was read. */
+  /** Base64 digest, once the whole file has been read. */
   readonly digest?: string;
-  /** Read error, for example if the file was changed meanwhile. */
+  /** Read error, for example because the file was changed while it was read. */
   readonly fault?: string;
 }
 
-/** Hashes the file in a worker of its own, again whenever the file or the algorithm changes. */
+/** useFileDigest hashes a file in a dedicated worker whenever the file or the algorithm changes. */
 export function useFileDigest(file: File | undefined, algorithm: DigestAlgorithm): FileDigest {
   const [state, setState] = useState<FileDigest>({ read: 0 });
   useEffect(() => {
@@ -29,7 +29,7 @@ export function useFileDigest(file: File | undefined, algorithm: DigestAlgorithm
   return state;
 }
 
-/** Hexadecimal form of base64, as printed by sha256sum. */
+/** hexOf converts base64 to hexadecimal, as printed by sha256sum. */
 export function hexOf(base64: string): string {
   return Array.from(atob(base64), (char) => char.charCodeAt(0).toString(16).padStart(2, '0')).join('');
 }

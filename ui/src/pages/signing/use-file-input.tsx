@@ -1,12 +1,12 @@
 import { type ReactElement, useRef } from 'react';
 
 interface FileInput {
-  /** The browser's own field, out of sight; stays on the page as long as a file may be chosen. */
+  /** The hidden native input. It stays on the page while a file can be selected. */
   readonly field: ReactElement;
   readonly open: () => void;
 }
 
-/** File selection; the same file can be selected again. */
+/** useFileInput lets the person select a file, including the same file again. */
 export function useFileInput(name: string, onFile: (file: File) => void): FileInput {
   const input = useRef<HTMLInputElement>(null);
   const field = (

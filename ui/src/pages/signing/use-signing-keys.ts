@@ -4,18 +4,18 @@ import type { SigningKeyView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import type { Option } from '../../patterns/form-fields.js';
 
-/** Purposes of keys that sign files: what OpenPGP, SSH and TLS sign is composed by their own programs. */
-const OF_FILES = ['signing', 'code-signing', 'documents'];
+/** Purposes of keys that sign files. OpenPGP, SSH and TLS signatures are composed by other programs. */
+const FILE_PURPOSES = ['signing', 'code-signing', 'documents'];
 
-/** Signing keys for files; empty without `signing-keys:read`. */
+/** useSigningKeys returns the keys that can sign files. The list is empty without `signing-keys:read`. */
 export function useSigningKeys(): UseQueryResult<readonly SigningKeyView[], unknown> {
   const { may } = useSession();
   return useQuery({
     ...listSigningKeysOptions({ query: { limit: 200 } }),
     enabled: may('signing-keys:read'),
-    select: ({ items }) => items.filter(({ state, purpose }) => state === 'ACTIVE' && OF_FILES.includes(purpose)),
+    select: ({ items }) => items.filter(({ state, purpose }) => state === 'ACTIVE' && FILE_PURPOSES.includes(purpose)),
   });
 }
 
-/** Label of a key in a choice. */
+/** keyOption returns the label of a key in a choice. */
 export const keyOption = ({ name, type }: SigningKeyView): Option => ({ value: name, label: `${name} (${type})` });

@@ -6,7 +6,7 @@ import { useI18n } from '../../i18n/i18n.js';
 import { Facts } from '../../patterns/facts.js';
 import { Moment } from '../../patterns/moment.js';
 
-/** Result of a verification, with each check. */
+/** VerdictCard shows the result of a verification and of each check. */
 export function VerdictCard({ verdict }: { verdict: VerificationView }) {
   const { t, named } = useI18n();
   const { valid, checks, key, subject, signedBefore } = verdict;
@@ -30,7 +30,8 @@ export function VerdictCard({ verdict }: { verdict: VerificationView }) {
                   key={check}
                   icon={ok ? <CheckCircleIcon className="sw-good" /> : <TimesCircleIcon className="sw-bad" />}
                 >
-                  <strong>{named('check', check)}</strong> {t(ok ? 'verify.holds' : 'verify.holdsNot')}: {detail}
+                  <strong>{named('check', check)}</strong> {t(ok ? 'verify.checkPassed' : 'verify.checkFailed')}:{' '}
+                  {detail}
                 </ListItem>
               ))}
             </List>

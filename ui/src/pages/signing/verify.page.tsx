@@ -30,7 +30,7 @@ import type { SignatureFile } from './signature-file.js';
 import { useFileDigest } from './use-file-digest.js';
 import { VerdictCard } from './verdict-card.js';
 
-/** Hashes a file in the browser, lists signing requests for it and verifies a signature. The file is not uploaded. */
+/** VerifyPage hashes a file in the browser, lists its signing requests and verifies a signature. The file is not uploaded. */
 export function VerifyPage() {
   const { t } = useI18n();
   const { one, change: changeAddress } = useUrlState();
@@ -39,8 +39,8 @@ export function VerifyPage() {
   const [signature, setSignature] = useState<SignatureFile>();
   const hashed = useFileDigest(file, algorithm);
   const verify = useAction((body: VerifyBody) => verifySignature({ body }), { changes: [] });
-  /** A result belongs to the selected files; a new selection discards it and the page of the list. */
-  const anew = (change: () => void) => {
+  /** Resets the result and the list page, which belong to the previously selected files. */
+  const resetThen = (change: () => void) => {
     verify.reset();
     if (one('cursor') !== undefined) changeAddress({});
     change();
@@ -59,12 +59,12 @@ export function VerifyPage() {
               <Form onSubmit={submit} aria-label={t('nav.verify')}>
                 <FileDrop
                   file={file}
-                  onFile={(chosen) => anew(() => setFile(chosen))}
+                  onFile={(chosen) => resetThen(() => setFile(chosen))}
                   hashed={hashed}
                   algorithm={algorithm}
                 />
-                <DigestAlgorithmChoice value={algorithm} onChange={(chosen) => anew(() => setAlgorithm(chosen))} />
-                <SignatureChoice chosen={signature} onChoice={(choice) => anew(() => setSignature(choice))} />
+                <DigestAlgorithmChoice value={algorithm} onChange={(chosen) => resetThen(() => setAlgorithm(chosen))} />
+                <SignatureChoice chosen={signature} onChoice={(choice) => resetThen(() => setSignature(choice))} />
                 {verify.isError && <Problem error={verify.error} />}
                 <ActionGroup>
                   <Button
@@ -75,8 +75,8 @@ export function VerifyPage() {
                     {t('verify.do')}
                   </Button>
                   {file !== undefined && (
-                    <Button variant="link" onClick={() => anew(() => setFile(undefined))}>
-                      {t('sign.other')}
+                    <Button variant="link" onClick={() => resetThen(() => setFile(undefined))}>
+                      {t('sign.chooseOther')}
                     </Button>
                   )}
                 </ActionGroup>
@@ -91,7 +91,7 @@ export function VerifyPage() {
         )}
         {hashed.digest !== undefined && (
           <StackItem>
-            <Asked digest={hashed.digest} />
+            <FileRequests digest={hashed.digest} />
           </StackItem>
         )}
       </Stack>
@@ -99,8 +99,8 @@ export function VerifyPage() {
   );
 }
 
-/** Signing requests for a digest that the person may see. */
-function Asked({ digest }: { digest: string }) {
+/** FileRequests lists the signing requests for a digest that the person may view. */
+function FileRequests({ digest }: { digest: string }) {
   const { t } = useI18n();
   const { one } = useUrlState();
   const columns = useRequestColumns();
@@ -111,15 +111,15 @@ function Asked({ digest }: { digest: string }) {
   });
   return (
     <Card>
-      <CardTitle component="h2">{t('verify.asked')}</CardTitle>
+      <CardTitle component="h2">{t('verify.requests')}</CardTitle>
       <CardBody>
-        <Content component="p">{t('verify.asked.lead')}</Content>
+        <Content component="p">{t('verify.requests.lead')}</Content>
         <DataTable
-          name={t('verify.asked')}
+          name={t('verify.requests')}
           columns={columns}
           query={query}
           rowKey={({ requestId }) => requestId}
-          empty={<Alert component="h3" variant="info" isInline title={t('verify.asked.none')} />}
+          empty={<Alert component="h3" variant="info" isInline title={t('verify.requests.none')} />}
         />
       </CardBody>
     </Card>

@@ -15,7 +15,7 @@ interface Limits {
   readonly extensions: readonly string[];
 }
 
-/** What limits a certificate of a user: where it is good from, what it runs, and what else it may do. */
+/** useLimitFields returns the fields that restrict a user certificate: source addresses, forced command and extensions. */
 export function useLimitFields(of: Limits | undefined): Field[] {
   const { t } = useI18n();
   return [

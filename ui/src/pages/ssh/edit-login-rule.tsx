@@ -13,13 +13,13 @@ const DEFAULT_MINUTES = 15;
 const MAX_MINUTES = 24 * 60;
 const SUBJECTS: readonly SshLoginRuleView['subject'][] = ['workload', 'person'];
 
-/** Whole minutes, at least one. */
+/** minutesOf rounds seconds to whole minutes, at least one. */
 export const minutesOf = (seconds: number): number => Math.max(1, Math.round(seconds / MINUTE_SECONDS));
 
-/** The rule as the API takes it back when one thing of it is changed. */
-export function loginRuleOrderOf(of: SshLoginRuleView): SshLoginRuleBody {
-  const { id: _id, version: _version, createdAt: _made, updatedAt: _changed, ...order } = of;
-  const { sourceAddress, forceCommand, ...rest } = order;
+/** loginRuleBodyOf returns the request body that leaves a rule unchanged, as a base for changes. */
+export function loginRuleBodyOf(of: SshLoginRuleView): SshLoginRuleBody {
+  const { id: _id, version: _version, createdAt: _made, updatedAt: _changed, ...body } = of;
+  const { sourceAddress, forceCommand, ...rest } = body;
   return {
     ...rest,
     ...(sourceAddress === null ? {} : { sourceAddress }),
@@ -90,7 +90,7 @@ export function EditLoginRule({ of, authorities, onClose }: EditLoginRuleProps) 
         {
           name: 'subject',
           kind: 'choice',
-          label: t('claims.who'),
+          label: t('claims.caller'),
           isRequired: true,
           hint: t('loginRules.subject.hint'),
           options: SUBJECTS.map((value) => ({ value, label: named('loginSubject', value) })),

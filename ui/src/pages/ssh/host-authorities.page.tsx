@@ -18,7 +18,7 @@ import { useAction } from '../../patterns/use-action.js';
 
 const changes = ['listHostAuthorities'];
 
-/** CAs whose host certificates are accepted. */
+/** HostAuthoritiesPage lists the CAs whose host certificates are accepted. */
 export function HostAuthoritiesPage() {
   const { t } = useI18n();
   const { may } = useSession();

@@ -16,7 +16,7 @@ import { Problem } from '../../patterns/problem.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Host keys found on the host, and the decision about each. */
+/** HostKeys lists the keys found on a host and the decision about each. */
 export function HostKeys({ host }: { host: HostView }) {
   const { t, named } = useI18n();
   const { may } = useSession();

@@ -5,7 +5,7 @@ import { Go } from '../../patterns/go.js';
 
 const SHORT_ID = 13;
 
-/** A host by name, or by the beginning of its id where the reader may not see hosts. The names are read once for all links. */
+/** HostLink shows a host by name, or by a prefix of its ID if the person may not view hosts. All links share one query for the names. */
 export function HostLink({ id }: { id: string }) {
   const { may } = useSession();
   const { data } = useQuery({ ...listHostsOptions({ query: { limit: 200 } }), enabled: may('hosts:read') });

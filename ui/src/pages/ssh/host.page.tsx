@@ -44,7 +44,7 @@ export function HostPage() {
       kind={t('host')}
       parent={{ to: '/hosts', name: t('nav.hosts') }}
       title={(host) => host.name}
-      beside={(host) => <StatusLabel status={host.reachability} />}
+      badge={(host) => <StatusLabel status={host.reachability} />}
       actions={(host) => <Actions host={host} />}
     >
       {(host) => (
@@ -79,9 +79,9 @@ function Actions({ host }: { host: HostView }) {
       changes: ['getHost', 'listHost'],
       done: t('saved'),
       onDone: ({ dropped }) => {
-        if (dropped?.credential) notify(t('hosts.dropped'), 'info');
+        if (dropped?.credential) notify(t('hosts.discarded'), 'info');
         if ((dropped?.credentialsBehind ?? 0) > 0)
-          notify(t('hosts.droppedBehind', { count: dropped?.credentialsBehind ?? 0 }), 'info');
+          notify(t('hosts.discardedBehind', { count: dropped?.credentialsBehind ?? 0 }), 'info');
       },
     },
   );
@@ -122,7 +122,7 @@ function Actions({ host }: { host: HostView }) {
   );
 }
 
-/** Tests the login and shows the result. */
+/** ConnectionTest tests the login and shows the result. */
 function ConnectionTest({ host }: { host: HostView }) {
   const { t } = useI18n();
   const { may } = useSession();

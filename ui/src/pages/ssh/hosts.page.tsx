@@ -18,7 +18,7 @@ import { ImportHosts } from './import-hosts.js';
 
 const REACHABILITIES = ['reachable', 'unreachable', 'throttled', 'refused', 'unknown'];
 
-/** The fields of a host; the login is sent only when a user is given. */
+/** useHostFields returns the fields of a host. The login is sent only if a username is given. */
 export function useHostFields(of?: HostView): Field[] {
   const { t, named } = useI18n();
   const choice = (name: string, label: string, values: readonly string[], value: string | undefined): Field => ({
@@ -52,11 +52,11 @@ function legacyField(t: ReturnType<typeof useI18n>['t'], of: HostView | undefine
   return { name: 'legacyAlgorithms', kind: 'yes', label: t('hosts.legacy'), hint: t('hosts.legacy.hint'), value };
 }
 
-/** For an existing host: hosts reached through it may lose their logins. */
+/** dropBehind confirms that the hosts reached through an existing host may lose their credentials. */
 function dropBehind(t: ReturnType<typeof useI18n>['t'], of: HostView | undefined): Field[] {
   if (of === undefined) return [];
-  const label = t('hosts.dropBehind');
-  return [{ name: 'dropCredentialsBehind', kind: 'yes', label, hint: t('hosts.dropBehind.hint') }];
+  const label = t('hosts.discardBehind');
+  return [{ name: 'dropCredentialsBehind', kind: 'yes', label, hint: t('hosts.discardBehind.hint') }];
 }
 
 export function hostBody({ user, privateKey, passphrase, password, ...rest }: Values): never {

@@ -18,7 +18,7 @@ const FORMATS: readonly ImportHostsBody['format'][] = [
   'ansible-json',
 ];
 
-/** Imports hosts from a file that is pasted; a dry run reports what would become of each line first. */
+/** ImportHosts imports hosts from pasted text. A dry run first reports the outcome of each line. */
 export function ImportHosts({ onClose }: { onClose: () => void }) {
   const { t, named } = useI18n();
   const notify = useToast();
@@ -78,7 +78,7 @@ function Report({ report: { items } }: { report: ImportReportView }) {
           rowKey={({ pointer, name }) => `${pointer} ${name}`}
           empty={null}
           columns={[
-            { name: t('hosts.import.where'), cell: ({ pointer }) => <span className="sw-mono">{pointer}</span> },
+            { name: t('hosts.import.location'), cell: ({ pointer }) => <span className="sw-mono">{pointer}</span> },
             { name: t('name'), width: 25, cell: ({ name }) => <strong>{name}</strong> },
             { name: t('status'), cell: ({ outcome }) => named('hostOutcome', outcome) },
             {

@@ -9,13 +9,13 @@ import { useLimitFields } from './certificate-limits.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** Clock skew tolerated on hosts. */
+/** CLOCK_SKEW_MS is the tolerated clock skew of hosts. */
 const CLOCK_SKEW_MS = 5 * MINUTE;
 const WORKING_DAY = 8;
 const YEAR = 365 * 24;
 
-/** Body of the API call; the certificate is valid for some hours from `now`. */
-function orderOf({ hours, renewUntil, renewFrom, ...values }: Values, now: number) {
+/** certificateBodyOf returns the request body. The certificate is valid for the given hours from `now`. */
+function certificateBodyOf({ hours, renewUntil, renewFrom, ...values }: Values, now: number) {
   return {
     ...values,
     ...(renewUntil === undefined ? {} : { renewal: { until: renewUntil, sourceAddress: renewFrom } }),
@@ -29,10 +29,11 @@ export function IssueCertificate({ authority, onClose }: { authority: SshAuthori
   const notify = useToast();
   const { id, kind } = authority;
   const action = useAction(
-    (values: Values, once, since) => issueSshCertificate({ path: { id }, body: orderOf(values, since), headers: once }),
+    (values: Values, once, since) =>
+      issueSshCertificate({ path: { id }, body: certificateBodyOf(values, since), headers: once }),
     {
       changes: ['listSshCertificates'],
-      onDone: ({ status }) => notify(t(status === 'PENDING_APPROVAL' ? 'sshCa.asked' : 'sshCa.issued')),
+      onDone: ({ status }) => notify(t(status === 'PENDING_APPROVAL' ? 'sshCa.approvalRequested' : 'sshCa.issued')),
     },
   );
   const isForHost = kind === 'host';

@@ -7,7 +7,7 @@ import type { Values } from '../../patterns/form-fields.js';
 import { useToast } from '../../patterns/toasts.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Sends the KRL to managed hosts and reports the hosts that did not receive it. */
+/** PushRevocations sends the KRL to managed hosts and reports the hosts that did not receive it. */
 export function PushRevocations({ id, onClose }: { id: string; onClose: () => void }) {
   const { t } = useI18n();
   const notify = useToast();

@@ -12,7 +12,7 @@ import { Facts } from '../../patterns/facts.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Releases the current private key of an SSH key in custody of the service; requires `keys:release`. */
+/** ReleaseKey releases the current private key of an SSH key in the custody of the service. It requires `keys:release`. */
 export function ReleaseKey({ sshKey: { id, custody } }: { sshKey: SshKeyView }) {
   const { t } = useI18n();
   const { may } = useSession();
@@ -50,7 +50,7 @@ function Ask({ id, onReleased, onClose }: AskProps) {
   );
 }
 
-/** Closes by its button only, since each release is an audit entry. */
+/** Released shows the private key. Only its button closes it, because each release is an audit entry. */
 function Released({ released, onClose }: { released: ReleasedKeyView; onClose: () => void }) {
   const { t } = useI18n();
   const { fingerprint, privateKey } = released;

@@ -8,14 +8,14 @@ import { useAction } from '../../patterns/use-action.js';
 const KINDS = ['serial', 'keyId', 'publicKey'] as const;
 
 interface Props {
-  /** Id of the CA. */
+  /** ID of the CA. */
   readonly id: string;
-  /** Absent: the dialog asks what to revoke. */
+  /** If undefined, the dialog asks what to revoke. */
   readonly certificate?: IssuedSshCertificateView;
   readonly onClose: () => void;
 }
 
-/** Adds a revocation; hosts learn it with the next KRL. */
+/** RevokeCertificate adds a revocation. Hosts receive it with the next KRL. */
 export function RevokeCertificate({ id, certificate, onClose }: Props) {
   const { t, named } = useI18n();
   const action = useAction(

@@ -14,13 +14,13 @@ import { useAction } from '../../patterns/use-action.js';
 const CUSTODIES = ['service', 'hsm', 'human', 'host'] as const;
 type Custody = (typeof CUSTODIES)[number];
 
-/** Body of the API call: custody `host` has a holder, `human` a public key, the others neither. */
+/** rotateBody returns the request body. Custody `host` has a holder, `human` a public key, the others neither. */
 function rotateBody({ holderHost, holderAccount, holderPath, ...values }: Values): RotateSshKeyBody {
   const holder = { hostId: holderHost, account: holderAccount, path: holderPath };
   return { ...values, ...(values['custody'] === 'host' ? { holder } : {}) } as never;
 }
 
-/** Starts a rotation, by default as a dry run, with the custody of the old key preselected. */
+/** Rotate starts a rotation, by default as a dry run and with the custody of the old key. */
 export function Rotate({ sshKey: { id, state, custody } }: { sshKey: SshKeyView }) {
   const { t } = useI18n();
   const { may } = useSession();

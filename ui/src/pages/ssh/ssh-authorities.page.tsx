@@ -17,7 +17,6 @@ import { useAction } from '../../patterns/use-action.js';
 
 const KINDS = ['user', 'host'] as const;
 
-/** SSH CAs for user and host certificates. */
 export function SshAuthoritiesPage() {
   const { t, named } = useI18n();
   const { may } = useSession();

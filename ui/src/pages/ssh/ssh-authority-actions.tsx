@@ -47,7 +47,7 @@ export function AuthorityActions({ authority }: { authority: SshAuthorityView })
   );
 }
 
-/** Retires a CA in two steps, so that another CA can take over without a gap. */
+/** Retire retires a CA in two steps, so that another CA can take over without a gap. */
 function Retire({ authority: { id, name, state }, onClose }: { authority: SshAuthorityView; onClose: () => void }) {
   const { t } = useI18n();
   const next = state === 'ACTIVE' ? 'RETIRING' : 'RETIRED';

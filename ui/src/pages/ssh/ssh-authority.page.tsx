@@ -30,7 +30,7 @@ export function SshAuthorityPage() {
       kind={t('sshCa.one')}
       parent={{ to: '/ssh-authorities', name: t('nav.sshAuthorities') }}
       title={(authority) => authority.name}
-      beside={(authority) => <StatusLabel status={authority.state} />}
+      badge={(authority) => <StatusLabel status={authority.state} />}
       actions={(authority) => <AuthorityActions authority={authority} />}
     >
       {(authority) => (
@@ -50,7 +50,7 @@ export function SshAuthorityPage() {
   );
 }
 
-/** Commands by which hosts or users trust the CA and install its KRL. */
+/** commandsOf returns the commands by which hosts or users trust the CA and install its KRL. */
 function commandsOf({ id, kind }: SshAuthorityView): string {
   const api = `${location.origin}/v1/ssh-ca`;
   if (kind === 'host') return `curl -s ${api}/known-hosts >> ~/.ssh/known_hosts`;
@@ -137,7 +137,7 @@ function Certificates({ authority: { id } }: { authority: SshAuthorityView }) {
   );
 }
 
-/** The key id, and who was proved to ask. */
+/** Holder shows the key ID and the verified identity of the requester. */
 function Holder({ certificate: { keyId, verified } }: { certificate: IssuedSshCertificateView }) {
   return (
     <>
@@ -151,7 +151,7 @@ function Holder({ certificate: { keyId, verified } }: { certificate: IssuedSshCe
   );
 }
 
-/** The end, and until when the host renews the certificate by itself. */
+/** Until shows the expiry of a certificate and until when the host can renew it. */
 function Until({ certificate: { validBefore, renewableUntil } }: { certificate: IssuedSshCertificateView }) {
   const { t } = useI18n();
   return (
@@ -188,7 +188,7 @@ function Revocations({ authority: { id } }: { authority: SshAuthorityView }) {
             { name: t('kind'), cell: ({ kind }) => named('sshRevocation', kind) },
             { name: t('sshCa.value'), width: 40, cell: ({ value }) => <span className="sw-mono">{value}</span> },
             { name: t('sshCa.reason'), width: 25, cell: ({ reason }) => reason ?? '–' },
-            { name: t('sshCa.takenBack'), cell: ({ createdAt }) => <Moment at={createdAt} /> },
+            { name: t('sshCa.revokedAt'), cell: ({ createdAt }) => <Moment at={createdAt} /> },
           ]}
         />
       </CardBody>

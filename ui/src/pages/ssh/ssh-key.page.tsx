@@ -35,7 +35,7 @@ export function SshKeyPage() {
       kind={t('sshKey')}
       parent={{ to: '/ssh-keys', name: t('nav.sshKeys') }}
       title={(key) => key.comment ?? key.fingerprint}
-      beside={(key) => <StatusLabel status={key.state} />}
+      badge={(key) => <StatusLabel status={key.state} />}
       actions={(key) => (
         <>
           <Rotate sshKey={key} />
@@ -78,7 +78,7 @@ function Assign({ sshKey: { id, version, owner } }: { sshKey: SshKeyView }) {
   );
 }
 
-/** Kind of the location, and for a private key whether possession was proven. */
+/** Kind shows the kind of a location and, for a private key, whether possession was proven. */
 function Kind({ location: { kind, possession } }: { location: SshKeyLocationView }) {
   const { t, named } = useI18n();
   return (
@@ -153,7 +153,7 @@ function Details({ sshKey: key }: { sshKey: SshKeyView }) {
               rowKey={({ id }) => id}
               empty={<p className="sw-muted">{t('asset.nowhere')}</p>}
               columns={[
-                { name: t('sshKeys.what'), cell: (location) => <Kind location={location} /> },
+                { name: t('sshKeys.kind'), cell: (location) => <Kind location={location} /> },
                 { name: t('host'), cell: ({ hostId }) => <HostLink id={hostId} /> },
                 { name: t('sshKeys.account'), cell: ({ account }) => account },
                 {
@@ -165,7 +165,7 @@ function Details({ sshKey: key }: { sshKey: SshKeyView }) {
                 },
                 { name: t('asset.lastSeen'), cell: ({ lastSeen }) => <Moment at={lastSeen} /> },
                 {
-                  name: t('sshKeys.gone'),
+                  name: t('sshKeys.removed'),
                   cell: ({ goneAt }) => (goneAt === undefined ? '–' : <Moment at={goneAt} />),
                 },
               ]}

@@ -18,9 +18,9 @@ import { HostLink } from './host-link.js';
 
 const FINDINGS = ['weak', 'old', 'orphan', 'shared', 'root', 'cert-authority', 'no-passphrase', 'unrestricted'];
 const CUSTODIES = ['unknown', 'human', 'host', 'service', 'hsm'];
-const COLOURS = { HIGH: 'orange', MEDIUM: 'yellow', LOW: 'teal' } as const;
+const COLORS = { HIGH: 'orange', MEDIUM: 'yellow', LOW: 'teal' } as const;
 
-/** Findings of a key as labels. */
+/** SshFindings shows the findings of a key as labels. */
 export function SshFindings({ findings }: Pick<SshKeyView, 'findings'>) {
   const { t, named } = useI18n();
   if (findings.length === 0) return <span className="sw-muted">{t('sshKeys.noFindings')}</span>;
@@ -28,7 +28,7 @@ export function SshFindings({ findings }: Pick<SshKeyView, 'findings'>) {
   return (
     <span className="sw-labels">
       {[...rules].map(([rule, severity]) => (
-        <Label key={rule} color={COLOURS[severity]} isCompact>
+        <Label key={rule} color={COLORS[severity]} isCompact>
           {named('sshFinding', rule)}
         </Label>
       ))}
@@ -90,7 +90,7 @@ export function SshKeysPage() {
           { name: t('sshKeys.comment'), cell: ({ comment }) => comment ?? '–' },
           {
             name: t('sshKeys.owner'),
-            cell: ({ owner }) => owner ?? <span className="sw-muted">{t('sshKeys.nobody')}</span>,
+            cell: ({ owner }) => owner ?? <span className="sw-muted">{t('sshKeys.noOwner')}</span>,
           },
           { name: t('status'), cell: ({ state }) => <StatusLabel status={state} /> },
           { name: t('sshKeys.findings'), cell: ({ findings }) => <SshFindings findings={findings} /> },

@@ -18,7 +18,7 @@ import { ResourceList } from '../../patterns/resource-list.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { type TriedCaller, type TriedVerdict, TryToken } from '../../patterns/try-token.js';
 import { useAction } from '../../patterns/use-action.js';
-import { EditLoginRule, minutesOf, loginRuleOrderOf } from './edit-login-rule.js';
+import { EditLoginRule, minutesOf, loginRuleBodyOf } from './edit-login-rule.js';
 
 const MAX_AUTHORITIES = 200;
 
@@ -27,7 +27,7 @@ type Dialog =
   | { readonly kind: 'try' }
   | { readonly kind: 'remove'; readonly of: SshLoginRuleView };
 
-/** Who gets an SSH certificate without anybody typing what stands in it. */
+/** SshLoginRulesPage lists the rules by which callers get SSH certificates whose content they cannot choose. */
 export function SshLoginRulesPage() {
   const { t, named } = useI18n();
   const { may } = useSession();
@@ -39,12 +39,12 @@ export function SshLoginRulesPage() {
     (of: SshLoginRuleView) =>
       changeSshLoginRule({
         path: { id: of.id },
-        body: { ...loginRuleOrderOf(of), enabled: !of.enabled },
+        body: { ...loginRuleBodyOf(of), enabled: !of.enabled },
         headers: ifMatch(of.version),
       }),
     { changes: ['listSshLoginRules'], done: t('saved') },
   );
-  // A rule is about an authority.
+  // A rule requires a CA.
   const add = canWrite && (
     <Button isDisabled={known.length === 0} onClick={() => setDialog({ kind: 'edit' })}>
       {t('loginRules.create')}
@@ -82,7 +82,7 @@ export function SshLoginRulesPage() {
               </Go>
             ),
           },
-          { name: t('claims.who'), cell: ({ subject }) => named('loginSubject', subject) },
+          { name: t('claims.caller'), cell: ({ subject }) => named('loginSubject', subject) },
           {
             name: t('claims.conditions'),
             width: 25,
@@ -119,7 +119,7 @@ export function SshLoginRulesPage() {
   );
 }
 
-/** Life, addresses and command, as far as the rule limits them. */
+/** Limits shows the lifetime, source addresses and forced command that a rule sets. */
 function Limits({ of: { lifeSeconds, bindAddress, sourceAddress, forceCommand } }: { of: SshLoginRuleView }) {
   const { t } = useI18n();
   return (

@@ -18,7 +18,7 @@ import { ResourceList } from '../../patterns/resource-list.js';
 import { useAction } from '../../patterns/use-action.js';
 
 const KEY_FILE = 'log.pem';
-/** Compares the log with what this machine saw of it before; the key was downloaded once. */
+/** Commands that compare the log with the part this machine has already verified. The key is downloaded only once. */
 const VERIFY = `sealwright log verify --key ${KEY_FILE} --state log.state`;
 
 const OUTCOMES = ['done', 'failed', 'refused'];
@@ -89,7 +89,7 @@ export function AuditPage() {
   );
 }
 
-/** The whole log, and the key by which it is verified without this service. */
+/** Downloads offers the whole log and the key that verifies it without this service. */
 function Downloads() {
   const { t } = useI18n();
   const readKey = useAction((_nothing: undefined) => getLogKey(), {
@@ -120,7 +120,7 @@ function Downloads() {
   );
 }
 
-/** The latest checkpoint: size and root of the log. */
+/** Verification shows the latest checkpoint: size and root of the log. */
 function Verification() {
   const { t, language } = useI18n();
   const query = useQuery({ ...getLogCheckpointOptions(), refetchInterval: 10_000, retry: false });

@@ -20,7 +20,7 @@ interface Health {
   >;
 }
 
-/** DOWN is answered as 503 with the same body, which is no error here. */
+/** readHealth returns the health. Status 503 (DOWN) has the same body and is not an error here. */
 async function readHealth(): Promise<Health> {
   const { data, error } = await client.get({ url: '/actuator/health', throwOnError: false });
   const answer = (data ?? (error as { facts?: { detail?: string } } | undefined)) as Health | undefined;
@@ -36,7 +36,7 @@ export function HealthPage() {
     <PageFrame
       title={t('nav.health')}
       lead={t('health.lead')}
-      beside={query.data && <StatusLabel status={query.data.status} />}
+      badge={query.data && <StatusLabel status={query.data.status} />}
     >
       {query.isError && <Failed query={query} />}
       {query.isPending && <Busy />}
@@ -61,7 +61,7 @@ export function HealthPage() {
   );
 }
 
-/** The processes of the service, with version and clock. */
+/** Instances lists the processes of the service with their version and clock offset. */
 function Instances() {
   const { t, language } = useI18n();
   const query = useQuery({ ...listInstancesOptions(), refetchInterval: 5000 });

@@ -23,7 +23,7 @@ interface ChartCardProps extends Omit<EChartProps, 'label'> {
   /** Description of the chart for screen readers. */
   readonly summary: string;
   readonly columns: readonly string[];
-  /** The same figures; the first cell may lead to the list behind it. */
+  /** The figures as table rows. The first cell may link to the underlying list. */
   readonly rows: readonly (readonly ReactNode[])[];
   readonly query: {
     readonly isPending: boolean;
@@ -33,7 +33,7 @@ interface ChartCardProps extends Omit<EChartProps, 'label'> {
   };
 }
 
-/** A plot with the same figures as a table: by choice, and in any case for a screen reader. */
+/** ChartCard shows a chart or the same figures as a table. Screen readers always get the table. */
 export function ChartCard({ title, summary, columns, rows, query, ...chart }: ChartCardProps) {
   const { t } = useI18n();
   const [asTable, setAsTable] = useState(false);

@@ -12,7 +12,7 @@ import { SVGRenderer } from 'echarts/renderers';
 import type { EChartsOption } from 'echarts';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { useColorScheme } from '../../theme/color-scheme.js';
-import { paletteOf } from './colours.js';
+import { paletteOf } from './colors.js';
 
 use([
   AriaComponent,
@@ -37,7 +37,7 @@ export interface EChartProps {
 
 const reduced = window.matchMedia('(prefers-reduced-motion: reduce)');
 
-/** A chart is drawn when it comes near the viewport: a page full of charts would be slow to open. */
+/** useIsNear reports whether a chart is near the viewport. Drawing all charts of a page at once would delay it. */
 function useIsNear(box: RefObject<HTMLElement | null>): boolean {
   const [isNear, setNear] = useState(false);
   useEffect(() => {
@@ -51,7 +51,7 @@ function useIsNear(box: RefObject<HTMLElement | null>): boolean {
   return isNear;
 }
 
-/** Draws as SVG, in the colours of the theme, and follows the size of its box. */
+/** EChart draws a chart as SVG in the colors of the theme, and follows the size of its container. */
 export function EChart({ option, onSelect, label }: EChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<EChartsType>(undefined);
@@ -74,7 +74,7 @@ export function EChart({ option, onSelect, label }: EChartProps) {
     };
   }, [isNear]);
 
-  // New data or colours update the existing chart: creating charts again would freeze a page full of them.
+  // Update the existing chart on new data or colors: recreating all charts would freeze the page.
   useEffect(() => {
     if (!isNear) return;
     const { css, fontFamily } = paletteOf(isDark);

@@ -5,13 +5,13 @@ import { textOf, type Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
 interface TeachNameProps {
-  /** The name that was not read; empty to enter one. */
+  /** The unrecognized name, or empty to enter one. */
   readonly name?: string;
   readonly onClose: () => void;
 }
 
-/** Teaches what a name of an algorithm stands for; all assets are then judged anew. */
-export function TeachNameDialog({ name = '', onClose }: TeachNameProps) {
+/** AddNameDialog maps a custom name to a known algorithm. All assets are then reassessed. */
+export function AddNameDialog({ name = '', onClose }: TeachNameProps) {
   const { t } = useI18n();
   const action = useAction(
     (values: Values) =>
@@ -20,22 +20,22 @@ export function TeachNameDialog({ name = '', onClose }: TeachNameProps) {
       }),
     {
       changes: ['listOwnNames', 'getAsset', 'listAssets', 'getSummary', 'listRiskRules'],
-      done: t('names.taught'),
+      done: t('names.added'),
     },
   );
   return (
     <FormDialog
-      title={t('names.teach')}
-      lead={t('names.teach.lead')}
-      submit={t('names.teach')}
+      title={t('names.add')}
+      lead={t('names.add.lead')}
+      submit={t('names.add')}
       action={action}
       onClose={onClose}
       fields={[
         { name: 'name', label: t('names.name'), isRequired: true, value: name, placeholder: 'PaymentCipher' },
         {
           name: 'means',
-          label: t('names.means'),
-          hint: t('names.means.hint'),
+          label: t('names.algorithm'),
+          hint: t('names.algorithm.hint'),
           isRequired: true,
           value: '',
           placeholder: 'AES-256-GCM',

@@ -7,7 +7,7 @@ interface Palette {
   readonly fontFamily: string;
 }
 
-/** All colours that charts use, read in one pass: each separate read after a change of the document forces a style recalculation. */
+/** CSS variables of all chart colors. They are read in one pass, because each read after a document change forces a style recalculation. */
 const NAMES = [
   'pf-t--global--text--color--regular',
   'pf-t--global--text--color--subtle',
@@ -24,7 +24,7 @@ const NAMES = [
 ];
 const palettes = new Map<boolean, Palette>();
 
-/** The colours of the theme that is shown. */
+/** paletteOf returns the colors of the current theme. */
 export function paletteOf(isDark: boolean): Palette {
   const known = palettes.get(isDark);
   if (known !== undefined) return known;
@@ -36,10 +36,10 @@ export function paletteOf(isDark: boolean): Palette {
   return palette;
 }
 
-/** The colours of the levels are in sealwright.css, for light and dark. Order and legend carry the same information. */
-export const levelColour = (css: Css, level: Level | 'UNJUDGED'): string => css(`sw-level-${level.toLowerCase()}`);
+/** levelColor returns the color of a risk level, defined in sealwright.css. Order and legend carry the same information. */
+export const levelColor = (css: Css, level: Level | 'UNJUDGED'): string => css(`sw-level-${level.toLowerCase()}`);
 
-/** Days along the bottom, as the language writes them; a new year by its number. */
+/** daysAxis returns a time axis with localized days. January is labeled with the year. */
 export function daysAxis(css: Css, language: string) {
   const format = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' });
   const shown = (time: number) => {
@@ -51,12 +51,12 @@ export function daysAxis(css: Css, language: string) {
   return { ...axis, type: 'time' as const, splitNumber: 4, axisLabel };
 }
 
-/** What axes, lines and tooltips have in common. */
+/** chrome returns the common options of axes, lines and tooltips. */
 export function chrome(css: Css) {
   const text = css('pf-t--global--text--color--subtle');
   const line = { lineStyle: { color: css('pf-t--global--border--color--default') } };
   return {
-    // A tooltip of markup would need innerHTML, which the page's policy refuses.
+    // HTML tooltips would need innerHTML, which the Trusted Types policy blocks.
     tooltip: {
       renderMode: 'richText' as const,
       backgroundColor: css('pf-t--global--background--color--floating--default'),
