@@ -44,7 +44,8 @@ export const sealRows: AdminCommand = {
   usage: ['', '--accept DIGEST'],
   summary: 'Lists credentials and rights that were not written by the service, and accepts them',
   details: [
-    'Without --accept it lists the rows with their content and changes nothing. Secrets and long values are shown as SHA-256.',
+    'Without --accept it lists the rows with their content and changes nothing. Secrets and long values are shown',
+    'as SHA-256.',
     'With the printed digest it seals exactly these rows, including rights that someone added in the database. If a row was changed since, nothing is sealed.',
     'It also lists rows that are older than the audit log. Restart all processes after accepting such rows.',
     'For a database of before the seals that was restored, and after SVC_JWT_SECRET was lost. docs/runbook.md, "rows".',
