@@ -1,3 +1,4 @@
+import { ACCEPTANCE } from './acceptance.js';
 import { COSTS } from './costs.js';
 import { DATABASE } from './database.js';
 import { HOSTS } from './hosts.js';
@@ -21,4 +22,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...PROMISES,
   ...TRUST,
   ...DATABASE,
+  ...ACCEPTANCE,
 ].toSorted((one, other) => one.finding - other.finding);

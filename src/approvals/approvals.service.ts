@@ -110,17 +110,22 @@ export class ApprovalsService {
     return this.evaluation.judgeNow(tx, kind, uses);
   }
 
-  /** Reports whether an approval has fewer votes than the current policies require. */
-  async fallsShort(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
-    return demand !== undefined && (await this.extension.missingStages(tx, id, demand)).length > 0;
+  /** Reports whether a granted approval has fewer votes than the current policies require, counting only people who may still vote. */
+  fallsShort(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
+    return this.extension.fallsShort(tx, id, demand);
+  }
+
+  /** Returns why a granted approval could no longer be requested; undefined if its requester still has the right. */
+  lostGround(tx: EntityManager, id: string): Promise<Problem | undefined> {
+    return this.extension.lostGround(tx, id);
   }
 
   /**
-   * Requests the stages that the current policies add to an approved request that has not been carried out yet. Returns true if there are any: the
-   * approval is then PENDING again, and its votes still count.
+   * Requests the votes that an approved request lacks and that has not been carried out yet. Returns true if there are any: the approval is then
+   * PENDING again, and its other votes still count.
    */
-  async reopen(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
-    return demand !== undefined && (await this.extension.reopen(tx, id, demand));
+  reopen(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
+    return this.extension.reopen(tx, id, demand);
   }
 
   /** Makes the next evaluation read the policies again. Call it when they have changed. */

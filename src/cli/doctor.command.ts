@@ -21,7 +21,7 @@ export const doctor: AdminCommand = {
     'BAD: does not work now. WARN: will stop working soon, or its failure would go unnoticed.',
     'Each finding names its section in docs/runbook.md.',
     '',
-    '  --all    also shows passed checks',
+    '  --all    also shows passed checks, and all findings instead of the first 20',
     '  --log    compares rights with the audit log even if it has more than 200,000 leaves',
     '  --json   an array of {what, state: ok|warn|bad, detail, next}',
   ],
@@ -30,7 +30,7 @@ export const doctor: AdminCommand = {
     const flag = { type: 'boolean', default: false } as const;
     const options = { json: flag, all: flag, log: flag };
     const { values } = parseArgs({ args, options });
-    const findings = await examine(new Config(), values.log);
+    const findings = await examine(new Config(), { wholeLog: values.log, all: values.all });
     if (values.json) print(JSON.stringify(findings, null, 2));
     else print(...linesOf(findings, values.all));
     process.exitCode = findings.some(({ state }) => state === 'bad') ? ADMIN_EXIT.failed : ADMIN_EXIT.done;
@@ -41,7 +41,7 @@ export const doctor: AdminCommand = {
 const LATE = new Set(['55P03', '57014']);
 
 /** The other examinations require a database with the schema of this version. */
-async function examine(config: Config, wholeLog: boolean): Promise<Finding[]> {
+async function examine(config: Config, extent: Parameters<typeof examineRights>[1]): Promise<Finding[]> {
   const fault = await schemaFaultOf(config).then(
     (reason) => (reason === undefined ? undefined : bad('schema', reason, 'docs/upgrade.md')),
     (error: unknown) => bad('database', operatorsWords(error), 'runbook: database'),
@@ -51,7 +51,7 @@ async function examine(config: Config, wholeLog: boolean): Promise<Finding[]> {
   try {
     const findings: Finding[] = [ok('database', 'responds, with the schema of this version')];
     const more = {
-      'rights and the log': (from: typeof app) => examineRights(from, wholeLog),
+      'rights and the log': (from: typeof app) => examineRights(from, extent),
       'left behind': examineLeftBehind,
     };
     for (const [what, look] of Object.entries({ ...EXAMINATIONS, ...more })) {

@@ -11,14 +11,18 @@ import { newId } from '../platform/database/new-id.js';
 import { Problem } from '../platform/errors/problem.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { RowSealEpoch } from '../platform/sealing/row-seal-epoch.js';
-import { type ForgedRows, RowSealKeeper } from '../platform/sealing/row-seal-keeper.js';
+import { type AcceptedEdit, type ReviewedRows, RowSealKeeper } from '../platform/sealing/row-seal-keeper.js';
+import { shownContent } from '../platform/sealing/shown-content.js';
 import { Resealer } from '../platform/sealing/resealer.js';
 import { SealFormat } from '../platform/sealing/seal-format.js';
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
+import { type EarlierRow, earlierRows } from './doctor/earlier-rows.js';
 import { inService } from './in-service.js';
 
 /** Maximum number of primary keys per table in the audit entry about accepted rows. */
 const MAX_RECORDED = 20;
+/** Maximum number of edits of accepted rows in one audit entry. */
+const MAX_EDITS = 1000;
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
 
 /** reseal encrypts every stored secret with the current key. */
@@ -40,8 +44,10 @@ export const sealRows: AdminCommand = {
   usage: ['', '--accept DIGEST'],
   summary: 'Lists credentials and rights that were not written by the service, and accepts them',
   details: [
-    'Without --accept, it lists the rows by table and primary key, and changes nothing.',
+    'Without --accept, it lists the rows with their content and changes nothing. Secrets and long values are shown',
+    'as SHA-256.',
     'With the printed digest, it seals exactly these rows, including any rights added directly in the database. If a row was changed since, nothing is sealed.',
+    'It also lists rows that are older than the audit log. Restart all processes after accepting such rows.',
     'Use it for a restored database from before rows were sealed, or after SVC_JWT_SECRET was lost. See docs/runbook.md, "rows".',
     '',
     '  --accept DIGEST   seals the rows if their content still has this digest (SHA-256)',
@@ -96,7 +102,7 @@ async function acceptRows(args: string[]): Promise<void> {
   await inService(async (app) => {
     const db = app.get(DataSource);
     const { tables, count, digest } = await db.transaction('REPEATABLE READ', (tx) => reviewIn(app, tx, false));
-    for (const table of tables) print(`${table.table}: ${table.count} rows: ${namesOf(table)}`);
+    for (const table of tables) show(table);
     if (count === 0) return print('Every credential and right was written by the service.');
     if (values.accept === digest && (await sealReviewed(app, digest)))
       return print(`Sealed ${count} rows with their current content.`);
@@ -108,7 +114,7 @@ async function acceptRows(args: string[]): Promise<void> {
 }
 
 interface Review {
-  readonly tables: readonly ForgedRows[];
+  readonly tables: readonly ReviewedRows[];
   readonly count: number;
   /** SHA-256 over all rows that would be accepted, hexadecimal. */
   readonly digest: string;
@@ -123,7 +129,10 @@ async function sealReviewed(app: INestApplicationContext, digest: string): Promi
     if (review.digest !== digest) throw changed;
     const counts = Object.fromEntries(tables.map(({ table, count }) => [table, count]));
     const rows = Object.fromEntries(tables.map(({ table, keys }) => [table, keys.slice(0, MAX_RECORDED)]));
-    await append(app, tx, 'rows.accepted', { ...counts, digest, rows, ...policies });
+    const edits = tables.flatMap((table) => table.edits);
+    await append(app, tx, 'rows.accepted', { ...counts, digest, rows, ...policies, edits: edits.slice(0, MAX_EDITS) });
+    for (let from = MAX_EDITS; from < edits.length; from += MAX_EDITS)
+      await append(app, tx, 'rows.accepted', { digest, edits: edits.slice(from, from + MAX_EDITS) });
     return true;
   };
   return app
@@ -135,10 +144,10 @@ async function sealReviewed(app: INestApplicationContext, digest: string): Promi
     });
 }
 
-/** Reviews the sealed rows, and the policies that are older than in the audit log. They would be accepted together. */
+/** Reviews the sealed rows, and the rows and policies that are older than the audit log. They would be accepted together. */
 async function reviewIn(app: INestApplicationContext, tx: EntityManager, seal: boolean): Promise<Review> {
   const review = await app.get(RowSealKeeper).review(tx, { seal });
-  const tables = [...review.tables, ...(await policiesBehind(app, tx))];
+  const tables = [...review.tables, ...(await behindLog(app, tx, review.tables))];
   const names = tables.map(({ table }) => table);
   const policies = await acceptedPolicies(tx, names);
   const all = policies.policySet === undefined ? [] : await allPolicies(tx);
@@ -155,23 +164,42 @@ async function allPolicies(tx: EntityManager): Promise<unknown[]> {
   return rows.map(({ policy }) => policy);
 }
 
-function namesOf({ keys, count }: ForgedRows): string {
-  const more = count - keys.length;
-  return more === 0 ? keys.join(', ') : `${keys.join(', ')} and ${more} more`;
+function show({ table, count, keys, contents }: ReviewedRows): void {
+  print(`${table}: ${count} rows${count > keys.length ? `, of which ${keys.length} are shown` : ''}:`);
+  for (const [i, key] of keys.entries()) print(`  ${key} ${contents[i] ?? ''}`);
 }
 
-/** Returns policies that were restored in the database, with valid seals, although the audit log has newer revisions. */
-async function policiesBehind(app: INestApplicationContext, tx: EntityManager): Promise<ForgedRows[]> {
-  const rows: { id: string; revision: number }[] = await tx.query('SELECT id::text, revision FROM approval_policy');
+/** Returns rows and policies that were restored in the database, with valid seals, although the audit log has newer ones. */
+async function behindLog(
+  app: INestApplicationContext,
+  tx: EntityManager,
+  reviewed: readonly ReviewedRows[],
+): Promise<ReviewedRows[]> {
+  const policies: { id: string; revision: number }[] = await tx.query('SELECT id::text, revision FROM approval_policy');
   try {
-    const behind = (await app.get(RightsLedger).latest()).policiesBehind(rows);
-    const keys = behind.map(({ id, revision, logged }) => `${id} (revision ${revision}, log: ${logged})`);
-    return keys.length === 0 ? [] : [{ table: 'approval_policy', count: keys.length, keys }];
+    const history = await app.get(RightsLedger).latest();
+    const keys = history
+      .policiesBehind(policies)
+      .map(({ id, revision, logged }) => `${id} (revision ${revision}, log: ${logged})`);
+    const behind = keys.length === 0 ? [] : [{ table: 'approval_policy', count: keys.length, keys, contents: [], edits: [] }]; // prettier-ignore
+    const listed = new Set(reviewed.flatMap(({ edits }) => edits.map(([id]) => id)));
+    const earlier = (await earlierRows(tx, history)).filter(({ id }) => !listed.has(id));
+    return [...behind, ...[...Map.groupBy(earlier, ({ table }) => table)].map(earlierOf)];
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    print(`The approval policies were not compared with the audit log: ${error.message}`);
+    print(`The rows were not compared with the audit log: ${error.message}`);
     return [];
   }
+}
+
+function earlierOf([table, rows]: readonly [string, readonly EarlierRow[]]): ReviewedRows {
+  return {
+    table,
+    count: rows.length,
+    keys: rows.map(({ id, edit, logged }) => `${id} (edit ${edit}, log: ${logged})`),
+    contents: rows.map(({ text }) => shownContent(text)),
+    edits: rows.map(({ id, edit }): AcceptedEdit => [id, edit]),
+  };
 }
 
 function newSealingKey(args: string[]): Promise<void> {

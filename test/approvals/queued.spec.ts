@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Service } from '../support/service.js';
 import { createKey, digestOf, read, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { newApprovers, newGroup, unique } from './approvers.js';
+import { type Approver, approval, held, newApprover, newApprovers, newGroup, newGuardedKey, unique, vote } from './approvers.js'; // prettier-ignore
 
 let stage: Stage;
 let api: Service;
@@ -32,7 +32,7 @@ it('a policy created while a request is queued for signing applies to it', async
   const stages = [{ group: group.body.id as string, threshold: 1 }];
   const body = { name: unique('late'), keys: [guarded?.name], stages };
   expect((await api.call('POST', '/api/v1/approval-policies', { key: apiKey, body })).status).toBe(201);
-  await stage.start({ role: 'worker' });
+  const worker = await stage.start({ role: 'worker' });
   const end = (id: string) =>
     until(`the end of ${id}`, 60, async () => {
       const answer = await read(api, apiKey, id, 20);
@@ -40,4 +40,53 @@ it('a policy created while a request is queued for signing applies to it', async
     });
   expect(await end(first)).toMatchObject({ status: 'FAILED', failure: { code: 'approval.needed' } });
   expect(await end(second)).toMatchObject({ status: 'SIGNED' });
+  await worker.kill('SIGKILL');
+});
+
+it('an approved request that was held back is judged again: by the rights of its approvers and its requester', async () => {
+  const place = { stage, service: api, apiKey };
+  const worker = await stage.start({ role: 'worker' });
+  const [ann, bob] = (await newApprovers(place, 2)) as [Approver, Approver];
+  const operator = await newApprover(place, ['operator']);
+  const { key } = await newGuardedKey(place, [{ members: [ann, bob], threshold: 1 }]);
+  const ask = (by: string) => held(place, { digest: digestOf(unique('held back')), key: key.name }, by);
+  const [first, second, third] = [await ask(apiKey), await ask(operator.accessToken), await ask(apiKey)];
+  await until('a checkpoint over all', 45, async () => {
+    const [row] = await stage.sql<{ open: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM log_waiting) OR (SELECT size FROM log_head) <> (SELECT max(size) FROM log_checkpoint) AS open`,
+    );
+    return row?.open === false;
+  });
+  // Without a worker nothing is claimed, as if the rows were locked in the database.
+  await worker.kill('SIGKILL');
+  for (const [one, by] of [
+    [first, ann],
+    [second, bob],
+    [third, bob],
+  ] as const)
+    // prettier-ignore
+    expect((await vote(api, one.approvalId, by)).status).toBe(200);
+  for (const { id } of [ann, operator]) {
+    const path = `/api/settings/users/${id}`;
+    expect((await api.call('PATCH', path, { key: apiKey, body: { disabled: true } })).status).toBe(200);
+  }
+  const later = await stage.start({ role: 'worker' });
+  const is = (id: string, wanted: string) =>
+    until(`${id} is ${wanted}`, 60, async () => {
+      const [row] = await stage.sql<{ state: string }>(
+        `SELECT concat_ws(' ', status, failure_code) AS state FROM signing_request WHERE id = $1`,
+        [id],
+      );
+      return row?.state === wanted;
+    });
+  try {
+    await is(third.requestId, 'SIGNED');
+    await is(first.requestId, 'PENDING_APPROVAL');
+    await is(second.requestId, 'FAILED approval.withdrawn');
+    expect((await approval(place, first.approvalId)).body).toMatchObject({ status: 'PENDING' });
+    expect((await vote(api, first.approvalId, bob)).status).toBe(200);
+    await is(first.requestId, 'SIGNED');
+  } finally {
+    await later.kill('SIGKILL');
+  }
 });

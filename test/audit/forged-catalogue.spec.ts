@@ -28,6 +28,21 @@ const CHANGES: Readonly<Record<string, readonly [ddl: string, found: string]>> =
      CREATE TRIGGER audit_entry_is_final BEFORE INSERT ON audit_entry FOR EACH ROW EXECUTE FUNCTION away.audit_entry_is_final()`,
     'trigger public.audit_entry audit_entry_is_final',
   ],
+  'a trigger of the same name and function that fires at other times': [
+    `DROP TRIGGER audit_entry_is_final ON audit_entry;
+     CREATE TRIGGER audit_entry_is_final BEFORE INSERT ON audit_entry FOR EACH STATEMENT EXECUTE FUNCTION audit_entry_is_final()`,
+    'trigger public.audit_entry audit_entry_is_final',
+  ],
+  'a trigger of the same name that a condition suppresses': [
+    `DROP TRIGGER audit_entry_is_final ON audit_entry;
+     CREATE TRIGGER audit_entry_is_final BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_entry FOR EACH STATEMENT WHEN (false)
+       EXECUTE FUNCTION audit_entry_is_final()`,
+    'trigger public.audit_entry audit_entry_is_final',
+  ],
+  'a trigger of the service that was removed': [
+    'DROP TRIGGER audit_entry_is_final ON audit_entry',
+    'missing-trigger audit_entry audit_entry_is_final',
+  ],
   'a function of the service with another body': [
     'CREATE OR REPLACE FUNCTION audit_entry_is_final() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$',
     'function public.audit_entry_is_final()',
@@ -106,7 +121,7 @@ describe('the catalog check', () => {
     expect(await catalogue.findingsAfter(ddl)).toContain(found);
     expect(await catalogue.findings()).toEqual([]);
     // The change is also refused when the fingerprint of the unchanged catalogue is already cached.
-    expect(await catalogue.isRefusedAfter(ddl)).toBe(!found.startsWith('disabled-trigger'));
+    expect(await catalogue.isRefusedAfter(ddl)).toBe(!/^(?:disabled|missing)-trigger/.test(found));
   });
 
   it('finds a function added to an extension', async () => {

@@ -240,6 +240,20 @@ describe('an SSH CA', () => {
     expect((await list()).includes('stolen-two')).toBe(true);
   });
 
+  it('does not put revocations on its list that SQL inserted', async () => {
+    const { id } = await authority();
+    const list = async () =>
+      Buffer.from(await (await fetch(`${writer.service.url}/v1/ssh-ca/${id}/krl`)).arrayBuffer());
+    const revoke = (value: string) => ask('POST', `/v1/ssh-ca/${id}/revocations`, { kind: 'keyId', value });
+    expect((await revoke('really-revoked')).status).toBe(204);
+    await sql(
+      `INSERT INTO ssh_revocation (id, authority_id, kind, value) VALUES (gen_random_uuid(), '${id}', 'keyId', 'inserted-one')`,
+    );
+    await sql(`UPDATE ssh_authority SET list_version = list_version + 1`);
+    await expect.poll(async () => (await list()).includes('inserted-one'), { timeout: 30_000 }).toBe(false);
+    expect((await list()).includes('really-revoked')).toBe(true);
+  });
+
   it('keeps revocations on its list while both row and entry are missing', async () => {
     const { id } = await authority();
     const list = async () =>

@@ -380,9 +380,9 @@ describe('a change made in the database', () => {
       service.call('PATCH', `/api/settings/users/${row?.id}`, { key: apiKey, body: { roles: ['viewer'] } });
     assertProblem(await change(), { status: 409, code: 'row.not-sealed' });
     const listed = async () => {
-      const [, count = '', digest = ''] =
-        /(\d+) rows were not written by .* --accept ([0-9a-f]{64})/.exec(await said(['seal-rows'])) ?? [];
-      return { count, digest };
+      const text = await said(['seal-rows']);
+      const [, count = '', digest = ''] = /(\d+) rows were not written by .* --accept ([0-9a-f]{64})/.exec(text) ?? [];
+      return { count, digest, text };
     };
     const before = await listed();
     expect(before.count).not.toBe('');
@@ -390,7 +390,9 @@ describe('a change made in the database', () => {
     await sql(`UPDATE user_account SET roles = '{admin,approver}' WHERE email = $1`, [person.email]);
     expect(await said(['seal-rows', '--accept', before.digest])).toContain(`${before.count} rows were not written`);
     assertProblem(await change(), { status: 409, code: 'row.not-sealed' });
-    const { count, digest } = await listed();
+    const { count, digest, text } = await listed();
+    // The operator sees what would be sealed, without secrets.
+    expect(text).toMatch(/"password_hash":"sha256:[0-9a-f]{64}".*"roles":\["admin","approver"\]/);
     expect(await said(['seal-rows', '--accept', digest])).toContain(`Sealed ${count} rows with their current content`);
     expect(await said(['seal-rows'])).toContain('Every credential and right was written by the service');
     expect((await change()).status).toBe(200);

@@ -35,6 +35,35 @@ beforeAll(async () => {
 });
 afterAll(() => writer.close());
 
+/** The component `log` of health, as JSON. */
+const logHealth = async () => JSON.stringify((await get('/actuator/health')).components.log);
+
+const doctor = () => runToEnd(['doctor', '--all'], stage.settings).catch(({ stdout }: { stdout: string }) => stdout);
+
+/** Appends a leaf to the tree as its owner could. @returns the number of leaves before it, and the ID of its entry */
+async function appendLeaf() {
+  await settled();
+  const tileHasRoom = async () =>
+    Number((await sql<{ size: string }>(`SELECT size FROM log_head`))[0]?.size) % 256 < 250;
+  while (!(await tileHasRoom())) {
+    await signedBy('default', randomUUID());
+    await settled();
+  }
+  const id = await insertEntry('user.changed', { kind: 'user', id: randomUUID() });
+  const [entry] = await sql<EntryRow>(`SELECT ${ENTRY_COLUMNS} FROM audit_entry e WHERE e.id = $1`, [id]);
+  const hash = leafHash(logLeafOf(entry as EntryRow)).toString('hex');
+  const [before] = await sql<{ size: string }>(`SELECT size FROM log_head`);
+  const size = Number(before?.size);
+  await sql(
+    `BEGIN; SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK});
+     INSERT INTO log_leaf (index, entry_id, kind) VALUES (${size}, '${id}', 'entry');
+     INSERT INTO log_tile (level, index, hashes) VALUES (0, ${Math.floor(size / 256)}, '\\x${hash}')
+       ON CONFLICT (level, index) DO UPDATE SET hashes = log_tile.hashes || excluded.hashes;
+     UPDATE log_head SET size = ${size + 1}; COMMIT`,
+  );
+  return { id, size, isNewTile: size % 256 === 0 };
+}
+
 it('the verifier finds nothing while nothing was changed', async () => {
   expect(await verified()).toMatchObject({ code: 0, valid: true, findings: [] });
   expect(await health()).not.toMatch(/log\.[a-z-]+:/);
@@ -75,39 +104,62 @@ describe('the log', () => {
   });
 
   it('a leaf that was appended by SQL is not signed', async () => {
-    await settled();
-    const tileHasRoom = async () =>
-      Number((await sql<{ size: string }>(`SELECT size FROM log_head`))[0]?.size) % 256 < 250;
-    while (!(await tileHasRoom())) {
-      await signedBy('default', randomUUID());
-      await settled();
-    }
-    const id = await insertEntry('user.changed', { kind: 'user', id: randomUUID() });
-    const [entry] = await sql<EntryRow>(`SELECT ${ENTRY_COLUMNS} FROM audit_entry e WHERE e.id = $1`, [id]);
-    const hash = leafHash(logLeafOf(entry as EntryRow)).toString('hex');
-    const [before] = await sql<{ size: string }>(`SELECT size FROM log_head`);
-    const size = Number(before?.size);
-    const tile = `level = 0 AND index = ${Math.floor(size / 256)}`;
-    await sql(
-      `BEGIN; SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK});
-       INSERT INTO log_leaf (index, entry_id, kind) VALUES (${size}, '${id}', 'entry');
-       INSERT INTO log_tile (level, index, hashes) VALUES (0, ${Math.floor(size / 256)}, '\\x${hash}')
-         ON CONFLICT (level, index) DO UPDATE SET hashes = log_tile.hashes || excluded.hashes;
-       UPDATE log_head SET size = ${size + 1}; COMMIT`,
-    );
-    await until('health says so', 60, async () => (await health()).includes('log.foreign-leaf'));
+    const { size, id, isNewTile } = await appendLeaf();
+    await until('health says so', 60, async () => (await logHealth()).includes('log.foreign-leaf'));
+    expect(await logHealth()).toContain('DOWN');
     const [signed] = await sql<{ size: string }>(`SELECT max(size) AS size FROM log_checkpoint`);
     expect(Number(signed?.size)).toBeLessThanOrEqual(size);
     // Without the leaf the log goes on.
+    const tile = `level = 0 AND index = ${Math.floor(size / 256)}`;
     await sql(
       `BEGIN; SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK});
-       DELETE FROM log_leaf WHERE index >= ${size}; DELETE FROM log_tile WHERE ${tile} AND ${size} % 256 = 0;
+       DELETE FROM log_leaf WHERE index >= ${size}; DELETE FROM log_tile WHERE ${tile} AND ${isNewTile};
        UPDATE log_tile SET hashes = substring(hashes FROM 1 FOR ${(size % 256) * 32}) WHERE ${tile};
        UPDATE log_head SET size = ${size}; COMMIT`,
     );
     await sql(`DELETE FROM audit_entry WHERE id = $1`, [id]);
     await settled();
     await until('health is well again', 60, async () => !(await health()).includes('log.foreign-leaf'));
+  });
+
+  it('an appended leaf is accepted only by the digest of the list, as a leaf that the service did not write', async () => {
+    const { id, size } = await appendLeaf();
+    const said = await runToEnd(['accept-log'], stage.settings);
+    expect(said).toContain(`Leaf ${size} was not appended by the service: user.changed of user`);
+    const [, leaves = '', digest = ''] = /--leaves (\d+) --digest ([0-9a-f]{64})/.exec(said) ?? [];
+    for (const wrong of [[], ['--digest', digest.replaceAll('a', 'b')]])
+      await expect(runToEnd(['accept-log', '--leaves', leaves, ...wrong], stage.settings)).rejects.toMatchObject({
+        code: 1,
+      });
+    expect(await logHealth()).toContain('log.foreign-leaf');
+    expect(await accepted(stage.settings)).toContain('Accepted.');
+    await settled();
+    await until('health is well again', 60, async () => !(await health()).includes('log.foreign-leaf'));
+    expect(await found()).toContain(`its entry ${id} was not written by the service`);
+    const { items } = await get('/api/v1/audit/entries?action=audit-log.accepted');
+    expect(items[0]).toMatchObject({ detail: { foreign: 1, damaged: [] } });
+    expect(await doctor()).toContain(`leaf ${size}: the entry ${id} was not written by the service`);
+  });
+
+  it('an acceptance covers only the damage that it names', async () => {
+    await signedBy('default', randomUUID());
+    await settled();
+    const entries = await sql<{ id: string; name: string; leaf: string }>(
+      `SELECT e.id, e.actor_name AS name, l.index AS leaf FROM audit_entry e JOIN log_leaf l ON l.entry_id = e.id AND l.kind = 'entry'
+       WHERE e.action LIKE 'signing.%' ORDER BY l.index DESC LIMIT 2`,
+    );
+    const [later, earlier] = entries;
+    const rename = (id: string | undefined, name: string) =>
+      sql(`UPDATE audit_entry SET actor_name = $2 WHERE id = $1`, [id, name]);
+    await rename(later?.id, 'Changed Later');
+    expect(await accepted(stage.settings)).toContain('Accepted.');
+    await settled();
+    // The command reads the log like a process that starts later.
+    await rename(earlier?.id, 'Changed Later');
+    const said = await runToEnd(['accept-log'], stage.settings);
+    for (const { id, name } of entries) await rename(id, name);
+    expect(said).toContain(`The entry of leaf ${earlier?.leaf} was changed`);
+    expect(said).not.toContain(`leaf ${later?.leaf} was`);
   });
 
   it('a tile whose root was forged before its leaves are signed is not signed', async () => {

@@ -170,7 +170,7 @@ describe.skipIf(CHROMIUM === undefined)('pages in Chromium', () => {
       });
       const person = await register(service);
       const { page, context, assertNoFaults } = await openPage(browser, device.verification_uri_complete);
-      await page.getByLabel('E-mail address').fill(person.email);
+      await page.getByLabel('Email address').fill(person.email);
       await page.getByLabel('Password').fill(person.password);
       await page.getByRole('button', { name: 'Continue' }).click();
       await page.getByText('wants to act for you').waitFor();
@@ -194,7 +194,7 @@ describe.skipIf(CHROMIUM === undefined)('pages in Chromium', () => {
     const { page, context, assertNoFaults } = await openPage(browser, invited.body.link);
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
-    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Email address').fill(email);
     await page.getByLabel('New password').fill(password);
     await page.getByRole('button', { name: 'Set password' }).click();
     await page.getByText('You can sign in with your new password.').waitFor();

@@ -254,6 +254,14 @@ describe('administrators', () => {
     const noMore = { status: 409, code: 'user.last-administrator' };
     assertProblem(await patch(first, { roles: ['viewer'] }), noMore);
     assertProblem(await patch(first, { disabled: true }, apiKey), noMore);
+    // A role that was granted in the database makes nobody an administrator.
+    const [{ roles } = { roles: [] }] = await stage.sql<{ roles: string[] }>(
+      `SELECT roles FROM user_account WHERE id = $1`,
+      [second],
+    );
+    await stage.sql(`UPDATE user_account SET roles = '{admin}' WHERE id = $1`, [second]);
+    assertProblem(await patch(first, { roles: ['viewer'] }), noMore);
+    await stage.sql(`UPDATE user_account SET roles = $2 WHERE id = $1`, [second, roles]);
     expect((await patch(second, { roles: ['admin'] })).status).toBe(200);
     // Both calls must be in progress before either can change a row.
     const keeper = new Client({ connectionString: stage.databaseUrl });

@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
+import type { Problem } from '../../platform/errors/problem.js';
 import { Approval, endsAfter, putNotice } from '../model/approval.entity.js';
 import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.js';
 import { APPROVALS_ACTOR, extendedEntry } from './approval-entries.js';
-import type { RequestBasis } from './requester-standing.js';
+import { lostRequester, type RequestBasis } from './requester-standing.js';
 import type { LoggedApproval } from './logged-approval.js';
-import { LoggedApprovals } from './logged-approvals.js';
+import { type ApprovalAsLogged, LoggedApprovals } from './logged-approvals.js';
 
 /** VotesSoFar describes the votes on an approval when its last stage passes. */
 export interface VotesSoFar {
@@ -32,21 +33,20 @@ export class ApprovalExtension {
 
   /**
    * Returns the stages that lack approvals, with the number of missing votes as their threshold: first the approval's own stages, counting the votes
-   * that are still valid, then the stages of the demand. Without `votes`, the approval's own stages are not checked again.
+   * that are still valid, then the stages of the demand.
    */
-  async missingStages(
+  private async missingStages(
     tx: EntityManager,
     approvalId: string,
     demand: ApprovalRequirement | undefined,
-    votes?: VotesSoFar,
+    votes: VotesSoFar,
   ): Promise<Stage[]> {
-    const rights = votes?.rights ?? (await this.logged.signedRights());
-    const logged = (await this.logged.read(tx, [approvalId], rights)).get(approvalId);
+    const logged = (await this.logged.read(tx, [approvalId], votes.rights)).get(approvalId);
     const given: LoggedApproval['approvals'][number][] = [];
     for (const vote of logged?.approvals ?? [])
-      if (votes === undefined || (await votes.counts(vote.person, Number(vote.stage)))) given.push(vote);
+      if (await votes.counts(vote.person, Number(vote.stage))) given.push(vote);
     const groupOf = ({ stage }: (typeof given)[number]) => logged?.rules.stages[Number(stage)]?.groupId;
-    const lost = votes === undefined ? [] : lostOf(logged?.rules.stages ?? [], given.map(groupOf));
+    const lost = lostOf(logged?.rules.stages ?? [], given.map(groupOf));
     const commented = given.filter(({ hasComment }) => hasComment || demand?.commentRequired !== true);
     const demanded = (demand?.stages ?? []).flatMap((stage) => {
       const again = lost.find(({ groupId }) => groupId === stage.groupId)?.threshold ?? 0;
@@ -60,7 +60,7 @@ export class ApprovalExtension {
     tx: EntityManager,
     approval: Approval,
     demand: ApprovalRequirement | undefined,
-    votes?: VotesSoFar,
+    votes: VotesSoFar,
   ): Promise<boolean> {
     const missing = await this.missingStages(tx, approval.id, demand, votes);
     const [next] = missing;
@@ -90,13 +90,36 @@ export class ApprovalExtension {
     return true;
   }
 
+  /**
+   * Reports whether a granted approval lacks votes now: under the current policies, or because people who voted have since lost the right to vote. Its
+   * subject may have been held back in the database.
+   */
+  async fallsShort(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
+    const { votes } = await this.votesNow(tx, await tx.findOneByOrFail(Approval, { id }));
+    return (await this.missingStages(tx, id, demand, votes)).length > 0;
+  }
+
   /** As `extend`, for an approval that was granted and whose subject has not been carried out. */
-  async reopen(tx: EntityManager, id: string, demand: ApprovalRequirement): Promise<boolean> {
+  async reopen(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
     const row = await tx.findOneOrFail(Approval, { where: { id }, lock: { mode: 'pessimistic_write' } });
-    const { approval } = await this.logged.asLogged(tx, row, await this.logged.signedRights());
-    if (approval.status !== 'APPROVED')
-      throw new Error(`approval ${id} cannot be reopened: its status is ${approval.status}`);
-    return this.extend(tx, approval, demand);
+    const { asked, votes } = await this.votesNow(tx, row);
+    if (asked.approval.status !== 'APPROVED')
+      throw new Error(`approval ${id} cannot be reopened: its status is ${asked.approval.status}`);
+    return this.extend(tx, asked.approval, demand, votes);
+  }
+
+  /** Returns why a granted approval could no longer be requested; undefined if its requester still has the right. */
+  async lostGround(tx: EntityManager, id: string): Promise<Problem | undefined> {
+    const { asked, votes } = await this.votesNow(tx, await tx.findOneByOrFail(Approval, { id }));
+    return lostRequester(tx, asked.approval, votes.rights, votes.basis);
+  }
+
+  private async votesNow(tx: EntityManager, row: Approval): Promise<{ asked: ApprovalAsLogged; votes: VotesSoFar }> {
+    const rights = await this.logged.latestRights();
+    const asked = await this.logged.asLogged(tx, row, rights);
+    const counts = (person: string, stage: number) => this.logged.voteCounts(tx, asked, { person, stage }, rights);
+    const { rejections, basis } = asked.logged;
+    return { asked, votes: { rejections: rejections.size, counts, rights, basis } };
   }
 }
 

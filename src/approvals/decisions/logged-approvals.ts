@@ -11,7 +11,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { findTrusted } from '../../platform/sealing/sealed-rows.js';
 import { type KnownOfApproval, type LoggedApproval, loggedApprovalIn, type ShownVote } from './logged-approval.js';
 import { VOTE_SCOPE } from '../groups/membership.js';
-import type { VotersOf } from '../groups/voters.js';
+import { votesAs, type VotersOf } from '../groups/voters.js';
 import type { VoterSession } from './approval-entries.js';
 import type { Approval } from '../model/approval.entity.js';
 import { textHash } from '../model/approval-text.js';
@@ -57,6 +57,11 @@ export class LoggedApprovals {
     return this.ledger.signed();
   }
 
+  /** Returns the current rights according to the log, without waiting until a new entry is signed. Problems are those of RightsLedger. */
+  latestRights(): Promise<RightsHistory> {
+    return this.ledger.latest();
+  }
+
   /** @throws Problem `database.changed` */
   assertDatabaseUnchanged(tx: EntityManager): Promise<void> {
     return this.catalogue.assertUnchanged(tx);
@@ -96,9 +101,30 @@ export class LoggedApprovals {
     stage = approval.stage,
   ): VotersOf {
     const groupId = logged.rules.stages[stage]?.groupId;
-    if (groupId === undefined || (stage === approval.stage && groupId !== approval.groupId)) throw mismatch();
+    // A decided approval has no current group.
+    const current = stage === approval.stage && approval.groupId !== null ? approval.groupId : groupId;
+    if (groupId === undefined || groupId !== current) throw mismatch();
     const requesters = [...approval.requesters, approval.ownerId];
     return { groupId, requesters, since: logged.since, withdrawn, added: groups.get(groupId)?.added ?? {} };
+  }
+
+  /**
+   * Reports whether a person's vote in a stage still counts: the person may still vote as a member of the group, did not request the approval, and
+   * their identity provider has not become stricter since they signed in.
+   */
+  async voteCounts(
+    tx: EntityManager,
+    asked: ApprovalAsLogged,
+    { person, stage }: { readonly person: string; readonly stage: number },
+    rights: RightsHistory,
+  ): Promise<boolean> {
+    const voters = this.votersOf(asked, rights, stage);
+    if (voters.requesters.includes(person)) return false;
+    const vote = asked.logged.approvals.find((one) => one.person === person);
+    if (vote !== undefined && (rights.narrowed.get(String(vote.provider)) ?? 0) >= vote.at) return false;
+    const membership = await votesAs(tx, person, voters);
+    const acting = { id: person, groupId: voters.groupId, membership, scope: VOTE_SCOPE, at: Date.now() };
+    return membership !== undefined && rights.objectionTo(acting) === undefined;
   }
 
   /**

@@ -5,7 +5,6 @@ import type { Caller } from '../../access/caller.js';
 import { peopleBehind } from '../../auth/rights/secret-disclosures.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { VOTE_SCOPE } from '../groups/membership.js';
 import { votesAs } from '../groups/voters.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { assertInTime, type LoggedApproval } from './logged-approval.js';
@@ -20,6 +19,13 @@ export interface Ballot {
   /** The hash of the document that the voter saw; absent if the client did not send it. */
   readonly hash?: Buffer;
 }
+
+/** Maximum age of the rights by which a vote is counted. */
+const MAX_RIGHTS_AGE_MS = 2000;
+const MAX_ATTEMPTS = 3;
+
+/** The transaction of a vote waited for locks for longer than MAX_RIGHTS_AGE_MS. */
+class DelayedVote extends Error {}
 
 /** VotingService counts votes. Votes on an approval are serialized by a row lock. */
 @Injectable()
@@ -36,14 +42,42 @@ export class VotingService {
     // Fails early, before the audit log is read.
     found(await this.db.manager.findOneBy(Approval, { id }));
     assertPerson(caller);
-    const rights = await this.logged.rights();
-    const approval = await this.db.transaction(async (tx) => {
+    const approval = await this.castInTime(caller, { id, ballot }, use);
+    if (approval !== undefined) this.moves.committed(approval);
+  }
+
+  /** Repeats a vote that waited for locks, because the voter may have lost the right in the meantime. */
+  private async castInTime(
+    caller: Caller,
+    { id, ballot }: { readonly id: string; readonly ballot: Ballot },
+    use: IdempotentUse | undefined,
+  ): Promise<Approval | undefined> {
+    let rights = await this.logged.rights();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.castBy(rights, caller, { id, ballot }, use);
+      } catch (error) {
+        if (!(error instanceof DelayedVote)) throw error;
+        if (attempt === MAX_ATTEMPTS) throw busy();
+        rights = await this.logged.latestRights();
+      }
+    }
+  }
+
+  private castBy(
+    rights: RightsHistory,
+    caller: Caller,
+    { id, ballot }: { readonly id: string; readonly ballot: Ballot },
+    use: IdempotentUse | undefined,
+  ): Promise<Approval | undefined> {
+    const readAt = Date.now();
+    return this.db.transaction(async (tx) => {
       await this.logged.assertDatabaseUnchanged(tx);
       const voted = await this.cast(tx, caller, { id, ballot, rights }, use);
       await this.logged.assertDatabaseUnchanged(tx);
+      if (Date.now() - readAt > MAX_RIGHTS_AGE_MS) throw new DelayedVote();
       return voted;
     });
-    if (approval !== undefined) this.moves.committed(approval);
   }
 
   /** Returns undefined if the same call was made before, in which case its vote is kept. */
@@ -95,33 +129,13 @@ export class VotingService {
       const why = new Problem('refused', 'approval.rejected', `Rejected by ${userName}${reason}`);
       return this.moves.ended(tx, approval, 'REJECTED', why, by);
     }
-    const counts = (person: string, stage: number) => this.counts(tx, asked, person, stage, rights);
+    const counts = (person: string, stage: number) => this.logged.voteCounts(tx, asked, { person, stage }, rights);
     const others = logged.approvals.filter(({ person, stage }) => stage === approval.stage && person !== caller.id);
     const threshold = approval.stages[approval.stage]?.threshold ?? Infinity;
     let yes = 1;
     for (const { person } of others) if (await counts(person, approval.stage)) yes += 1;
     if (yes >= threshold)
       await this.moves.stagePassed(tx, approval, by, { rejections, counts, rights, basis: logged.basis });
-  }
-
-  /**
-   * Reports whether a person's vote in a stage still counts: the person may still vote as a member of the group, did not request the approval, and
-   * their identity provider has not become stricter since they signed in.
-   */
-  private async counts(
-    tx: EntityManager,
-    asked: ApprovalAsLogged,
-    person: string,
-    stage: number,
-    rights: RightsHistory,
-  ): Promise<boolean> {
-    const voters = this.logged.votersOf(asked, rights, stage);
-    if (voters.requesters.includes(person)) return false;
-    const vote = asked.logged.approvals.find((one) => one.person === person);
-    if (vote !== undefined && (rights.narrowed.get(String(vote.provider)) ?? 0) >= vote.at) return false;
-    const membership = await votesAs(tx, person, voters);
-    const acting = { id: person, groupId: voters.groupId, membership, scope: VOTE_SCOPE, at: Date.now() };
-    return membership !== undefined && rights.objectionTo(acting) === undefined;
   }
 }
 
@@ -146,6 +160,11 @@ async function isLate(tx: EntityManager, { id }: Approval): Promise<boolean> {
 function assertPerson({ kind }: Caller): void {
   if (kind !== 'user')
     throw new Problem('forbidden', 'approval.person-needed', 'API keys and clients cannot vote. Sign in as a person.');
+}
+
+function busy(): Problem {
+  const detail = 'Another transaction keeps the approval locked. Retry in a few seconds.';
+  return new Problem('unavailable', 'row.busy', detail, { retryAfter: 2 });
 }
 
 function ownRequest(): Problem {

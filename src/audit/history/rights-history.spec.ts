@@ -111,3 +111,31 @@ it('a person is judged by the group of the provider through which they belong, n
   expect(history.objectionTo({ ...vote, membership: corp })).toMatch(/is not a member of the approver group g/);
   expect(history.objectionTo({ ...vote, membership: partner })).toBeUndefined();
 });
+
+describe('rows that an operator accepted', () => {
+  const edited = (targetId: string, edit: number) => ({ targetId, detail: { edit } });
+  const accepted = (edits: unknown) => ({ targetId: 'secrets', detail: { policySet: 1, policies: [], edits } });
+
+  it('count with the edit that was accepted, and earlier rows of other people stay invalid', () => {
+    const history = userAfter(
+      [1, 'user.changed', edited('ann', 5)],
+      [2, 'user.changed', edited('eve', 7)],
+      [3, 'rows.accepted', accepted([['ann', 2]])],
+    );
+    expect([...history.edits]).toEqual([
+      ['ann', 2],
+      ['eve', 7],
+    ]);
+  });
+
+  it('are not accepted again by a repeated entry', () => {
+    const acceptance = [2, 'rows.accepted', accepted([['ann', 2]])] as const;
+    const history = userAfter(
+      [1, 'user.changed', edited('ann', 5)],
+      acceptance,
+      [3, 'user.changed', edited('ann', 3)],
+      acceptance,
+    );
+    expect(history.edits.get('ann')).toBe(3);
+  });
+});

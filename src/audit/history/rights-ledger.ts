@@ -6,10 +6,11 @@ import { newId, timeOfId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { PRODUCT_BUILD } from '../../platform/instances/product-version.js';
 import { RowSeals } from '../../platform/sealing/row-seals.js';
-import { GrowingRoot } from '../../verifier/merkle-tree.js';
+import { GrowingRoot, type Range } from '../../verifier/merkle-tree.js';
 import { AuditSeals } from '../entries/audit-seals.js';
 import { AuditService } from '../entries/audit.service.js';
 import { ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row.js';
+import { acceptedDamage, addLeaf, withoutLeaves } from './accepted-damage.js';
 import { RightsHistory, type RightsHistoryState } from './rights-history.js';
 import { applyEntry, RIGHTS_ACTIONS } from './rights-rules.js';
 import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leaves.js';
@@ -43,8 +44,8 @@ interface SnapshotContent {
 
 /** The part of the log that has been read, up to a signed tree. */
 class LedgerState {
-  /** The first leaf whose entry was changed or removed and has not been accepted by an operator. */
-  damaged: number | undefined;
+  /** Leaves whose entries were changed or removed, in order, without those that an operator accepted. */
+  damaged: Range[] = [];
 
   constructor(
     readonly tree = new GrowingRoot(),
@@ -55,13 +56,14 @@ class LedgerState {
 
   visit({ index, entry }: VerifiedLeaf): void {
     if (entry === undefined) {
-      this.damaged ??= index;
+      addLeaf(this.damaged, index);
       return;
     }
     if (entry.kind !== 'entry') return;
     this.newestAt = Math.max(this.newestAt, timeOfId(entry.id));
     const isNew = applyEntry(this.history, entry);
-    if (isNew && ACCEPTANCES.has(entry.action)) this.damaged = undefined;
+    if (isNew && ACCEPTANCES.has(entry.action))
+      this.damaged = withoutLeaves(this.damaged, acceptedDamage(entry.detail));
   }
 }
 
@@ -170,8 +172,8 @@ export class RightsLedger {
     throw behind('The audit log is still being read');
   }
 
-  /** Returns the first leaf whose entry was changed or removed; undefined if the log is complete. Rejects if the log differs from the signed one. */
-  async damagedLeaf(): Promise<number | undefined> {
+  /** Returns the leaves whose entries were changed or removed and that no operator accepted. Rejects if the log differs from the signed one. */
+  async damagedLeaves(): Promise<readonly Range[]> {
     return (await this.upToDate()).damaged;
   }
 
@@ -179,7 +181,7 @@ export class RightsLedger {
   async keep(): Promise<void> {
     const state = await this.upToDate();
     const { tree, history, damaged, newestAt } = state;
-    if (damaged !== undefined || tree.size - this.storedSize < SNAPSHOT_LEAVES) return;
+    if (damaged.length > 0 || tree.size - this.storedSize < SNAPSHOT_LEAVES) return;
     const hashes = tree.hashes().map((hash) => hash.toString('hex'));
     const snapshot = { build: PRODUCT_BUILD, size: tree.size, tree: hashes, history: history.state(), newestAt };
     const content = JSON.stringify(snapshot satisfies SnapshotContent);
@@ -207,9 +209,9 @@ export class RightsLedger {
 
   private async upToDate(): Promise<LedgerState> {
     const size = await this.leaves.signedSize();
-    const damaged = this.state?.damaged;
+    const [damaged] = this.state?.damaged ?? [];
     // The entry was restored, so everything derived from it is read again from the snapshot, which is never taken from a damaged log.
-    if (damaged !== undefined && (await this.leaves.isIntact(damaged))) this.state = undefined;
+    if (damaged !== undefined && (await this.leaves.isIntact(damaged.from))) this.state = undefined;
     let state = await this.read();
     // A walk in progress may have started with a smaller tree.
     while (state.tree.size < size) state = await this.read();
@@ -246,7 +248,7 @@ export class RightsLedger {
     const size = state?.tree.size ?? 0;
     if (state !== undefined && (await this.leaves.signedSize()) - size < SNAPSHOT_LEAVES) return state;
     const stored = await this.stored();
-    return stored !== undefined && stored.tree.size > size && state?.damaged === undefined ? stored : state;
+    return stored !== undefined && stored.tree.size > size && !state?.damaged.length ? stored : state;
   }
 
   private async fromTheStart(): Promise<LedgerState> {
@@ -292,8 +294,9 @@ export class RightsLedger {
 }
 
 function faultOf({ damaged }: LedgerState): Problem | undefined {
-  if (damaged === undefined) return undefined;
-  const detail = `The entry of leaf ${damaged} of the audit log was modified or deleted, so current rights cannot be verified. An operator must restore the entry, or accept the log with "sealwright-admin accept-log".`;
+  const [first] = damaged;
+  if (first === undefined) return undefined;
+  const detail = `The entry of leaf ${first.from} of the audit log was modified or deleted, so current rights cannot be verified. An operator must restore the entry, or accept the log with "sealwright-admin accept-log".`;
   return new Problem('unavailable', 'audit-log.incomplete', detail);
 }
 

@@ -108,12 +108,21 @@ const changePolicy: Rule = (entry) => {
   })(entry);
 };
 
+/** Lowers the edits of the rows that an operator accepted, and of no others. Entries of earlier versions do not name them. */
+const acceptEdits: Rule = ({ detail: { policySet, edits } }) => {
+  if (!Array.isArray(edits))
+    return typeof policySet === 'number' ? [{ fact: 'accepted edits', set: (history) => history.edits.clear() }] : [];
+  return (edits as readonly (readonly [string, number])[]).map(([id, edit]) => ({
+    fact: `accepted edit of ${id}`,
+    set: (history) => void history.edits.set(id, edit),
+  }));
+};
+
 /** Replaces the policies with those that an operator or an upgrade accepted from the database. */
 const acceptPolicies: Rule = ({ id, detail: { policySet, policies } }) => {
   if (typeof policySet !== 'number') return [];
   const set = (history: RightsHistory) => {
     setPolicySet(history, policySet, id);
-    history.edits.clear();
     history.policies.clear();
     for (const [policy = '', revision] of texts(policies).map((text) => text.split(' ')))
       history.policies.set(policy, Number(revision));
@@ -181,7 +190,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     lasting((history, { targetId }) => void history.policies.set(targetId, 0)),
     countPolicySet,
   ),
-  'rows.accepted': acceptPolicies,
+  'rows.accepted': each(acceptEdits, acceptPolicies),
   'rows.adopted': acceptPolicies,
   'approval.decided': lasting((history, { id, targetId, detail }) => {
     if (detail['to'] !== 'APPROVED') history.refused.set(targetId, timeOfId(id));

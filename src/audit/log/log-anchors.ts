@@ -4,8 +4,10 @@ import { KeyVault, type LogAnchor } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { consistencyPath } from '../../verifier/merkle-tree.js';
 import { openNote, signedNote } from '../../verifier/signed-note.js';
+import { AuditSeals } from '../entries/audit-seals.js';
 import { logHeld, LogKeys, type MadeLogKey } from './log-keys.js';
-import { rangeHashes, rootOf } from './log-tiles.js';
+import { rangeHashes, readTree, rootOf } from './log-tiles.js';
+import { type IsOwn, OwnLeaves } from './own-leaves.js';
 
 /** For this long after the upgrade of an earlier version's log, processes of that version may still write entries without a seal. */
 const UPGRADE_MS = 60 * 60_000;
@@ -17,6 +19,7 @@ export class LogAnchors {
     private readonly db: DataSource,
     private readonly keys: LogKeys,
     private readonly vault: KeyVault,
+    private readonly seals: AuditSeals,
   ) {}
 
   /**
@@ -49,6 +52,20 @@ export class LogAnchors {
     return logHeld('forked', anchor, size);
   }
 
+  /** Returns the Problem of the first leaf after the last signed tree that the service did not append; undefined if it appended all of them. */
+  async foreignLeaf(): Promise<Problem | undefined> {
+    const [tx, anchor] = [this.db.manager, await this.newest()];
+    const size = await checkpointSizeOf(tx);
+    if (anchor === undefined || size <= anchor.size) return undefined;
+    try {
+      await new OwnLeaves().addTo(await readTree(tx, anchor.size), tx, size, this.ownEntries());
+      return undefined;
+    } catch (error) {
+      if (error instanceof Problem) return error;
+      throw error;
+    }
+  }
+
   /** A log with a key but without an anchor starts at its newest checkpoint. It is a fault if its key signed none. */
   async unanchored(tx: EntityManager, key: MadeLogKey): Promise<Problem | undefined> {
     if ((await this.newest()) !== undefined) return undefined;
@@ -64,6 +81,14 @@ export class LogAnchors {
     const anchor = await this.newest();
     if (anchor === undefined) return (await this.keys.current()) === undefined;
     return anchor.size === 0 || (anchor.since > 0 && Date.now() < anchor.since + UPGRADE_MS);
+  }
+
+  /** Returns a predicate for entries that the service wrote. It queries the HSM at most once whether entries without a seal are accepted. */
+  ownEntries(): IsOwn {
+    let acceptsUnsealed: Promise<boolean> | undefined;
+    return async (entry) =>
+      this.seals.verifies(entry, entry.seal) ||
+      (entry.seal === null && (await (acceptsUnsealed ??= this.acceptsUnsealed())));
   }
 
   /** Reports whether an entry with this time may have been written without a seal by an earlier version. */

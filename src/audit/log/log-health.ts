@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { HealthIndicators, type Indication } from '../../platform/health/health-indicators.js';
+import type { Problem } from '../../platform/errors/problem.js';
 import { RecentValue } from '../../platform/time/recent-value.js';
 import { LogAnchors } from './log-anchors.js';
 import { LogGaps } from './log-gaps.js';
@@ -19,16 +20,18 @@ const CACHE_MS = 3000;
 @Injectable()
 export class LogHealth {
   private readonly tokenFault: RecentValue<string | undefined>;
+  /** Number of signed leaves at the last call of `fault`. */
+  private signedSize: number | undefined;
 
   constructor(
     private readonly db: DataSource,
-    anchors: LogAnchors,
+    private readonly anchors: LogAnchors,
     private readonly gaps: LogGaps,
     indicators: HealthIndicators,
   ) {
     // An HSM that does not respond has its own indicator.
     const read = () =>
-      anchors.fault().then(
+      this.fault().then(
         (fault) => fault && `${fault.code}: ${fault.message}`,
         () => undefined,
       );
@@ -52,6 +55,15 @@ export class LogHealth {
       status: 'DOWN',
       detail: `entries have been waiting to be numbered since ${oldest.at.toISOString()}; ${detail}`,
     };
+  }
+
+  /** Verifies the unsigned leaves only if they were not signed since the last call, because signing takes about a second and verifies them as well. */
+  private async fault(): Promise<Problem | undefined> {
+    const fault = await this.anchors.fault();
+    const signed = (await this.anchors.newest())?.size;
+    const isDelayed = signed === this.signedSize;
+    this.signedSize = signed;
+    return fault ?? (isDelayed ? await this.anchors.foreignLeaf() : undefined);
   }
 
   /** Uses only the database clock: the time in an ID comes from the process that created it, whose clock may be wrong. */

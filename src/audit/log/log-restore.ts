@@ -85,13 +85,15 @@ export class LogRestore {
       await tx.query(`SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK})`);
       const key = await this.keys.read();
       const isHeld = key !== undefined && (await this.holds(key));
+      const foreign = await this.acceptance.restate(tx);
       const standing = await this.acceptance.standing(tx);
       const superseded = await this.acceptance.supersede(tx, standing.size);
       const before = standing.anchor?.origin ?? key?.origin ?? this.keys.origin;
       const origin = { before, after: await this.free(before) };
       const backups = await RESTORED.accept(tx);
       const facts = factsOf(standing, witnessed);
-      const detail = { code: fault?.code, ...facts, origin, superseded, backups, ...(await changes(tx)) };
+      const found = { backups, foreign, damaged: [] };
+      const detail = { code: fault?.code, ...facts, origin, superseded, ...found, ...(await changes(tx)) };
       const target = { kind: 'audit-log', id: before };
       await this.audit.append(tx, [
         { action: 'log.rolled-back', actor: OPERATOR, target, correlation: newId(), detail },

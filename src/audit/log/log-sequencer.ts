@@ -5,7 +5,6 @@ import { columns } from '../../platform/database/statements.js';
 import { EventBus } from '../../platform/events/events.js';
 import { ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row.js';
 import { leafData } from './log-leaf.js';
-import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
 import { appendLeaves, readTree, rootOf, SEQUENCER_LOCK } from './log-tiles.js';
@@ -52,7 +51,6 @@ export class LogSequencer {
     private readonly db: DataSource,
     private readonly keys: LogKeys,
     private readonly anchors: LogAnchors,
-    private readonly seals: AuditSeals,
     private readonly events: EventBus,
   ) {}
 
@@ -91,7 +89,7 @@ export class LogSequencer {
       if (repeated) this.events.emit('row.not-sealed', { table: 'log_waiting', key: id });
     const leaves = await leavesOf(
       rows.filter(({ repeated }) => !repeated),
-      this.ownEntries(),
+      this.anchors.ownEntries(),
     );
     if (leaves.length === 0) return rows.length;
     const size = await checkpointSizeOf(tx);
@@ -108,14 +106,6 @@ export class LogSequencer {
     );
     await tx.query(`UPDATE log_head SET size = $1`, [size + leaves.length]);
     return rows.length;
-  }
-
-  /** Returns a predicate for entries that the service wrote. It queries the HSM at most once whether entries without a seal are accepted. */
-  private ownEntries(): IsOwn {
-    let acceptsUnsealed: Promise<boolean> | undefined;
-    return async (entry) =>
-      this.seals.verifies(entry, entry.seal) ||
-      (entry.seal === null && (await (acceptsUnsealed ??= this.anchors.acceptsUnsealed())));
   }
 
   private async checkpoint(tx: EntityManager): Promise<void> {
@@ -149,7 +139,7 @@ export class LogSequencer {
     const signed = (await this.anchors.newest())?.size ?? 0;
     if (signed === 0 || signed >= size) return rootOf(tx, size);
     const tree = await readTree(tx, signed);
-    await this.own.addTo(tree, tx, size, this.ownEntries());
+    await this.own.addTo(tree, tx, size, this.anchors.ownEntries());
     return tree.root();
   }
 

@@ -130,6 +130,21 @@ export async function appendLeaves(tx: EntityManager, size: number, leaves: read
   );
 }
 
+/** Removes all leaves from `size` on, so that leaves can be appended. Throws if the tree has fewer leaves. */
+export async function truncateTree(tx: EntityManager, size: number): Promise<void> {
+  await readTree(tx, size);
+  const [last]: { level: number | null }[] = await tx.query('SELECT max(level) AS level FROM log_tile');
+  for (let level = 0, count = size; level <= (last?.level ?? -1); level++, count = Math.floor(count / TILE_WIDTH)) {
+    const [index, width] = [Math.floor(count / TILE_WIDTH), count % TILE_WIDTH];
+    await tx.query('DELETE FROM log_tile WHERE level = $1 AND index >= $2', [level, width === 0 ? index : index + 1]);
+    await tx.query('UPDATE log_tile SET hashes = substring(hashes FROM 1 FOR $3) WHERE level = $1 AND index = $2', [
+      level,
+      index,
+      width * HASH_BYTES,
+    ]);
+  }
+}
+
 async function lastTile(tx: EntityManager, level: number, index: number, width: number): Promise<Buffer> {
   const tile = (await readTiles(tx, [{ level, index }])).get(nameOf({ level, index }));
   if (tile?.length !== width * HASH_BYTES)

@@ -62,7 +62,8 @@ export class OwnLeaves {
 /** The kinds of leaves that contain data written by the service. The other kinds state that the service did not write the entry. */
 const WRITTEN: ReadonlySet<LeafKind> = new Set<LeafKind>(['entry', 'record']);
 
-async function isOwnLeaf(row: LeafRow, hash: Buffer | undefined, isOwn: IsOwn): Promise<boolean> {
+/** isOwnLeaf reports whether the service wrote the entry of a leaf, or the leaf states that it did not, and the hash is that of the leaf. */
+export async function isOwnLeaf(row: LeafRow, hash: Buffer | undefined, isOwn: IsOwn): Promise<boolean> {
   if (row.kind === null || row.entryId === null || hash === undefined) return false;
   const entry = row.at === null ? undefined : row;
   if (WRITTEN.has(row.kind) && (entry === undefined || !(await isOwn(entry)))) return false;
@@ -71,6 +72,6 @@ async function isOwnLeaf(row: LeafRow, hash: Buffer | undefined, isOwn: IsOwn): 
 }
 
 function foreignLeaf(index: number): Problem {
-  const detail = `Leaf ${index} of the audit log was not appended by the service, or its entry was modified afterwards, so no checkpoint is signed. An operator must remove the leaves from ${index} onwards (log_leaf, log_tile, log_head), or restore the database.`;
+  const detail = `Leaf ${index} of the audit log was not appended by the service, or its entry was modified afterwards, so no checkpoint is signed. Find out who wrote it, then mark it as foreign with "sealwright-admin accept-log".`;
   return new Problem('conflict', 'log.foreign-leaf', detail);
 }

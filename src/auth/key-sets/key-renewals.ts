@@ -28,6 +28,8 @@ export interface PublishedKeys {
 export class KeyRenewals {
   private readonly logger: Logger;
   private readonly readings = new Map<string, Promise<PublicJwk[]>>();
+  /** Time of the last fetch by this process, in milliseconds. The time in the row is not sealed, so it delays no renewal of old keys. */
+  private readonly asked = new Map<string, number>();
 
   /** @param whose name of the publisher in log messages, such as `the issuer` */
   constructor(private readonly whose: string) {
@@ -46,7 +48,9 @@ export class KeyRenewals {
     renew: () => Promise<PublicJwk[]>,
   ): Promise<readonly PublicJwk[] | undefined> {
     const isKnown = row.keys !== null && ageOf(row.keysReadAt) < FRESH_MS;
-    const isDue = ageOf(row.keysAskedAt) > PAUSE_MS && (fresh || !isKnown);
+    // A row whose keys were never fetched may have a new address.
+    const hasPaused = row.keysAskedAt === null || Date.now() - (this.asked.get(row.id) ?? 0) > PAUSE_MS;
+    const isDue = hasPaused && (!isKnown || (fresh && ageOf(row.keysAskedAt) > PAUSE_MS));
     return isDue ? this.renewed(row, renew) : believable(row);
   }
 
@@ -54,6 +58,7 @@ export class KeyRenewals {
     row: PublishedKeys,
     renew: () => Promise<PublicJwk[]>,
   ): Promise<readonly PublicJwk[] | undefined> {
+    this.asked.set(row.id, Date.now());
     const reading = this.readings.get(row.id) ?? renew();
     this.readings.set(row.id, reading);
     try {

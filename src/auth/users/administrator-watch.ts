@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { Problem } from '../../platform/errors/problem.js';
 import { HealthIndicators, type Indication } from '../../platform/health/health-indicators.js';
 import { User } from '../model/user.entity.js';
 import { administratorsWhoCanSignIn } from './administrators.js';
@@ -16,7 +17,12 @@ export class AdministratorWatch {
 
   /** Returns UNKNOWN while there are no users, and DOWN if no administrator can sign in. */
   async read(): Promise<Indication> {
-    const count = (await administratorsWhoCanSignIn(this.db)).length;
+    const found = await administratorsWhoCanSignIn(this.db.manager).catch((error: unknown) => {
+      if (error instanceof Problem) return error;
+      throw error;
+    });
+    if (found instanceof Problem) return { status: 'UNKNOWN', detail: found.message };
+    const count = found.length;
     if (count > 0)
       return { status: 'UP', detail: `${count} ${count === 1 ? 'administrator' : 'administrators'} can sign in` };
     if (!(await this.db.manager.exists(User))) {

@@ -3,38 +3,53 @@ import { DataSource } from 'typeorm';
 import { isApproved, loggedApprovalIn } from '../../approvals/approvals.service.js';
 import { RightsHistory } from '../../audit/history/rights-history.js';
 import { applyEntry } from '../../audit/history/rights-rules.js';
+import type { LeafRow } from '../../audit/log/log-leaf.js';
 import { VerifiedLeaves } from '../../audit/history/verified-leaves.js';
 import type { EntryRow } from '../../audit/entries/entry-row.js';
 import { isId, timeOfId } from '../../platform/database/new-id.js';
-import {
-  editOf,
-  type SealedClass,
-  sealedClasses,
-  type SealedEntity,
-  sealedOptions,
-} from '../../platform/sealing/sealed-entity.js';
 import { GrowingRoot } from '../../verifier/merkle-tree.js';
 import { EntryOrder } from '../../verifier/entry-order.js';
-import { bad, type Finding, ok } from './examinations.js';
+import { earlierRows } from './earlier-rows.js';
+import { bad, type Finding, ok, warn } from './examinations.js';
 
 /**
  * Time between a loss of rights and an action within which the order is uncertain. It covers credential caching, the longest statement and clock skew between
  * machines.
  */
 const TOLERANCE_MS = 30_000;
-const MAX_FOUND = 20;
+/** Findings that are shown by default. */
+const MAX_SHOWN = 20;
+/** Maximum findings of each kind, to limit memory. */
+const MAX_FOUND = 100_000;
 /** Maximum number of leaves that the doctor reads by default, which takes about ten seconds. */
 const MAX_UNASKED_LEAVES = 200_000;
 
-/** @param all whether to read the log regardless of its length */
-export async function examineRights(app: INestApplicationContext, all: boolean): Promise<readonly Finding[]> {
+/**
+ * @param wholeLog whether to read the log regardless of its length
+ * @param all whether to return all findings, not only the first
+ */
+export async function examineRights(
+  app: INestApplicationContext,
+  { wholeLog, all }: { readonly wholeLog: boolean; readonly all: boolean },
+): Promise<readonly Finding[]> {
   const what = 'rights and the log';
   const size = await app.get(VerifiedLeaves).signedSize();
-  if (!all && size > MAX_UNASKED_LEAVES)
+  if (!wholeLog && size > MAX_UNASKED_LEAVES)
     return [ok(what, `not compared because the log has ${size} leaves; run sealwright-admin doctor --log to compare`)];
-  const found = await reviewRights(app);
-  if (found.length === 0) return [ok(what, `no action without a right was found in ${size} leaves of the log`)];
-  return found.map((detail) => bad(what, detail, 'runbook: rows'));
+  const { found, foreign } = await reviewRights(app);
+  const none = ok(what, `no action without a right was found in ${size} leaves of the log`);
+  return [
+    ...(found.length === 0 ? [none] : firstOf(found, all).map((detail) => bad(what, detail, 'runbook: rows'))),
+    ...firstOf(foreign, all).map((detail) => warn('foreign leaves', detail, 'runbook: log')),
+  ];
+}
+
+function firstOf(lines: readonly string[], all: boolean): readonly string[] {
+  if (all || lines.length <= MAX_SHOWN) return lines;
+  return [
+    ...lines.slice(0, MAX_SHOWN),
+    `and ${lines.length - MAX_SHOWN} more; run sealwright-admin doctor --all to show them`,
+  ];
 }
 
 type Entry = Pick<EntryRow, 'id' | 'at' | 'action' | 'outcome' | 'actorKind' | 'actorId' | 'targetId' | 'detail'>;
@@ -43,16 +58,23 @@ type Entry = Pick<EntryRow, 'id' | 'at' | 'action' | 'outcome' | 'actorKind' | '
  * reviewRights reads the audit log up to the checkpoint signed by the HSM. It reports actions by users who had lost the required right, and rows that
  * grant rights which were revoked according to the log. Both indicate that earlier rows were restored together with their seals.
  *
- * @returns one line per finding, at most MAX_FOUND
+ * @returns one line per finding; `foreign` contains leaves that state that the service did not write their entry, which an operator may have accepted
  */
-export async function reviewRights(app: INestApplicationContext): Promise<string[]> {
+export async function reviewRights(app: INestApplicationContext): Promise<{ found: string[]; foreign: string[] }> {
   const review = new RightsReview();
+  const foreign: string[] = [];
   await app.get(VerifiedLeaves).follow(new GrowingRoot(), ({ index, entry }) => {
-    if (entry === undefined) review.found.push(`the entry of leaf ${index} of the audit log was changed or removed`);
+    if (entry === undefined) review.note(`the entry of leaf ${index} of the audit log was changed or removed`);
     else if (entry.kind === 'entry') review.visit(entry, index);
+    else if (entry.kind !== 'record' && foreign.length < MAX_FOUND) foreign.push(foreignLeafIn(entry, index));
   });
   const rows = await differingRows(app.get(DataSource), review.history);
-  return [...review.found, ...rows].slice(0, MAX_FOUND);
+  return { found: [...review.found, ...rows], foreign };
+}
+
+function foreignLeafIn({ kind, entryId }: Pick<LeafRow, 'kind' | 'entryId'>, index: number): string {
+  const what = kind === 'missing' ? 'was removed before it was numbered' : 'was not written by the service';
+  return `leaf ${index}: the entry ${entryId} ${what}`;
 }
 
 /** Actions whose entries contain the revision of the policy set against which the request was evaluated. */
@@ -142,7 +164,7 @@ export class RightsReview {
       );
   }
 
-  private note(finding: string): void {
+  note(finding: string): void {
     if (this.found.length < MAX_FOUND) this.found.push(finding);
   }
 
@@ -214,7 +236,10 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
   return [
     ...credentials,
     ...(await differingMembers(db, history)),
-    ...(await earlierRows(db, history)),
+    ...(await earlierRows(db.manager, history)).map(
+      ({ table, id, edit, logged }) =>
+        `row ${id} of ${table} is an earlier one: edit ${edit}, and the log has edit ${logged}`,
+    ),
     ...(await differingPolicies(db, history)),
     ...(await restoredThings(db, history)),
   ];
@@ -233,27 +258,6 @@ async function restoredThings(db: DataSource, { withdrawn }: RightsHistory): Pro
     [[...withdrawn.keys()].filter(isId)],
   );
   return rows.map(({ kind, id }) => `${kind} ${id} is in use, but ended, removed or disabled according to the log`);
-}
-
-/** Returns a finding for each row whose edit is older than the newest edit in the log: the row was restored together with its seal. */
-async function earlierRows(db: DataSource, { edits }: RightsHistory): Promise<string[]> {
-  const ids = [...edits.keys()].filter(isId);
-  const found: string[] = [];
-  for (const entity of sealedClasses()) {
-    if (sealedOptions(entity).edits === undefined) continue;
-    const table = db.getMetadata(entity).tableName;
-    const rows = await db
-      .createQueryBuilder(entity as SealedClass<SealedEntity & { readonly id: string }>, 't')
-      .where('t.id = ANY(:ids::uuid[])', { ids })
-      .getMany();
-    for (const row of rows) {
-      const edit = editOf(entity, row) ?? 0;
-      const logged = edits.get(row.id) ?? 0;
-      if (edit < logged)
-        found.push(`row ${row.id} of ${table} is outdated: it is at edit ${edit}, but the log is at edit ${logged}`);
-    }
-  }
-  return found;
 }
 
 async function differingMembers(db: DataSource, { groups }: RightsHistory): Promise<string[]> {

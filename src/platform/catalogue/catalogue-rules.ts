@@ -56,7 +56,8 @@ export const READ_CATALOGUE = withBuiltInOperators(`
   UNION ALL SELECT 'row-security', r.name, '' FROM relation r WHERE r.relrowsecurity OR r.relforcerowsecurity
   UNION ALL SELECT 'rule', r.name || ' ' || w.rulename, '' FROM pg_catalog.pg_rewrite w JOIN relation r ON r.oid = w.ev_class
     WHERE r.relkind <> 'v' OR w.rulename <> '_RETURN'
-  UNION ALL SELECT 'trigger', r.name || ' ' || t.tgname, pg_catalog.concat_ws(' ', t.tgfoid::pg_catalog.regproc, t.tgenabled, CASE WHEN t.tgqual IS NOT NULL THEN 'WHEN' END)
+  UNION ALL SELECT 'trigger', r.name || ' ' || t.tgname, pg_catalog.concat_ws(' ', t.tgfoid::pg_catalog.regproc, t.tgenabled, t.tgtype, CASE WHEN t.tgqual IS NOT NULL THEN 'WHEN' END,
+      CASE WHEN t.tgattr::text <> '' THEN 'OF' END, CASE WHEN t.tgnargs > 0 THEN 'args' END, CASE WHEN t.tgconstraint <> 0 THEN 'constraint' END)
     FROM pg_catalog.pg_trigger t JOIN relation r ON r.oid = t.tgrelid WHERE NOT t.tgisinternal OR t.tgenabled <> 'O'
   UNION ALL SELECT 'function', p.nspname || '.' || f.proname || '(' || pg_catalog.pg_get_function_identity_arguments(f.oid) || ')', f.prosrc
     FROM pg_catalog.pg_proc f JOIN path p ON p.oid = f.pronamespace WHERE NOT (${IS_OF_EXTENSION('f.oid')})
@@ -105,10 +106,13 @@ export const CATALOGUE_FINGERPRINT = withBuiltInOperators(`
     ...['pg_operator', 'pg_cast', 'pg_namespace', 'pg_policy'].map((one) => rowsOf(one)),
   ].join(' UNION ALL ')}) AS item`);
 
-/** Triggers created by migrations, with their function and enabled state. */
+/**
+ * Triggers created by migrations, with their function, their enabled state, and the bits of pg_trigger.tgtype: when they fire, for which statements,
+ * and for each row or statement.
+ */
 const TRIGGERS = new Map([
-  ['audit_entry audit_entry_is_final', 'audit_entry_is_final O'],
-  ['inventory_snapshot inventory_snapshot_is_final', 'inventory_snapshot_is_final O'],
+  ['audit_entry audit_entry_is_final', 'audit_entry_is_final O 58'],
+  ['inventory_snapshot inventory_snapshot_is_final', 'inventory_snapshot_is_final O 27'],
 ]);
 /** Functions created by migrations, with the SHA-256 of their source. */
 const FUNCTIONS = new Map([
@@ -127,25 +131,30 @@ const CALL = /(?<![\w.])([\w.]+) ?\(/g;
 /** Matches a call of a quoted name, or a type outside pg_catalog. */
 const HIDDEN_CALL = /" ?\(|::"?\w+"?\./;
 
-/** Prefix of a finding about a disabled trigger of the service. */
-const DISABLED = 'disabled-trigger';
+/** Prefixes of findings about a trigger of the service that is disabled or missing. */
+const [DISABLED, MISSING] = ['disabled-trigger', 'missing-trigger'];
 
 /** foreignObjects returns the objects that differ from what the migrations created, as `kind name`. */
 export function foreignObjects(found: readonly CatalogueObject[]): string[] {
-  return found.filter((object) => !isOurs(object)).map((object) => `${kindOf(object)} ${object.name}`);
+  const triggers = new Set(found.filter(({ kind }) => kind === 'trigger').map(({ name }) => localName(name)));
+  const missing = [...TRIGGERS.keys()].filter((name) => !triggers.has(name));
+  return [
+    ...found.filter((object) => !isOurs(object)).map((object) => `${kindOf(object)} ${object.name}`),
+    ...missing.map((name) => `${MISSING} ${name}`),
+  ];
 }
 
 /**
- * isMisleading returns true if the object of a finding can mislead statements. A disabled trigger of the service no longer protects entries, but misleads
- * nothing.
+ * isMisleading returns true if the object of a finding can mislead statements. A disabled or missing trigger of the service no longer protects entries,
+ * but misleads nothing.
  */
 export function isMisleading(found: string): boolean {
-  return !found.startsWith(`${DISABLED} `);
+  return ![DISABLED, MISSING].some((prefix) => found.startsWith(`${prefix} `));
 }
 
 function kindOf({ kind, name, definition }: CatalogueObject): string {
   const ours = kind === 'trigger' ? TRIGGERS.get(localName(name)) : undefined;
-  return ours !== undefined && ours.replace(/O$/, 'D') === definition ? DISABLED : kind;
+  return ours !== undefined && ours.replace(' O ', ' D ') === definition ? DISABLED : kind;
 }
 
 function localName(name: string): string {

@@ -4,9 +4,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import { RowSealEpoch } from './row-seal-epoch.js';
 import { RowSeals } from './row-seals.js';
+import { shownContent } from './shown-content.js';
 import type { JsonRow, RowText } from './row-text.js';
 import { notWritten } from './sealed-rows.js';
 import {
+  editOf,
   type SealedClass,
   sealedClasses,
   type SealedEntity,
@@ -27,9 +29,20 @@ export interface ForgedRows {
   readonly keys: readonly string[];
 }
 
+/** ReviewedRows lists the rows of a table that an operator is about to accept. */
+export interface ReviewedRows extends ForgedRows {
+  /** The sealed columns of the rows in `keys`, as JSON. Secrets and long values are replaced by their SHA-256. */
+  readonly contents: readonly string[];
+  /** ID and edit of each row of a table with an edit counter, for the audit log. */
+  readonly edits: readonly AcceptedEdit[];
+}
+
+/** Primary key and edit of an accepted row. */
+export type AcceptedEdit = readonly [id: string, edit: number];
+
 /** SealReview contains all rows that do not match their seal. */
 export interface SealReview {
-  readonly tables: readonly ForgedRows[];
+  readonly tables: readonly ReviewedRows[];
   /** SHA-256 over the content of these rows, hexadecimal. */
   readonly digest: string;
 }
@@ -113,7 +126,7 @@ export class RowSealKeeper implements OnApplicationBootstrap {
   /** Returns the rows that are rejected because they do not match their seal, by table; empty if all match. */
   async forged(): Promise<ForgedRows[]> {
     const { tables } = await this.review(this.db, { seal: false });
-    return tables.map((table) => ({ ...table, keys: table.keys.slice(0, MAX_NAMED) }));
+    return tables.map(({ table, count, keys }) => ({ table, count, keys: keys.slice(0, MAX_NAMED) }));
   }
 
   /**
@@ -123,20 +136,25 @@ export class RowSealKeeper implements OnApplicationBootstrap {
    * @param tx with `seal`, a REPEATABLE READ transaction, so that exactly the rows covered by the digest are sealed
    */
   async review(tx: Database, { seal }: { readonly seal: boolean }): Promise<SealReview> {
-    const tables: ForgedRows[] = [];
+    const tables: ReviewedRows[] = [];
     const digest = createHash('sha256');
     for (const entity of sealedClasses().filter((one) => this.seals.demandsSealOf(one))) {
       const text = this.seals.rowText(entity);
-      const keys: string[] = [];
+      const [keys, contents, edits]: [string[], string[], AcceptedEdit[]] = [[], [], []];
       let count = 0;
       for await (const { row, agrees } of this.rows(entity, { tx, withPresentList: true })) {
         if (agrees && this.seals.matches(entity, row)) continue;
         digest.update(`${text.textOf(row)}\n`);
-        if (keys.length < MAX_REVIEWED) keys.push(text.keyOf(row));
+        const [key, edit] = [text.keyOf(row), editOf(entity, row)];
+        if (edit !== undefined) edits.push([key, edit]);
+        if (keys.length < MAX_REVIEWED) {
+          keys.push(key);
+          contents.push(shownContent(text.textOf(row)));
+        }
         count += 1;
         if (seal && !(await this.store(entity, row, tx))) throw notWritten(text.table);
       }
-      if (count > 0) tables.push({ table: text.table, count, keys });
+      if (count > 0) tables.push({ table: text.table, count, keys, contents, edits });
     }
     return { tables, digest: digest.digest('hex') };
   }

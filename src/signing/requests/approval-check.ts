@@ -53,7 +53,12 @@ export class ApprovalCheck {
     await this.refused.fail(tx, mismatched, MISMATCH);
     const refused = new Set(mismatched.map(({ id }) => id));
     for (const [approval, some] of covered) {
-      const { requests, failure } = await this.renewal.renewedOf(tx, approval, some);
+      // The claim may have been delayed in the database, so the requester and the approvers are checked again.
+      const lost = await this.approvals.lostGround(tx, approval.id);
+      const { requests, failure } =
+        lost === undefined
+          ? await this.renewal.renewedOf(tx, approval, some)
+          : { requests: some.map(({ request }) => request), failure: lost };
       for (const { id } of requests) refused.add(id);
       // The other requests of the claim are not affected: they belong to other callers.
       if (failure !== undefined) await this.refused.fail(tx, requests, { code: failure.code, detail: failure.message });

@@ -11,14 +11,23 @@ import type { SshCertificate } from './ssh-certificate.entity.js';
 /** RevocationRecord identifies a revoked certificate or key of an authority. */
 export type RevocationRecord = Pick<SshRevocation, 'authorityId' | 'kind' | 'value'>;
 
+/** Revocations according to the rows and to the entries of the audit log. */
+interface ReadRevocations {
+  readonly rows: readonly RevocationRecord[];
+  readonly logged: readonly RevocationRecord[];
+  /** Authorities with entries of earlier versions, which do not name the revoked value. */
+  readonly unnamed: ReadonlySet<string>;
+}
+
 /**
- * RevocationRecords reads revocations from their rows and from the audit log. Deleting or modifying a row directly in the database, or suppressing it
- * with a trigger, therefore does not undo a revocation.
+ * RevocationRecords reads revocations from the audit log. Deleting or modifying a row directly in the database, or suppressing it with a trigger,
+ * therefore does not undo a revocation, and inserting a row does not revoke anything. While the log is incomplete, rows count as well, because an
+ * entry may be missing.
  */
 @Injectable()
 export class RevocationRecords {
   /** Cached by list version. A new version is read immediately; the same version is reread after a few seconds. */
-  private readonly records = new TtlCache<readonly RevocationRecord[]>(() => this.read());
+  private readonly records = new TtlCache<ReadRevocations>(() => this.read());
 
   private readonly remembered = new Map<string, RevocationRecord>();
 
@@ -31,9 +40,14 @@ export class RevocationRecords {
   /** Returns all revocations. A revocation that this process has read persists, even if its row and its audit entry are removed. */
   async all(): Promise<readonly RevocationRecord[]> {
     const [row]: { version: string }[] = await this.db.query('SELECT sum(list_version) AS version FROM ssh_authority');
-    this.remember((await this.records.find(row?.version ?? '')) ?? []);
-    this.remember(this.ledger.known()?.sshRevocations.values() ?? []);
-    return [...this.remembered.values()];
+    const read = await this.records.find(row?.version ?? '');
+    this.remember(read?.logged ?? []);
+    const known = this.ledger.known();
+    this.remember(known?.sshRevocations.values() ?? []);
+    const isComplete = known !== undefined && !this.ledger.isDamaged;
+    const rows = (read?.rows ?? []).filter(({ authorityId }) => !isComplete || read?.unnamed.has(authorityId) === true);
+    const extra = rows.filter((one) => !this.remembered.has(revocationName(one)));
+    return [...this.remembered.values(), ...extra];
   }
 
   /**
@@ -75,7 +89,7 @@ export class RevocationRecords {
     return new Set(certificates.filter(isRevoked).map(({ id }) => id));
   }
 
-  private async read(): Promise<readonly RevocationRecord[]> {
+  private async read(): Promise<ReadRevocations> {
     const { manager } = this.db;
     const rows: RevocationRecord[] = await manager.query(
       'SELECT authority_id AS "authorityId", kind, value FROM ssh_revocation',
@@ -84,7 +98,8 @@ export class RevocationRecords {
     const logged = entries.flatMap(({ targetId: authorityId, detail: { kind, value } }): RevocationRecord[] =>
       typeof value === 'string' ? [{ authorityId, kind: kind as RevocationKind, value }] : [],
     );
-    return [...rows, ...logged];
+    const unnamed = entries.flatMap(({ targetId, detail: { value } }) => (typeof value === 'string' ? [] : [targetId]));
+    return { rows, logged, unnamed: new Set(unnamed) };
   }
 }
 

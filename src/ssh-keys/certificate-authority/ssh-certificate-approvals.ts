@@ -81,6 +81,7 @@ export class SshCertificateApprovals {
     // A certificate that failed is not signed, even if its row is READY again.
     if ((await this.ledger.latest()).refused.has(id)) return 'refused';
     if (!isGiven || !granted.hash.equals(approvalHash(documentOf(authority, certificate)))) return 'refused';
+    if ((await this.approvals.lostGround(this.db.manager, granted.id)) !== undefined) return 'refused';
     return (await this.reopen(granted.id, certificate, usesOfRow(authority, certificate, request)))
       ? 'waits'
       : 'covered';

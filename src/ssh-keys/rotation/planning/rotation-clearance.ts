@@ -160,7 +160,7 @@ export class RotationClearance {
     const targets = await tx.findBy(RotationTarget, { rotationId: id });
     if (targets.some(({ state }) => hasReached(state, 'ADDED'))) return false;
     const { demand } = await this.approvals.judgeNow(tx, 'ssh-rotation', await usesOfTargets(tx, rotation, targets));
-    if (demand === undefined) return false;
+    if (granted === undefined && demand === undefined) return false;
     if (granted === undefined)
       throw notApproved('The approval policies were changed, and this rotation now requires approval. Order it again.');
     if (!(await this.approvals.fallsShort(tx, granted.id, demand))) return false;

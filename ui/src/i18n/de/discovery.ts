@@ -14,7 +14,7 @@ export const discovery: Record<keyof typeof english, string> = {
   'scanOutcome.FOUND': 'Gefunden',
   'scanOutcome.HUNG_UP': 'Verbindung geschlossen',
   'scanOutcome.NOT_THE_PROTOCOL': 'Unerwartetes Protokoll',
-  'scanOutcome.NO_LOGIN': 'Anmeldung fehlgeschlagen',
+  'scanOutcome.NO_LOGIN': 'Anmeldung nicht möglich',
   'scanOutcome.PENDING': 'Noch nicht geprüft',
   'scanOutcome.THROTTLED': 'Vom Host gedrosselt',
   'scanOutcome.TIMEOUT': 'Zeitüberschreitung',

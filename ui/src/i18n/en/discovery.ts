@@ -13,7 +13,7 @@ export const discovery = {
   'scanOutcome.FOUND': 'Found',
   'scanOutcome.HUNG_UP': 'Connection closed',
   'scanOutcome.NOT_THE_PROTOCOL': 'Unexpected protocol',
-  'scanOutcome.NO_LOGIN': 'Login failed',
+  'scanOutcome.NO_LOGIN': 'Login not possible',
   'scanOutcome.PENDING': 'Not yet probed',
   'scanOutcome.THROTTLED': 'Rate-limited by the host',
   'scanOutcome.TIMEOUT': 'Timed out',
