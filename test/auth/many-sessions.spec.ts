@@ -74,3 +74,19 @@ it('a person with many open invitations is disabled in one call, which revokes t
   );
   expect(row).toEqual({ revoked: 20_000, entries: 20_000 });
 });
+
+it('open invitations are listed in pages, however many there are', async () => {
+  await stage.sql(
+    `INSERT INTO invitation (id, email, roles, token_hash, invited_by, expires_at)
+     SELECT gen_random_uuid(), 'listed-' || n || '@example.org', '{viewer}', sha256(('listed ' || n)::bytea), 'test', now() + interval '1 day'
+     FROM generate_series(1, 250) n`,
+  );
+  const listed = new Set<string>();
+  let path: string | undefined = '/api/settings/invitations?limit=200';
+  while (path !== undefined) {
+    const { body } = await service.call('GET', path, { key: apiKey });
+    for (const { email } of body.items as { email: string }[]) listed.add(email);
+    path = body.nextCursor === null ? undefined : `/api/settings/invitations?cursor=${body.nextCursor}`;
+  }
+  expect([...listed].filter((email) => email.startsWith('listed-'))).toHaveLength(250);
+});
