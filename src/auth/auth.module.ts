@@ -88,6 +88,7 @@ import { FirstAdministrator } from './users/first-administrator.js';
 import { InvitationRights } from './users/invitation-rights.js';
 import { Invitation } from './users/invitation.entity.js';
 import { InvitationsController } from './users/invitations.controller.js';
+import { InvitationsReader } from './users/invitations.reader.js';
 import { InvitationsService } from './users/invitations.service.js';
 import { OperatorAccounts } from './users/operator-accounts.service.js';
 import { PasswordChanges } from './users/password-changes.js';
@@ -185,6 +186,7 @@ const PEOPLE = [
   AdministratorWatch,
   FirstAdministrator,
   InvitationRights,
+  InvitationsReader,
   InvitationsService,
   OperatorAccounts,
   PasswordChanges,

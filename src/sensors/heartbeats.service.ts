@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../access/caller.js';
+import { allHoldNow } from '../auth/rights/credential-rights.js';
 import { recordAlertEvents } from '../platform/events/alert-events.js';
 import { Problem } from '../platform/errors/problem.js';
 import { ScheduledRuns } from '../platform/schedules/schedule-targets.js';
@@ -40,6 +41,18 @@ interface KnownSensor {
   readonly wasSilent: boolean;
 }
 
+/** A command that the sensor has not completed, with those in whose name it was requested. */
+interface PendingCommand {
+  readonly id: string;
+  readonly settings: Record<string, unknown>;
+  readonly runId: string;
+  readonly isPaused: boolean;
+  readonly givers: string[];
+}
+
+/** Scopes required to start a scan of a sensor by a schedule. */
+const REQUIRED_SCOPES = ['schedules:write', 'sensors:write'] as const;
+
 /** Receives sensor heartbeats and returns the sensor's configuration and commands. */
 @Injectable()
 export class Heartbeats {
@@ -63,16 +76,34 @@ export class Heartbeats {
         await recordAlertEvents(tx, [{ type: 'sensor.silent', subject: { kind: 'sensor', id, name }, over: true }]);
       }
       if (heartbeat.scan !== undefined) await this.endScan(tx, sensor, heartbeat.scan);
-      const commands: Orders['commands'] = await tx.query(
-        `SELECT c.id, c.settings FROM sensor_command c LEFT JOIN schedule_run r ON r.id = c.run_id
-         WHERE c.sensor_id = $1 AND c.ended_at IS NULL AND (c.run_id IS NULL OR r.status = 'RUNNING') ORDER BY c.id LIMIT 10`,
-        [id],
-      );
+      const commands = await this.pendingCommands(tx, id);
       await tx.query(`UPDATE sensor_command SET taken_at = now() WHERE id = ANY($1::uuid[]) AND taken_at IS NULL`, [
         commands.map((command) => command.id),
       ]);
       return { sensor: id, heartbeatSeconds, version, configuration, commands };
     });
+  }
+
+  /** Returns the pending commands of a sensor. Cancels those whose schedule was paused, or whose author may no longer start the scan. */
+  private async pendingCommands(tx: EntityManager, sensorId: string): Promise<Orders['commands']> {
+    const pending: PendingCommand[] = await tx.query(
+      `SELECT c.id, c.settings, c.run_id AS "runId", r.asked_by IS NULL AND NOT s.enabled AS "isPaused",
+         CASE WHEN r.asked_by IS NULL THEN array_prepend(s.made_by, coalesce(s.made_behind, '{}')) ELSE ARRAY[r.asked_by] END AS givers
+       FROM sensor_command c JOIN schedule_run r ON r.id = c.run_id JOIN schedule s ON s.id = r.schedule_id
+       WHERE c.sensor_id = $1 AND c.ended_at IS NULL AND r.status = 'RUNNING' ORDER BY c.id LIMIT 10`,
+      [sensorId],
+    );
+    const commands: Orders['commands'][number][] = [];
+    for (const { id, settings, runId, isPaused, givers } of pending) {
+      if (!isPaused && (await allHoldNow(tx, givers, REQUIRED_SCOPES))) {
+        commands.push({ id, settings });
+        continue;
+      }
+      const detail = isPaused ? 'The schedule was paused.' : 'The author of the run may no longer start it.';
+      await tx.query(`UPDATE sensor_command SET ended_at = now(), ok = false, detail = $2 WHERE id = $1`, [id, detail]);
+      await this.runs.end(tx, runId, { ok: false, detail });
+    }
+    return commands;
   }
 
   private async endScan(tx: EntityManager, sensor: KnownSensor, scan: EndedScan): Promise<void> {

@@ -87,6 +87,25 @@ describe('an alert rule', () => {
     assertProblem(refused, { status: 409, code: 'list.full' });
   });
 
+  it('that is predefined is changed or deleted only with settings:write', async () => {
+    const { body } = await service.call('GET', '/api/alert-rules', { key });
+    const rule = body.items.find(({ condition }: { condition: string }) => condition === 'database-changed');
+    const { key: operator } = await newApiKey(service, key, ['alerts:read', 'alerts:write']);
+    const path = `/api/alert-rules/${rule.id}`;
+    const headers = { 'if-match': `"${rule.version}"` };
+    for (const [method, change] of [
+      ['PATCH', { enabled: false }],
+      ['PATCH', { mutedUntil: '2999-01-01T00:00:00Z' }],
+      ['DELETE', undefined],
+    ] as const) {
+      const answer = await service.call(method, path, { key: operator, headers, ...(change && { body: change }) });
+      assertProblem(answer, { status: 403, code: 'insufficient_scope' });
+      expect(answer.body.scope).toBe('settings:write');
+    }
+    const muted = await service.call('PATCH', path, { key, headers, body: { coolDownMinutes: 30 } });
+    expect(muted.body).toMatchObject({ enabled: true, coolDownMinutes: 30 });
+  });
+
   it('is created once per Idempotency-Key, and updated only with its current ETag', async () => {
     const headers = { 'idempotency-key': 'rule' };
     const body = { name: 'mine', condition: 'drift' };

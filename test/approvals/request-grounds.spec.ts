@@ -121,6 +121,25 @@ describe('a pending request is withdrawn at the last vote', () => {
     await call('DELETE', `/api/settings/workload-trusts/${trust.id}`);
   });
 
+  it('if it was made by a run whose issuer was disabled, even if the issuer is enabled again', async () => {
+    const key = await guardedBy(ann);
+    const own = new WorkloadIssuer();
+    await own.start();
+    const { id, name } = await trustIssuer({ service, key: apiKey }, { issuer: own.issuer });
+    const order = { name: unique('trust'), issuerId: id, audience: AUDIENCE, conditions: RELEASES, keys: ['*'] };
+    await newTrust({ service, key: apiKey }, id, order);
+    const run = await runOf(service, own, GITHUB, { trust: order.name });
+    const { approvalId } = await ask(key, run);
+    for (const enabled of [false, true]) {
+      const headers = { 'if-match': `"${enabled ? 2 : 1}"` };
+      const put = await call('PUT', `/api/settings/workload-issuers/${id}`, { name, enabled }, apiKey, headers);
+      expect(put.status).toBe(200);
+    }
+    expect((await vote(service, approvalId, ann)).body.status).toBe('WITHDRAWN');
+    expect((await call('GET', '/api/v1/sign/requests', undefined, run)).status).toBe(401);
+    await own.stop();
+  });
+
   it('if it was made by a run whose issuer was removed, or whose keys were uploaded by a person who was disabled', async () => {
     const key = await guardedBy(ann);
     for (const isDisabled of [true, false]) {

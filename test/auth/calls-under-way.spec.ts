@@ -100,13 +100,36 @@ it('a device that is being approved gets no token after the sessions of the pers
   await lock('SELECT FROM device_authorization WHERE client_id = $1 FOR UPDATE', [client.client_id]);
   const approved = call('POST', `/api/auth/device/${body.user_code}/approve`, { key: person.accessToken });
   await untilWaiting(1);
-  expect((await call('DELETE', '/api/auth/sessions', { key: other })).status).toBe(204);
+  const ended = call('DELETE', '/api/auth/sessions', { key: other });
+  await settledOrWaiting(ended, 2);
   await keeper.query('COMMIT');
   await approved;
+  expect((await ended).status).toBe(204);
   const answer = await postForm(service, '/oauth/token', deviceGrant(client, body.device_code));
   expect(answer.body.error).toBe('access_denied');
   const sessions = await stage.sql(`SELECT FROM auth_session WHERE way = 'device' AND client_id = $1`, [client.client_id]); // prettier-ignore
   expect(sessions).toEqual([]);
+});
+
+it('a device that is being approved gets no token if the person signs out and is then disabled', async () => {
+  const { service, apiKey } = place;
+  const person = await register(service);
+  const id = await idOf(place.stage, person.email);
+  const client = await makeClient(service, apiKey, ['audit:read'], 'public');
+  const { body } = await postForm(service, '/oauth/device_authorization', { client_id: client.client_id });
+  await lock('SELECT FROM device_authorization WHERE client_id = $1 FOR UPDATE', [client.client_id]);
+  const approved = call('POST', `/api/auth/device/${body.user_code}/approve`, { key: person.accessToken });
+  await untilWaiting(1);
+  expect((await call('POST', '/api/auth/logout', { key: person.accessToken })).status).toBe(204);
+  const disabled = disable(id);
+  await settledOrWaiting(disabled, 2);
+  await keeper.query('COMMIT');
+  expect((await approved).status).toBe(204);
+  expect((await disabled).status).toBe(200);
+  const enabled = { key: apiKey, body: { disabled: false } };
+  expect((await call('PATCH', `/api/settings/users/${id}`, enabled)).status).toBe(200);
+  const answer = await postForm(service, '/oauth/token', deviceGrant(client, body.device_code));
+  expect(answer.body.error).toBe('access_denied');
 });
 
 it('a client gets no token by its old secret while the secret is replaced, and does not delay the replacement', async () => {

@@ -1,5 +1,6 @@
 import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CLIENT, OpenIdPeer } from '../fakes/openid-provider.js';
 import { assertProblem } from '../support/refused-calls.js';
@@ -8,7 +9,7 @@ import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { Browser } from './browser.js';
 import { deviceGrant, makeClient, postForm } from './oauth-calls.js';
-import { atKnownAddress, me, PEERS_HERE } from './people.js';
+import { atKnownAddress, idOf, me, PEERS_HERE } from './people.js';
 
 const idp = new OpenIdPeer();
 let stage: Stage;
@@ -46,8 +47,8 @@ interface SignedIn {
   readonly sid: string;
 }
 
-/** Signs in at the provider and returns the ticket. */
-async function ticketOf(browser: Browser, account: string): Promise<string> {
+/** Signs in at the provider and returns the URL with its response, which the browser holds back. */
+async function responseOf(browser: Browser, account: string): Promise<string> {
   const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
   let place = (await browser.follow(`${service.url}/api/auth/oidc/login?provider=main`)).url;
   while (!isOurs(place)) {
@@ -57,7 +58,17 @@ async function ticketOf(browser: Browser, account: string): Promise<string> {
     const posted = await browser.postForm(action, { prompt, login: account, password: 'any' });
     place = (await browser.follow(new URL(posted.headers.get('location') ?? '', place).href, isOurs)).url;
   }
-  const arrived = await browser.request(place);
+  return place;
+}
+
+/** Signs in at the provider and returns the ticket. */
+async function ticketOf(browser: Browser, account: string): Promise<string> {
+  return ticketFor(browser, await responseOf(browser, account));
+}
+
+/** Sends a response to the service and returns the ticket; empty if the response is refused. */
+async function ticketFor(browser: Browser, response: string): Promise<string> {
+  const arrived = await browser.request(response);
   return /#ticket=(\w+)$/.exec(arrived.headers.get('location') ?? '')?.[1] ?? '';
 }
 
@@ -165,6 +176,32 @@ describe('single logout', () => {
     expect((await tokensFor(browser, ticket)).status).toBe(401);
   });
 
+  it('stops a sign-in whose response was held back, but no later one', async () => {
+    await signIn('ada');
+    const browser = new Browser();
+    const response = await responseOf(browser, 'ada');
+    expect((await post(await idp.sign(claims({ sub: 'ada', iat: now() + 5 })))).status).toBe(200);
+    const refused = await browser.request(response);
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+      status: 401,
+      body: { code: 'auth.changed-meanwhile' },
+    });
+    expect(await statusOf(await signIn('ada'))).toBe(200);
+  });
+
+  it('ends a session whose ticket was exchanged after the logout', async () => {
+    const browser = new Browser();
+    const ticket = await ticketOf(browser, 'ada');
+    await new Promise((resolve) => setTimeout(resolve, 2100));
+    // A logout token covers the second in which it was issued.
+    const token = await idp.sign(claims({ sub: 'ada', iat: now() - 2 }));
+    const answer = await tokensFor(browser, ticket);
+    const { access_token: access = '' } = (await answer.json()) as Record<string, string>;
+    expect((await me(service, access)).status).toBe(200);
+    expect((await post(token)).status).toBe(200);
+    expect((await me(service, access)).status).toBe(401);
+  });
+
   it('reaches both of two providers that are clients of one issuer', async () => {
     const person = await signIn('bob');
     const body = { label: 'x', enabled: true, rules: [], issuer: idp.issuer, clientId: 'first-in-the-list' };
@@ -199,6 +236,55 @@ describe('single logout', () => {
     await overEverywhere(person);
   });
 });
+
+describe('disabling a person', () => {
+  const change = async (id: string, disabled: boolean) => {
+    const answer = await service.call('PATCH', `/api/settings/users/${id}`, { key: apiKey, body: { disabled } });
+    expect(answer.status).toBe(200);
+  };
+
+  it('stops a sign-in whose response was held back, even if the person is enabled again', async () => {
+    await signIn('ada');
+    const id = await idOf(stage, 'ada@oidc.example');
+    const browser = new Browser();
+    const response = await responseOf(browser, 'ada');
+    await change(id, true);
+    await change(id, false);
+    expect(await ticketFor(browser, response)).toBe('');
+    expect(await statusOf(await signIn('ada'))).toBe(200);
+  });
+
+  it('stops a sign-in whose response is being handled', async () => {
+    idp.accounts.set('ada', { email: 'ada@oidc.example', groups: ['release', 'more'] });
+    const id = await idOf(stage, 'ada@oidc.example');
+    const browser = new Browser();
+    const response = await responseOf(browser, 'ada');
+    const holder = new Client({ connectionString: stage.databaseUrl });
+    await holder.connect();
+    try {
+      await holder.query('BEGIN');
+      await holder.query('SELECT FROM external_identity WHERE user_id = $1 FOR UPDATE', [id]);
+      const ticket = ticketFor(browser, response);
+      await until('the response waits', 5, () => isWaiting('external_identity'));
+      await change(id, true);
+      await change(id, false);
+      await holder.query('COMMIT');
+      expect(await ticket).not.toBe('');
+      expect((await tokensFor(browser, await ticket)).status).toBe(401);
+    } finally {
+      await holder.end();
+    }
+  });
+});
+
+/** Reports whether a statement about this table is waiting for a lock. */
+async function isWaiting(table: string): Promise<boolean> {
+  const found = await stage.sql(
+    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'`,
+    [table],
+  );
+  return found.length > 0;
+}
 
 describe('a logout token', () => {
   const wrong: [string, (sid: string) => Promise<string>][] = [
@@ -241,4 +327,17 @@ describe('a logout token', () => {
     expect((await post(await idp.sign(claims({ sid: person.sid })))).status).toBe(200);
     await overEverywhere(person);
   });
+});
+
+it('limits the messages of a network that end nothing, without a session or a logout token', async () => {
+  const guess = () => {
+    const query = new URLSearchParams({ iss: idp.issuer, sid: randomUUID() }).toString();
+    return service.call('GET', `/api/auth/oidc/frontchannel-logout?${query}`);
+  };
+  const answers = await Promise.all(Array.from({ length: 120 }, guess));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
+  const forged = await new SignJWT(claims({ sub: 'ada' }))
+    .setProtectedHeader({ alg: 'RS256', kid: 'unknown' })
+    .sign((await generateKeyPair('RS256')).privateKey);
+  assertProblem(await post(forged), { status: 429, code: 'auth.too-many-attempts' });
 });

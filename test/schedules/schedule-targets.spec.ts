@@ -93,6 +93,27 @@ describe('a schedule run', () => {
     expect(await commands()).toEqual([]);
   });
 
+  it('withdraws the command of a sensor when the schedule is paused, or its author may no longer start it', async () => {
+    const { id: sensor, key: own } = await registerSensor(service, key);
+    const commands = async () => (await beat(service, own)).body.commands as { settings: object }[];
+    const author = await newApiKey(service, key, ['schedules:read', 'schedules:write', 'sensors:write']);
+    const ends: ((id: string) => Promise<unknown>)[] = [
+      async (id) => {
+        const change = { key, headers: { 'if-match': '"1"' }, body: { enabled: false } };
+        expect((await service.call('PATCH', `/api/schedules/${id}`, change)).status).toBe(200);
+      },
+      () => service.call('DELETE', `/api/settings/api-keys/${author.id}`, { key }),
+    ];
+    for (const end of ends) {
+      const { body } = await create('sensor-scan', { sensor }, author.key);
+      await stage.sql(`UPDATE schedule SET next_due_at = now() WHERE id = $1`, [body.id]);
+      await until('a command', 30, async () => (await commands()).length === 1);
+      await end(body.id);
+      expect(await commands()).toEqual([]);
+      expect(await runs(body.id)).toMatchObject([{ status: 'FAILED' }]);
+    }
+  });
+
   it('reclassifies everything', async () => {
     const weak = algorithm({ name: 'RSA-1024', properties: { primitive: 'signature' }, at: 'a.c' });
     await service.call('POST', '/api/ingest', { key, body: bom([weak], about('old')) });

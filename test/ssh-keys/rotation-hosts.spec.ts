@@ -172,6 +172,22 @@ describe.runIf(canRunSshd())('a host required by a rotation', () => {
     expect(await field.ended(await field.rotate(key.id, [host]))).toMatchObject({ status: 'DONE' });
   });
 
+  it('loses the key of a holder who is disabled before they confirm it', async () => {
+    const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
+    const { at, key } = await hostWithKey();
+    const theirs = newClientKey(field.directory, 'leaver-new');
+    const before = at.sshd.authorizedKeys('deploy');
+    const body = { targets: [{ hostId: at.id, account: 'deploy' }], custody: 'human', publicKey: theirs.publicKey };
+    const placed = await service.call('POST', `/v1/keys/${key.id}/rotate`, { key: leaver.accessToken, body });
+    const id = placed.body.id as string;
+    await field.ended(id, 60, ['AWAITING_HOLDER']);
+    expect(await logIn(at, theirs.file)).toBe('accepted');
+    await service.call('PATCH', `/api/settings/users/${leaver.id}`, { key: apiKey, body: { disabled: true } });
+    expect((await field.ended(id, 60, ['ROLLED_BACK'])).status).toBe('ROLLED_BACK');
+    expect(at.sshd.authorizedKeys('deploy')).toBe(before);
+    expect([await logIn(at, key.file), await logIn(at, theirs.file)]).toEqual(['accepted', 'denied']);
+  });
+
   it('keeps the old key, and does not get the new one again, once the person who has it may no longer rotate keys', async () => {
     const leaver = await newApprover({ stage, service, apiKey }, ['admin']);
     const { at, key } = await hostWithKey();

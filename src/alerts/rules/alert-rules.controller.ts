@@ -51,7 +51,7 @@ export class AlertRulesController {
 
   /**
    * Update an alert rule
-   * @remarks Changes, mutes, enables or disables an alert rule.
+   * @remarks Changes, mutes, enables or disables an alert rule. Predefined rules also require `settings:write`.
    */
   @Patch(':id')
   @Needs('alerts:write')
@@ -66,7 +66,7 @@ export class AlertRulesController {
 
   /**
    * Delete an alert rule
-   * @remarks Deletes an alert rule and resolves its alerts.
+   * @remarks Deletes an alert rule and resolves its alerts. Predefined rules also require `settings:write`.
    */
   @Delete(':id')
   @HttpCode(204)

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
+import { assertScope } from '../../access/scopes.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/database-error.js';
@@ -61,6 +62,7 @@ export class AlertRulesService {
   }
 
   async change(caller: Caller, id: string, version: number, change: AlertRuleChange): Promise<AlertRule> {
+    assertMayChange(caller, id);
     const present = await this.get(id);
     const { enabled } = change;
     assertParameters({ condition: present.condition, parameters: change.parameters ?? present.parameters });
@@ -76,6 +78,7 @@ export class AlertRulesService {
 
   /** Deletes a rule and resolves the alerts that it opened. */
   async remove(caller: Caller, id: string): Promise<void> {
+    assertMayChange(caller, id);
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.delete(AlertRule, { id });
       if (affected !== 1) throw missing('alert-rule');
@@ -122,6 +125,14 @@ export class AlertRulesService {
     const taken = () => new Problem('conflict', 'alert-rule.name', `An alert rule named "${name}" already exists.`);
     return writeUnique(this.db, work, taken);
   }
+}
+
+/** IDs of the rules that the database was created with begin with this prefix. */
+const PREDEFINED = '019a0000-0000-7000-8000-';
+
+/** Only administrators change the predefined rules: these report attacks to them. */
+function assertMayChange({ scopes }: Caller, id: string): void {
+  if (id.toLowerCase().startsWith(PREDEFINED)) assertScope(scopes, 'settings:write');
 }
 
 async function find(tx: EntityManager, id: string): Promise<AlertRule> {

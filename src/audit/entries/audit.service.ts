@@ -59,6 +59,9 @@ export interface AuditFilter extends PageQuery {
   readonly to?: Date;
 }
 
+/** Maximum number of entries in a statement. More would exceed the time limit of the database. */
+const MAX_APPENDED = 1000;
+
 /** The audit log. An entry commits together with the change that it records. */
 @Injectable()
 export class AuditService {
@@ -73,7 +76,11 @@ export class AuditService {
    * database skipped an entry, for example because of a trigger.
    */
   async append(tx: EntityManager, entries: readonly NewEntry[]): Promise<void> {
-    if (entries.length === 0) return;
+    for (let start = 0; start < entries.length; start += MAX_APPENDED)
+      await this.appendOnce(tx, entries.slice(start, start + MAX_APPENDED));
+  }
+
+  private async appendOnce(tx: EntityManager, entries: readonly NewEntry[]): Promise<void> {
     // The edit counter distinguishes an earlier version of the row from the current one.
     const seals = sealsOf(tx);
     const rows = entries.map((entry) => this.rowOf(entry, seals.notedEdit(tx, entry.target.id)));

@@ -98,7 +98,7 @@ export class Session extends SealedEntity {
   @Column('timestamptz', { nullable: true })
   endedAt: Date | null;
 
-  /** Reason for the end: `signed-out`, `ended`, `refresh-token-reused`, `refresh-token-misused`, `password-changed`, `user-disabled`. */
+  /** Reason for the end: `signed-out`, `ended`, `refresh-token-reused`, `refresh-token-misused`, `password-changed`, `user-disabled`, `too-many-sessions`. */
   @Column('text', { nullable: true })
   endedBecause: string | null;
 

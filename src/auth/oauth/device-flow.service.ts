@@ -12,7 +12,7 @@ import type { Caller } from '../../access/caller.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import { secretHashOf, newSecret } from '../model/secret-text.js';
 import { Session } from '../model/session.entity.js';
-import type { SessionGrounds } from '../sessions/session-grounds.js';
+import { admitTokens, assertStillGranted, type SessionGrounds } from '../sessions/session-grounds.js';
 import { type NewSession, SIGNED_OUT } from '../sessions/sessions.service.js';
 import { Throttle } from '../throttle/throttle.js';
 import { DeviceAuthorization, type DeviceAuthorizationStatus, OAuthClient } from '../model/oauth.entity.js';
@@ -85,6 +85,7 @@ export class DeviceFlowService {
     await this.db.transaction(async (tx) => {
       const pending = { id: waiting.id, status: 'PENDING' as const, expiresAt: MoreThan(new Date()) };
       const its = { id: caller.session?.id ?? '', userId: caller.id, endedAt: IsNull() };
+      await holdGrounds(tx, await findGenuine(tx, Session, its));
       const session = await findGenuine(tx, Session, its);
       if (session === null) throw missing();
       const { authenticatedAt, providerId, externalSession, providerEnd } = session;
@@ -165,6 +166,16 @@ export class DeviceFlowService {
     if (found?.userCode !== userCode || found.status !== 'PENDING' || found.expiresAt <= new Date()) throw missing();
     return found;
   }
+}
+
+/**
+ * holdGrounds delays whatever ends all sessions of the person or of the provider until the approval is committed, so that it finds the code. Ending the
+ * session alone is not enough: signing out does not invalidate the codes that were approved in it.
+ */
+async function holdGrounds(tx: EntityManager, session: Session | null): Promise<void> {
+  const { userId, providerId } = session ?? {};
+  if (providerId != null) await admitTokens(tx, 'identity provider', providerId);
+  await assertStillGranted(tx, { userId: userId ?? undefined, providerId: providerId ?? undefined });
 }
 
 /**

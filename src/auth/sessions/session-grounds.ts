@@ -58,12 +58,12 @@ async function assertSameClient(
   if (!isSame) throw changedMeanwhile('The client was revoked, or its secret, keys or certificates were replaced');
 }
 
-/** The holder of tokens: a client, or the runs of an issuer. */
-type TokenHolder = 'oauth client' | 'workload issuer';
+/** The holder of tokens: a client, the runs of an issuer, or the people who sign in at a provider. */
+type TokenHolder = 'oauth client' | 'workload issuer' | 'identity provider';
 
 /**
- * lockTokens locks a client or an issuer against new tokens until the transaction ends. The row alone is not enough: each token request takes a shared lock of
- * the row, and a client that requests tokens continuously would prevent its own revocation.
+ * lockTokens locks a holder against new tokens until the transaction ends. The row alone is not enough: each token request takes a shared lock of the
+ * row, and a client that requests tokens continuously would prevent its own revocation.
  */
 export async function lockTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
   await advisoryLock(tx, `${holder} ${id.toLowerCase()}`);
@@ -86,6 +86,6 @@ async function shared<Row extends SealedEntity>(
   return trusted(tx, entity, await tx.findOne(entity, { where, lock: { mode: 'pessimistic_read' } }));
 }
 
-function changedMeanwhile(what: string): Problem {
+export function changedMeanwhile(what: string): Problem {
   return new Problem('unauthenticated', CHANGED_MEANWHILE, `${what} during this sign-in. Sign in again.`);
 }

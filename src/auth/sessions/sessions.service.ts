@@ -13,6 +13,7 @@ import type { Caller } from '../../access/caller.js';
 import type { Scope } from '../../access/scopes.js';
 import { assertStillGranted, type SessionGrounds } from './session-grounds.js';
 import { SessionCallers } from './session-callers.js';
+import { recordSignInEnds } from './sign-in-ends.js';
 import { Session, type SignInWay } from '../model/session.entity.js';
 
 export interface NewSession {
@@ -51,6 +52,12 @@ export interface NewSession {
 /** Maximum lifetime of a person's session, however active it is. */
 export const SESSION_SECONDS = 30 * 24 * 3600;
 
+/** Maximum number of open sessions of a person, as at GitLab and Google. A further sign-in ends the oldest ones. */
+const MAX_OPEN_SESSIONS = 500;
+
+/** Sessions ended by one statement. Larger statements exceed the time limit of the database. */
+const ENDED_AT_ONCE = 1000;
+
 /** Reason recorded for a session that the person ended by signing out. */
 export const SIGNED_OUT = 'signed-out';
 
@@ -79,10 +86,10 @@ interface Ended {
   readonly user_id: string | null;
 }
 
-/** A logout at a provider: of one session, of all sessions of a person, or both. */
+/** A logout at a provider: of some sessions, of all sessions of a person, or of these sessions of that person. */
 export interface ExternalEnd {
   readonly providerId: string;
-  readonly session?: string | undefined;
+  readonly sessions?: readonly string[] | undefined;
   readonly subject?: string | undefined;
   /** Sessions that began later are not ended, so that a replayed logout is harmless. */
   readonly before: Date;
@@ -125,6 +132,7 @@ export class SessionsService {
       address: origin.address,
       agent: origin.agent ?? '',
     });
+    await this.endOldestOf(tx, { ...actor, origin }, userId);
     await insertSealed(tx, Session, session);
     const isPerson = order.userId !== undefined;
     const action = isPerson ? 'auth.signed-in' : 'auth.token-issued';
@@ -134,6 +142,22 @@ export class SessionsService {
     const target = { kind: actor.kind, id: actor.id };
     await this.audit.appendBy(tx, { ...actor, origin }, { action, target, detail });
     return session;
+  }
+
+  /** Ends the oldest sessions of a person who is about to open another one. Sessions without a person are not limited. */
+  private async endOldestOf(
+    tx: EntityManager,
+    actor: Actor & { origin: Origin },
+    userId: string | undefined,
+  ): Promise<void> {
+    if (userId === undefined) return;
+    const oldest: { id: string }[] = await tx.query(
+      `SELECT id FROM auth_session WHERE user_id = $1 AND ended_at IS NULL AND expires_at > now()
+       ORDER BY id DESC OFFSET ${MAX_OPEN_SESSIONS - 1} LIMIT ${ENDED_AT_ONCE}`,
+      [userId],
+    );
+    if (oldest.length > 0)
+      await this.endIn(tx, actor, 'too-many-sessions', 'id = ANY($2)', [oldest.map(({ id }) => id)]);
   }
 
   private endsOf({ lifeSeconds, until }: NewSession): Pick<Session, 'expiresAt' | 'providerEnd'> {
@@ -173,7 +197,7 @@ export class SessionsService {
       .andWhere('session.endedAt IS NULL')
       .andWhere('session.expiresAt > now()')
       .orderBy('session.id', 'DESC')
-      .take(200)
+      .take(MAX_OPEN_SESSIONS)
       .getMany();
   }
 
@@ -204,7 +228,7 @@ export class SessionsService {
 
   /**
    * Like `endAllOf`, inside the caller's transaction. Also invalidates everything that could still become a session or a password: approved device codes,
-   * single sign-on tickets, and links to set a password.
+   * sign-ins at a provider that have begun, single sign-on tickets, and links to set a password.
    */
   async endAllIn(
     tx: EntityManager,
@@ -216,6 +240,12 @@ export class SessionsService {
     await tx.query('SELECT FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
     await denyCodes(tx, 'user_id = $1', [userId]);
     await tx.query(`DELETE FROM sso_transaction WHERE user_id = $1 AND status = 'ARRIVED'`, [userId]);
+    const identities: { provider_id: string; subject: string }[] = await tx.query(
+      `SELECT provider_id, subject FROM external_identity WHERE user_id = $1`,
+      [userId],
+    );
+    const ends = identities.map(({ provider_id: providerId, subject }) => ({ providerId, subject }));
+    if (ends.length > 0) await recordSignInEnds(tx, ends, this.clock.now());
     await tx.query(`UPDATE password_reset SET used_at = now(), seal = NULL WHERE user_id = $1 AND used_at IS NULL`, [
       userId,
     ]);
@@ -263,21 +293,32 @@ export class SessionsService {
   }
 
   /**
-   * Ends sessions after a logout at their provider, and denies the device codes approved in them, inside the caller's transaction. A device's session
-   * begins later than the sign-in behind it, so the time of authentication is compared as well.
+   * Ends sessions after a logout at their provider, stops sign-ins that have begun there, and denies the device codes approved in the sessions, inside the
+   * caller's transaction. A session begins later than the sign-in behind it, so the time of authentication is compared as well.
+   *
+   * @returns whether a session ended
    */
   async endExternalIn(
     tx: EntityManager,
     actor: Actor & { origin: Origin },
-    { providerId, session, subject, before }: ExternalEnd,
-  ): Promise<void> {
+    { providerId, sessions, subject, before }: ExternalEnd,
+  ): Promise<boolean> {
+    const named = sessions === undefined ? [{ subject }] : sessions.map((session) => ({ subject, session }));
+    const ends = named.map((one) => ({ providerId, ...one }));
+    // The provider's clock may be ahead. Attempts that begin after this logout must not be refused.
+    await recordSignInEnds(tx, ends, new Date(Math.min(before.getTime(), this.clock.now().getTime())));
     const where = (first: number) =>
-      `provider_id = $${first} AND ($${first + 1}::text IS NULL OR external_session = $${first + 1}) AND ($${first + 2}::text IS NULL OR user_id IN
+      `provider_id = $${first} AND ($${first + 1}::text[] IS NULL OR external_session = ANY($${first + 1})) AND ($${first + 2}::text IS NULL OR user_id IN
          (SELECT e.user_id FROM external_identity e WHERE e.provider_id = $${first} AND e.subject = $${first + 2}))`;
-    const values = [providerId, session ?? null, subject ?? null];
+    const values = [providerId, sessions ?? null, subject ?? null];
     await denyCodes(tx, `${where(1)} AND (authenticated_at IS NULL OR authenticated_at < $4)`, [...values, before]);
-    const began = `CASE way WHEN 'device' THEN least(created_at, authenticated_at) ELSE created_at END < $5`;
-    await this.endIn(tx, actor, 'signed-out-at-provider', `${where(2)} AND ${began}`, [...values, before]);
+    // The provider of a session that has the epoch did not state the time.
+    const began = `CASE WHEN way = 'device' OR authenticated_at > to_timestamp(0) THEN least(created_at, authenticated_at) ELSE created_at END < $5`;
+    const ended = await this.endIn(tx, actor, 'signed-out-at-provider', `${where(2)} AND ${began}`, [
+      ...values,
+      before,
+    ]);
+    return ended.length > 0;
   }
 
   /** Ends a session because its tokens were misused. `actor` is the party to which they were issued. */
@@ -305,29 +346,42 @@ export class SessionsService {
     where: string,
     values: unknown[],
   ): Promise<Ended[]> {
-    const [ended]: [Ended[], number] = await tx.query(
-      `UPDATE auth_session SET ended_at = now(), ended_because = $1, seal = NULL WHERE ended_at IS NULL AND expires_at > now() AND ${where} RETURNING id, user_id`,
-      [because, ...values],
-    );
-    // A trigger may have prevented the update of some rows. `where` numbers its values from `$2`, so `$1`, the reason, is referenced here without effect.
-    const open: unknown[] = await tx.query(
-      `SELECT 1 FROM auth_session WHERE ended_at IS NULL AND expires_at > now() AND $1::text IS NOT NULL AND ${where} LIMIT 1`,
-      [because, ...values],
-    );
-    if (open.length > 0) throw notWritten('auth_session');
-    await this.audit.append(
-      tx,
-      ended.map(({ id, user_id }) => ({
-        action: 'session.ended',
-        actor: { kind: actor.kind, id: actor.id, name: actor.name },
-        target: { kind: 'session', id },
-        correlation: actor.origin.requestId,
-        source: actor.origin.address,
-        detail: { because, user: user_id ?? undefined },
-      })),
-    );
+    const meant = `ended_at IS NULL AND expires_at > now() AND ${where}`;
+    // `where` numbers its values from `$2`, so `$1`, the reason, is referenced in both other statements without effect.
+    const open = `SELECT id FROM auth_session WHERE $1::text IS NOT NULL AND ${meant}`;
+    const found: { id: string }[] = await tx.query(open, [because, ...values]);
+    const ended: Ended[] = [];
+    for (let start = 0; start < found.length; start += ENDED_AT_ONCE) {
+      const ids = found.slice(start, start + ENDED_AT_ONCE).map(({ id }) => id);
+      const [part]: [Ended[], number] = await tx.query(
+        `UPDATE auth_session SET ended_at = now(), ended_because = $1, seal = NULL WHERE ended_at IS NULL AND id = ANY($2) RETURNING id, user_id`,
+        [because, ids],
+      );
+      await this.recordEnds(tx, actor, because, part);
+      ended.push(...part);
+    }
+    // A trigger may have prevented the update of some rows.
+    const left: unknown[] = await tx.query(`${open} LIMIT 1`, [because, ...values]);
+    if (left.length > 0) throw notWritten('auth_session');
     for (const { id } of ended) this.callers.forget(id);
     return ended;
+  }
+
+  private recordEnds(
+    tx: EntityManager,
+    actor: Actor & { origin: Origin },
+    because: string,
+    ended: readonly Ended[],
+  ): Promise<void> {
+    const entries = ended.map(({ id, user_id }) => ({
+      action: 'session.ended',
+      actor: { kind: actor.kind, id: actor.id, name: actor.name },
+      target: { kind: 'session', id },
+      correlation: actor.origin.requestId,
+      source: actor.origin.address,
+      detail: { because, user: user_id ?? undefined },
+    }));
+    return this.audit.append(tx, entries);
   }
 }
 

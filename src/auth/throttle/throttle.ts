@@ -46,6 +46,7 @@ const RULES = {
   'device flow from network': { free: 100, longest: 900 },
   'sign-in elsewhere from network': { free: 200, longest: 900 },
   'SAML message from network': { free: 200, longest: 900 },
+  'logout message from network': { free: 100, longest: 900 },
 } as const satisfies Record<string, Rule>;
 
 export type ThrottleRule = keyof typeof RULES;

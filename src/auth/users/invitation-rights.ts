@@ -57,13 +57,27 @@ export class InvitationRights {
        WHERE inviter_person = $1 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now() ORDER BY id FOR UPDATE`,
       [personId],
     );
-    for (const { id, roles, inviter_id: inviter } of open) {
+    // One lookup per inviter and roles: someone with many open invitations must not delay being disabled.
+    const alike = Map.groupBy(open, ({ inviter_id: inviter, roles }) => JSON.stringify([inviter, roles]));
+    for (const invitations of alike.values()) {
+      const [{ inviter_id: inviter, roles } = { inviter_id: null, roles: [] }] = invitations;
       if (inviter !== null && (await this.rights.holds(inviter, wanted(roles), tx))) continue;
-      await tx.query(`UPDATE invitation SET revoked_at = now(), seal = NULL WHERE id = $1`, [id]);
-      const target = { kind: 'invitation', id };
-      const detail = { because: 'inviter-rights' };
-      await this.audit.appendBy(tx, by, { action: 'user.invitation-revoked', target, detail });
+      const ids = invitations.map(({ id }) => id);
+      await this.revoke(tx, by, ids);
     }
+  }
+
+  private async revoke(tx: EntityManager, by: Actor & { origin: Origin }, ids: readonly string[]): Promise<void> {
+    await tx.query(`UPDATE invitation SET revoked_at = now(), seal = NULL WHERE id = ANY($1)`, [ids]);
+    const entries = ids.map((id) => ({
+      action: 'user.invitation-revoked',
+      actor: { kind: by.kind, id: by.id, name: by.name },
+      target: { kind: 'invitation', id },
+      correlation: by.origin.requestId,
+      source: by.origin.address,
+      detail: { because: 'inviter-rights' },
+    }));
+    await this.audit.append(tx, entries);
   }
 }
 

@@ -1,17 +1,22 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
+import { InvitationsReader } from './invitations.reader.js';
 import { InvitationsService } from './invitations.service.js';
-import { InvitationList, InviteBody, NewInvitationView } from './users.dto.js';
+import { InvitationPage, InviteBody, NewInvitationView } from './users.dto.js';
 
 @ApiTags('Users')
 @Controller('api/settings/invitations')
 export class InvitationsController {
-  constructor(private readonly invitations: InvitationsService) {}
+  constructor(
+    private readonly invitations: InvitationsService,
+    private readonly reader: InvitationsReader,
+  ) {}
 
   /**
    * Invite a user
@@ -31,12 +36,12 @@ export class InvitationsController {
 
   /**
    * List invitations
-   * @remarks Returns the invitations that can still be accepted.
+   * @remarks Returns the invitations that can still be accepted, newest first.
    */
   @Get()
   @Needs('users:read')
-  async listInvitations(): Promise<InvitationList> {
-    return InvitationList.of(await this.invitations.listOpen());
+  async listInvitations(@Query() query: PageQuery): Promise<InvitationPage> {
+    return InvitationPage.of(await this.reader.listOpen(query));
   }
 
   /**

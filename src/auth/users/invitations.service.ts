@@ -1,6 +1,6 @@
 import { insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
-import { DataSource, IsNull, MoreThan } from 'typeorm';
+import { DataSource, IsNull } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -69,12 +69,6 @@ export class InvitationsService {
       return tx.findOneByOrFail(Invitation, { id });
     });
     return { row, link: this.config.sendsMail ? undefined : link };
-  }
-
-  /** Returns open invitations, newest first. */
-  async listOpen(): Promise<Invitation[]> {
-    const open = { acceptedAt: IsNull(), revokedAt: IsNull(), expiresAt: MoreThan(new Date()) };
-    return this.db.manager.find(Invitation, { where: open, order: { id: 'DESC' }, take: 200 });
   }
 
   async revoke(caller: Caller, id: string): Promise<void> {

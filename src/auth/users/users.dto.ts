@@ -70,10 +70,4 @@ export class NewInvitationView extends InvitationView {
   }
 }
 
-export class InvitationList {
-  items: InvitationView[];
-
-  static of(rows: Invitation[]): InvitationList {
-    return { items: rows.map((row) => InvitationView.of(row)) };
-  }
-}
+export class InvitationPage extends PageOf(InvitationView) {}

@@ -82,7 +82,10 @@ export class WorkloadIssuersService {
       const change = { name, enabled, ...renewed, revision: revision + 1, updatedAt: () => 'now()' };
       const changed = await changeSealed(tx, WorkloadIssuer, { id, revision }, change);
       if (changed !== 1) throw staleProblem(`/api/settings/workload-issuers/${id}`);
-      if (before.enabled && !enabled) await this.keys.endRuns(tx, caller, id);
+      if (before.enabled && !enabled) {
+        await this.keys.endRuns(tx, caller, id);
+        await renewTrusts(tx, id);
+      }
       if (keys === undefined) await recordIssuerChange(tx, caller, id);
       else await this.keys.recordUpload(tx, caller, id);
       await this.record(tx, caller, 'workload-issuer.changed', id, { name, enabled });
@@ -122,6 +125,12 @@ export class WorkloadIssuersService {
       throw unusable('/issuer', cause);
     }
   }
+}
+
+/** Starts a new revision of each trust, so that what its runs requested is withdrawn even if the issuer is enabled again. */
+async function renewTrusts(tx: EntityManager, issuerId: string): Promise<void> {
+  const trusts = await tx.find(WorkloadTrust, { where: { issuerId }, lock: { mode: 'pessimistic_write' } });
+  for (const { id, revision } of trusts) await changeSealed(tx, WorkloadTrust, { id }, { revision: revision + 1 });
 }
 
 function uploaded(jwks: object): PublicJwk[] {

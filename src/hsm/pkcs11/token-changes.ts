@@ -1,11 +1,19 @@
+/** An operation that takes longer is followed by a rest, in milliseconds. */
+const LONG_MS = 250;
+/** Time after a long operation in which only urgent operations begin, in milliseconds. A vote needs several, one after another. */
+const REST_MS = 1000;
+
 /**
  * TokenChanges runs operations that create or destroy token objects one after another. SoftHSM returns CKR_GENERAL_ERROR if a thread reads the file
  * of an object that another thread is writing or removing, and after that error the process is replaced.
  */
 export class TokenChanges {
   private readonly assertMayBegin: () => void;
+  private readonly urgent: (() => Promise<void>)[] = [];
   private readonly waiting: (() => Promise<void>)[] = [];
   private isRunning = false;
+  /** Until this time, on the clock of performance.now(), only urgent operations begin. */
+  private restUntil = 0;
 
   /** @param assertMayBegin throws if this process must not start further operations; waiting operations are then not started */
   constructor(assertMayBegin: () => void) {
@@ -13,29 +21,56 @@ export class TokenChanges {
   }
 
   run<T>(work: () => Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.waiting.push(() => this.begin(work).then(resolve, reject));
-      void this.work();
-    });
+    return this.enqueue(this.waiting, work);
   }
 
-  /** Runs the operation before all waiting ones. */
+  /**
+   * Runs an urgent operation before all waiting ones. It waits for at most one long operation, such as the generation of an RSA key: after each of them,
+   * urgent operations have a second to themselves.
+   */
   runNext<T>(work: () => Promise<T>): Promise<T> {
+    return this.enqueue(this.urgent, work);
+  }
+
+  private enqueue<T>(queue: (() => Promise<void>)[], work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.waiting.unshift(() => this.begin(work).then(resolve, reject));
+      queue.push(() => this.begin(work).then(resolve, reject));
       void this.work();
     });
   }
 
   private async begin<T>(work: () => Promise<T>): Promise<T> {
     this.assertMayBegin();
-    return work();
+    const since = performance.now();
+    try {
+      return await work();
+    } finally {
+      const now = performance.now();
+      if (now - since > LONG_MS) this.restUntil = now + REST_MS;
+    }
   }
 
   private async work(): Promise<void> {
     if (this.isRunning) return;
     this.isRunning = true;
-    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) await next();
+    for (let next = this.next(); next !== undefined; next = this.next()) await next();
     this.isRunning = false;
+    const rest = this.restUntil - performance.now();
+    if (this.waiting.length > 0) setTimeout(() => void this.work(), rest);
+  }
+
+  private next(): (() => Promise<void>) | undefined {
+    const isResting = performance.now() < this.restUntil && this.mayBegin();
+    return this.urgent.shift() ?? (isResting ? undefined : this.waiting.shift());
+  }
+
+  /** Reports whether operations may begin. Operations that may not are rejected without a rest. */
+  private mayBegin(): boolean {
+    try {
+      this.assertMayBegin();
+      return true;
+    } catch {
+      return false;
+    }
   }
 }

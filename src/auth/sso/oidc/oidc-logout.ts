@@ -6,11 +6,17 @@ import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import type { IdentityProvider, OidcSettings } from '../../model/identity-provider.entity.js';
 import { ProviderLogouts } from '../sign-in/provider-logouts.js';
+import { SsoBeginnings } from '../sign-in/sso-transactions.js';
 import { OidcProviders, oidcReasonOf } from './oidc-providers.js';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 /** Types of logout tokens. Older providers use JWT or omit the type; the event and the missing nonce distinguish logout tokens from others. */
 const TYPES = [undefined, 'JWT', 'logout+jwt'];
+
+interface VerifiedLogout {
+  readonly provider: IdentityProvider;
+  readonly claims: JWTPayload;
+}
 
 /** OpenID Connect logout: signs out at the provider if the logout began here, and here if it began at the provider. */
 @Injectable()
@@ -21,6 +27,7 @@ export class OidcLogout {
     private readonly config: Config,
     private readonly published: OidcProviders,
     private readonly logouts: ProviderLogouts,
+    private readonly beginnings: SsoBeginnings,
   ) {}
 
   /** Returns the URL for the browser (RP-Initiated Logout 1.0); undefined if the provider has none. */
@@ -33,19 +40,29 @@ export class OidcLogout {
 
   /** Handles a logout token (Back-Channel Logout 1.0 section 2.6). A replayed token does not end sessions that began after it was issued. */
   async byToken(token: string | undefined, origin: Origin): Promise<void> {
-    const { provider, claims } = await this.verified(token);
+    await this.beginnings.logout(origin, async () => {
+      await this.endBy(await this.verified(token), origin);
+      return true;
+    });
+  }
+
+  private async endBy({ provider, claims }: VerifiedLogout, origin: Origin): Promise<void> {
     const { sid, sub, iat = 0 } = claims;
-    const session = typeof sid === 'string' ? sid : undefined;
-    await this.logouts.end(provider, { session, subject: sub, before: new Date((iat + 1) * 1000) }, origin);
+    const sessions = typeof sid === 'string' ? [sid] : undefined;
+    await this.logouts.end(provider, { sessions, subject: sub, before: new Date((iat + 1) * 1000) }, origin);
   }
 
   /** Handles front-channel logout, which is authorized by the provider's session ID alone. */
   async bySession(issuer: string, session: string, origin: Origin): Promise<void> {
-    for (const provider of await this.published.withIssuer(issuer))
-      await this.logouts.end(provider, { session, before: new Date() }, origin);
+    await this.beginnings.logout(origin, async () => {
+      let hasEnded = false;
+      for (const provider of await this.published.withIssuer(issuer))
+        if (await this.logouts.end(provider, { sessions: [session], before: new Date() }, origin)) hasEnded = true;
+      return hasEnded;
+    });
   }
 
-  private async verified(token = ''): Promise<{ provider: IdentityProvider; claims: JWTPayload }> {
+  private async verified(token = ''): Promise<VerifiedLogout> {
     try {
       const { iss = '', aud } = decodeJwt(token);
       const provider = (await this.published.withIssuer(iss)).find(({ settings }) =>

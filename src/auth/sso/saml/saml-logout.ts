@@ -83,9 +83,9 @@ export class SamlLogout {
   private async end(provider: IdentityProvider, message: LogoutMessage, origin: Origin): Promise<void> {
     if (message.nameId === '') throw new Error('the NameID is missing');
     if (!(await this.marks.isFirst(provider.id, message.id))) throw new Error('the message has already been used');
-    const what = { subject: message.nameId, before: new Date(message.issuedAt + SKEW_MS) };
-    if (message.sessions.length === 0) await this.logouts.end(provider, what, origin);
-    for (const session of message.sessions) await this.logouts.end(provider, { ...what, session }, origin);
+    const sessions = message.sessions.length === 0 ? undefined : message.sessions;
+    const before = new Date(message.issuedAt + SKEW_MS);
+    await this.logouts.end(provider, { subject: message.nameId, sessions, before }, origin);
   }
 
   private async answerTo(

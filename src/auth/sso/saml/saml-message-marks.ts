@@ -39,7 +39,7 @@ export class SamlMessageMarks {
     await this.db.query(`DELETE FROM saml_message WHERE expires_at < now()`);
   }
 
-  private async mark(providerId: string, direction: SamlMessageMark['direction'], id: string): Promise<boolean> {
+  private async mark(providerId: string, direction: 'sent' | 'taken', id: string): Promise<boolean> {
     const added: unknown[] = await this.db.query(
       `INSERT INTO saml_message (provider_id, direction, id_hash, expires_at)
        VALUES ($1, $2, $3, now() + interval '${MINUTES} minutes') ON CONFLICT DO NOTHING RETURNING direction`,

@@ -3,10 +3,14 @@ import { DataSource } from 'typeorm';
 import type { Actor } from '../../../access/caller.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import type { IdentityProvider } from '../../model/identity-provider.entity.js';
+import { lockTokens } from '../../sessions/session-grounds.js';
 import { type ExternalEnd, SessionsService } from '../../sessions/sessions.service.js';
 import { SsoTransactions } from './sso-transactions.js';
 
-/** ProviderLogouts handles logouts at a provider. It ends sessions, denies device codes approved in them, and discards tickets not yet exchanged. */
+/**
+ * ProviderLogouts handles logouts at a provider. It ends sessions, denies device codes approved in them, discards tickets not yet exchanged, and stops
+ * sign-ins that have begun.
+ */
 @Injectable()
 export class ProviderLogouts {
   constructor(
@@ -15,12 +19,15 @@ export class ProviderLogouts {
     private readonly transactions: SsoTransactions,
   ) {}
 
-  async end({ id, name }: IdentityProvider, what: Omit<ExternalEnd, 'providerId'>, origin: Origin): Promise<void> {
+  /** Returns whether a session ended. */
+  async end({ id, name }: IdentityProvider, what: Omit<ExternalEnd, 'providerId'>, origin: Origin): Promise<boolean> {
     const actor: Actor & { origin: Origin } = { kind: 'anonymous', id, name, origin };
     const end = { ...what, providerId: id };
-    await this.db.transaction(async (tx) => {
+    return this.db.transaction(async (tx) => {
+      // A ticket that is being exchanged has become a session, or is refused.
+      await lockTokens(tx, 'identity provider', id);
       await this.transactions.discardArrived(tx, end);
-      await this.sessions.endExternalIn(tx, actor, end);
+      return this.sessions.endExternalIn(tx, actor, end);
     });
   }
 }

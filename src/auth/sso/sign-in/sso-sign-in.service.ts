@@ -27,7 +27,8 @@ import { addressName, sealsOf, subjectName } from '../../../platform/sealing/row
 import { type SsoTransaction } from './sso.entity.js';
 import { keptGroups, ProvidedRights } from './provided-rights.service.js';
 import { accountDisabled, addressTaken, noRole, refusedTrial, trialOf } from './sign-in-trial.js';
-import { assertStillGranted } from '../../sessions/session-grounds.js';
+import { admitTokens, assertStillGranted } from '../../sessions/session-grounds.js';
+import { assertNotEndedSince } from '../../sessions/sign-in-ends.js';
 import { type ArrivedAttempt, beganAt, SsoTransactions } from './sso-transactions.js';
 
 /** A person who has returned from a provider. */
@@ -123,6 +124,8 @@ export class SsoSignInService {
     const { ticket, userId } = await this.db.transaction(async (tx) => {
       const identity = { provider, subject, groups: await keptGroups(tx, provider.id, groupsOf(claims)) };
       await assertSameProvider(tx, assertion);
+      const session = assertion.externalSession ?? undefined;
+      await assertNotEndedSince(tx, { providerId: provider.id, subject, session }, beganAt(row));
       const completed = await this.transactions.complete(tx, assertion.transactionId);
       const known = await this.findUser(tx, assertion);
       if (roles === undefined) {
@@ -133,7 +136,7 @@ export class SsoSignInService {
       const user = known ?? (await this.createUser(tx, assertion, origin));
       if (user.disabled) throw accountDisabled();
       await this.rights.apply(tx, user, identity, { roles, origin });
-      await this.storePerson(tx, user, { ...assertion, groups: identity.groups });
+      await this.storePerson(tx, user, { ...assertion, groups: identity.groups, beganAt: beganAt(row) });
       return { ticket: completed, userId: user.id };
     });
     if (userId !== undefined) await this.rights.forget(userId);
@@ -144,7 +147,7 @@ export class SsoSignInService {
   private async storePerson(
     tx: EntityManager,
     { id: userId }: User,
-    assertion: Assertion & { readonly groups: readonly string[] },
+    assertion: Assertion & { readonly groups: readonly string[]; readonly beganAt: Date },
   ): Promise<void> {
     const { methods, contexts, externalSession, subject, logoutHint, groups } = assertion;
     const authenticatedAt = assertion.authenticatedAt?.toISOString() ?? null;
@@ -158,6 +161,7 @@ export class SsoSignInService {
       externalSession,
       logoutHint,
       authenticatedAt,
+      beganAt: assertion.beganAt.toISOString(),
       providerVersion: assertion.provider.version,
       ...end,
     };
@@ -183,8 +187,11 @@ export class SsoSignInService {
     try {
       return await this.db.transaction(async (tx) => {
         const returned = await personOf(tx, attempt);
-        const { userId, providerId, providerVersion } = attempt;
+        const { userId, providerId, providerVersion, subject, externalSession, beganAt: began } = attempt;
+        await admitTokens(tx, 'identity provider', providerId);
         await assertStillGranted(tx, { userId, providerId, providerVersion });
+        const its = { providerId, subject, session: externalSession ?? undefined };
+        if (began !== undefined) await assertNotEndedSince(tx, its, new Date(began));
         await this.transactions.redeem(tx, ticket);
         return use(tx, returned);
       });

@@ -64,6 +64,8 @@ export interface Arrived {
   readonly groups?: readonly string[];
   /** Time at which the provider ends the session, ISO 8601; absent if not reported. */
   readonly sessionEnd?: string;
+  /** Time at which the attempt began, ISO 8601. Absent in attempts that were completed by an earlier version. */
+  readonly beganAt?: string;
   /** The version of the provider that admitted the person. Absent in attempts that were completed by an earlier version. */
   readonly providerVersion?: number;
 }
@@ -166,13 +168,13 @@ export class SsoTransactions {
   }
 
   /** Discards the unredeemed tickets that a logout at the provider covers, inside the caller's transaction. */
-  async discardArrived(tx: EntityManager, { providerId, session, subject, before }: ExternalEnd): Promise<void> {
+  async discardArrived(tx: EntityManager, { providerId, sessions, subject, before }: ExternalEnd): Promise<void> {
     const found = await tx.findBy(SsoTransaction, { providerId, status: 'ARRIVED', expiresAt: MoreThan(new Date()) });
     // A row that does not match its seal cannot be exchanged, and must not affect the others.
     const meant = trustedRows(tx, SsoTransaction, found).filter(({ id, secrets, expiresAt }) => {
       const person = this.personIn(id, secrets);
       return (
-        (session === undefined || session === person.externalSession) &&
+        (sessions === undefined || sessions.includes(person.externalSession ?? '')) &&
         (subject === undefined || subject === person.subject) &&
         expiresAt.getTime() - TICKET_SECONDS * 1000 < before.getTime()
       );
@@ -282,7 +284,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Throttles the start of single sign-on per network: it needs no credential, and each attempt creates a row. */
+/** Throttles the start of single sign-on and logout messages per network: they need no credential. Each start creates a row. */
 @Injectable()
 export class SsoBeginnings {
   constructor(private readonly throttle: Throttle) {}
@@ -295,5 +297,18 @@ export class SsoBeginnings {
   /** Throttles SAML messages, which take time before their signature is verified. @throws Problem 429 `auth.too-many-attempts` */
   async assertMayAnswer({ address }: Origin): Promise<void> {
     await this.throttle.assertMayTry([{ rule: 'SAML message from network', subject: networkOf(address) }]);
+  }
+
+  /**
+   * Handles an OpenID Connect logout message. Messages that are refused or end nothing are throttled per network: each one reads the provider's keys or
+   * sessions. A message that takes effect resets the count, because a provider sends the logouts of all its users from one network.
+   *
+   * @param end handles the message; resolves to whether it took effect
+   * @throws Problem 429 `auth.too-many-attempts`
+   */
+  async logout({ address }: Origin, end: () => Promise<boolean>): Promise<void> {
+    const attempts = [{ rule: 'logout message from network', subject: networkOf(address) }] as const;
+    await this.throttle.assertMayTry(attempts);
+    if (await end()) await this.throttle.succeeded(attempts);
   }
 }

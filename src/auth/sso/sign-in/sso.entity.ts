@@ -60,7 +60,10 @@ export class SsoTransaction extends SealedEntity {
   expiresAt: Date;
 }
 
-/** A logout message that was sent and is waiting for its response, or was received and must not be replayed. */
+/**
+ * A logout message that was sent and is waiting for its response, or was received and must not be replayed; or the end of sessions, which also stops
+ * sign-ins that began earlier.
+ */
 @Entity('saml_message')
 @Index('saml_message_expires', ['expiresAt'])
 export class SamlMessageMark {
@@ -68,9 +71,9 @@ export class SamlMessageMark {
   providerId: string;
 
   @PrimaryColumn('text')
-  direction: 'sent' | 'taken';
+  direction: 'sent' | 'taken' | 'ended';
 
-  /** SHA-256 of its ID. */
+  /** SHA-256 of the ID of the message, or of the person or session at the provider. */
   @PrimaryColumn('bytea')
   idHash: Buffer;
 

@@ -1,5 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { giversOf } from '../../../access/caller.js';
+import { allHoldNow } from '../../../auth/rights/credential-rights.js';
+import { isId } from '../../../platform/database/new-id.js';
 import { Outbox } from '../../../platform/outbox/outbox.js';
 import { SshKeyFindings } from '../../keys/ssh-key-findings.js';
 import { RotationApproval } from '../planning/rotation-approval.js';
@@ -7,7 +10,14 @@ import { isOver, rotationStatusesBefore } from '../model/rotation-state.js';
 import { RotationTarget } from '../model/rotation-target.entity.js';
 import { Rotation, ROTATION_QUEUE } from '../model/rotation.entity.js';
 import { moveLocations } from './moved-locations.js';
-import { endingOf, haltOf, progressOf, type RotationMove, type RotationProgress } from './rollout-rules.js';
+import {
+  endingOf,
+  haltOf,
+  progressOf,
+  RIGHTS_LOST,
+  type RotationMove,
+  type RotationProgress,
+} from './rollout-rules.js';
 import { RotationNotices } from './rotation-notices.js';
 
 /** STALLED_ROTATION selects rotations without a due target: all their targets are waiting or finished. */
@@ -100,7 +110,8 @@ export class RolloutController {
   /** Hands over the new key. Every host accepts both keys permanently, so the holder can switch. */
   private async promote(tx: EntityManager, rotation: Rotation, waiting: RotationTarget[]): Promise<number> {
     if (rotation.custody === 'human' && !(await this.isConfirmed(tx, rotation))) {
-      if (rotation.status !== 'AWAITING_HOLDER') await this.move(tx, rotation, { status: 'AWAITING_HOLDER' });
+      if (rotation.status === 'AWAITING_HOLDER') return this.rollBackIfLost(tx, rotation);
+      await this.move(tx, rotation, { status: 'AWAITING_HOLDER' });
       return 0;
     }
     if (rotation.status === 'AWAITING_HOLDER') await this.move(tx, rotation, { status: 'RUNNING' });
@@ -110,6 +121,24 @@ export class RolloutController {
       `UPDATE ssh_rotation_target SET state = 'RELEASED', due_at = now()
        WHERE id = ANY($1::uuid[]) AND state = 'PERMANENT' AND outcome = 'OPEN' RETURNING id`,
       [waiting.map(({ id }) => id)],
+    );
+    return this.signal(tx, rows);
+  }
+
+  /**
+   * Rolls the rotation back if someone behind the request can no longer rotate keys: a disabled holder must not keep a key on the hosts until a user
+   * notices.
+   */
+  private async rollBackIfLost(tx: EntityManager, rotation: Rotation): Promise<number> {
+    const { id, requestedBy, ownerId } = rotation;
+    const givers = giversOf(requestedBy, ownerId).filter(isId);
+    if (givers.length === 0 || (await allHoldNow(tx, givers, ['keys:rotate']))) return 0;
+    const reason = `${requestedBy.name}, who ordered this rotation, can no longer order rotations.`;
+    await this.move(tx, rotation, { status: 'ROLLING_BACK', code: RIGHTS_LOST, reason });
+    const [rows]: [{ id: string }[], number] = await tx.query(
+      `UPDATE ssh_rotation_target SET outcome = 'OPEN', strikes = 0, due_at = now(), finished_at = NULL
+       WHERE rotation_id = $1 AND outcome IN ('OPEN', 'BLOCKED') RETURNING id`,
+      [id],
     );
     return this.signal(tx, rows);
   }

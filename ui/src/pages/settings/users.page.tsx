@@ -2,16 +2,17 @@ import { Button, Label, LabelGroup, Stack, StackItem, Title } from '@patternfly/
 import UsersIcon from '@patternfly/react-icons/dist/esm/icons/users-icon';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { listInvitationsOptions, listUsersOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { listInvitationsQueryKey, listUsersOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import {
   changeUser,
   endUserSessions,
   inviteUser,
+  listInvitations,
   resetSecondFactors,
   revokeInvitation,
   sendPasswordReset,
 } from '../../api/generated/sdk.gen.js';
-import type { InvitationView, NewInvitationView, UserView } from '../../api/generated/types.gen.js';
+import type { InvitationPage, InvitationView, NewInvitationView, UserView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
@@ -146,10 +147,25 @@ function ActDialog({ kind, of, onClose }: { kind: Act; of: UserView; onClose: ()
   );
 }
 
+const PAGE_SIZE = 200;
+
+/** Reads all open invitations: the cursor in the address belongs to the list of users. */
+async function readInvitations(): Promise<InvitationPage> {
+  const all: InvitationView[] = [];
+  let cursor: string | null | undefined;
+  while (cursor !== null) {
+    const query = { limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) };
+    const { items, nextCursor }: InvitationPage = (await listInvitations({ query })).data;
+    all.push(...items);
+    cursor = nextCursor;
+  }
+  return { items: all, nextCursor: null };
+}
+
 function Invitations({ isInviting, onClose }: { isInviting: boolean; onClose: () => void }) {
   const { t } = useI18n();
   const { may } = useSession();
-  const query = useQuery(listInvitationsOptions());
+  const query = useQuery({ queryKey: listInvitationsQueryKey(), queryFn: readInvitations });
   const roles = useRoleOptions();
   const [made, setMade] = useState<NewInvitationView>();
   const changes = ['listInvitations'];
