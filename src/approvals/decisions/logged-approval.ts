@@ -42,6 +42,8 @@ export interface LoggedApproval {
   readonly approvals: readonly LoggedConsent[];
   /** All votes that were cast, oldest first, whether they count or not. */
   readonly votes: readonly ShownVote[];
+  /** IDs of the entries about its request, its extensions, its votes and its decisions, oldest first. */
+  readonly entries: readonly string[];
   /** IDs of the people who rejected the request. */
   readonly rejections: ReadonlySet<string>;
   /** Whether the approval was rejected or ended otherwise without being granted. */
@@ -94,6 +96,7 @@ export function loggedApprovalIn(
       basis: requested.detail['basis'] as RequestBasis | undefined,
       approvals: [...approvals.values()],
       votes: same.flatMap(shownVote),
+      entries: same.map(({ id }) => id),
       rejections,
       hasEnded: known.isRefused === true || isIncomplete || isDecidedAgainst || isRejected,
     },
