@@ -102,20 +102,24 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
   it('names the account from a claim, and logs nobody in as another account', async () => {
     const made = await rule({
       conditions: [{ claim: '/kubernetes.io/namespace', values: ['release'] }],
-      principals: ['{/kubernetes.io/serviceaccount/name}'],
+      principals: ['de{/kubernetes.io/serviceaccount/name}'],
     });
     const { file, answer } = await loggedIn(await runOf(KUBERNETES));
-    expect(answer.body.principals).toEqual(['signer']);
+    expect(answer.body.principals).toEqual(['designer']);
     expect(await logIn(at, file)).toBe('denied');
-    const deploy = { namespace: 'release', serviceaccount: { name: 'deploy' } };
+    const deploy = { namespace: 'release', serviceaccount: { name: 'ploy' } };
     expect(await logIn(at, (await loggedIn(await runOf({ ...KUBERNETES, 'kubernetes.io': deploy }))).file)).toBe(
       'accepted',
     );
-    const root = { namespace: 'release', serviceaccount: { name: 'root' } };
-    assertProblem((await loggedIn(await runOf({ ...KUBERNETES, 'kubernetes.io': root }))).answer, {
+    const image = { namespace: 'release', serviceaccount: { name: 'bian' } };
+    assertProblem((await loggedIn(await runOf({ ...KUBERNETES, 'kubernetes.io': image }))).answer, {
       status: 403,
       code: 'ssh-login.principal',
     });
+    const bare = { name: unique('rule'), authorityId, subject: 'workload', principals: ['{sub}'], lifeSeconds: 600 };
+    const body = { ...bare, conditions: RELEASE };
+    const refused = await service.call('POST', '/v1/ssh-login-rules', { key: apiKey, body });
+    assertProblem(refused, { status: 422, code: 'ssh-login-rule.principal' });
     await drop(made);
   });
 
