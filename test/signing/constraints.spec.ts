@@ -69,7 +69,8 @@ const SHA384 = { digest: digestOf('x', 'sha384'), algorithm: 'sha384' };
 
 describe('a use outside the constraints is rejected with the reason and audited, without calling the HSM', () => {
   it.each([
-    ['algorithm', 403, { algorithms: ['sha384'] }, {}, SHA384],
+    ['algorithm', 403, { algorithms: ['sha256'] }, SHA384, {}],
+    ['algorithm', 403, { algorithms: ['sha256', 'sha384'] }, SHA384, {}],
     ['scheme', 403, { schemes: ['ecdsa-raw'] }, {}, { scheme: 'ecdsa-raw' }],
     ['format', 403, { formats: ['jws'] }, {}, { format: 'jws' }],
     [

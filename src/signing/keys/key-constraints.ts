@@ -1,6 +1,7 @@
 import { type ClaimCondition, unmetCondition, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import { subjectNames } from '../../approvals/subjects/key-use.port.js';
-import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+import { DIGEST_BYTES, type DigestAlgorithm, type KeyType, type SignatureScheme } from '../../hsm/key-vault.js';
+import { CURVE_BYTES, isCurve } from '../../hsm/signatures/ecdsa.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 
@@ -73,6 +74,7 @@ export interface KeyUse {
 
 interface Constrained {
   readonly name: string;
+  readonly type: KeyType;
   readonly constraints: KeyConstraints;
 }
 
@@ -85,6 +87,10 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
       '/algorithm',
       `the key "${key.name}" signs only ${list(algorithms)} digests`,
     );
+  if (algorithms !== undefined && isTruncated(key.type, use)) {
+    const detail = `the key "${key.name}" of type ${key.type} would sign only the first octets of a ${use.algorithm} digest, which can be another digest`;
+    throw forbidden('key-policy.algorithm', '/algorithm', detail);
+  }
   if (excludes(schemes, use.scheme))
     throw forbidden('key-policy.scheme', '/scheme', `the key "${key.name}" signs by ${list(schemes)} alone`);
   if (excludes(formats, use.format))
@@ -107,6 +113,17 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
       'key-policy.hours',
       `The key "${key.name}" signs on ${hours.days.join(', ')} from ${hours.from} until ${hours.until} (${hours.timeZone}).`,
     );
+}
+
+/** Formats in which the key signs the caller's digest, and not the hash of bytes that the service composed. */
+const CALLERS_DIGEST: readonly SignatureFormat[] = ['raw', 'sigstore-bundle', 'dsse', 'openpgp'];
+
+/**
+ * isTruncated reports whether ECDSA ignores the end of the caller's digest (FIPS 186-5 section 6.4.1). The rest can be a digest of an algorithm that the
+ * key does not allow.
+ */
+function isTruncated(type: KeyType, { algorithm, format }: Pick<KeyUse, 'algorithm' | 'format'>): boolean {
+  return isCurve(type) && CALLERS_DIGEST.includes(format) && DIGEST_BYTES[algorithm] > CURVE_BYTES[type];
 }
 
 /** Only verified claims are considered, not the caller's own statements. */
