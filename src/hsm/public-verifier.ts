@@ -3,6 +3,7 @@ import { p256, p384, p521 } from '@noble/curves/nist.js';
 import { digestContext } from '../formats/pkcs/digest-context.js';
 import { type CurveType, derToRaw, isCurve, leftmostBits } from './signatures/ecdsa.js';
 import { type DigestAlgorithm, isMlDsa, type SignatureScheme, type VaultKey } from './key-vault.js';
+import { CpuShare } from '../platform/jobs/cpu-share.js';
 import { RsaCheck } from './signatures/rsa-check.js';
 import { ecPointOf } from './signatures/spki.js';
 
@@ -20,11 +21,19 @@ export interface DigestSignature {
   readonly signature: Buffer;
 }
 
-/** PublicVerifier verifies signatures with the public key, without the HSM and its process. node:crypto cannot verify ECDSA over a raw digest. */
+/**
+ * PublicVerifier verifies signatures with the public key, without the HSM and its process. node:crypto cannot verify ECDSA over a raw digest, which takes
+ * up to 40 ms in the event loop. All verifications together therefore get at most half of its time, and callers take turns.
+ */
 export class PublicVerifier {
   private readonly rsa = new RsaCheck();
+  private readonly share = new CpuShare();
 
-  verifies({ type, publicKey }: Pick<VaultKey, 'type' | 'publicKey'>, signed: DigestSignature): boolean {
+  verifies(caller: string, key: Pick<VaultKey, 'type' | 'publicKey'>, signed: DigestSignature): Promise<boolean> {
+    return this.share.run(caller, () => this.verifiesNow(key, signed));
+  }
+
+  private verifiesNow({ type, publicKey }: Pick<VaultKey, 'type' | 'publicKey'>, signed: DigestSignature): boolean {
     const { scheme, algorithm, digest, signature } = signed;
     try {
       if (isMlDsa(type)) return scheme === 'ml-dsa' && mlDsa(publicKey, signed);
