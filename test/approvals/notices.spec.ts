@@ -170,3 +170,17 @@ it('a hundred requests produce one mail per approver', async () => {
   for (const { approvalId } of asked) await told(approvalId, 'approval.requested');
   expect(mailsTo(quiet.email, 'Approval needed')).toHaveLength(1);
 });
+
+it('approvers get no more mails about requests of a person who keeps withdrawing them', async () => {
+  const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 1 }]);
+  for (let turn = 0; turn <= 20; turn += 1) {
+    const { approvalId } = await ask(key.name, `withdrawn-${turn}.bin`);
+    const path = `/api/v1/approvals/${approvalId}/withdraw`;
+    expect((await place.service.call('POST', path, { key: place.apiKey })).status).toBe(200);
+  }
+  const { approvalId } = await ask(key.name, 'muted.bin');
+  await told(approvalId, 'approval.requested');
+  await vote(place.service, approvalId, ada);
+  await smtp.mailTo(ben.email, 'Approved: Sign muted.bin');
+  expect(mailsTo(ben.email, 'Approval needed: Sign muted.bin')).toEqual([]);
+});
