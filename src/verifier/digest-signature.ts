@@ -54,9 +54,8 @@ export interface DigestSignature {
  * @returns undefined if this scheme cannot be verified without the file: RSASSA-PSS
  */
 export function verifiesDigest(publicKey: string, signed: DigestSignature): boolean | undefined {
-  const { scheme, digest, signature } = signed;
   const key = createPublicKey(publicKey);
-  switch (scheme) {
+  switch (signed.scheme) {
     case 'ml-dsa':
       return verifiesMlDsa(key, signed);
     case 'rsa-pkcs1v15':

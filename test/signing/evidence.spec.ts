@@ -85,8 +85,8 @@ describe('signature evidence verifies with the log key only', () => {
     const said = evidence.log.leaves.map(({ data }: { data: string }) =>
       JSON.parse(Buffer.from(data, 'base64').toString()),
     );
-    for (const vote of ['approval.approved', 'approval.rejected']) {
-      const at = said.findIndex(({ action }: { action: string }) => action === vote);
+    for (const cast of ['approval.approved', 'approval.rejected']) {
+      const at = said.findIndex(({ action }: { action: string }) => action === cast);
       const log = { ...evidence.log, leaves: evidence.log.leaves.toSpliced(at, 1) };
       expect(verifyEvidence({ ...evidence, log }, { logKey })).toEqual(['entries about its approval are left out: 1']);
     }

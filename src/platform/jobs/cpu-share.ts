@@ -15,7 +15,7 @@ export class CpuShare {
         try {
           resolve(work());
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
       });
     });
