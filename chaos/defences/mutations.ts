@@ -5,6 +5,7 @@ import { LOG } from './log.js';
 import type { Mutation } from './mutation.js';
 import { OWNER } from './owner.js';
 import { PROMISES } from './promises.js';
+import { REQUESTERS } from './requesters.js';
 import { RIGHTS } from './rights.js';
 import { TRUST } from './trust.js';
 
@@ -21,4 +22,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...PROMISES,
   ...TRUST,
   ...DATABASE,
+  ...REQUESTERS,
 ].toSorted((one, other) => one.finding - other.finding);
