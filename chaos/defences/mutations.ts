@@ -6,6 +6,7 @@ import { LOG } from './log.js';
 import type { Mutation } from './mutation.js';
 import { OWNER } from './owner.js';
 import { PROMISES } from './promises.js';
+import { REQUESTERS } from './requesters.js';
 import { RIGHTS } from './rights.js';
 import { TRUST } from './trust.js';
 
@@ -23,4 +24,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...TRUST,
   ...DATABASE,
   ...ACCEPTANCE,
+  ...REQUESTERS,
 ].toSorted((one, other) => one.finding - other.finding);

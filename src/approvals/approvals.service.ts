@@ -76,6 +76,8 @@ export interface CoveringApproval extends KnownApproval {
 export interface GrantedApproval extends CoveringApproval {
   /** True if the approval is APPROVED and, according to both the rows and the log, each of its stages has enough votes of different people over this hash. */
   readonly granted: boolean;
+  /** IDs of the entries that make up the history of a granted approval in the audit log. */
+  readonly entries: readonly string[];
 }
 
 /**
@@ -253,7 +255,7 @@ export class ApprovalsService {
 
   /** Returns the current approvals of these subjects. Subjects that never needed one are omitted. */
   async granted(tx: EntityManager, kind: PolicySubject, subjectIds: readonly string[]): Promise<GrantedApproval[]> {
-    const rows: GrantedApproval[] = await tx.query(
+    const rows: Omit<GrantedApproval, 'entries'>[] = await tx.query(
       `WITH asked AS (
          SELECT id, subject_id AS about FROM approval WHERE subject_kind = $1 AND subject_id = ANY($2::uuid[])
          UNION ALL SELECT approval_id, subject_id FROM approval_item WHERE subject_id = ANY($2::uuid[])),
@@ -267,11 +269,14 @@ export class ApprovalsService {
       [kind, subjectIds],
     );
     const ids = rows.filter(({ granted }) => granted).map(({ id }) => id);
-    if (ids.length === 0) return rows;
+    if (ids.length === 0) return rows.map((row) => ({ ...row, entries: [] }));
     const logged = await this.logged.read(tx, ids, await this.logged.signedRights());
     // This check comes last, because the locks of the statements above keep triggers and views unchanged.
     await this.logged.assertDatabaseUnchanged(tx);
-    return rows.map((row) => ({ ...row, granted: row.granted && isGrantedBy(logged.get(row.id), row) }));
+    return rows.map((row) => {
+      const one = logged.get(row.id);
+      return { ...row, granted: row.granted && isGrantedBy(one, row), entries: one?.entries ?? [] };
+    });
   }
 
   private async insert(tx: EntityManager, asked: Asked, items: ShownSubject['items'], by: By): Promise<void> {

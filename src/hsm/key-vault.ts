@@ -66,7 +66,8 @@ export const DIGEST_BYTES = {
 } as const;
 export type DigestAlgorithm = keyof typeof DIGEST_BYTES;
 
-/** Signature schemes: RFC 8017 section 8 for RSA; ECDSA as DER SEQUENCE (RFC 3279) or as r‖s (IEEE P1363); ML-DSA over the digest. */
+/** Signature schemes: RFC 8017 section 8 for RSA; ECDSA as DER SEQUENCE (RFC 3279) or as r‖s (IEEE P1363); ML-DSA over the digest, with
+ * a context that names it. */
 export const SCHEMES = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der', 'ecdsa-raw', 'ml-dsa'] as const;
 export type SignatureScheme = (typeof SCHEMES)[number];
 

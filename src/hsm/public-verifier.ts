@@ -1,7 +1,9 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { p256, p384, p521 } from '@noble/curves/nist.js';
+import { digestContext } from '../formats/pkcs/digest-context.js';
 import { type CurveType, derToRaw, isCurve, leftmostBits } from './signatures/ecdsa.js';
 import { type DigestAlgorithm, isMlDsa, type SignatureScheme, type VaultKey } from './key-vault.js';
+import { CpuShare } from '../platform/jobs/cpu-share.js';
 import { RsaCheck } from './signatures/rsa-check.js';
 import { ecPointOf } from './signatures/spki.js';
 
@@ -19,14 +21,22 @@ export interface DigestSignature {
   readonly signature: Buffer;
 }
 
-/** PublicVerifier verifies signatures with the public key, without the HSM and its process. node:crypto cannot verify ECDSA over a raw digest. */
+/**
+ * PublicVerifier verifies signatures with the public key, without the HSM and its process. node:crypto cannot verify ECDSA over a raw digest, which takes
+ * up to 40 ms in the event loop. All verifications together therefore get at most half of its time, and callers take turns.
+ */
 export class PublicVerifier {
   private readonly rsa = new RsaCheck();
+  private readonly share = new CpuShare();
 
-  verifies({ type, publicKey }: Pick<VaultKey, 'type' | 'publicKey'>, signed: DigestSignature): boolean {
-    const { scheme, algorithm, digest, message, signature } = signed;
+  verifies(caller: string, key: Pick<VaultKey, 'type' | 'publicKey'>, signed: DigestSignature): Promise<boolean> {
+    return this.share.run(caller, () => this.verifiesNow(key, signed));
+  }
+
+  private verifiesNow({ type, publicKey }: Pick<VaultKey, 'type' | 'publicKey'>, signed: DigestSignature): boolean {
+    const { scheme, algorithm, digest, signature } = signed;
     try {
-      if (isMlDsa(type)) return scheme === 'ml-dsa' && mlDsa(publicKey, message ?? digest, signature);
+      if (isMlDsa(type)) return scheme === 'ml-dsa' && mlDsa(publicKey, signed);
       if (isCurve(type)) return scheme.startsWith('ecdsa-') && ecdsa(type, publicKey, signed);
       if (scheme === 'rsa-pss') return this.rsa.pss(publicKey, algorithm, digest, signature);
       return scheme === 'rsa-pkcs1v15' && this.rsa.pkcs1(publicKey, algorithm, digest, signature);
@@ -46,7 +56,10 @@ function ecdsa(curve: CurveType, publicKey: Buffer, { scheme, digest, signature 
   return CURVES[curve].verify(raw, leftmostBits(digest, curve), point, { prehash: false, lowS: false });
 }
 
-/** FIPS 204 section 5.3, empty context. */
-function mlDsa(publicKey: Buffer, message: Buffer, signature: Buffer): boolean {
-  return verify(null, message, createPublicKey({ key: publicKey, format: 'der', type: 'spki' }), signature);
+/** FIPS 204 section 5.3. Earlier versions of the service signed digests, like structures, with an empty context. */
+function mlDsa(publicKey: Buffer, { algorithm, digest, message, signature }: DigestSignature): boolean {
+  const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
+  const context = digestContext(algorithm);
+  if (message === undefined && verify(null, digest, { key, context }, signature)) return true;
+  return verify(null, message ?? digest, key, signature);
 }

@@ -42,8 +42,15 @@ describe('a signature is verified from the digest alone', () => {
     expect(verifiesDigest(pem(rsa.publicKey), { ...signed, digest: digestOf('sha3-256') })).toBe(false);
     expect(verifiesDigest(pem(rsa.publicKey), { ...signed, scheme: 'rsa-pss' })).toBeUndefined();
     const mlDsa = generateKeyPairSync('ml-dsa-44');
-    const bare = { algorithm: 'sha256', scheme: 'ml-dsa', digest, signature: sign(null, digest, mlDsa.privateKey) };
-    expect(verifiesDigest(pem(mlDsa.publicKey), bare)).toBe(true);
-    expect(verifiesDigest(pem(mlDsa.publicKey), { ...bare, digest: digestOf('sha3-256') })).toBe(false);
+    // Earlier versions of the service signed without a context.
+    for (const context of ['sealwright digest sha256', '']) {
+      const signature = sign(null, digest, { key: mlDsa.privateKey, context: Buffer.from(context) });
+      const bare = { algorithm: 'sha256', scheme: 'ml-dsa', digest, signature };
+      expect(verifiesDigest(pem(mlDsa.publicKey), bare)).toBe(true);
+      expect(verifiesDigest(pem(mlDsa.publicKey), { ...bare, digest: digestOf('sha3-256') })).toBe(false);
+    }
+    const other = sign(null, digest, { key: mlDsa.privateKey, context: Buffer.from('sealwright digest sha3-256') });
+    const swapped = { algorithm: 'sha256', scheme: 'ml-dsa', digest, signature: other };
+    expect(verifiesDigest(pem(mlDsa.publicKey), swapped)).toBe(false);
   });
 });

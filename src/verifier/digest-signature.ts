@@ -1,6 +1,7 @@
 import { constants, createPublicKey, type KeyObject, publicDecrypt, verify } from 'node:crypto';
 import { digestInfo } from '../formats/asn1/digest-info.js';
 import { base64UrlBytes } from '../formats/encoding/base64.js';
+import { digestContext } from '../formats/pkcs/digest-context.js';
 
 interface Curve {
   /** Prime of the field, order of the base point, and coefficient b (SP 800-186); coefficient a is p − 3. */
@@ -53,11 +54,10 @@ export interface DigestSignature {
  * @returns undefined if this scheme cannot be verified without the file: RSASSA-PSS
  */
 export function verifiesDigest(publicKey: string, signed: DigestSignature): boolean | undefined {
-  const { scheme, digest, signature } = signed;
   const key = createPublicKey(publicKey);
-  switch (scheme) {
+  switch (signed.scheme) {
     case 'ml-dsa':
-      return verify(null, digest, key, signature);
+      return verifiesMlDsa(key, signed);
     case 'rsa-pkcs1v15':
       return verifiesRsa(key, signed);
     case 'ecdsa-der':
@@ -66,6 +66,15 @@ export function verifiesDigest(publicKey: string, signed: DigestSignature): bool
     default:
       return undefined;
   }
+}
+
+/** Verifies an ML-DSA signature over a digest. Earlier versions of the service signed digests with an empty context. */
+export function verifiesMlDsa(
+  key: KeyObject,
+  { algorithm, digest, signature }: Omit<DigestSignature, 'scheme'>,
+): boolean {
+  const isBound = verify(null, digest, { key, context: digestContext(algorithm) }, signature);
+  return isBound || verify(null, digest, key, signature);
 }
 
 function verifiesRsa(key: KeyObject, { algorithm, digest, signature }: DigestSignature): boolean {

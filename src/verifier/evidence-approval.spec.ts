@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../platform/json/canonical-json.js';
-import { faultsOfApproval } from './evidence-approval.js';
+import { faultsOfApproval, unsaidOfApproval } from './evidence-approval.js';
 import type { EvidenceFile } from './evidence-file.js';
 
 const SHOWN = {
@@ -79,6 +79,61 @@ describe('an approval by two people', () => {
   ])('is invalid with %s', (_, votes) => {
     expect(faultsOfApproval(evidenceWith(votes))).toEqual([
       expect.stringMatching(/^only [01] of the required 2 members of release approved$/),
+    ]);
+  });
+});
+
+describe('an approval whose history was logged with the claim of the request', () => {
+  const fact = (action: string, id: string, actor: string, detail: object, target = 'approval') => ({
+    index: 0,
+    kind: 'entry' as const,
+    data: Buffer.from(JSON.stringify({ id, action, target: { id: target }, actor: { id: actor }, detail })).toString(
+      'base64',
+    ),
+    path: [],
+  });
+  const stage = { group: 'release', threshold: 1 };
+  const yes = (id: string, actor: string, at = 0) => fact('approval.approved', id, actor, { stage: at, hash: HASH });
+  const rules = { hash: HASH, requesters: [], subject: 'signing-request', rejectThreshold: 2, stages: [stage] };
+  const entries = [
+    fact('approval.requested', 'asked', 'ann', rules),
+    fact('approval.rejected', 'no', 'dan', { stage: 0, hash: HASH }),
+    yes('first', 'ben'),
+    fact('approval.decided', 'decided', 'ben', { to: 'APPROVED' }),
+    fact('approval.extended', 'extended', 'approvals', { ...rules, stages: [stage, stage] }),
+    yes('second', 'cleo', 1),
+    fact('approval.decided', 'again', 'cleo', { to: 'APPROVED' }),
+  ];
+  const ids = ['asked', 'no', 'first', 'decided', 'extended', 'second', 'again'];
+  const faults = (leaves: readonly ReturnType<typeof fact>[]) => {
+    const file = evidenceWith({ voters: [] });
+    const own = [
+      fact('signing.accepted', 'accepted', 'ann', { approval: 'approval', to: 'PENDING_APPROVAL' }, 'request'),
+      fact('signing.claimed', 'claimed', 'worker', { attempt: 1, approvalEntries: ids }, 'request'),
+      fact('signing.signed', 'signed', 'worker', { attempt: 1 }, 'request'),
+    ];
+    const evidence = { ...file, log: { ...file.log, leaves: [...own, ...leaves] } };
+    return { faults: faultsOfApproval(evidence), unsaid: unsaidOfApproval(evidence) };
+  };
+  const without = (...left: number[]) => entries.filter((_, at) => !left.includes(at));
+
+  it('is valid with all of its entries, and with later ones about other requests of its batch', () => {
+    expect(faults(entries)).toEqual({ faults: [], unsaid: [] });
+    const extended = { ...rules, stages: [stage, stage, stage] };
+    const later = fact('approval.extended', 'later', 'approvals', extended);
+    expect(faults([...entries, later])).toEqual({ faults: [], unsaid: [] });
+  });
+
+  it('is invalid without a rejection, or without an extension and what followed', () => {
+    expect(faults(without(1)).faults).toEqual(['entries about its approval are left out: 1']);
+    expect(faults(without(4, 5, 6)).faults).toEqual(['entries about its approval are left out: 3']);
+  });
+
+  it('is valid without this history if an earlier version claimed the request, but the result states so', () => {
+    const file = evidenceWith({ voters: ['ben', 'cleo'] });
+    expect(faultsOfApproval(file)).toEqual([]);
+    expect(unsaidOfApproval(file)).toEqual([
+      expect.stringContaining('does not say whether the approval had other votes'),
     ]);
   });
 });

@@ -20,7 +20,12 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
       ? ['the log has no approval of this request']
       : ['the approval of the request is missing'];
   if (logged === undefined) return evidence.approval === undefined ? [] : ['the log has no approval of this request'];
-  const facts = all.filter(({ target }) => target.id === logged);
+  const history = historyIn(all, requestId);
+  const about = all.filter(({ target }) => target.id === logged);
+  const missing = history?.filter((entry) => !about.some(({ id }) => id === entry)) ?? [];
+  if (missing.length > 0) return [`entries about its approval are left out: ${missing.length}`];
+  // A later extension concerns other requests of a batch, which were signed later.
+  const facts = about.filter(({ id = '' }) => history === undefined || history.includes(id));
   const asked = facts.find(({ action }) => action === 'approval.requested');
   const decided = facts.find(({ action, detail }) => action === 'approval.decided' && detail['to'] === 'APPROVED');
   if (asked === undefined || decided === undefined || !isAbout(evidence, asked))
@@ -33,6 +38,24 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
     ...faultsOfRejections(asked, facts),
     ...faultsOfSignIns(evidence, facts),
   ];
+}
+
+/**
+ * Returns the IDs of all entries about the approval when the request was claimed for the last time, as logged with the claim: rejections and extensions
+ * cannot be left out of a file. Undefined if an earlier version claimed the request.
+ */
+function historyIn(facts: readonly LoggedFact[], requestId: string): readonly string[] | undefined {
+  const own = facts.filter(({ target }) => target.id === requestId);
+  const attempt = own.find(({ action }) => action === 'signing.signed')?.detail['attempt'];
+  const claim = own.find(({ action, detail }) => action === 'signing.claimed' && detail['attempt'] === attempt);
+  return claim?.detail['approvalEntries'] as readonly string[] | undefined;
+}
+
+/** Returns a notice if the log does not have the complete history of the approval, because an earlier version claimed the request. */
+export function unsaidOfApproval(evidence: EvidenceFile): string[] {
+  const { approvalId, requestId } = evidence.request;
+  if (approvalId === undefined || historyIn(loggedFactsIn(evidence), requestId) !== undefined) return [];
+  return ['the log does not say whether the approval had other votes or extensions'];
 }
 
 /** Reports whether the document that the file presents as approved has the hash in the log, alone or in the manifest of a batch. */

@@ -1,15 +1,18 @@
+import { createHash } from 'node:crypto';
 import { base64Bytes } from '../formats/encoding/base64.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { readJson } from '../platform/json/strict-json.js';
-import type { BundleEntry, EvidenceFile } from './evidence-file.js';
+import type { BundleEntry, EvidenceFile, LoggedFact } from './evidence-file.js';
 
 type Bundle = NonNullable<EvidenceFile['bundle']>;
 
 /**
  * faultsOfBundle compares the Sigstore bundle of the file with the signature, whose hash is in the log, and the log entry of the bundle with the
- * record in the log.
+ * record of this signature in the log.
+ *
+ * @param signature entry about the signature, which contains the hash of its record
  */
-export function faultsOfBundle({ bundle, request, log }: EvidenceFile): string[] {
+export function faultsOfBundle({ bundle, request, log }: EvidenceFile, signature: LoggedFact | undefined): string[] {
   if (bundle === undefined) return [];
   const signed = readJson(base64Bytes(request.signature ?? '')) as Bundle;
   if (withoutEntries(bundle) !== withoutEntries(signed)) return ['the bundle differs from the signature'];
@@ -17,7 +20,12 @@ export function faultsOfBundle({ bundle, request, log }: EvidenceFile): string[]
   const isLogged = ({ logIndex, canonicalizedBody }: BundleEntry) =>
     records.some(({ index, data }) => logIndex === String(index) && canonicalizedBody === data);
   const entries = bundle.verificationMaterial?.tlogEntries ?? [];
-  return entries.every(isLogged) ? [] : ['the bundle has an entry that is not in the log'];
+  if (!entries.every(isLogged)) return ['the bundle has an entry that is not in the log'];
+  const isOwn = ({ canonicalizedBody }: BundleEntry) =>
+    createHash('sha256')
+      .update(base64Bytes(String(canonicalizedBody)))
+      .digest('hex') === signature?.record;
+  return entries.every(isOwn) ? [] : ['the bundle has the log entry of another signature'];
 }
 
 function withoutEntries(bundle: Bundle): string {

@@ -1,5 +1,6 @@
-import { constants, createHash, createPublicKey, createVerify, verify } from 'node:crypto';
+import { constants, createHash, createPublicKey, createVerify } from 'node:crypto';
 import { base64Bytes } from '../formats/encoding/base64.js';
+import { verifiesMlDsa } from './digest-signature.js';
 import type { EvidenceFile } from './evidence-file.js';
 
 /**
@@ -36,11 +37,10 @@ export class EvidenceContent {
   }
 
   private holds(digest: Buffer): boolean {
-    const { scheme, signature: encoded = '' } = this.evidence.request;
+    const { algorithm, scheme, signature: encoded = '' } = this.evidence.request;
     const key = createPublicKey(this.evidence.key.publicKey);
     const signature = base64Bytes(encoded);
-    // FIPS 204 section 5.3, empty context: the digest is the message.
-    if (this.verification === undefined) return verify(null, digest, key, signature);
+    if (this.verification === undefined) return verifiesMlDsa(key, { algorithm, digest, signature });
     const options = {
       key,
       ...(scheme === 'ecdsa-raw' ? { dsaEncoding: 'ieee-p1363' as const } : {}),

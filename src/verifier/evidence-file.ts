@@ -101,6 +101,8 @@ export interface LoggedFact {
   readonly actor: { readonly id: string };
   readonly target: { readonly id: string };
   readonly detail: Record<string, unknown>;
+  /** SHA-256 of the record of a signature, hexadecimal. The record is a leaf of its own. */
+  readonly record?: string;
 }
 
 export function loggedFactsIn({ log }: EvidenceFile): LoggedFact[] {

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import { base64Bytes } from '../formats/encoding/base64.js';
 import { verifiesDigest } from './digest-signature.js';
-import { faultsOfApproval } from './evidence-approval.js';
+import { faultsOfApproval, unsaidOfApproval } from './evidence-approval.js';
 import { faultsOfBundle } from './evidence-bundle.js';
 import { EvidenceContent } from './evidence-content.js';
 import {
@@ -56,12 +56,15 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
       ...faultsOfSteps(evidence, facts),
       ...faultsOfApproval(evidence),
       ...faultsOfWorkload(evidence, facts),
-      ...faultsOfBundle(evidence),
+      ...faultsOfBundle(evidence, signed),
       ...(content === undefined ? [] : new EvidenceContent(evidence).update(content).faults()),
     ];
     // The log contains the hash of the signature, so its statements about key and digest are compared with the signature itself.
     if (faults.length === 0) faults.push(...faultsOfSignature(evidence, logged));
-    return { faults, unsaid: [...stated.unsaid, ...unsaidOfKey(logged), ...unsaidOfWorkload(evidence)] };
+    return {
+      faults,
+      unsaid: [...stated.unsaid, ...unsaidOfKey(logged), ...unsaidOfApproval(evidence), ...unsaidOfWorkload(evidence)],
+    };
   } catch (error) {
     // The author of the file may have omitted any member.
     const why = error instanceof Error ? error.message : 'unknown';

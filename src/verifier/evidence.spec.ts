@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../platform/json/canonical-json.js';
+import { faultsOfBundle } from './evidence-bundle.js';
 import { EvidenceContent } from './evidence-content.js';
 import type { EvidenceFile } from './evidence-file.js';
 import { examineEvidence } from './evidence-verifier.js';
@@ -165,6 +166,25 @@ describe('verification of evidence against the log', () => {
     );
     const own = with_(bundle);
     expect(own.filter((fault) => fault.includes('bundle'))).toEqual([]);
+  });
+
+  it('has a fault with a bundle that has the log entry of another signature', () => {
+    const [own, other] = ['{"record":"own"}', '{"record":"other"}'].map((text) => Buffer.from(text).toString('base64'));
+    const leaf = (index: number, data = '') => ({ index, kind: 'record' as const, data, path: [] });
+    const bundle = { verificationMaterial: { tlogEntries: [] } };
+    const request = { ...whole.request, signature: Buffer.from(JSON.stringify(bundle)).toString('base64') };
+    const evidence = { ...whole, request, log: { ...whole.log, leaves: [leaf(4, own), leaf(7, other)] } };
+    const record = createHash('sha256').update('{"record":"own"}').digest('hex');
+    const entry = { action: 'signing.signed', actor: { id: 'a' }, target: { id: 'request' }, detail: {}, record };
+    const faults = (...tlogEntries: object[]) =>
+      faultsOfBundle({ ...evidence, bundle: { verificationMaterial: { tlogEntries } } }, entry);
+    const [first, second] = [
+      { logIndex: '4', canonicalizedBody: own },
+      { logIndex: '7', canonicalizedBody: other },
+    ];
+    expect(faults(first)).toEqual([]);
+    for (const entries of [[second], [first, second]])
+      expect(faults(...entries)).toEqual(['the bundle has the log entry of another signature']);
   });
 
   it('accepts evidence of an earlier version, and lists what its log does not state', () => {

@@ -100,6 +100,14 @@ describe('one approval for a batch of 1,000', () => {
     expect(list.items[0]).toMatchObject({ id: asked.approvalId, shown: { size: 1000, manifest: body.shown.manifest } });
     expect(list.items[0].shown.items).toBeUndefined();
     expect(list.items[0].shown.details).toBeUndefined();
+    // Lists do not read the document of a batch.
+    const shown = await place.stage.sql<{ shown: string }>(`SELECT shown FROM approval WHERE id = $1`, [asked.approvalId]); // prettier-ignore
+    const store = (text: string) =>
+      place.stage.sql(`UPDATE approval SET shown = $2 WHERE id = $1`, [asked.approvalId, text]);
+    await store('{');
+    const again = await place.service.call('GET', '/api/v1/approvals?limit=1', { key: place.apiKey });
+    await store(shown[0]?.shown ?? '');
+    expect(again.body.items).toEqual(list.items);
     expect(body.shown.details[421]).toMatchObject({
       index: 421,
       format: 'raw',

@@ -170,3 +170,22 @@ it('a hundred requests produce one mail per approver', async () => {
   for (const { approvalId } of asked) await told(approvalId, 'approval.requested');
   expect(mailsTo(quiet.email, 'Approval needed')).toHaveLength(1);
 });
+
+it('approvers get no more mails about requests of a person who keeps withdrawing them', async () => {
+  const boss = await newApprover(place, ['admin']);
+  const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 1 }]);
+  const token = await accessToken(place.service, boss.email, boss.password);
+  const asked = async (filename: string): Promise<string> => {
+    const body = { digest: digestOf(randomUUID()), key: key.name, metadata: { filename } };
+    return (await sign(place.service, { key: token, body })).body.approvalId;
+  };
+  for (let turn = 0; turn <= 20; turn += 1) {
+    const path = `/api/v1/approvals/${await asked(`withdrawn-${turn}.bin`)}/withdraw`;
+    expect((await place.service.call('POST', path, { key: token })).status).toBe(200);
+  }
+  const approvalId = await asked('muted.bin');
+  await told(approvalId, 'approval.requested');
+  await vote(place.service, approvalId, ada);
+  await smtp.mailTo(ben.email, 'Approved: Sign muted.bin');
+  expect(mailsTo(ben.email, 'Approval needed: Sign muted.bin')).toEqual([]);
+});

@@ -314,7 +314,8 @@ describe('a forged request', () => {
     const honest = await signWith(key.name, 'honest');
     const signature = Buffer.from(honest.body.signature as string, 'base64');
     const digest = Buffer.from(digestOf('honest'), 'base64');
-    expect(verify(null, digest, createPublicKey(key.publicKey), signature)).toBe(true);
+    const context = Buffer.from('sealwright digest sha256');
+    expect(verify(null, digest, { key: createPublicKey(key.publicKey), context }, signature)).toBe(true);
   });
 
   it('is neither accepted nor signed without its audit log entry', async () => {

@@ -28,6 +28,13 @@ type Row = [what: string, body: unknown, status: number, code: string, pointer?:
 describe('a digest is rejected', () => {
   it.each<Row>([
     ['hexadecimal', { digest: Buffer.alloc(32, 1).toString('hex') }, 400, 'digest.hex', '/digest'],
+    [
+      'a text',
+      { digest: Buffer.from('{"sub":"root","role":"admin","": ""}'.slice(0, 32)).toString('base64') },
+      400,
+      'digest.text',
+      '/digest',
+    ],
     ['too short for sha256', { digest: Buffer.alloc(20).toString('base64') }, 400, 'digest.length', '/digest'],
     ['of another algorithm', { ...GOOD, algorithm: 'sha512' }, 400, 'digest.length', '/digest'],
     ['no base64 at all', { digest: 'not a digest!' }, 400, 'digest.not-base64', '/digest'],

@@ -69,7 +69,8 @@ const SHA384 = { digest: digestOf('x', 'sha384'), algorithm: 'sha384' };
 
 describe('a use outside the constraints is rejected with the reason and audited, without calling the HSM', () => {
   it.each([
-    ['algorithm', 403, { algorithms: ['sha384'] }, {}, SHA384],
+    ['algorithm', 403, { algorithms: ['sha256'] }, SHA384, {}],
+    ['algorithm', 403, { algorithms: ['sha256', 'sha384'] }, SHA384, {}],
     ['scheme', 403, { schemes: ['ecdsa-raw'] }, {}, { scheme: 'ecdsa-raw' }],
     ['format', 403, { formats: ['jws'] }, {}, { format: 'jws' }],
     [
@@ -244,6 +245,10 @@ describe('a signing quota', () => {
     expect((await ask(key)).status).toBe(200);
     expect((await ask(key)).status).toBe(409);
     expect((await sign(service, { key: apiKey, body, headers })).status).toBe(200);
+    // A call with a new key is refused from memory, without a transaction that would delay other callers.
+    await stage.sql(`UPDATE signing_key_usage SET used = 0 WHERE key_id = $1`, [key.id]);
+    const anew = { key: apiKey, body: { ...body, digest: fresh() }, headers: { 'idempotency-key': 'anew' } };
+    expect(await sign(service, anew)).toMatchObject({ status: 409, body: { code: 'key-policy.quota' } });
   });
 
   it('added later includes earlier signatures', async () => {

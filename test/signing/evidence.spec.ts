@@ -70,10 +70,12 @@ describe('signature evidence verifies with the log key only', () => {
 
   it('with the approvers and the approved document, if a policy required approval', async () => {
     const place = { stage, service, apiKey };
-    const [ada, ben] = await newApprovers(place, 2);
+    const [ada, ben, cleo] = await newApprovers(place, 3);
     const members = [ada as Approver, ben as Approver];
-    const { key } = await newGuardedKey(place, [{ members, threshold: 2 }]);
+    const group = [...members, cleo as Approver];
+    const { key } = await newGuardedKey(place, [{ members: group, threshold: 2 }], { rejectThreshold: 2 });
     const { approvalId, requestId } = await held(place, { digest: digestOf(CONTENT), key: key.name });
+    expect((await vote(service, approvalId, cleo as Approver, { decision: 'reject' })).status).toBe(200);
     for (const member of members) await vote(service, approvalId, member);
     await read(service, apiKey, requestId);
     const { body: evidence } = await service.call('GET', `/api/v1/sign/requests/${requestId}/evidence`, {
@@ -83,9 +85,11 @@ describe('signature evidence verifies with the log key only', () => {
     const said = evidence.log.leaves.map(({ data }: { data: string }) =>
       JSON.parse(Buffer.from(data, 'base64').toString()),
     );
-    const oneVote = said.findIndex(({ action }: { action: string }) => action === 'approval.approved');
-    evidence.log.leaves.splice(oneVote, 1);
-    expect(verifyEvidence(evidence, { logKey })).toEqual([expect.stringMatching(/^1 of 2 of group-\w+ approved$/)]);
+    for (const cast of ['approval.approved', 'approval.rejected']) {
+      const at = said.findIndex(({ action }: { action: string }) => action === cast);
+      const log = { ...evidence.log, leaves: evidence.log.leaves.toSpliced(at, 1) };
+      expect(verifyEvidence({ ...evidence, log }, { logKey })).toEqual(['entries about its approval are left out: 1']);
+    }
     const { approval, ...without } = evidence;
     expect(verifyEvidence(without, { logKey })).toEqual(['the log has no approval of this request']);
     const shown = { ...approval.shown, reference: 'other' };

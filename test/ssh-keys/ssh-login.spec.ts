@@ -102,17 +102,17 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
   it('names the account from a claim, and logs nobody in as another account', async () => {
     const made = await rule({
       conditions: [{ claim: '/kubernetes.io/namespace', values: ['release'] }],
-      principals: ['{/kubernetes.io/serviceaccount/name}'],
+      principals: ['de{/kubernetes.io/serviceaccount/name}'],
     });
     const { file, answer } = await loggedIn(await runOf(KUBERNETES));
-    expect(answer.body.principals).toEqual(['signer']);
+    expect(answer.body.principals).toEqual(['designer']);
     expect(await logIn(at, file)).toBe('denied');
-    const deploy = { namespace: 'release', serviceaccount: { name: 'deploy' } };
+    const deploy = { namespace: 'release', serviceaccount: { name: 'ploy' } };
     expect(await logIn(at, (await loggedIn(await runOf({ ...KUBERNETES, 'kubernetes.io': deploy }))).file)).toBe(
       'accepted',
     );
-    const root = { namespace: 'release', serviceaccount: { name: 'root' } };
-    assertProblem((await loggedIn(await runOf({ ...KUBERNETES, 'kubernetes.io': root }))).answer, {
+    const image = { namespace: 'release', serviceaccount: { name: 'bian' } };
+    assertProblem((await loggedIn(await runOf({ ...KUBERNETES, 'kubernetes.io': image }))).answer, {
       status: 403,
       code: 'ssh-login.principal',
     });
@@ -224,18 +224,12 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
     const key = newClientKey(field.directory, 'nobody');
     const answer = await service.call('POST', '/v1/ssh-login', { key: apiKey, body: { publicKey: key.publicKey } });
     assertProblem(answer, { status: 403, code: 'ssh-login.nobody' });
-    const body = {
-      name: 'x',
-      authorityId: randomUUID(),
-      subject: 'person',
-      conditions: RELEASE,
-      principals: ['a'],
-      lifeSeconds: 60,
-    };
-    assertProblem(await service.call('POST', '/v1/ssh-login-rules', { key: apiKey, body }), {
-      status: 422,
-      code: 'ssh-login-rule.authority',
-    });
+    const usual = { name: 'x', authorityId: randomUUID(), subject: 'person', conditions: RELEASE, principals: ['a'], lifeSeconds: 60 }; // prettier-ignore
+    const bare = { ...usual, authorityId, subject: 'workload', principals: ['a', '{sub}'] };
+    for (const [what, body] of Object.entries({ authority: usual, principal: bare })) {
+      const refused = await service.call('POST', '/v1/ssh-login-rules', { key: apiKey, body });
+      assertProblem(refused, { status: 422, code: `ssh-login-rule.${what}` });
+    }
   });
 
   it('requires a rule whose author may issue certificates', async () => {

@@ -9,7 +9,7 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { missing } from '../../platform/errors/problem.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
 import { type ApprovalStatus, isDecided, Approval, isRequester } from '../model/approval.entity.js';
-import type { ShownVote } from './logged-approval.js';
+import type { LoggedApproval, ShownVote } from './logged-approval.js';
 import { LoggedApprovals } from './logged-approvals.js';
 import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
 
@@ -35,8 +35,15 @@ const IS_PARTY = `(a.owner_id = $1::text OR EXISTS (SELECT 1 FROM unnest(a.group
 const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND NOT ${isRequester('$1::text')} AND ${isMember('a.group_id', '$1::uuid', ADDED_BY_REQUESTER)}
   AND NOT EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = $1::uuid)`;
 
-/** The document of an approval in lists: that of a batch without its up to 1,000 lines. */
-const SHOWN_IN_LISTS = `CASE subject_kind WHEN 'signing-batch' THEN (shown::jsonb - 'items' - 'details')::text ELSE shown END`;
+/** Text and digest of the document of an approval. */
+const DOCUMENT = { text: 'shown', digest: `encode(sha256(convert_to(shown, 'UTF8')), 'base64')` };
+/** The same in lists, where the document of a batch with its up to 1,000 lines is not read: `listed` composes what is shown of it. */
+const NOT_READ = (instead: string, otherwise: string) =>
+  `CASE subject_kind WHEN 'signing-batch' THEN ${instead} ELSE ${otherwise} END`;
+const DOCUMENT_IN_LISTS = {
+  text: NOT_READ(`''`, DOCUMENT.text),
+  digest: NOT_READ(`encode(hash, 'base64')`, DOCUMENT.digest),
+};
 
 /** Reads approvals for the people concerned: the requester, members of the groups of the current stage, and readers of the audit log. */
 @Injectable()
@@ -91,19 +98,17 @@ export class ApprovalsReader {
       [personOf(caller), seesAll(caller), status ?? null, before, waiting === 'me', limit + 1],
     );
     const page = this.cursors.page(name, ids, limit, ({ id }) => [id]);
-    return {
-      ...page,
-      items: await this.load(
-        page.items.map(({ id }) => id),
-        SHOWN_IN_LISTS,
-      ),
-    };
+    const rows = await this.load(
+      page.items.map(({ id }) => id),
+      DOCUMENT_IN_LISTS,
+    );
+    return { ...page, items: rows.map(listed) };
   }
 
-  private async load(ids: readonly string[], shown = 'shown'): Promise<ApprovalWithVotes[]> {
+  private async load(ids: readonly string[], document = DOCUMENT) {
     const approvals = await this.db.manager.find(Approval, { where: { id: In([...ids]) }, order: { id: 'DESC' } });
     const texts: { id: string; shown: string; digest: string; storedVotes: number }[] = await this.db.query(
-      `SELECT id, ${shown} AS shown, encode(sha256(convert_to(shown, 'UTF8')), 'base64') AS digest,
+      `SELECT id, ${document.text} AS shown, ${document.digest} AS digest,
          ${STORED_VOTES} AS "storedVotes"
        FROM approval a WHERE id = ANY($1::uuid[])`,
       [ids],
@@ -116,6 +121,14 @@ export class ApprovalsReader {
     });
     return this.logged.shownAs(this.db.manager, rows, digests);
   }
+}
+
+/** Composes what lists show of the document of a batch, from the log. */
+function listed<Row extends Approval & Pick<LoggedApproval, 'manifest'>>(row: Row): Row {
+  if (row.shown !== '') return row;
+  const { subjectId: batchId, ownerId: person, requestedBy: caller, manifest } = row;
+  const batch = { action: 'sign-batch', batchId, size: manifest?.size, manifest: manifest?.root };
+  return Object.assign(row, { shown: JSON.stringify({ ...batch, requester: { person, caller } }) });
 }
 
 /** The person behind the caller, in a form that can be compared with IDs of people. */

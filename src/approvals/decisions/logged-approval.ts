@@ -3,6 +3,7 @@ import { timeOfId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Approval, ApprovalVote } from '../model/approval.entity.js';
 import type { Stage } from '../policies/policy-evaluation.js';
+import type { ApprovalManifest } from './approval-entries.js';
 import type { RequestBasis } from './requester-standing.js';
 
 type Parties = Pick<Approval, 'ownerId' | 'requesters' | 'requestedBy' | 'requesterName'>;
@@ -42,6 +43,10 @@ export interface LoggedApproval {
   readonly approvals: readonly LoggedConsent[];
   /** All votes that were cast, oldest first, whether they count or not. */
   readonly votes: readonly ShownVote[];
+  /** IDs of the entries about its request, its extensions, its votes and its decisions, oldest first. */
+  readonly entries: readonly string[];
+  /** Number and root of the items of a batch. */
+  readonly manifest: ApprovalManifest | undefined;
   /** IDs of the people who rejected the request. */
   readonly rejections: ReadonlySet<string>;
   /** Whether the approval was rejected or ended otherwise without being granted. */
@@ -94,6 +99,8 @@ export function loggedApprovalIn(
       basis: requested.detail['basis'] as RequestBasis | undefined,
       approvals: [...approvals.values()],
       votes: same.flatMap(shownVote),
+      entries: same.map(({ id }) => id),
+      manifest: requested.detail['manifest'] as ApprovalManifest | undefined,
       rejections,
       hasEnded: known.isRefused === true || isIncomplete || isDecidedAgainst || isRejected,
     },

@@ -9,7 +9,7 @@ import { CatalogueCheck } from '../../platform/catalogue/catalogue-check.js';
 import { timeOfId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { findTrusted } from '../../platform/sealing/sealed-rows.js';
-import { type KnownOfApproval, type LoggedApproval, loggedApprovalIn, type ShownVote } from './logged-approval.js';
+import { type KnownOfApproval, type LoggedApproval, loggedApprovalIn } from './logged-approval.js';
 import { VOTE_SCOPE } from '../groups/membership.js';
 import { votesAs, type VotersOf } from '../groups/voters.js';
 import type { VoterSession } from './approval-entries.js';
@@ -137,7 +137,7 @@ export class LoggedApprovals {
     tx: EntityManager,
     rows: readonly Row[],
     digests: ReadonlyMap<string, string>,
-  ): Promise<(Row & { votes: readonly ShownVote[] })[]> {
+  ): Promise<(Row & Pick<LoggedApproval, 'votes' | 'manifest'>)[]> {
     const known = await this.read(
       tx,
       rows.map(({ id }) => id),
@@ -145,7 +145,7 @@ export class LoggedApprovals {
     );
     return rows.map((shown) => {
       const logged = known.get(shown.id);
-      const row = Object.assign(shown, { votes: logged?.votes ?? [] });
+      const row = Object.assign(shown, { votes: logged?.votes ?? [], manifest: logged?.manifest });
       const isSame =
         logged !== undefined && isAbout(logged, row) && digests.get(row.id) === row.hash.toString('base64');
       if (isSame) return Object.assign(row, withLogged(row, logged));

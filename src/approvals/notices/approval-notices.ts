@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { uuidOf } from '../../platform/database/new-id.js';
+import { firstIdAt, uuidOf } from '../../platform/database/new-id.js';
 import { type AlertEvent, recordAlertEvents } from '../../platform/events/alert-events.js';
 import { claimDue, whenDue } from '../../platform/jobs/claim.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
@@ -13,6 +13,12 @@ import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
 /** Maximum notices per round; further notices are sent in the next round. Notices of one round to one person are combined into one mail. */
 const BATCH_SIZE = 200;
+/**
+ * Maximum withdrawn requests of a person per hour about which approvers get mails. Open requests are limited, but a person who withdraws each request could
+ * send mails without limit.
+ */
+const MAX_WITHDRAWN_PER_HOUR = 20;
+const HOUR_MS = 3_600_000;
 const UNSENT = { table: 'approval_notice', where: 'told_at IS NULL', order: 'id' };
 const HALF_OVER = { table: 'approval', where: `status = 'PENDING' AND remind_at <= now()`, order: 'remind_at' };
 
@@ -100,7 +106,7 @@ export class ApprovalNotices {
     if (kind === 'decided' && approval.remindAt === null)
       await recordAlertEvents(tx, [{ ...waitingOf(approval), over: true }]);
     await this.webhooks.announce(tx, messageOf(kind, approval, at, this.noticed.linkTo(approval)));
-    if (approval.status === 'SUPERSEDED') return [];
+    if (approval.status === 'SUPERSEDED' || (await isMuted(tx, kind, approval))) return [];
     const people: { email: string }[] = await tx.query(
       `SELECT person.email FROM approval a
        CROSS JOIN LATERAL (${kind === 'decided' ? MAY_BE_CONCERNED : MAY_BE_ASKED}) candidate
@@ -127,6 +133,16 @@ export class ApprovalNotices {
       await this.mailbox.put(tx, mail);
     }
   }
+}
+
+/** Reports whether the requester has withdrawn so many requests that neither new requests nor further withdrawals are mailed. Reminders still are. */
+async function isMuted(tx: EntityManager, kind: NoticeKind, { ownerId, status }: Approval): Promise<boolean> {
+  if (kind === 'reminder' || (kind === 'decided' && status !== 'WITHDRAWN')) return false;
+  const rows: unknown[] = await tx.query(
+    `SELECT 1 FROM approval WHERE owner_id = $1 AND id >= $2 AND status = 'WITHDRAWN' LIMIT $3`,
+    [ownerId, firstIdAt(Date.now() - HOUR_MS), MAX_WITHDRAWN_PER_HOUR + 1],
+  );
+  return rows.length > MAX_WITHDRAWN_PER_HOUR;
 }
 
 /** Title and requester are omitted, because alerts may reach more people than the approval. */

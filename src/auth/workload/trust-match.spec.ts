@@ -60,6 +60,7 @@ describe('a run for a pull or merge request, possibly from a fork', () => {
     ['GitLab, by the ref', { ref_path: 'refs/merge-requests/7/head' }],
     ['GitLab, of a repository elsewhere', { pipeline_source: 'external_pull_request_event' }],
     ['GitLab, started by another pipeline', { pipeline_source: 'parent_pipeline', ref_protected: 'false' }],
+    ['GitLab, started by another pipeline on a protected branch', { pipeline_source: 'parent_pipeline', ref_protected: 'true' }], // prettier-ignore
     ['GitLab, started by a pipeline of another project', { pipeline_source: 'pipeline' }],
     ['GitLab, with a source that is not known', { pipeline_source: 'ondemand_dast_scan', ref_protected: 'true' }],
   ])('%s: is rejected unless the trust allows it', (_what, claims) => {
@@ -69,11 +70,19 @@ describe('a run for a pull or merge request, possibly from a fork', () => {
     expect(trustRefusalOf({ ...rules, pullRequests: true }, claims)).toBeUndefined();
   });
 
-  it('is not a GitLab pipeline started by people, schedules, programs, or a pipeline on a protected branch', () => {
+  it('is not a GitLab pipeline started by people, schedules or programs', () => {
     for (const pipeline_source of ['push', 'schedule', 'web', 'api', 'trigger', 'chat', 'webide'])
       expect(isForPullRequest({ pipeline_source, ref_protected: 'false' })).toBe(false);
-    for (const pipeline_source of ['parent_pipeline', 'pipeline'])
-      expect(isForPullRequest({ pipeline_source, ref_protected: 'true' })).toBe(false);
+  });
+
+  it('is not a GitLab pipeline that another one started on a protected branch, if the trust names this source', () => {
+    for (const pipeline_source of ['parent_pipeline', 'pipeline']) {
+      const named = { ...RULES, conditions: [{ claim: 'pipeline_source', values: ['push', pipeline_source] }] };
+      expect(trustRefusalOf(named, { pipeline_source, ref_protected: 'true' })).toBeUndefined();
+      expect(trustRefusalOf(named, { pipeline_source, ref_protected: 'false' })).toMatch(/pull requests/);
+      const any = { ...RULES, conditions: [{ claim: 'pipeline_source', values: ['*'] }] };
+      expect(trustRefusalOf(any, { pipeline_source, ref_protected: 'true' })).toMatch(/pull requests/);
+    }
   });
 
   it('is not a push, a tag or a schedule', () => {

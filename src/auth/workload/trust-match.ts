@@ -26,7 +26,8 @@ const GITLAB_SOURCES: ReadonlySet<string> = new Set(['push', 'schedule', 'web', 
 
 /**
  * GITLAB_STARTED_BY_PIPELINES are the sources of pipelines started by another pipeline. That pipeline may belong to a merge request, whose author can
- * change what it starts. The claims do not name that pipeline, so these sources are accepted only for protected branches and tags.
+ * change what it starts, also on protected branches and tags. The claims do not name that pipeline, so these sources are accepted only for protected
+ * branches and tags, and only if the trust has a condition on `pipeline_source` that names the source.
  */
 const GITLAB_STARTED_BY_PIPELINES: ReadonlySet<string> = new Set(['parent_pipeline', 'pipeline']);
 
@@ -71,24 +72,27 @@ export type Mismatch =
 export function mismatchOf({ conditions, pullRequests }: Omit<Rules, 'name'>, claims: Claims): Mismatch | undefined {
   const condition = unmetCondition(conditions, claims);
   if (condition !== undefined) return { fault: 'claim', condition };
-  return !pullRequests && isForPullRequest(claims) ? { fault: 'pull-request' } : undefined;
+  return !pullRequests && isForPullRequest(claims, conditions) ? { fault: 'pull-request' } : undefined;
 }
 
 /**
  * isForPullRequest reports whether a run is, or may be, for a pull or merge request, which may come from a fork. The claims of GitHub Actions and
  * GitLab CI are recognized.
  */
-export function isForPullRequest(claims: Claims): boolean {
+export function isForPullRequest(claims: Claims, conditions: readonly ClaimCondition[] = []): boolean {
   const byEvent = Object.entries(PULL_REQUEST_EVENTS).some(([claim, pattern]) =>
     claimValues(claims, claim).some((value) => pattern.test(value)),
   );
   const isSubject = claimValues(claims, 'sub').some((value) => value.split(':').includes('pull_request'));
-  return byEvent || isSubject || isGitlabMergeRequest(claims);
+  return byEvent || isSubject || isGitlabMergeRequest(claims, conditions);
 }
 
-function isGitlabMergeRequest(claims: Claims): boolean {
+function isGitlabMergeRequest(claims: Claims, conditions: readonly ClaimCondition[]): boolean {
   const isProtected = claimValues(claims, 'ref_protected').join() === 'true';
+  const isNamed = (source: string) =>
+    GITLAB_STARTED_BY_PIPELINES.has(source) &&
+    conditions.some(({ claim, values }) => claim === 'pipeline_source' && values.includes(source));
   return claimValues(claims, 'pipeline_source').some(
-    (source) => !GITLAB_SOURCES.has(source) && !(isProtected && GITLAB_STARTED_BY_PIPELINES.has(source)),
+    (source) => !GITLAB_SOURCES.has(source) && !(isProtected && isNamed(source)),
   );
 }

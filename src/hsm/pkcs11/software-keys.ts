@@ -25,6 +25,8 @@ export interface SealedSignOrder {
   /** The private key, encrypted by the token, as returned by `generate`. */
   readonly sealed: Uint8Array;
   readonly message: Uint8Array;
+  /** Context string (FIPS 204 section 5.2). */
+  readonly context: Uint8Array;
 }
 
 /**
@@ -66,8 +68,8 @@ export class SoftwareKeys {
     }
   }
 
-  /** Signs with ML-DSA (FIPS 204 section 5.2, empty context). The signature is returned only if it verifies with the stored public key. */
-  async sign({ ckaId, identity, publicKey, sealed, message: given }: SealedSignOrder): Promise<Buffer> {
+  /** Signs with ML-DSA (FIPS 204 section 5.2). The signature is returned only if it verifies with the stored public key. */
+  async sign({ ckaId, identity, publicKey, sealed, message: given, context: bound }: SealedSignOrder): Promise<Buffer> {
     const isBound = sealed[0] === BOUND[0];
     const plain = await this.sealer.unseal({
       sealed: isBound ? sealed.subarray(1) : sealed,
@@ -75,10 +77,10 @@ export class SoftwareKeys {
     });
     try {
       const key = createPrivateKey({ key: plain, format: 'der', type: 'pkcs8' });
-      const message = Buffer.from(given);
-      const signature = await signAsync(message, key);
+      const [message, context] = [Buffer.from(given), Buffer.from(bound)];
+      const signature = await signAsync(message, { key, context });
       const stored = createPublicKey({ key: Buffer.from(publicKey), format: 'der', type: 'spki' });
-      if (verify(null, message, stored, signature)) return signature;
+      if (verify(null, message, { key: stored, context }, signature)) return signature;
     } finally {
       plain.fill(0);
     }

@@ -19,6 +19,7 @@ import {
 } from '../key-vault.js';
 import type { CallOutcome } from '../pkcs11/key-process-fault.js';
 import type { CallName, KeyProcessCalls, ReplyMessage, CallMessage, LastMessage } from './key-process-messages.js';
+import { digestContext } from '../../formats/pkcs/digest-context.js';
 import { KeyProcessSupervisor } from './key-process.supervisor.js';
 import { decodeResults, encodeOrders } from './order-codec.js';
 import type { GenerateOrder } from '../pkcs11/token-generator.js';
@@ -188,8 +189,9 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   private async signSealed(order: SignOrder, sealed: Buffer): Promise<Buffer> {
     const { ckaId, identity, publicKey } = order.key;
-    const message = order.message ?? order.digest;
-    return Buffer.from(await this.run('signSealed', { ckaId, identity, publicKey, sealed, message }));
+    const { algorithm, digest, message = digest } = order;
+    const context = order.message === undefined ? digestContext(algorithm) : Buffer.alloc(0);
+    return Buffer.from(await this.run('signSealed', { ckaId, identity, publicKey, sealed, message, context }));
   }
 
   private async run<Name extends CallName>(

@@ -197,11 +197,12 @@ export class TransitController {
   @TakesJson(VERIFY_BATCH)
   @ApiBody({ type: TransitVerifyBody })
   postTransitVerify(
+    @TheCaller() caller: Caller,
     @Req() request: FastifyRequest,
     @Param() { name }: TransitKeyParam,
     @Body() body: unknown,
   ): Promise<TransitVerifyView> {
-    return this.verify(request, name, body);
+    return this.verify(caller, request, name, body);
   }
 
   /**
@@ -213,11 +214,12 @@ export class TransitController {
   @TakesJson(VERIFY_BATCH)
   @ApiBody({ type: TransitVerifyBody })
   putTransitVerify(
+    @TheCaller() caller: Caller,
     @Req() request: FastifyRequest,
     @Param() { name }: TransitKeyParam,
     @Body() body: unknown,
   ): Promise<TransitVerifyView> {
-    return this.verify(request, name, body);
+    return this.verify(caller, request, name, body);
   }
 
   /**
@@ -230,11 +232,12 @@ export class TransitController {
   @TakesJson(VERIFY_BATCH)
   @ApiBody({ type: TransitVerifyBody })
   postTransitVerifyWithHash(
+    @TheCaller() caller: Caller,
     @Req() request: FastifyRequest,
     @Param() { name, hash }: TransitHashParam,
     @Body() body: unknown,
   ): Promise<TransitVerifyView> {
-    return this.verify(request, name, body, hash);
+    return this.verify(caller, request, name, body, hash);
   }
 
   /**
@@ -246,11 +249,12 @@ export class TransitController {
   @TakesJson(VERIFY_BATCH)
   @ApiBody({ type: TransitVerifyBody })
   putTransitVerifyWithHash(
+    @TheCaller() caller: Caller,
     @Req() request: FastifyRequest,
     @Param() { name, hash }: TransitHashParam,
     @Body() body: unknown,
   ): Promise<TransitVerifyView> {
-    return this.verify(request, name, body, hash);
+    return this.verify(caller, request, name, body, hash);
   }
 
   /** @param wanted a version, `latest`, or all */
@@ -285,6 +289,7 @@ export class TransitController {
   }
 
   private async verify(
+    caller: Caller,
     { id, raw }: FastifyRequest,
     name: string,
     given: unknown,
@@ -296,8 +301,8 @@ export class TransitController {
     const isOpen = () => !raw.socket.destroyed;
     const data =
       items === undefined
-        ? { valid: await this.transit.verify(name, body, options) }
-        : { batch_results: await this.transit.verifyAll(name, items, options, isOpen) };
+        ? { valid: await this.transit.verify(caller, name, body, options) }
+        : { batch_results: await this.transit.verifyAll(caller, name, items, options, isOpen) };
     return vaultAnswer(id, data);
   }
 }

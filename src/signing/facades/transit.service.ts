@@ -7,7 +7,6 @@ import { isRsa } from '../formats/signature-format.js';
 import { keyPurposesFor } from '../keys/signing-key.entity.js';
 import { type KnownKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SigningKeysService } from '../keys/signing-keys.service.js';
-import { CpuShare } from '../../platform/jobs/cpu-share.js';
 import type { KeyToVerify } from '../verification/verification-subjects.js';
 import { VerificationService } from '../verification/verification.service.js';
 import type { FacadeOrder } from './earlier-requests.js';
@@ -55,8 +54,6 @@ const SERVED = keyPurposesFor(undefined);
 /** TransitService implements HashiCorp Vault's transit engine. Every signature is a regular signing request. */
 @Injectable()
 export class TransitService {
-  private readonly verifying = new CpuShare();
-
   constructor(
     private readonly signing: FacadeSigning,
     private readonly verification: VerificationService,
@@ -142,25 +139,27 @@ export class TransitService {
   }
 
   /** Reports whether this key made the signature. As in Vault, a malformed signature is an error. */
-  async verify(name: string, item: WeakValues, options: TransitOptions): Promise<boolean> {
+  async verify(caller: Caller, name: string, item: WeakValues, options: TransitOptions): Promise<boolean> {
     const claim = claimOf(item, options);
-    return this.holds(await this.signerOf(name), claim, options);
+    return this.holds(caller, await this.signerOf(name), claim, options);
   }
 
   /**
-   * Verifies all items of a call, reading the key once. ECDSA runs in the event loop, so all batches together get at most half of its time.
+   * Verifies all items of a call, one after the other, reading the key once.
    *
    * @param isOpen whether the caller is still waiting
    */
   async verifyAll(
+    caller: Caller,
     name: string,
     items: readonly WeakValues[],
     options: TransitOptions,
     isOpen: () => boolean,
   ): Promise<BatchResult<{ valid: boolean }>[]> {
     const signer = await this.signerOf(name);
-    const verified = (item: WeakValues) =>
-      this.verifying.run(() => ({ valid: this.holds(signer, claimOf(item, options), options) }));
+    const verified = async (item: WeakValues) => ({
+      valid: await this.holds(caller, signer, claimOf(item, options), options),
+    });
     return eachOf(items, verified, { max: MAX_VERIFIED, atOnce: 1, isOpen });
   }
 
@@ -169,18 +168,21 @@ export class TransitService {
     return { ...signer, latest: (await this.keys.get(signer.key.id)).version };
   }
 
-  private holds(signer: TransitSigner, { digest, signature }: TransitClaim, options: TransitOptions): boolean {
+  private async holds(
+    caller: Caller,
+    signer: TransitSigner,
+    { digest, signature }: TransitClaim,
+    options: TransitOptions,
+  ): Promise<boolean> {
     const { bytes, version } = signature;
     if (version > signer.latest) throw refusal('/signature', 'invalid signature: version is too new');
     const { algorithm } = options;
-    return paddingsOf(signer.key, options).some((one) =>
-      this.verification.isMadeBy(signer, version, {
-        digest,
-        algorithm,
-        scheme: transitScheme(signer.key.type, one),
-        signature: bytes,
-      }),
-    );
+    for (const one of paddingsOf(signer.key, options)) {
+      const scheme = transitScheme(signer.key.type, one);
+      const signed = { digest, algorithm, scheme, signature: bytes };
+      if (await this.verification.isMadeBy(caller, signer, version, signed)) return true;
+    }
+    return false;
   }
 }
 

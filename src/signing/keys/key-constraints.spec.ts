@@ -1,6 +1,14 @@
 import { assert, constantFrom, property, string } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fitsPattern, isTimeZone, type SigningHours, withinHours } from './key-constraints.js';
+import type { DigestAlgorithm, KeyType } from '../../hsm/key-vault.js';
+import {
+  assertPermitted,
+  fitsPattern,
+  isTimeZone,
+  type KeyUse,
+  type SigningHours,
+  withinHours,
+} from './key-constraints.js';
 
 describe('fitsPattern', () => {
   it.each([
@@ -39,6 +47,35 @@ describe('fitsPattern', () => {
     const started = performance.now();
     expect(fitsPattern('a'.repeat(1000), '*a'.repeat(99) + 'b')).toBe(false);
     expect(performance.now() - started).toBeLessThan(500);
+  });
+});
+
+describe('the constraint on algorithms', () => {
+  const permits = (type: KeyType, use: Pick<KeyUse, 'algorithm' | 'format'>, algorithms?: DigestAlgorithm[]) => {
+    const caller = { metadata: {}, timestamp: false, requestedBy: 'ci', ownerId: 'ann', identity: null };
+    const key = { name: 'release', type, constraints: algorithms === undefined ? {} : { algorithms } };
+    assertPermitted(key, { ...caller, scheme: 'ecdsa-der', ...use }, new Date());
+    return true;
+  };
+  const ALL: DigestAlgorithm[] = ['sha256', 'sha384', 'sha512'];
+
+  it.each([
+    ['ec-p256', 'sha384', 'raw'],
+    ['ec-p256', 'sha512', 'sigstore-bundle'],
+    ['ec-p384', 'sha512', 'dsse'],
+    ['ec-p384', 'sha3-512', 'openpgp'],
+  ] as const)('%s: does not let a %s digest be truncated in the format %s', (type, algorithm, format) => {
+    expect(() => permits(type, { algorithm, format }, [...ALL, 'sha3-512'])).toThrow(/only the first octets/);
+    expect(permits(type, { algorithm, format })).toBe(true);
+  });
+
+  it.each([
+    ['ec-p256', 'sha256', 'raw'],
+    ['ec-p256', 'sha512', 'cms'],
+    ['ec-p521', 'sha512', 'raw'],
+    ['rsa-2048', 'sha512', 'raw'],
+  ] as const)('%s: allows %s in the format %s', (type, algorithm, format) => {
+    expect(permits(type, { algorithm, format }, ALL)).toBe(true);
   });
 });
 

@@ -1,6 +1,6 @@
 import { type ClaimCondition, unmetCondition, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
 import { subjectNames } from '../../approvals/subjects/key-use.port.js';
-import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+import { DIGEST_BYTES, type DigestAlgorithm, type KeyType, type SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 
@@ -73,6 +73,7 @@ export interface KeyUse {
 
 interface Constrained {
   readonly name: string;
+  readonly type: KeyType;
   readonly constraints: KeyConstraints;
 }
 
@@ -85,6 +86,10 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
       '/algorithm',
       `key "${key.name}" allows only these digest algorithms: ${list(algorithms)}`,
     );
+  if (algorithms !== undefined && isTruncated(key.type, use)) {
+    const detail = `the key "${key.name}" of type ${key.type} would sign only the first octets of a ${use.algorithm} digest, which can be another digest`;
+    throw forbidden('key-policy.algorithm', '/algorithm', detail);
+  }
   if (excludes(schemes, use.scheme))
     throw forbidden(
       'key-policy.scheme',
@@ -111,6 +116,20 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
       'key-policy.hours',
       `Key "${key.name}" can be used only on ${hours.days.join(', ')} from ${hours.from} to ${hours.until} (${hours.timeZone}).`,
     );
+}
+
+/** Formats in which the key signs the caller's digest, and not the hash of bytes that the service composed. */
+const CALLERS_DIGEST: readonly SignatureFormat[] = ['raw', 'sigstore-bundle', 'dsse', 'openpgp'];
+
+/** Length in bytes of the digests of which ECDSA signs every bit. P-521 signs all of every digest. */
+const CURVE_BYTES: Partial<Record<KeyType, number>> = { 'ec-p256': 32, 'ec-p384': 48 };
+
+/**
+ * isTruncated reports whether ECDSA ignores the end of the caller's digest (FIPS 186-5 section 6.4.1). The rest can be a digest of an algorithm that the
+ * key does not allow.
+ */
+function isTruncated(type: KeyType, { algorithm, format }: Pick<KeyUse, 'algorithm' | 'format'>): boolean {
+  return CALLERS_DIGEST.includes(format) && DIGEST_BYTES[algorithm] > (CURVE_BYTES[type] ?? Infinity);
 }
 
 /** Only verified claims are considered, not the caller's own statements. */

@@ -3,19 +3,27 @@ import { Problem } from '../../platform/errors/problem.js';
 import { SpentKeys } from './key-usage.js';
 
 const spent = new Problem('conflict', 'key-policy.quota', 'The key has reached its daily limit.');
+const isNew = () => Promise.resolve(false);
+const isRepeated = () => Promise.resolve(true);
 
-it('a key that has reached its limit is refused from memory until its limits are changed', () => {
+it('a key that has reached its limit is refused from memory until its limits are changed', async () => {
   const keys = new SpentKeys();
-  keys.assertNotSpent('key', 1);
+  await keys.assertNotSpent('key', 1, isNew);
   keys.note('key', 1, spent);
-  expect(() => keys.assertNotSpent('key', 1)).toThrow(spent);
-  keys.assertNotSpent('key', 2);
-  keys.assertNotSpent('another key', 1);
+  await expect(keys.assertNotSpent('key', 1, isNew)).rejects.toThrow(spent);
+  await keys.assertNotSpent('key', 2, isNew);
+  await keys.assertNotSpent('another key', 1, isNew);
 });
 
-it('other refusals are not remembered', () => {
+it('a repetition of an accepted request is not refused', async () => {
+  const keys = new SpentKeys();
+  keys.note('key', 1, spent);
+  await keys.assertNotSpent('key', 1, isRepeated);
+});
+
+it('other refusals are not remembered', async () => {
   const keys = new SpentKeys();
   keys.note('key', 1, new Problem('conflict', 'signing-key.inactive', 'The key is disabled.'));
   keys.note('key', 1, new Error('connection lost'));
-  keys.assertNotSpent('key', 1);
+  await keys.assertNotSpent('key', 1, isNew);
 });

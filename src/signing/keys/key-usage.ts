@@ -90,10 +90,15 @@ const MAX_REMEMBERED = 1000;
 export class SpentKeys {
   private readonly refusals = new Map<string, { readonly problem: Problem; readonly until: number }>();
 
-  /** Throws the Problem of an earlier request for this revision of the key. */
-  assertNotSpent(keyId: string, revision: number): void {
+  /**
+   * Throws the Problem of an earlier request for this revision of the key.
+   *
+   * @param isRepeated reports whether this request repeats one that was accepted, which it then returns
+   */
+  async assertNotSpent(keyId: string, revision: number, isRepeated: () => Promise<boolean>): Promise<void> {
     const refusal = this.refusals.get(`${keyId} ${revision}`);
-    if (refusal !== undefined && performance.now() < refusal.until) throw refusal.problem;
+    if (refusal === undefined || performance.now() >= refusal.until || (await isRepeated())) return;
+    throw refusal.problem;
   }
 
   /** Remembers the error of a single request if the key has reached a limit. */

@@ -180,7 +180,7 @@ export class SigningKeyReader {
    * Rejects a use that the constraints of the key do not allow. While several issuers are enabled, a constraint on claims must name the issuer:
    * otherwise, each of them could assert the claims.
    */
-  async assertPermitted(key: Pick<ActiveKey, 'name' | 'constraints'>, use: KeyUse, now: Date): Promise<void> {
+  async assertPermitted(key: Pick<ActiveKey, 'name' | 'type' | 'constraints'>, use: KeyUse, now: Date): Promise<void> {
     assertPermitted(key, use, now);
     const { verified } = key.constraints;
     if (verified === undefined || namesIssuer(verified) || !(await hasSeveralIssuers(this.db.manager))) return;

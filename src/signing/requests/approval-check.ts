@@ -14,6 +14,12 @@ export interface MaybeHeld {
   readonly hasApproval: boolean;
 }
 
+/** A request that passed the check. */
+interface Cleared {
+  /** IDs of the entries about its approval in the audit log; undefined for a request without approval. */
+  readonly approvalEntries?: readonly string[] | undefined;
+}
+
 const MISMATCH = {
   code: 'approval.mismatch',
   detail: 'The request differs from what was approved, or was never approved.',
@@ -35,7 +41,7 @@ export class ApprovalCheck {
    * Returns the requests that may be signed. Requests that are not covered by their approval are FAILED; requests that need further votes are
    * PENDING_APPROVAL again.
    */
-  async cleared<Row extends MaybeHeld>(tx: EntityManager, claimed: readonly Row[]): Promise<Row[]> {
+  async cleared<Row extends MaybeHeld>(tx: EntityManager, claimed: readonly Row[]): Promise<(Row & Cleared)[]> {
     const held = claimed
       .filter(({ approvalId, hasApproval }) => approvalId !== null || hasApproval)
       .map(({ id }) => id);
@@ -63,7 +69,12 @@ export class ApprovalCheck {
       // The other requests of the claim are not affected: they belong to other callers.
       if (failure !== undefined) await this.refused.fail(tx, requests, { code: failure.code, detail: failure.message });
     }
-    return claimed.filter(({ id }) => !refused.has(id));
+    const entries = new Map(
+      [...covered].flatMap(([approval, some]) => some.map(({ request }) => [request.id, approval.entries])),
+    );
+    return claimed
+      .filter(({ id }) => !refused.has(id))
+      .map((row) => ({ ...row, approvalEntries: entries.get(row.id) }));
   }
 }
 

@@ -195,6 +195,7 @@ function digestOf(order: SigningOrder): Digest {
   if (format === 'authenticode') return authenticodeDigest(order);
   const algorithm = digestAlgorithm(order.algorithm);
   const bytes = digestBytes(digest ?? '', algorithm);
+  assertNoText(bytes);
   if (format === 'openpgp') return { algorithm, digest: bytes, content: hashedPart(encoded) };
   if (encoded !== undefined)
     throw malformedContent('content.unexpected', 'is allowed only for the formats authenticode and openpgp');
@@ -300,6 +301,24 @@ export function digestBytes(base64: string, algorithm: DigestAlgorithm): Buffer 
     'digest.length',
     `a ${algorithm} digest has ${wanted} bytes, but this one has ${bytes.length}`,
   );
+}
+
+/** Decodes UTF-8, or throws TypeError. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+const CONTROL_CHARACTER = /[^\P{C}\t\n\r]/u;
+
+/**
+ * assertNoText refuses a digest that is a text, such as a script or a JSON object: approvers see only its base64, and the payload of a JWS is the digest
+ * itself. One in 10^10 SHA-256 digests is a text by chance.
+ */
+function assertNoText(digest: Buffer): void {
+  try {
+    const text = UTF8.decode(digest);
+    if (CONTROL_CHARACTER.test(text) || text.trim() === '') return;
+  } catch {
+    return;
+  }
+  throw invalid('/digest', 'digest.text', 'is a text and not a hash value; send base64 of the binary hash value');
 }
 
 const SCHEMES_OF = {

@@ -59,6 +59,8 @@ export type Claimed = Pick<
   readonly envelope?: Envelope;
   /** SHA-256 of the public key according to the audit entries of the request, base64. Absent in entries written by earlier versions. */
   readonly publicKeySha256?: string | undefined;
+  /** IDs of the entries that the audit log had about the approval of the request when it was claimed. */
+  readonly approvalEntries?: readonly string[] | undefined;
 };
 
 /** Outcome of an attempt. RELEASED returns the request to the queue for another attempt. */

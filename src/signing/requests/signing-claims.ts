@@ -157,7 +157,13 @@ export class SigningClaims {
     return this.audit.append(
       tx,
       rows.map((row) =>
-        requestEntry('signing.claimed', row, { from: 'QUEUED', to: 'PROCESSING', attempt: row.attempt, policySet }),
+        requestEntry('signing.claimed', row, {
+          from: 'QUEUED',
+          to: 'PROCESSING',
+          attempt: row.attempt,
+          policySet,
+          approvalEntries: row.approvalEntries,
+        }),
       ),
     );
   }

@@ -85,8 +85,8 @@ export class SigningRequestRepository implements OnApplicationShutdown {
   private async add(request: NewSigningRequest): Promise<string> {
     const { keyRevision, use } = request;
     const { keyId } = request.row;
-    // With an Idempotency-Key, this may be a repetition of an earlier request.
-    if (use === undefined) this.spentKeys.assertNotSpent(keyId, keyRevision);
+    const isRepeated = async () => (await this.idempotency.known(use)) !== undefined;
+    await this.spentKeys.assertNotSpent(keyId, keyRevision, isRepeated);
     try {
       return await this.recordings.add(request);
     } catch (error) {

@@ -9,7 +9,7 @@ import {
 import { RFC3161_TIMESTAMP, readExtractedData } from '../formats/authenticode.format.js';
 import { MAX_CHAIN_CERTIFICATES } from '../certificates/certificate-chain.js';
 import { wholeCertificate } from '../../platform/certificates/certificate-facts.js';
-import { oid, sequence } from '../../formats/asn1/der-writer.js';
+import { integer, nullValue, oid, sequence } from '../../formats/asn1/der-writer.js';
 import { DER, type DerElement, derElements } from '../../formats/asn1/der-reader.js';
 import { issuerAndSerialNumber, TIMESTAMP_TOKEN } from '../formats/signed-data.js';
 import { type CertificateId, readSigningCertificate, SIGNING_CERTIFICATE } from '../formats/signing-certificate.js';
@@ -20,6 +20,9 @@ const SIGNED_DATA = oid('1.2.840.113549.1.7.2');
 const CONTENT_TYPE = '1.2.840.113549.1.9.3';
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
 const CMS_SCHEMES: readonly SignatureScheme[] = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der'];
+/** RFC 5652 sections 5.1 and 5.3: the signer is named by issuer and serial number. */
+const SIGNED_DATA_VERSIONS = [integer(1), integer(3)];
+const SIGNER_VERSIONS = [integer(1)];
 const SET = 0x31;
 const CONTEXT_0 = 0xa0;
 const CONTEXT_1 = 0xa1;
@@ -62,7 +65,7 @@ export const readAuthenticode: SignatureReader = ({ digest, algorithm, signature
  * bytes, and other verifiers might read them.
  */
 function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
-  const [type, explicit, ...rest] = derElements(only(file).contents);
+  const [type, explicit, ...rest] = derElements(tagged(only(file), DER.sequence).contents);
   if (type?.raw.equals(SIGNED_DATA) !== true) throw new BadSignature('it is not a CMS SignedData');
   assertNone(rest);
   const { digests, encapsulated, certificates, signers } = fieldsOf(tagged(explicit, CONTEXT_0));
@@ -85,7 +88,7 @@ function fieldsOf(explicit: DerElement) {
   const certificates = rest[0]?.tag === CONTEXT_0 ? rest.shift() : undefined;
   const [signers, ...more] = rest;
   assertNone(more);
-  tagged(version, DER.integer);
+  assertVersion(version, SIGNED_DATA_VERSIONS);
   return {
     digests: tagged(digests, SET),
     encapsulated: tagged(encapsulated, DER.sequence),
@@ -109,7 +112,7 @@ function readSigner(
     signer.contents,
   );
   assertNone(more);
-  tagged(version, DER.integer);
+  assertVersion(version, SIGNER_VERSIONS);
   if (attributes?.tag !== CONTEXT_0) throw new BadSignature('it has no signed attributes');
   const algorithm = digestNamed(required(digestId));
   const scheme = schemeNamed(required(signatureId), algorithm);
@@ -130,7 +133,7 @@ function readSigner(
     certificates: ordered,
     certificateIds: certificateIdsIn(attributes),
     messageDigest: messageDigest.contents,
-    timestampToken: unsigned === undefined ? undefined : attributeOf(tagged(unsigned, CONTEXT_1), tokenAttribute)?.raw,
+    timestampToken: unsigned === undefined ? undefined : onlyAttribute(tagged(unsigned, CONTEXT_1), tokenAttribute).raw,
   };
 }
 
@@ -157,9 +160,11 @@ function inOrder(certificates: DerElement[], issuerAndSerial: DerElement): X509C
   return [own, ...certificates.filter((one) => one !== own)].map(({ raw }) => wholeCertificate(raw));
 }
 
-function digestNamed(identifier: DerElement): FormatDigest {
-  const [algorithmId] = derElements(identifier.contents);
-  const algorithm = FORMAT_DIGESTS.find((name) => algorithmId?.raw.equals(oid(DIGEST_OID[name])));
+/** Parameters are absent or NULL (RFC 5754 section 2). */
+function digestNamed({ raw }: DerElement): FormatDigest {
+  const isNamed = (name: FormatDigest) =>
+    [[], [nullValue]].some((parameters) => raw.equals(sequence(oid(DIGEST_OID[name]), ...parameters)));
+  const algorithm = FORMAT_DIGESTS.find(isNamed);
   if (algorithm === undefined) throw new BadSignature('its digest algorithm is not supported');
   return algorithm;
 }
@@ -184,6 +189,22 @@ function attributeOf(attributes: DerElement, type: string): DerElement | undefin
   if (value === undefined || [others, more, further].some(({ length }) => length > 0))
     throw new BadSignature(`it must contain the attribute ${type} exactly once, with one value`);
   return value;
+}
+
+/** Returns the value of the timestamp attribute, which is the only unsigned attribute of a signature by this service. */
+function onlyAttribute(attributes: DerElement, type: string): DerElement {
+  const [attribute, ...more] = derElements(attributes.contents);
+  const value = attributeOf(attributes, type);
+  assertNone(more);
+  tagged(attribute, DER.sequence);
+  if (value === undefined) throw new BadSignature('it has an unsigned attribute that no signature of this service has');
+  return tagged(value, DER.sequence);
+}
+
+/** OpenSSL rejects an INTEGER that is empty or has unnecessary octets. */
+function assertVersion(version: DerElement | undefined, versions: readonly Buffer[]): void {
+  const { raw } = required(version);
+  if (!versions.some((one) => one.equals(raw))) throw new BadSignature('it has another version than in RFC 5652');
 }
 
 function assertNone([element]: DerElement[]): void {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash, type X509Certificate } from 'node:crypto';
-import type { Caller } from '../../access/caller.js';
+import { type Caller, principalOf } from '../../access/caller.js';
 import { type DigestSignature, PublicVerifier } from '../../hsm/public-verifier.js';
 import { Clock } from '../../platform/time/clock.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';
@@ -83,7 +83,7 @@ export class VerificationService {
 
   async verify(caller: Caller, order: VerificationOrder): Promise<Verification> {
     const subject = await this.subjects.of(caller, order);
-    const made = this.makerOf(subject);
+    const made = await this.makerOf(principalOf(caller), subject);
     if (made instanceof BadSignature) return refused(subject, made.message);
     const { key, version, claim } = made;
     const checks: VerificationCheck[] = [
@@ -108,20 +108,25 @@ export class VerificationService {
   }
 
   /** Reports whether this version of the key made a raw signature. */
-  isMadeBy({ key, versions }: KeyToVerify, version: number, signed: DigestSignature): boolean {
+  async isMadeBy(
+    caller: Caller,
+    { key, versions }: KeyToVerify,
+    version: number,
+    signed: DigestSignature,
+  ): Promise<boolean> {
     const made = versions.find((one) => one.version === version);
-    return made !== undefined && this.verifier.verifies({ type: key.type, publicKey: made.publicKey }, signed);
+    if (made === undefined) return false;
+    return this.verifier.verifies(principalOf(caller), { type: key.type, publicKey: made.publicKey }, signed);
   }
 
-  private makerOf({ file, format, signers, wanted, isNamed, timestampToken }: Subject): MadeBy | BadSignature {
+  private async makerOf(
+    caller: string,
+    { file, format, signers, wanted, isNamed, timestampToken }: Subject,
+  ): Promise<MadeBy | BadSignature> {
     for (const { key, scheme, versions } of signers) {
       const taken = takeApart(format, { ...file, scheme });
       if (taken instanceof BadSignature) return taken;
-      const version = versions.find(
-        ({ publicKey, madeAt }) =>
-          this.verifier.verifies({ type: key.type, publicKey }, { ...taken, digest: taken.signedDigest }) &&
-          (taken.hashedPart === undefined || namesKey(taken.hashedPart, { publicKey, madeAt })),
-      );
+      const version = await this.versionOf(caller, key, versions, taken);
       if (version === undefined) continue;
       const other = otherKeyIn(taken, keyNameOf(key.id, version.version), version.publicKey);
       if (other !== undefined) return new BadSignature(`its key hint names a different key: ${oneLine(other, 100)}`);
@@ -132,6 +137,20 @@ export class VerificationService {
         ? `no valid version of key "${wanted.name}" made this signature`
         : 'no key for code or document signing made this signature; name the key if it has another purpose',
     );
+  }
+
+  private async versionOf(
+    caller: string,
+    { type }: CandidateSigner['key'],
+    versions: readonly VersionToVerify[],
+    claim: SignatureClaim,
+  ): Promise<VersionToVerify | undefined> {
+    const signed = { ...claim, digest: claim.signedDigest };
+    for (const version of versions) {
+      if (claim.hashedPart !== undefined && !namesKey(claim.hashedPart, version)) continue;
+      if (await this.verifier.verifies(caller, { type, publicKey: version.publicKey }, signed)) return version;
+    }
+    return undefined;
   }
 
   private async checkTimestamp(claim: SignatureClaim, checks: VerificationCheck[]): Promise<Date | undefined> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faultOfPrincipal, principalsOf, ruleFor, ruleVerdict } from './login-principals.js';
+import { faultOfPrincipal, isOnlyClaims, principalsOf, ruleFor, ruleVerdict } from './login-principals.js';
 
 const rule = (...principals: string[]) => ({ name: 'builds', principals });
 const CLAIMS = {
@@ -33,6 +33,9 @@ describe('certificate principals', () => {
     ['it names root', '{name}', { name: 'root' }],
     ['it names root in another case', '{name}', { name: 'Root' }],
     ['it makes root', 'ro{name}', { name: 'ot' }],
+    ['it names the account of an image', '{name}', { name: 'ec2-user' }],
+    ['it names the account of an image in another case', '{email:local}', { email: 'Ubuntu@example.org' }],
+    ['it names the account of a service', '{name}', { name: 'postgres' }],
   ])('are rejected if %s', (_why, principal, change) => {
     expect(() => principalsOf(rule(principal), { ...CLAIMS, ...change })).toThrow(/Rule "builds"/);
   });
@@ -40,6 +43,17 @@ describe('certificate principals', () => {
   it.each(['a b', 'a/b', '{a', 'a}', '{}', '{a:other}', '', '*', '$x'])('cannot be %j', (text) => {
     expect(faultOfPrincipal(text)).toBeTypeOf('string');
   });
+});
+
+it.each([
+  ['{name}', true],
+  ['{email:local}', true],
+  ['{a}{/b/c}', true],
+  ['ci-{name}', false],
+  ['{name}.example.org', false],
+  ['deploy', false],
+])('the principal %s consists only of claims: %s', (principal, is) => {
+  expect(isOnlyClaims(principal)).toBe(is);
 });
 
 describe('the matching rule for a caller', () => {

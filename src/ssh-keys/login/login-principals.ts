@@ -13,8 +13,20 @@ const CLAIM = /\{([^{}:]{1,200})(:local)?\}/g;
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 /** Principal of a rule, with each claim replaced by a letter. */
 const NAME = /^[A-Za-z0-9_.@:-]{1,255}$/;
-/** Account names that a claim must not produce. A user with one of these names at the provider would become root on the host. */
-const RESERVED = new Set(['root', 'toor', 'admin', 'administrator']);
+/**
+ * Account names that a claim must not produce: administrators, the accounts that images of operating systems and clouds create with the right to become
+ * root, and those of services. A user with one of these names at the provider would become this account on the host.
+ */
+const RESERVED: ReadonlySet<string> = new Set(
+  [
+    'root toor admin administrator wheel sudo operator system',
+    'adminuser almalinux alpine arch azureuser bitnami centos cloud cloud-user clouduser core debian ec2-user fedora freebsd',
+    'gcp-user kali netbsd nixos opc openbsd opensuse oracle pi rancher raspberry redhat rhel rocky suse ubuntu user vagrant',
+    'ansible backup bin chef cron daemon docker elasticsearch ftp git gitlab-runner grafana halt http httpd jenkins kafka kube',
+    'kubernetes ldap lp mail mongodb mysql nagios named nginx nobody ntp polkitd postfix postgres prometheus puppet rabbitmq',
+    'redis rsync runner salt shutdown sshd sync sys systemd-network systemd-resolve terraform tomcat www www-data zabbix',
+  ].flatMap((line) => line.split(' ')),
+);
 
 /** Returns the reason why a string cannot be a principal of a rule, or undefined if it can. */
 export function faultOfPrincipal(text: string): string | undefined {
@@ -23,9 +35,14 @@ export function faultOfPrincipal(text: string): string | undefined {
     : 'must be a name, or a name that contains claims in braces';
 }
 
+/** Reports whether a principal has no fixed part, so that its claims alone decide which account of a host is opened. */
+export function isOnlyClaims(principal: string): boolean {
+  return principal.replaceAll(CLAIM, '') === '';
+}
+
 /**
  * Returns the principals of a certificate issued by a rule. A claim in braces must have exactly one value, of letters, digits and `_ . -`. A name that
- * contains a claim must not be an administrator account.
+ * contains a claim must not be an account that most hosts have.
  *
  * @throws Problem `ssh-login.principal`
  */

@@ -13,7 +13,7 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { findAuthority } from '../certificate-authority/ssh-authority.entity.js';
 import type { CertificateKind } from '../certificate-authority/ssh-certificate.js';
-import { type RuleVerdict, ruleVerdict } from './login-principals.js';
+import { type RuleVerdict, ruleVerdict, isOnlyClaims } from './login-principals.js';
 import { requiredOrigin } from './required-origin.js';
 import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
@@ -93,12 +93,30 @@ export class SshLoginRulesService {
     const checked = async (tx: EntityManager) => {
       const authority = await findAuthority(tx, order.authorityId);
       const fault = authority === null ? 'does not exist' : faultOfRule(authority.kind, order);
-      if (fault === undefined) return work(tx);
+      if (fault === undefined) {
+        if (authority?.kind === 'user') assertFixedPart(order);
+        return work(tx);
+      }
       const errors = [{ pointer: '/authorityId', detail: fault }];
       throw new Problem('refused', 'ssh-login-rule.authority', `/authorityId: ${fault}.`, { errors });
     };
     return writeUnique(this.db, checked, () => new Problem('conflict', 'ssh-login-rule.name-taken', detail));
   }
+}
+
+/**
+ * assertFixedPart refuses a rule by which runs choose their account: whoever can name a project or a service account would choose it. The accounts of
+ * people are named by their address.
+ *
+ * @throws Problem `ssh-login-rule.principal`
+ */
+function assertFixedPart({ subject, principals }: SshLoginRuleOrder): void {
+  const index = principals.findIndex(isOnlyClaims);
+  if (subject !== 'workload' || index === -1) return;
+  const pointer = `/principals/${index}`;
+  const detail =
+    'needs a fixed part, such as ci-{project_id}, because the claims of a run would otherwise choose the account';
+  throw new Problem('refused', 'ssh-login-rule.principal', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
 /** Users are not hosts, and a host certificate has neither options nor extensions (OpenSSH's PROTOCOL.certkeys). */

@@ -25,6 +25,8 @@ export interface TimestampPlace {
   readonly url: string;
   /** PEM file with the authority's chain, for verifiers. */
   readonly chain: string;
+  /** Lets the tool get timestamps over a signature that this program obtained for it: r‖s for EC keys. */
+  readonly allow: (signature: Buffer) => void;
 }
 
 /** A program and its arguments. Placeholders of `exec`, such as {module}, are replaced with paths. */

@@ -171,7 +171,10 @@ async function runTool(
     reference,
     isQuiet,
     ...(sign && { sign }),
-    onEnd: (result) => (ended = result),
+    onEnd: (result) => {
+      ended = result;
+      if (result.kind === 'signed') order.timestamps?.allow(result.signature);
+    },
   };
   const environment = inUtf8(withoutProxy(surroundings.environment));
   const { code, printed } = await runWithKeys(run, { ...surroundings, environment });
