@@ -125,4 +125,13 @@ export const COSTS: readonly Mutation[] = [
     spec: 'src/platform/outbound/outbound-client.spec.ts',
     test: 'closes the connection of a target that switches protocols',
   },
+  {
+    finding: 7,
+    defence: 'a SARIF document expands to a multiple of its size at most',
+    file: 'src/inventory/sarif/expansion-limit.ts',
+    text: '    if (this.left >= 0) return;',
+    instead: '    return;',
+    spec: 'src/inventory/sarif/sarif-reader.spec.ts',
+    test: 'a log of 250 kB whose references repeat its content is refused',
+  },
 ];
