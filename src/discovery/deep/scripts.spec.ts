@@ -73,8 +73,9 @@ it('a FIFO that replaces a file after it was found does not stop the scan', () =
   writeFileSync(join(root, 'b.key'), KEY);
   // The script sees a file when it looks for files, and a FIFO when it opens it.
   const raced = WALK.replace('if [ ! -f "$path" ] || [ -L "$path" ]; then continue; fi', '').replace('-type f', '');
-  const output = execFileSync('sh', ['-c', raced], { input: `${root}\n`, timeout: 20_000 });
-  const found = readScriptOutput(output) ?? [];
+  const { signal, stdout } = spawnSync('sh', ['-c', raced], { input: `${root}\n`, timeout: 20_000 });
+  expect(signal).toBeNull();
+  const found = readScriptOutput(stdout) ?? [];
   expect(keysIn(found)).toEqual([join(root, 'b.key'), join(root, 'z.key')]);
   expect(found.filter(({ tag }) => tag === 'denied').map((one) => fieldTextOf(one, 0))).toEqual([fifo]);
 }, 60_000);
