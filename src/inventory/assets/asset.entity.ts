@@ -69,7 +69,7 @@ export class Asset {
   @Column('timestamptz', { nullable: true })
   floorNotAfter: Date | null;
 
-  /** Whether the description was read from the certificate or public key itself, whose hash identifies the asset. No statement replaces it. */
+  /** Whether the description was read from the certificate itself, whose hash identifies the asset. No statement replaces it. */
   @Column('boolean', { default: false })
   proven: boolean;
 

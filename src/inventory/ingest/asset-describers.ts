@@ -40,8 +40,8 @@ const IS_REFUTED = '(a.proven AND NOT s.proven)';
  * SQL: a document may replace the whole description of a known asset `a` with verdict `v` by the description in `s` with verdict `n`. $1 to $3 are
  * sourceId, owner and mayWrite of the Describer.
  *
- * A certificate or key is one asset for all its reporters, and a document can claim any fingerprint. The bytes of a certificate or public key describe
- * it, whoever sends them. Otherwise, one of the sources that report an asset describes it: the source that last raised its level (`described_by`),
+ * A certificate or key is one asset for all its reporters, and a document can claim any fingerprint. The bytes of a certificate describe it,
+ * whoever sends them. Otherwise, one of the sources that report an asset describes it: the source that last raised its level (`described_by`),
  * otherwise the source that has reported the asset longest. The describer cannot lower the level below that of the other owners' description before
  * that source became the describer (`floor_level`), unless no other owner reports the asset.
  */
@@ -103,6 +103,6 @@ export async function countForeign(tx: EntityManager, describer: Describer): Pro
 /** foreignRemarks returns the warning about assets that keep the description of another owner; none if `count` is 0. */
 export function foreignRemarks(count: number): Remark[] {
   if (count === 0) return [];
-  const detail = `${count} assets are described differently by another owner and keep that description; only a higher level is adopted. Send the certificates or public keys themselves, or use a key with the scope inventory:write.`;
+  const detail = `${count} assets are described differently by another owner and keep that description; only a higher level is adopted. Send the certificates themselves, or use a key with the scope inventory:write.`;
   return [{ pointer: '', code: 'asset.described-by-another', detail }];
 }

@@ -273,7 +273,8 @@ export class RowWriter {
     const judgement = this.judge.judge(asset);
     const { hashed, fields, isContradictory } = this.fieldsOf(judgement);
     if (isContradictory && this.contradictory.size < MAX_CONTRADICTORY) this.contradictory.add(asset.name);
-    const isProven = asset.kind !== 'algorithm' && isProvenWhole(asset);
+    // A statement about a key can say more than its bytes, such as that the key is compromised.
+    const isProven = asset.kind === 'certificate' && isProvenWhole(asset);
     const content = this.contentOf(asset, to.view(at + facts), isProven ? Buffer.concat([hashed, PROVEN]) : hashed);
     to.uuid(content);
     to.encoded(fields);
