@@ -3,6 +3,7 @@ import { newApiKey } from '../support/access.js';
 import { watchEventLoop } from '../support/event-loop.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { newApprover } from '../approvals/approvers.js';
 import { registerSensor } from '../sensors/sensor-calls.js';
 import { costlyStore } from './costly-store.js';
 import { about, algorithm, bom } from './documents.js';
@@ -157,15 +158,19 @@ describe('a reporter with costly documents', () => {
 
   beforeAll(async () => {
     ({ id: hostileId, key: hostile } = await newApiKey(service, apiKey, ['inventory:report']));
-    other = (await newApiKey(service, apiKey, ['inventory:report'])).key;
+    // Another person: all keys of one person share a turn.
+    other = (await newApprover({ stage, service, apiKey }, ['admin'])).accessToken;
   });
   const small = (name: string) => bom([algorithm({ name: 'AES-128' })], about(name));
 
-  it('delays another reporter by at most the documents being read', async () => {
+  it('delays another reporter by at most the documents being read, even with several keys', async () => {
+    const keys = await Promise.all(
+      Array.from({ length: COUNT / 2 }, async () => (await newApiKey(service, apiKey, ['inventory:report'])).key),
+    );
     const order: string[] = [];
     const ended = (name: string) => () => void order.push(name);
-    const costly = Array.from({ length: COUNT }, () =>
-      ingest(costlyStore(1, 'PBES2', 250_000), { type, key: hostile }).then(ended('costly')),
+    const costly = Array.from({ length: COUNT }, (_, index) =>
+      ingest(costlyStore(1, 'PBES2', 250_000), { type, key: keys[index % keys.length] }).then(ended('costly')),
     );
     await Promise.race(costly);
     const sentAfter = order.length;

@@ -132,6 +132,28 @@ describe('secrets in submitted documents', () => {
     expect(service.log()).not.toContain(secret);
   });
 
+  it('are withheld from the name of a source, as parameter, in a document and in a queued import', async () => {
+    const secrets = Array.from({ length: 4 }, random);
+    const sources = secrets.map((secret) => `https://build:${secret}@git.example.com/${secret.slice(0, 4)}`);
+    const [byParameter = '', byName = '', byScan = '', queued = ''] = sources;
+    const call = (query: string, body: object) => service.call('POST', `/api/ingest${query}`, { key: apiKey, body });
+    const asset = { component: material('of a named source', { type: 'public-key' }) };
+    const documents = [
+      await call(`?source=${encodeURIComponent(byParameter)}`, bom([asset.component], about('x'))),
+      await call('', bom([asset.component], about(byName))),
+      await call('', { source: byScan, complete: true, assets: [asset] }),
+    ];
+    for (const [index, { status, body }] of documents.entries())
+      expect([status, body.source]).toEqual([200, `https://[withheld]@git.example.com/${secrets[index]?.slice(0, 4)}`]);
+    expect(documents[0]?.body.warnings).toMatchObject([{ code: 'source.secret' }]);
+    const later = await call(`?async=true&source=${encodeURIComponent(queued)}`, bom([asset.component], about('y')));
+    await service.call('GET', `${later.headers.get('location')}?wait=30`, { key: apiKey });
+    const everything = [await dump(), service.log()].join('\n');
+    expect(secrets.filter((secret) => everything.includes(secret))).toEqual([]);
+    const { body } = await call('?source=api-key:0190a1b2-0000-7000-8000-000000000000/ci', { assets: [asset] });
+    expect(body.source).toBe('api-key:0190a1b2-0000-7000-8000-000000000000/ci');
+  });
+
   it('identify a private key only by the hash of its public half', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

@@ -1,4 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
@@ -82,46 +86,50 @@ describe('a certificate reported by several sources', () => {
     expect(await stateOf(sha256)).toEqual([0, '2099']);
   });
 
-  it('is not improved by a source that made it worse before, in expiry or in level', async () => {
-    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
-    await send(first, `first ${sha256}`, claimed(sha256, BROKEN, SOON));
-    const before = await stateOf(sha256);
-    await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2036-12-31T23:59:59Z'));
-    expect(await stateOf(sha256)).toEqual([before[0], '2036']);
-    const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, LATE));
-    expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
-    expect(await stateOf(sha256)).toEqual([before[0], '2036']);
-    // A false expiry can be corrected only by the reporter that stated it, and only up to the expiry stated by the other.
-    await send(other, `other ${sha256}`, claimed(sha256, BROKEN, SOON));
-    expect(await stateOf(sha256)).toEqual([before[0], '2037']);
-  });
-
-  it('is not kept safe by a false earlier expiry: a higher level applies whatever the expiry', async () => {
+  it('keeps the expiry of its first source, whatever others state', async () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, SAFE, SOON));
-    await send(other, `other ${sha256}`, claimed(sha256, BROKEN, LATE));
+    const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2036-12-31T23:59:59Z'));
+    expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
+    expect(await stateOf(sha256)).toEqual([0, '2037']);
+    await send(other, `other ${sha256}`, claimed(sha256, BROKEN, '2030-06-01T00:00:00Z'));
     expect(await stateOf(sha256)).toEqual([4, '2037']);
-    await send(first, `first ${sha256}`, claimed(sha256, SAFE, '2031-06-01T00:00:00Z'));
-    expect(await stateOf(sha256)).toEqual([4, '2031']);
+    // Even as the source that raised the level.
+    await send(other, `other ${sha256}`, claimed(sha256, BROKEN, '2029-06-01T00:00:00Z'));
+    expect(await stateOf(sha256)).toEqual([4, '2037']);
+  });
+
+  it('is not improved by a source that made it worse before', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    await send(first, `first ${sha256}`, claimed(sha256, UNKNOWN));
+    await send(other, `other ${sha256}`, claimed(sha256, BROKEN));
+    const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, LATE));
+    expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
+    expect((await stateOf(sha256))[0]).toBe(4);
+    await send(other, `other ${sha256}`, claimed(sha256, UNKNOWN));
+    expect((await stateOf(sha256))[0]).toBe(4);
+  });
+
+  it('keeps its description and its deadline if a document of another owner has the same level', async () => {
+    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    const described = async () =>
+      stage.sql(
+        `SELECT name, not_before, deadline, component::text FROM judged_asset WHERE kind = 'certificate' AND component::text LIKE $1`,
+        [`%${sha256}%`],
+      );
+    await send(first, `first ${sha256}`, claimed(sha256, 'DSTU'));
+    const before = await described();
+    const [level] = await stateOf(sha256);
+    const same = claimed(sha256, 'DSTU');
+    for (const component of same['components'] as { description?: string }[])
+      component.description = 'another description';
+    await send(other, `other ${sha256}`, same);
+    expect((await stateOf(sha256))[0]).toBe(level);
+    expect(await described()).toEqual(before);
   });
 
   /** Of the level HIGH for its hash, while the quantum status of its signature is unknown. */
   const UNKNOWN = 'MD5withDSTU';
-
-  it('keeps its expiry if others state one in the past, and gets it back when an earlier one of others has passed', async () => {
-    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
-    await send(first, `first ${sha256}`, claimed(sha256, SAFE, LATE));
-    const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2026-02-01T00:00:00Z'));
-    expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
-    expect(await stateOf(sha256)).toEqual([0, '2099']);
-    await send(other, `other ${sha256}`, claimed(sha256, SAFE, SOON));
-    expect(await stateOf(sha256)).toEqual([0, '2037']);
-    await stage.sql(`UPDATE asset SET not_after = now() - interval '1 hour' WHERE component::text LIKE $1`, [
-      `%${sha256}%`,
-    ]);
-    await send(first, `first ${sha256}`, claimed(sha256, SAFE, '2098-01-01T00:00:00Z'));
-    expect(await stateOf(sha256)).toEqual([0, '2098']);
-  });
 
   it('keeps a level that others reported, even if its quantum status is unknown', async () => {
     const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
@@ -169,5 +177,49 @@ describe('a certificate reported by several sources', () => {
     await send(first, `first ${sha256}`, claimed(sha256, BROKEN));
     await send(apiKey, `other ${sha256}`, claimed(sha256, SAFE, LATE));
     expect(await stateOf(sha256)).toEqual([0, '2099']);
+  });
+
+  it('is described by its own bytes, whoever sends them, and by no statement', async () => {
+    const [claimant, owner] = [await reporter(), await reporter()];
+    const directory = mkdtempSync(join(tmpdir(), 'shared-'));
+    const pem = join(directory, 'a.pem');
+    const subject = ['-newkey', 'rsa:1024', '-nodes', '-subj', '/CN=bytes.example', '-days', '400'];
+    execFileSync('openssl', ['req', '-x509', ...subject, '-keyout', '/dev/null', '-out', pem], { stdio: 'ignore' });
+    const certificate = readFileSync(pem, 'utf8');
+    rmSync(directory, { recursive: true });
+    const sha256 = new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase();
+    const scan = (source: string, more: object[] = []) =>
+      service.call('POST', '/api/ingest', {
+        key: owner,
+        body: { source, complete: true, assets: [...more, { certificate, occurrence: { location: 'a' } }] },
+      });
+    await send(claimant, `claim ${sha256}`, claimed(sha256, SAFE, LATE));
+    expect(await stateOf(sha256)).toEqual([0, '2099']);
+    expect((await scan(`bytes ${sha256}`)).status).toBe(200);
+    const year = String(new Date(Date.now() + 400 * 86_400_000).getUTCFullYear());
+    expect(await stateOf(sha256)).toEqual([4, year]);
+    for (const [key, name] of [
+      [claimant, SAFE],
+      [claimant, 'MD2withRSA'],
+      [apiKey, SAFE],
+    ] as const) {
+      await send(key, `claim ${sha256} ${key}`, claimed(sha256, name, SOON));
+      expect(await stateOf(sha256)).toEqual([4, year]);
+    }
+    const algorithmItem = (name: string) => ({
+      component: {
+        type: 'cryptographic-asset',
+        'bom-ref': 'algorithm RSA-1024',
+        name,
+        cryptoProperties: { assetType: 'algorithm', algorithmProperties: { primitive: 'signature' } },
+      },
+    });
+    await scan(`hijacked ${sha256}`, [algorithmItem(SAFE)]);
+    expect(await stateOf(sha256)).toEqual([4, year]);
+    const [row] = await stage.sql<{ proven: boolean }>(
+      `SELECT proven FROM asset WHERE kind = 'certificate' AND component::text LIKE $1`,
+      [`%${sha256}%`],
+    );
+    expect(row?.proven).toBe(true);
   });
 });

@@ -30,13 +30,23 @@ export interface LookOptions {
   readonly onFault: (where: string, reason: string) => void;
 }
 
-/** lookAtTree yields the findings in a file tree, file by file. Files that cannot be read are reported as faults. */
+/** Maximum number of findings in the files of one account other than root and the sensor's own, so that no account uses up what the sensor may report. */
+const MAX_FINDINGS_OF_ACCOUNT = 50_000;
+
+/**
+ * lookAtTree yields the findings in a file tree, file by file. Files that cannot be read are reported as faults, and so are accounts with too many
+ * findings, whose other files are skipped.
+ */
 export async function* lookAtTree(path: string, options: LookOptions): AsyncGenerator<SensorFinding> {
   const { source, storePasswords, onFault } = options;
+  const left = new Map<number, number>();
   for await (const file of filesUnder(path, options)) {
     try {
-      const bytes = await readCandidate(file);
-      if (bytes === undefined) continue;
+      const candidate = await readCandidate(file);
+      if (candidate === undefined) continue;
+      const { bytes, uid } = candidate;
+      let room = isTrusted(uid) ? Infinity : (left.get(uid) ?? MAX_FINDINGS_OF_ACCOUNT);
+      if (room === 0) continue;
       const seen = {
         location: `${source}:${file}`,
         name: basename(file),
@@ -44,11 +54,21 @@ export async function* lookAtTree(path: string, options: LookOptions): AsyncGene
         text: bytes.toString('latin1'),
         storePasswords,
       };
-      for (const detector of DETECTORS) yield* detector(seen);
+      for (const detector of DETECTORS) {
+        const findings = detector(seen).slice(0, room);
+        room -= findings.length;
+        yield* findings;
+      }
+      if (room !== Infinity) left.set(uid, room);
+      if (room === 0) onFault(file, `more than ${MAX_FINDINGS_OF_ACCOUNT} findings of the account ${uid}`);
     } catch (error) {
       onFault(file, unreadableReasonOf(error));
     }
   }
+}
+
+function isTrusted(uid: number): boolean {
+  return uid === 0 || uid === process.getuid?.();
 }
 
 /** Returns what an endpoint reveals without authentication. Throws if the endpoint does not respond. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { appendFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -15,6 +15,8 @@ import { unreadableReasonOf } from './tree.js';
 /** Approximate number of findings per batch. All findings of a file are in the same batch. */
 const PER_BATCH = 2000;
 const MAX_FAULTS = 5;
+/** Maximum number of characters of findings in memory while they are split into parts. */
+const MAX_UNWRITTEN = 32 * 1024 * 1024;
 
 export interface SensorScanOrder {
   /** Machine or checkout that is scanned. */
@@ -27,7 +29,9 @@ export interface SensorScanOrder {
 
 /** SensorScan scans everything in an order into the spool. Nothing may be delivered before the scan is complete. */
 export class SensorScan {
+  /** The first faults; all of them are counted. */
   private readonly faults: string[] = [];
+  private faultCount = 0;
   private readonly reported: Record<string, Reported> = {};
   private batches = 0;
   private assets = 0;
@@ -49,13 +53,13 @@ export class SensorScan {
 
   private async path(path: string): Promise<void> {
     const target = `${this.order.source}:${path}`;
-    const faults = this.faults.length;
+    const faults = this.faultCount;
     const fault = await stat(path).then(() => undefined, unreadableReasonOf);
     if (fault !== undefined) return this.fault(path, fault);
     const found = new Found(this.place.directory, this.before[target]?.parts ?? 1);
     const onFault = (where: string, reason: string) => this.fault(where, reason);
     for await (const finding of lookAtTree(path, { ...this.order, onFault })) await found.add(finding);
-    await this.report(target, found, this.faults.length === faults);
+    await this.report(target, found, this.faultCount === faults);
   }
 
   private async endpoint(text: string): Promise<void> {
@@ -72,7 +76,8 @@ export class SensorScan {
   }
 
   private fault(where: string, reason: string): void {
-    this.faults.push(`${where}: ${reason}`);
+    this.faultCount += 1;
+    if (this.faults.length < MAX_FAULTS) this.faults.push(`${where}: ${reason}`);
   }
 
   /** Adds the batches of a target. Each part is a separate source. Sources that were reported before and are now empty are reported as empty. */
@@ -100,8 +105,8 @@ export class SensorScan {
   }
 
   private async commit(command: string | undefined): Promise<SpooledScan> {
-    const { faults, assets, targets, reported } = this;
-    const shown = [...faults.slice(0, MAX_FAULTS), ...(faults.length > MAX_FAULTS ? [`and ${faults.length - MAX_FAULTS} more`] : [])]; // prettier-ignore
+    const { faults, faultCount, assets, targets, reported } = this;
+    const shown = [...faults, ...(faultCount > faults.length ? [`and ${faultCount - faults.length} more`] : [])];
     const detail = [`${assets} assets`, ...(faults.length === 0 ? [] : [`not read: ${shown.join('; ')}`])].join(', ');
     const scan = { id: this.place.id, command, ok: targets > 0, assets, detail, reported };
     await this.spool.commit(scan);
@@ -141,13 +146,21 @@ class Found {
     while (this.count / parts > PER_BATCH && parts < 65_536) parts *= 2;
     if (parts === 1) return [() => readFindings(this.file)];
     const names = Array.from({ length: parts }, (_, part) => `${this.file}.${part}`);
-    const streams = names.map((name) => createWriteStream(name, { mode: 0o600 }));
+    // Not one stream for each part: a process may open about a thousand files.
+    let unwritten = new Map<number, string>();
+    let size = 0;
+    const write = async () => {
+      for (const [part, lines] of unwritten) await appendFile(`${this.file}.${part}`, lines, { mode: 0o600 });
+      [unwritten, size] = [new Map(), 0];
+    };
+    for (const name of names) await appendFile(name, '', { mode: 0o600 });
     for await (const finding of findingsIn(this.file)) {
-      const stream = streams[partOf(finding, parts)];
-      if (stream?.write(`${JSON.stringify(finding)}\n`) === false) await once(stream, 'drain');
+      const [part, line] = [partOf(finding, parts), `${JSON.stringify(finding)}\n`];
+      unwritten.set(part, (unwritten.get(part) ?? '') + line);
+      size += line.length;
+      if (size > MAX_UNWRITTEN) await write();
     }
-    for (const stream of streams) stream.end();
-    await Promise.all(streams.map((stream) => finished(stream)));
+    await write();
     return names.map((name) => () => readFindings(name));
   }
 }

@@ -1,5 +1,5 @@
-import { type Dirent } from 'node:fs';
-import { lstat, open, readdir, realpath } from 'node:fs/promises';
+import { constants, type Dirent } from 'node:fs';
+import { type FileHandle, lstat, open, opendir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isBks } from '../../formats/java/bks.js';
 import { isJavaKeyStore } from '../../formats/java/key-store.js';
@@ -7,6 +7,10 @@ import { isJavaKeyStore } from '../../formats/java/key-store.js';
 /** Larger files are not configuration, source code or key stores. */
 const MAX_BYTES = 8 * 1024 * 1024;
 const HEAD_BYTES = 4096;
+/** Maximum time to read one file, which may be on a file system that does not respond. */
+const READ_MS = 30_000;
+/** Maximum number of entries read of one directory, because any account can fill its own directories. */
+const MAX_ENTRIES = 200_000;
 /** Directories of version control, packages and the kernel, which are not scanned. */
 const EXCLUDED = ['.git', '.hg', '.svn', 'node_modules', '__pycache__', '.venv'];
 const NEVER = new Set(['/proc', '/sys', '/dev', '/run']);
@@ -27,9 +31,15 @@ export async function* filesUnder(path: string, options: TreeOptions): AsyncGene
 }
 
 async function* directory(path: string, options: TreeOptions): AsyncGenerator<string> {
-  let entries: Dirent[];
+  const entries: Dirent[] = [];
   try {
-    entries = await readdir(path, { withFileTypes: true });
+    for await (const entry of await opendir(path, { bufferSize: 1024 })) {
+      if (entries.length < MAX_ENTRIES) entries.push(entry);
+      else {
+        options.onFault(path, `more than ${MAX_ENTRIES} entries`);
+        break;
+      }
+    }
   } catch (error) {
     return options.onFault(path, unreadableReasonOf(error));
   }
@@ -41,20 +51,52 @@ async function* directory(path: string, options: TreeOptions): AsyncGenerator<st
   }
 }
 
-/** Reads a file that may contain findings: text, DER or a key store. Returns undefined for programs, images and files that are too large. */
-export async function readCandidate(path: string): Promise<Buffer | undefined> {
-  const file = await open(path, 'r');
+/** Candidate is a file that may contain findings. */
+export interface Candidate {
+  readonly bytes: Buffer;
+  /** Account that owns the file. */
+  readonly uid: number;
+}
+
+/**
+ * O_NONBLOCK and O_NOFOLLOW: an account can replace its file by a FIFO or a link after the directory was read. Opening a FIFO would otherwise wait for a
+ * writer forever. Undefined on Windows.
+ */
+const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
+
+/**
+ * Reads a file that may contain findings: text, DER or a key store. Returns undefined for programs, images, files that are too large, and anything that is
+ * not a regular file. Throws an Error with the code ETIMEDOUT if the file cannot be read within READ_MS.
+ */
+export async function readCandidate(path: string): Promise<Candidate | undefined> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })), READ_MS);
   try {
-    const { size } = await file.stat();
-    if (size < 16 || size > MAX_BYTES) return undefined;
-    const head = Buffer.alloc(Math.min(size, HEAD_BYTES));
-    await file.read(head, 0, head.length, 0);
+    return await Promise.race([candidateAt(path), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function candidateAt(path: string): Promise<Candidate | undefined> {
+  const file = await open(path, OPEN_FLAGS);
+  try {
+    const status = await file.stat();
+    const { size, uid } = status;
+    if (!status.isFile() || size < 16 || size > MAX_BYTES) return undefined;
+    const head = await bytesOf(file, Math.min(size, HEAD_BYTES));
     const isKeyStore = isJavaKeyStore(head) || isBks(head);
     if (head[0] !== 0x30 && !isKeyStore && head.includes(0)) return undefined;
-    return size <= HEAD_BYTES ? head : await file.readFile();
+    return { bytes: size <= HEAD_BYTES ? head : await bytesOf(file, size), uid };
   } finally {
     await file.close();
   }
+}
+
+/** Reads the first `size` bytes, even if the file grows in the meantime. */
+async function bytesOf(file: FileHandle, size: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
+  return buffer.subarray(0, bytesRead);
 }
 
 export function unreadableReasonOf(error: unknown): string {

@@ -74,6 +74,7 @@ export class DeepScan {
     const walked = await read(session, WALK, { as, input: input(places), timeoutMs: WALK_MS });
     const files = readFiles(walked);
     const log = walked.find(({ tag }) => tag === 'logins');
+    const isJournal = log !== undefined && fieldTextOf(log, 1) === 'journal';
     const reading: HostReading = {
       ...files,
       lines: lines.lines,
@@ -88,13 +89,17 @@ export class DeepScan {
       readPaths: reading.readPaths,
       searched: isWhole ? places : [],
       keys: [...reading.lines, ...reading.privateKeys.filter(({ isForSsh }) => isForSsh)],
-      uses: log === undefined ? [] : readKeyUses(fieldTextOf(log, 0), survey),
+      uses: log === undefined ? [] : readKeyUses(fieldTextOf(log, 0), survey, isJournal),
     };
     const gap = { paths: lines.denied.slice(0, MAX_DENIED), lowConfidence: survey.confidence === 'low' };
     await this.sightings.lookedInto(host.id, { os: survey.os, scanId, gap });
     const url = `ssh://${host.address.includes(':') ? `[${host.address}]` : host.address}:${host.port}`;
     const found = assetsOfHost({ url, hostId: host.id, name: host.name, os: survey.os }, reading);
-    const facts = factsOf(survey, reading, { uses: keys.uses.length, seconds: (performance.now() - start) / 1000 });
+    const facts = factsOf(survey, reading, {
+      uses: keys.uses.length,
+      isJournal,
+      seconds: (performance.now() - start) / 1000,
+    });
     return { outcome: 'FOUND', hostId: host.id, facts, found, keys };
   }
 }
@@ -132,7 +137,13 @@ function placesOf({ accounts, isRoot, user }: HostSurvey): string[] {
   return [...new Set([...PLACES, ...searched])].filter((place) => !place.includes('\n'));
 }
 
-function factsOf(survey: HostSurvey, reading: HostReading, { uses, seconds }: { uses: number; seconds: number }) {
+interface ScanFacts {
+  readonly uses: number;
+  readonly isJournal: boolean;
+  readonly seconds: number;
+}
+
+function factsOf(survey: HostSurvey, reading: HostReading, { uses, isJournal, seconds }: ScanFacts) {
   const { denied, lines, privateKeys, certificates, keyStores, trustStores, isCut } = reading;
   return {
     os: survey.os,
@@ -151,6 +162,7 @@ function factsOf(survey: HostSurvey, reading: HostReading, { uses, seconds }: { 
     keyStores,
     trustStores,
     logins: uses,
+    loginsVerified: isJournal,
     sshd: survey.directives,
     authorizedKeysCommands: survey.commands,
     pathsDenied: denied.slice(0, MAX_DENIED),

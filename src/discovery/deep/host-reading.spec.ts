@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { readKeyUses } from './host-reading.js';
+import { readKeyFiles, readKeyUses } from './host-reading.js';
+import type { HostSurvey } from './host-survey.js';
 
 const FINGERPRINT = `SHA256:${'a'.repeat(43)}`;
 const LOGIN = `host sshd[7]: Accepted publickey for root from 192.0.2.7 port 40000 ssh2: ED25519 ${FINGERPRINT}`;
 const times = (line: string, clock: string, ahead = 0) =>
-  readKeyUses(line, { clock: new Date(clock), ahead }).map(({ at }) => at);
+  readKeyUses(line, { clock: new Date(clock), ahead }, true).map(({ at }) => at);
 
 describe('a login in a host log', () => {
   const said = `Accepted publickey for root from 192.0.2.7 port 1 ssh2: ED25519 ${FINGERPRINT}`;
@@ -15,7 +16,7 @@ describe('a login in a host log', () => {
     `${at} sshd[7]: ${said} ID ann (serial 7) CA ED25519 ${FINGERPRINT}`,
     `Mar  1 10:00:00 host sshd[7]: ${said}`,
   ])('is read from a complete sshd message: %s', (line) => {
-    expect(readKeyUses(line, { clock: new Date('2026-03-02T00:00:00Z'), ahead: 0 })).toHaveLength(1);
+    expect(readKeyUses(line, { clock: new Date('2026-03-02T00:00:00Z'), ahead: 0 }, true)).toHaveLength(1);
   });
 
   it.each([
@@ -26,7 +27,7 @@ describe('a login in a host log', () => {
     `${at} other[7]: sshd[7]: ${said}`,
     said,
   ])('is not read from client-controlled text, nor from a line of another program: %s', (line) => {
-    expect(readKeyUses(line, { clock: new Date('2026-03-02T00:00:00Z'), ahead: 0 })).toEqual([]);
+    expect(readKeyUses(line, { clock: new Date('2026-03-02T00:00:00Z'), ahead: 0 }, true)).toEqual([]);
   });
 });
 
@@ -50,4 +51,52 @@ describe('the time of a login in a host log', () => {
       expect(times(line, '2026-06-01T12:00:00Z')).toEqual([]);
     },
   );
+});
+
+it('a login from a log file, in which any account can write, is marked as unverified', () => {
+  const evidence = (isJournal: boolean) =>
+    readKeyUses(`2026-03-01T10:00:00Z ${LOGIN}`, { clock: new Date('2026-03-02T00:00:00Z'), ahead: 0 }, isJournal).map(
+      (use) => use.evidence,
+    );
+  expect(evidence(true)[0]).toMatch(/^2026-03-01/);
+  expect(evidence(false)[0]).toMatch(/^unverified, from a log file: 2026-03-01/);
+});
+
+describe('the process that reads the files of an account', () => {
+  const field = (text: string) => Buffer.from(text);
+  const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB1Wl2dAhXrbGJ4Y0wVvKkqmZ0Kjb5o0cQ4sQHqW8Xkx eve';
+  const line = (tag: string, ...fields: string[]) =>
+    [tag, ...fields.map((one) => field(one).toString('base64'))].join('\t');
+  const read = (said: string) =>
+    readKeyFiles([{ tag: 'of', fields: [field('eve'), field('/home/eve/.ssh/authorized_keys\n'), field(said)] }], {
+      accounts: [
+        { name: 'eve', uid: 1001, home: '/home/eve' },
+        { name: 'bob', uid: 1002, home: '/home/bob' },
+      ],
+    } as unknown as HostSurvey);
+
+  it('reports only for this account and the requested paths', () => {
+    const own = [line('lines', '/home/eve/.ssh/authorized_keys', '1'), line('data', `${KEY}\n`)];
+    const forged = [
+      line('of', 'bob'),
+      line('lines', '/home/bob/.ssh/authorized_keys', '1'),
+      line('data', `${KEY}\n`),
+      line('missing', '/root/.ssh/authorized_keys'),
+      line('denied', '/etc/x'),
+    ];
+    const { lines, readPaths, denied } = read([...own, ...forged, 'end\n'].join('\n'));
+    expect(lines.map(({ account, uid, path }) => [account, uid, path])).toEqual([
+      ['eve', 1001, '/home/eve/.ssh/authorized_keys'],
+    ]);
+    expect({ readPaths, denied }).toEqual({ readPaths: ['/home/eve/.ssh/authorized_keys'], denied: [] });
+  });
+
+  it('reports nothing if its output is incomplete', () => {
+    const { lines, readPaths, denied } = read(line('lines', '/home/eve/.ssh/authorized_keys', '1'));
+    expect({ lines, readPaths, denied }).toEqual({
+      lines: [],
+      readPaths: [],
+      denied: ['/home/eve/.ssh/authorized_keys'],
+    });
+  });
 });

@@ -3,7 +3,7 @@ import type { FoundSshKey, SshKeyUse } from '../../platform/inbox/inbox-messages
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { keyBitsOf, sshFingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import type { HostSurvey } from './host-survey.js';
-import { shown, type ScriptLine, fieldTextOf } from './scripts.js';
+import { shown, readScriptOutput, type ScriptLine, fieldTextOf } from './scripts.js';
 
 /** Facts about a private key file. Its content stays on the host. */
 export interface PrivateKeyFile extends FoundSshKey {
@@ -48,22 +48,48 @@ const SSH_HOST_KEY = /\/ssh_host_[^/]*key$/;
 /** Returns the lines of authorized_keys files. */
 export function readKeyFiles(output: readonly ScriptLine[], { accounts }: HostSurvey) {
   const uids = new Map(accounts.map(({ name, uid }) => [name, uid]));
-  const lines: FoundSshKey[] = [];
-  const [readPaths, denied]: [string[], string[]] = [[], []];
-  let [account, path, modified] = ['', '', ''];
+  const found: KeyFiles = { lines: [], readPaths: [], denied: [] };
   for (const one of output) {
-    if (one.tag === 'of') account = fieldTextOf(one, 0);
-    else if (one.tag === 'denied') denied.push(shown(fieldTextOf(one, 0), 1000));
-    else if (one.tag === 'missing') readPaths.push(fieldTextOf(one, 0));
-    else if (one.tag === 'lines') {
-      [path, modified] = [fieldTextOf(one, 0), fieldTextOf(one, 1)];
-      readPaths.push(path);
-    } else if (one.tag === 'data') {
-      const place = { account, uid: uids.get(account) ?? null, path, modifiedAt: timeOf(modified) };
-      lines.push(...keysIn(one.fields[0] ?? Buffer.alloc(0), place));
+    if (one.tag === 'denied') found.denied.push(shown(fieldTextOf(one, 0), 1000));
+    else if (one.tag === 'missing') found.readPaths.push(fieldTextOf(one, 0));
+    else if (one.tag === 'of') readAccount(one, uids, found);
+  }
+  return found;
+}
+
+interface KeyFiles {
+  readonly lines: FoundSshKey[];
+  readonly readPaths: string[];
+  readonly denied: string[];
+}
+
+/**
+ * Reads what a process with the rights of an account printed about its files. The account controls this process, so its output counts only for the account
+ * and for the paths that were requested. If it is incomplete, none of it counts.
+ */
+function readAccount(one: ScriptLine, uids: ReadonlyMap<string, number>, found: KeyFiles): void {
+  const account = fieldTextOf(one, 0);
+  const requested = new Set(
+    fieldTextOf(one, 1)
+      .split('\n')
+      .filter((path) => path !== ''),
+  );
+  const output = readScriptOutput(one.fields[2] ?? Buffer.alloc(0));
+  if (output === undefined) return void found.denied.push(...Array.from(requested, (path) => shown(path, 1000)));
+  let place: Place | undefined;
+  for (const said of output) {
+    const path = fieldTextOf(said, 0);
+    if (said.tag === 'data') {
+      if (place !== undefined) found.lines.push(...keysIn(said.fields[0] ?? Buffer.alloc(0), place));
+      place = undefined;
+    } else if (!requested.has(path)) place = undefined;
+    else if (said.tag === 'denied') found.denied.push(shown(path, 1000));
+    else if (said.tag === 'missing') found.readPaths.push(path);
+    else if (said.tag === 'lines') {
+      place = { account, uid: uids.get(account) ?? null, path, modifiedAt: timeOf(fieldTextOf(said, 1)) };
+      found.readPaths.push(path);
     }
   }
-  return { lines, readPaths, denied };
 }
 
 type Place = Pick<FoundSshKey, 'account' | 'uid' | 'path' | 'modifiedAt'>;
@@ -190,13 +216,21 @@ interface HostClock {
   readonly ahead: number;
 }
 
-/** Returns key-based logins from the sshd log of a host. Lines without a readable time are skipped. */
-export function readKeyUses(log: string, host: HostClock): SshKeyUse[] {
+/** Start of the evidence of a login from a log file, in which any account of the host can write lines. */
+const UNVERIFIED = 'unverified, from a log file: ';
+
+/**
+ * Returns key-based logins from the sshd log of a host. Lines without a readable time are skipped.
+ *
+ * @param isJournal false if the log was read from log files
+ */
+export function readKeyUses(log: string, host: HostClock, isJournal: boolean): SshKeyUse[] {
+  const start = isJournal ? '' : UNVERIFIED;
   return log.split('\n').flatMap((line): SshKeyUse[] => {
     const [, account, source, fingerprint] = ACCEPTED.exec(line) ?? [];
     const at = loginTimeOf(line, host);
     if (account === undefined || source === undefined || fingerprint === undefined || at === undefined) return [];
-    return [{ fingerprint, account, at: at.toISOString(), source, evidence: shown(line, 500) }];
+    return [{ fingerprint, account, at: at.toISOString(), source, evidence: shown(start + line, 500) }];
   });
 }
 

@@ -54,23 +54,52 @@ for path; do
   emit lines "$path" "$(stat -L -c %Y -- "$path")"
   printf 'data\\t%s\\n' "$data"
 done
+echo end
 `;
+
+/** Runs a command for at most `$1` seconds, if the host has `timeout`. */
+const WITHIN = `
+if command -v timeout >/dev/null 2>&1; then within() { timeout -s KILL "$@"; }; else within() { shift; "$@"; }; fi
+`;
+
+/** Time to read the files of one account, and of all accounts, in seconds. */
+const ACCOUNT_SECONDS = 5;
+const ACCOUNTS_SECONDS = 40;
+/** Maximum number of files that a path with wildcards matches. */
+const MAX_MATCHES = 100;
+/** Output of all accounts in bytes before it is encoded, of which each account has at least ACCOUNT_BYTES and at most a quarter. */
+const ACCOUNTS_BYTES = 10_000_000;
+const ACCOUNT_BYTES = 4096;
 
 /**
  * Reads one line per account from standard input: its name and its authorized_keys files, separated by tabs. `*` in a path is a wildcard. When run as
  * root, each file is read with the rights of its account, as sshd does, so that a symbolic link cannot expose a file that the account cannot read.
+ *
+ * The account controls the process that reads with its rights. The script therefore prints the output of this process as one field of a line that names
+ * the account and the paths, and limits its time and size.
  */
 export const READ = `
 LC_ALL=C; export LC_ALL
 ${EMIT}
+${WITHIN}
 inner=${quoted(READ_FILES)}
 tab=$(printf '\\t'); uid=$(id -u)
-while IFS="$tab" read -r account paths; do
+stop=$(($(date +%s) + ${ACCOUNTS_SECONDS})); left=${ACCOUNTS_BYTES}
+input=$(cat); waiting=$(printf '%s\\n' "$input" | wc -l)
+printf '%s\\n' "$input" | { while IFS="$tab" read -r account paths; do
+  waiting=$((waiting - 1))
   set -f; IFS="$tab"; set -- $paths; set +f; IFS='
 '
   found=
   for path; do
-    case $path in *[*?[]*) for one in $path; do [ -e "$one" ] && found="$found$one
+    case $path in *[*?[]*)
+      number=0
+      for one in $path; do
+        case $one in *'
+'*) continue;; esac
+        [ -e "$one" ] || continue
+        number=$((number + 1)); if [ "$number" -gt ${MAX_MATCHES} ]; then emit denied "$path"; break; fi
+        found="$found$one
 "; done; continue;; esac
     dir=\${path%/*}; while [ ! -e "$dir" ] && [ "$dir" != "\${dir%/*}" ]; do dir=\${dir%/*}; done
     if [ -e "$path" ] || [ -L "$path" ]; then found="$found$path
@@ -78,12 +107,17 @@ while IFS="$tab" read -r account paths; do
     elif [ -x "\${dir:-/}" ]; then emit missing "$path"; else emit denied "$path"; fi
   done
   [ -n "$found" ] || continue
-  emit of "$account"
+  most=$((left - waiting * ${ACCOUNT_BYTES})); [ "$most" -le ${ACCOUNTS_BYTES / 4} ] || most=${ACCOUNTS_BYTES / 4}
   set -f; set -- $found; set +f; unset IFS
-  if [ "$uid" != 0 ] || [ "$account" = root ]; then sh -c "$inner" sh "$@" </dev/null
-  elif command -v runuser >/dev/null 2>&1; then runuser -u "$account" -- sh -c "$inner" sh "$@" </dev/null
-  else su -s /bin/sh "$account" -c "$inner" sh "$@" </dev/null; fi
-done
+  if [ "$(date +%s)" -gt "$stop" ]; then said=
+  else said=$({
+    if [ "$uid" != 0 ] || [ "$account" = root ]; then within ${ACCOUNT_SECONDS} sh -c "$inner" sh "$@"
+    elif command -v runuser >/dev/null 2>&1; then within ${ACCOUNT_SECONDS} runuser -u "$account" -- sh -c "$inner" sh "$@"
+    else within ${ACCOUNT_SECONDS} su -s /bin/sh "$account" -c "$inner" sh "$@"; fi
+  } </dev/null 2>/dev/null | within ${ACCOUNT_SECONDS} head -c "$most" | base64 | tr -d '\\n'); fi
+  left=$((left - \${#said} * 3 / 4))
+  printf 'of'; printf '\\t%s' "$(encode "$account")" "$(encode "$found")" "$said"; echo
+done; }
 echo end
 `;
 
@@ -107,68 +141,114 @@ const FILE_NAMES = [
 /** First base64 characters of an OpenSSH private key whose header names the cipher `none`. */
 const NO_CIPHER = 'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ';
 
+/** Maximum number of files that are read, and the time for finding and reading them in seconds. */
+const MAX_FILES = 5000;
+const PLACE_SECONDS = 10;
+const FIND_SECONDS = 40;
+const READ_SECONDS = 60;
+const FILE_SECONDS = 3;
+/** Maximum number of bytes printed about all files, and about those of one owner. */
+const FILES_BYTES = 12_000_000;
+const OWNER_BYTES = 3_000_000;
+
+/**
+ * Reads the file $1 that was found by its name, and prints what it contains. It opens the file once and uses only this open file, so that it describes and
+ * attributes exactly what it read, even if an account replaces the file in the meantime.
+ */
+const READ_FILE = `
+${EMIT}
+path=$1
+exec 3<"$path" || exit 1
+file=/proc/self/fd/3
+facts=$(stat -L -c '%U|%u|%Y|%s|%F' -- "$file")
+case $facts in *'|regular file') facts=\${facts%|*};; *) exit 0;; esac
+[ "\${facts##*|}" -le 524288 ] || exit 0
+case $(od -An -v -tx1 -N 16 -- "$file" | tr -d ' \\n') in
+  feedfeed*) emit store "$path" "$facts" JKS; exit 0;;
+  cececece*) emit store "$path" "$facts" JCEKS; exit 0;;
+  3082????020103*|3080020103*) emit store "$path" "$facts" PKCS12; exit 0;;
+  3082????3082????a0030201*) emit der "$path" "$facts"; printf 'data\\t%s\\n' "$(head -c 524288 "$file" | base64 | tr -d '\\n')"; exit 0;;
+  30*) exit 0;;
+esac
+if grep -aq -- '-----BEGIN CERTIFICATE-----' "$file"; then
+  emit pem "$path" "$facts" "$(sed -n '/-----BEGIN CERTIFICATE-----/,/-----END CERTIFICATE-----/p' < "$file" | head -c 131072)"
+fi
+if [ "$(head -c 20 -- "$file" | tr -d '\\0')" = 'PuTTY-User-Key-File-' ]; then
+  type=$(sed -n '1s/.*: *//p' < "$file" | tr -d '\\r' | head -c 200)
+  blob=$(tr -d '\\r' < "$file" | sed -n '/^Public-Lines/,/^Private-Lines/p' | grep -v Lines: | tr -d '\\n' | head -c 16384)
+  encrypted=yes; grep -aq '^Encryption: none' "$file" && encrypted=no
+  emit key "$path" "$facts" PuTTY "$encrypted" "$type $blob" ""; exit 0
+fi
+begin=$(grep -a -m 1 -A 1 'PRIVATE KEY-----' "$file" | cut -c 1-80)
+[ -n "$begin" ] || exit 0
+encrypted=no
+case $begin in
+  *ENCRYPTED*) encrypted=yes;;
+  *OPENSSH*) case $begin in *${NO_CIPHER}*) ;; *) encrypted=yes;; esac;;
+esac
+case $begin in *OPENSSH*) format=OpenSSH;; *) format=PEM;; esac
+public=; [ "$encrypted" = no ] && public=$(cat -- "$file" | ssh-keygen -y -P '' -f /dev/stdin 2>/dev/null)
+listed=; [ -n "$public" ] || listed=$(ssh-keygen -lf "$file" 2>/dev/null </dev/null)
+if [ -f "$path.pub" ]; then
+  format="$format+pub"
+  [ -n "$public$listed" ] || listed=$(head -c 16384 -- "$path.pub" | ssh-keygen -lf /dev/stdin 2>/dev/null)
+fi
+emit key "$path" "$facts" "$format" "$encrypted" "$public" "$listed"
+`;
+
 /**
  * Finds private keys, certificates and key stores in directories read from standard input, one per line. It reports the public half of a private key,
  * obtained from ssh-keygen, and from the cipher in its header whether the key is encrypted; nothing else of a private key leaves the host.
- * Certificates are printed completely. Key stores are recognized by their first bytes. The script reads at most 5,000 files of up to 512 KiB, for 60
- * seconds. It takes files from each directory in turn, so that no account uses up the limit. It skips names with control characters: a line feed in
- * one would make the rest of it a path.
+ * Certificates are printed completely. Key stores are recognized by their first bytes. The script reads at most MAX_FILES files of up to 512 KiB, for
+ * READ_SECONDS, and FILE_SECONDS each: opening a FIFO waits for a writer. It takes files from each owner in each directory in turn, and prints at most
+ * OWNER_BYTES for each owner, so that no account uses up a limit. It skips names with control characters: a line feed in one would make the rest of it
+ * a path.
  *
  * It then prints log lines of key-based logins. From the journal, it prints only lines written by root, since any user may log under the name of
- * sshd. It reads log files only if the journal has no matching lines.
+ * sshd. It reads log files only if the journal has no matching lines. Any account may write to them.
  */
 export const WALK = `
 LC_ALL=C; export LC_ALL
 ${EMIT}
-stop=$(($(date +%s) + 60))
+${WITHIN}
+file=${quoted(READ_FILE)}
+stop=$(($(date +%s) + ${FIND_SECONDS}))
 IFS='
 '
 set -f; set -- $(cat); set +f; unset IFS
 tab=$(printf '\\t')
 if [ $# -gt 0 ]; then
-for place; do find "$place" -xdev -maxdepth 6 \\( -name '*[[:cntrl:]]*' -o -name node_modules -o -name .git -o -name .cache -o -name ca-certificates \\) -prune -o -type f -size -1025 \\( ${FILE_NAMES} -o -path '*/.ssh/*' \\) -print 2>/dev/null |
-  sort | head -n 5001 | cat -n; done | sort -n | sort -t "$tab" -k 2 -u | sort -n | cut -f 2- | head -n 5001 | { number=0; while IFS= read -r path; do
+number=0
+for place; do
   number=$((number + 1))
-  if [ "$number" -gt 5000 ] || [ "$(date +%s)" -gt "$stop" ]; then echo cut; break; fi
+  if [ "$(date +%s)" -gt "$stop" ]; then echo cut; continue; fi
+  within ${PLACE_SECONDS} find "$place" -xdev -maxdepth 6 \\( -name '*[[:cntrl:]]*' -o -name node_modules -o -name .git -o -name .cache -o -name ca-certificates \\) -prune -o -type f -size -1025 \\( ${FILE_NAMES} -o -path '*/.ssh/*' \\) -exec stat -c "$number\${tab}%u$tab%n" -- {} + 2>/dev/null
+  [ $? -lt 124 ] || printf '\\ncut\\n'
+done | awk -F "$tab" '
+  $1 == "cut" { cut = 1 }
+  NF == 3 { key = $1 "_" $2; rank = ++count[key]; if (rank <= ${MAX_FILES + 1} && (!($3 in best) || rank < best[$3])) { best[$3] = rank; of[$3] = key } }
+  END { if (cut) print "0" FS "cut" FS; for (path in best) print best[path] FS of[path] FS path }' |
+  sort -t "$tab" -k 1,1n -k 3 | head -n ${MAX_FILES + 2} | { number=0; left=${FILES_BYTES}; stop=$(($(date +%s) + ${READ_SECONDS}))
+  while IFS="$tab" read -r rank owner path; do
+  if [ "$owner" = cut ]; then echo cut; continue; fi
+  number=$((number + 1))
+  if [ "$number" -gt ${MAX_FILES} ] || [ "$left" -lt 0 ] || [ "$(date +%s)" -gt "$stop" ]; then echo cut; break; fi
   case $path in */authorized_keys*|*.pub|*/known_hosts*) continue;; esac
   if [ ! -f "$path" ] || [ -L "$path" ]; then continue; fi
   if [ ! -r "$path" ]; then emit denied "$path"; continue; fi
-  facts=$(stat -c '%U|%u|%Y|%s' -- "$path")
-  case $(od -An -v -tx1 -N 16 -- "$path" | tr -d ' \\n') in
-    feedfeed*) emit store "$path" "$facts" JKS; continue;;
-    cececece*) emit store "$path" "$facts" JCEKS; continue;;
-    3082????020103*|3080020103*) emit store "$path" "$facts" PKCS12; continue;;
-    3082????3082????a0030201*) emit der "$path" "$facts"; printf 'data\\t%s\\n' "$(base64 < "$path" | tr -d '\\n')"; continue;;
-    30*) continue;;
-  esac
-  if grep -aq -- '-----BEGIN CERTIFICATE-----' "$path"; then
-    emit pem "$path" "$facts" "$(sed -n '/-----BEGIN CERTIFICATE-----/,/-----END CERTIFICATE-----/p' < "$path" | head -c 131072)"
-  fi
-  if [ "$(head -c 20 -- "$path" | tr -d '\\0')" = 'PuTTY-User-Key-File-' ]; then
-    type=$(sed -n '1s/.*: *//p' < "$path" | tr -d '\\r')
-    blob=$(tr -d '\\r' < "$path" | sed -n '/^Public-Lines/,/^Private-Lines/p' | grep -v Lines: | tr -d '\\n')
-    encrypted=yes; grep -aq '^Encryption: none' "$path" && encrypted=no
-    emit key "$path" "$facts" PuTTY "$encrypted" "$type $blob" ""; continue
-  fi
-  begin=$(grep -a -m 1 -A 1 'PRIVATE KEY-----' "$path" | cut -c 1-80)
-  [ -n "$begin" ] || continue
-  encrypted=no
-  case $begin in
-    *ENCRYPTED*) encrypted=yes;;
-    *OPENSSH*) case $begin in *${NO_CIPHER}*) ;; *) encrypted=yes;; esac;;
-  esac
-  case $begin in *OPENSSH*) format=OpenSSH;; *) format=PEM;; esac
-  public=; [ "$encrypted" = no ] && public=$(cat -- "$path" | ssh-keygen -y -P '' -f /dev/stdin 2>/dev/null)
-  listed=; [ -n "$public" ] || listed=$(ssh-keygen -lf "$path" 2>/dev/null </dev/null)
-  [ -f "$path.pub" ] && format="$format+pub"
-  emit key "$path" "$facts" "$format" "$encrypted" "$public" "$listed"
+  eval "spent=\\\${spent_$owner:-0}"
+  if [ "$spent" -gt ${OWNER_BYTES} ]; then echo cut; continue; fi
+  if said=$(within ${FILE_SECONDS} sh -c "$file" sh "$path" </dev/null 2>/dev/null); then
+    [ -z "$said" ] || printf '%s\\n' "$said"
+    eval "spent_$owner=$((spent + \${#said}))"; left=$((left - \${#said}))
+  else emit denied "$path"; eval "spent_$owner=$((spent + ${OWNER_BYTES / 2}))"; fi
 done; }
 fi
-soon=; command -v timeout >/dev/null 2>&1 && soon='timeout 20'
 logins() { grep -aE '^([A-Z][a-z][a-z] +[0-9]+ [0-9:]+|[^ ]+) [^ ]+ sshd(-session)?\\[[0-9]+\\]: Accepted publickey for ' | tail -n 2000; }
-found=$($soon journalctl -q -o short-iso --since=-90days -t sshd -t sshd-session _UID=0 2>/dev/null | logins)
-[ -n "$found" ] || found=$(cat /var/log/auth.log.1 /var/log/auth.log /var/log/secure 2>/dev/null | logins)
-emit logins "$found"
+found=$(within 20 journalctl -q -o short-iso --since=-90days -t sshd -t sshd-session _UID=0 2>/dev/null | logins)
+from=journal
+if [ -z "$found" ]; then from=files; found=$(cat /var/log/auth.log.1 /var/log/auth.log /var/log/secure 2>/dev/null | logins); fi
+emit logins "$found" "$from"
 echo end
 `;
 

@@ -69,6 +69,10 @@ export class Asset {
   @Column('timestamptz', { nullable: true })
   floorNotAfter: Date | null;
 
+  /** Whether the description was read from the certificate itself, whose hash identifies the asset. No statement replaces it. */
+  @Column('boolean', { default: false })
+  proven: boolean;
+
   @Column('text', { default: 'active' })
   state: AssetState;
 

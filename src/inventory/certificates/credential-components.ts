@@ -66,6 +66,7 @@ interface KeyFacts {
   readonly algorithm: PublicKeyAlgorithm | undefined;
   /** Whether the key is unprotected, so that anyone who can read the file has the key. */
   readonly bytesFound?: boolean;
+  readonly isProven?: boolean;
 }
 
 /** CredentialComponents collects the contents of certificates, key stores and key files as components. Refs are derived from their identity. */
@@ -89,13 +90,14 @@ export class CredentialComponents {
       subjectPublicKeyRef: keyRef,
       certificateFormat: 'X.509',
     };
-    this.add(ref, 'certificate', occurrences, {
+    const component = {
       type: 'cryptographic-asset',
       name: certificateName(certificate),
       cryptoProperties: { assetType: 'certificate', certificateProperties },
       hashes: [{ alg: 'SHA-256', content: fingerprint }],
       properties: propertiesOf(certificate),
-    });
+    };
+    this.add({ ref, kind: 'certificate', component, isProven: true }, occurrences);
     return ref;
   }
 
@@ -109,7 +111,9 @@ export class CredentialComponents {
     const id = key.id ?? sshFingerprint ?? fingerprint;
     const ref = `public key ${key.id ?? fingerprint ?? sshFingerprint}`;
     const facts = { type: 'public-key', id, ...sizeOf(algorithm), format, ...lifetime };
-    this.key(ref, { name, facts, fingerprint, algorithm }, occurrences);
+    // The fingerprint of an OpenPGP key does not cover its lifetime, which others can state differently.
+    const isProven = key.id === undefined && fingerprint !== undefined;
+    this.key(ref, { name, facts, fingerprint, algorithm, isProven }, occurrences);
     return ref;
   }
 
@@ -149,7 +153,7 @@ export class CredentialComponents {
         : { algorithmRef: this.algorithm(algorithm.name, algorithm.oid || undefined, algorithm.properties) };
     const own = key.fingerprint === undefined ? [] : [{ name: PUBLIC_KEY_PROPERTY, value: key.fingerprint }];
     const withheld = key.bytesFound === true ? [{ name: WITHHELD_PROPERTY, value: 'file' }] : [];
-    this.add(ref, 'related-crypto-material', occurrences, {
+    const component = {
       type: 'cryptographic-asset',
       name: key.name,
       cryptoProperties: {
@@ -157,13 +161,14 @@ export class CredentialComponents {
         relatedCryptoMaterialProperties: { ...key.facts, ...uses },
       },
       properties: [...own, ...withheld],
-    });
+    };
+    this.add({ ref, kind: 'related-crypto-material', component, isProven: key.isProven }, occurrences);
   }
 
   private algorithm(name: string, oid: string | undefined, properties: AlgorithmProperties): string {
     const { primitive = 'signature' } = properties;
     const ref = primitive === 'signature' ? `algorithm ${name}` : `algorithm ${name} ${primitive}`;
-    this.add(ref, 'algorithm', [], {
+    const component = {
       type: 'cryptographic-asset',
       name,
       cryptoProperties: {
@@ -171,14 +176,16 @@ export class CredentialComponents {
         ...(oid === undefined ? {} : { oid }),
         algorithmProperties: properties,
       },
-    });
+    };
+    this.add({ ref, kind: 'algorithm', component, isProven: true }, []);
     return ref;
   }
 
-  private add(ref: string, kind: DraftAsset['kind'], occurrences: readonly DraftOccurrence[], component: CdxComponent) {
+  private add(asset: Omit<DraftAsset, 'links' | 'occurrences'>, occurrences: readonly DraftOccurrence[]): void {
+    const { ref, component } = asset;
     const known = this.assets.get(ref);
     const links = linksOf(component);
-    if (known === undefined) this.assets.set(ref, { ref, kind, component, occurrences: [...occurrences], links });
+    if (known === undefined) this.assets.set(ref, { ...asset, occurrences: [...occurrences], links });
     else {
       known.occurrences.push(...occurrences);
       known.links.push(...links);

@@ -11,6 +11,7 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import type { RawBody } from '../../platform/http/bodies/raw-body.js';
 import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { withoutSecrets } from '../ingest/arrivals.js';
 import { bodyKindOf, type IngestOptions, reporterOf } from './ingest.service.js';
 import { ImportBodies } from './import-bodies.js';
 import { ImportRunner } from './import-runner.js';
@@ -75,7 +76,7 @@ export class ImportsService implements BeforeApplicationShutdown {
       const order = {
         kind: bodyKindOf(body),
         mode,
-        source,
+        source: source === undefined ? undefined : withoutSecrets(source),
         caller: reporterOf(caller),
         requestId: origin.requestId,
         address: origin.address,

@@ -36,7 +36,7 @@ export class IngestThreads implements OnApplicationShutdown {
     const mergeLock = randomUUID();
     const count = config.role === 'worker' ? THREADS_OF_WORKER : THREADS;
     const work: IngestWork = {
-      next: (isReserve) => this.waiting.shift((caller) => !isReserve || !this.isReadingFor(caller)),
+      next: (isReserve) => this.waiting.shift((owner) => !isReserve || !this.isReadingFor(owner)),
       clear: () => this.waiting.clear(),
       messageOf: (job) => this.messageOf(job, heartbeat),
       spent: ({ order }, rounds) => this.rates.spend(DERIVATIONS, order.caller.id, rounds),
@@ -46,22 +46,29 @@ export class IngestThreads implements OnApplicationShutdown {
   }
 
   /**
-   * Ingests a document in the next free thread. Callers are served in turn: apart from running documents, a document waits for at most one document
-   * of each other caller. One extra thread is reserved for callers without a running document, because a large document takes minutes. The number of
-   * waiting documents is limited where bodies are read. Throws the Problem with which the document was rejected.
+   * Ingests a document in the next free thread. People are served in turn, with all their keys and clients: apart from running documents, a document
+   * waits for at most one document of each other person. One extra thread is reserved for people without a running document, because a large document
+   * takes minutes. The number of waiting documents is limited where bodies are read. Throws the Problem with which the document was rejected.
    */
   take(order: IngestOrder, onProgress: OnProgress = () => undefined): Promise<IngestOutcome> {
     const stallMs = (this.config.ingestStallSeconds + order.bytes.byteLength / MB) * 1000;
     return new Promise<IngestOutcome>((resolve, reject) => {
-      this.waiting.push(order.caller.id, { number: (this.last += 1), order, stallMs, onProgress, resolve, reject });
+      this.waiting.push(order.caller.ownerId, {
+        number: (this.last += 1),
+        order,
+        stallMs,
+        onProgress,
+        resolve,
+        reject,
+      });
       const free = this.threads.filter(({ isFree }) => isFree);
       const usual = free.filter(({ isReserve }) => !isReserve);
       (usual.find(({ isWarm }) => isWarm) ?? usual[0] ?? free[0])?.startNext();
     });
   }
 
-  private isReadingFor(caller: string): boolean {
-    return this.threads.some((thread) => thread.caller === caller);
+  private isReadingFor(owner: string): boolean {
+    return this.threads.some((thread) => thread.owner === owner);
   }
 
   private messageOf({ number: job, order }: Job, { confirmedUntil }: InstanceHeartbeat): IngestMessage {
@@ -103,7 +110,7 @@ interface Job {
 
 /** State shared by the threads of a process. */
 interface IngestWork {
-  /** Removes and returns the next document of the queue. With `isReserve`, only of a caller for whom no thread is reading a document. */
+  /** Removes and returns the next document of the queue. With `isReserve`, only of a person for whom no thread is reading a document. */
   next(isReserve: boolean): Job | undefined;
   /** Removes and returns all documents of the queue. */
   clear(): Job[];
@@ -129,7 +136,7 @@ class IngestThread {
 
   /**
    * @param mergeLock name of the lock that serializes the merges of all threads of a process
-   * @param isReserve reserved for callers for whom no other thread reads a document
+   * @param isReserve reserved for people for whom no other thread reads a document
    */
   constructor(
     private readonly mergeLock: string,
@@ -137,9 +144,9 @@ class IngestThread {
     readonly isReserve: boolean,
   ) {}
 
-  /** ID of the caller whose document is being read; undefined if there is none. */
-  get caller(): string | undefined {
-    return this.running?.order.caller.id;
+  /** ID of the person whose document is being read; undefined if there is none. */
+  get owner(): string | undefined {
+    return this.running?.order.caller.ownerId;
   }
 
   get isFree(): boolean {

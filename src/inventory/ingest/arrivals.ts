@@ -5,6 +5,7 @@ import { hashId } from '../model/asset-identity.js';
 import type { CheckedDocument, Remark } from '../model/document.js';
 import type { IngestOrder } from './ingest-order.js';
 import { instant } from '../model/date-time.js';
+import { withoutSecretMembers } from '../model/secrets.js';
 
 /** Maximum clock skew of reporters, in minutes. */
 export const MAX_CLOCK_SKEW_MINUTES = 5;
@@ -39,6 +40,21 @@ export const SHORTENED: Remark = {
   detail: `the source name is longer than ${MAX_SOURCE_LENGTH} characters: it is truncated and ends with part of its SHA-256`,
 };
 
+export const WITHOUT_SECRET: Remark = {
+  pointer: '',
+  code: 'source.secret',
+  detail: 'the name of the source contained a secret, which is withheld',
+};
+
+/** Matches the start of a name that contains its owner, `api-key:<id>`, which looks like a stated key. */
+const OWNER_BY_KEY = /^api-key:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\/|$)/i;
+
+/** withoutSecrets returns the name that a caller or document gives to a source, without passwords and tokens such as those in a repository URL. */
+export function withoutSecrets(name: string): string {
+  const [owner = ''] = OWNER_BY_KEY.exec(name) ?? [];
+  return owner + withoutSecretMembers(name.slice(owner.length));
+}
+
 /** Shortens a long name so that two names with the same beginning remain distinct. */
 function sourceName(name: string): string {
   if (name.length <= MAX_SOURCE_LENGTH) return name;
@@ -55,9 +71,14 @@ export function arrivalsOf(
 ): Arrival[] {
   return documents.map((given, part) => {
     const document = asOf(given, now);
-    const whole = order.source ?? document.source ?? defaultSource(order, document, digest);
+    const stated = order.source ?? document.source;
+    const whole = stated === undefined ? defaultSource(order, document, digest) : withoutSecrets(stated);
     const name = sourceName(whole);
-    const notes = [...(document === given ? [] : [FUTURE]), ...(name === whole ? [] : [SHORTENED])];
+    const notes = [
+      ...(document === given ? [] : [FUTURE]),
+      ...(stated === undefined || whole === stated ? [] : [WITHOUT_SECRET]),
+      ...(name === whole ? [] : [SHORTENED]),
+    ];
     return { order, document, source: { id: hashId('source', name), name }, digest, documentId: newId(), part, notes };
   });
 }

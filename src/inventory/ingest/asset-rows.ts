@@ -32,9 +32,10 @@ import type { Judge, Judgement, VerdictRow } from './judge.js';
  * `RowWriter` adds both when the row is written to the database.
  */
 
-/** Fields of a row in column order. `RowEncoder` writes six of the nine, `RowWriter` the others. */
-export const ASSET_COLUMNS = 'id, kind, name, not_before, not_after, component, content, resolved_by, verdict_id';
-const ASSET_FIELDS = 9;
+/** Fields of a row in column order. `RowEncoder` writes the first six, `RowWriter` the others. */
+export const ASSET_COLUMNS =
+  'id, kind, name, not_before, not_after, component, content, resolved_by, verdict_id, proven';
+const ASSET_FIELDS = 10;
 export const PLACE_COLUMNS = 'asset_id, source_id, id, location, line, position, symbol, context';
 const PLACE_FIELDS = 8;
 /** Offset of the first field of a row, the id of the asset: after the number of fields and its own length. */
@@ -97,6 +98,8 @@ export interface IdentifiedAsset extends GraphAsset {
   readonly stated: string | undefined;
   /** Whether the identity includes the asset's references. If so, any change may result in a different asset at the same location. */
   isReferring: boolean;
+  /** Whether all mentions of the asset were read from bytes; see DraftAsset. Its references may nevertheless be statements. */
+  isProven: boolean;
 }
 
 /** RowEncoder encodes the assets of a document while it is read. */
@@ -270,9 +273,12 @@ export class RowWriter {
     const judgement = this.judge.judge(asset);
     const { hashed, fields, isContradictory } = this.fieldsOf(judgement);
     if (isContradictory && this.contradictory.size < MAX_CONTRADICTORY) this.contradictory.add(asset.name);
-    const content = this.contentOf(asset, to.view(at + facts), hashed);
+    // A statement about a key can say more than its bytes, such as that the key is compromised.
+    const isProven = asset.kind === 'certificate' && isProvenWhole(asset);
+    const content = this.contentOf(asset, to.view(at + facts), isProven ? Buffer.concat([hashed, PROVEN]) : hashed);
     to.uuid(content);
     to.encoded(fields);
+    to.bool(isProven);
     return { asset, verdict: judgement.verdict, content };
   }
 
@@ -303,9 +309,20 @@ export class RowWriter {
   }
 }
 
+/** Marks the content of an asset that was read from bytes, so that it differs from the same description as a statement. */
+const PROVEN = Buffer.from(' proven');
+
+/** Reports whether the asset and all assets that its component refers to were read from bytes. */
+function isProvenWhole({ isProven, edges }: GraphAsset): boolean {
+  return (
+    isProven === true && edges.every(({ kind, to }) => kind === 'dependsOn' || kind === 'provides' || isProvenWhole(to))
+  );
+}
+
 /** storedContent returns the content hash of a stored asset, as `RowWriter` computes it. @param component as stored in the row. */
-export function storedContent({ kind, name }: GraphAsset, component: string, judgement: Judgement): string {
-  const { hashed } = judgementFields(judgement);
+export function storedContent({ kind, name, isProven }: GraphAsset, component: string, judgement: Judgement): string {
+  const { hashed: bare } = judgementFields(judgement);
+  const hashed = isProven === true ? Buffer.concat([bare, PROVEN]) : bare;
   if (kind === 'algorithm') return hashIdOfText(hashed);
   const facts = `{${component.slice(headOf(name).length)}`;
   return kind === 'protocol'

@@ -161,6 +161,7 @@ export class DocumentAssets {
       first: undefined,
       stated: kind === 'certificate' ? statedFacts(component) : undefined,
       isReferring: false,
+      isProven: asset.isProven === true,
       rename,
     };
     this.refs.of(ref).asset = made;
@@ -184,6 +185,8 @@ export class DocumentAssets {
       }
       asset.first = last;
       this.noteContradiction(last, asset);
+      // The identity of an algorithm contains all its facts, and ignores spellings that mean something else.
+      if (!asset.isProven && (asset.kind !== 'algorithm' || asset.name !== last.name)) last.isProven = false;
       if (asset.name !== last.name) this.moreNames.push({ assetId: last.id, name: asset.name });
       const links = this.joinedLinksOf(last);
       for (const link of asset.links) links.push(link);

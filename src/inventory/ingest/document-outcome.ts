@@ -1,6 +1,6 @@
 import type { Draft, IngestOutcome, Remark } from '../model/document.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { type Arrival, FUTURE, SHORTENED } from './arrivals.js';
+import { type Arrival, FUTURE, SHORTENED, WITHOUT_SECRET } from './arrivals.js';
 import { type KnownSource, TAKEN_OVER } from './source-owner.js';
 
 export const SUPERSEDED: Remark = {
@@ -83,7 +83,7 @@ export function entryOf({ order, documentId }: Arrival, outcome: IngestOutcome) 
 }
 
 /** Warnings about the submission of a document. They do not apply to other documents with the same content. */
-const OF_ONE_ARRIVAL = new Set([FUTURE.code, SHORTENED.code, TAKEN_OVER.code]);
+const OF_ONE_ARRIVAL = new Set([FUTURE.code, SHORTENED.code, TAKEN_OVER.code, WITHOUT_SECRET.code]);
 
 /** together merges the outcomes of the documents in one body. The result names the first source and document. */
 export function together(outcomes: readonly IngestOutcome[]): IngestOutcome {

@@ -21,7 +21,8 @@ const PROGRESS_EVERY_ASSETS = 5000;
 const STAGING_TABLES = `
   CREATE TEMP TABLE stage_key (id uuid, content uuid) ON COMMIT DROP;
   CREATE TEMP TABLE stage_asset (
-    id uuid, kind text, name text, verdict_id uuid, resolved_by json, not_before timestamptz, not_after timestamptz, component json, content uuid
+    id uuid, kind text, name text, verdict_id uuid, resolved_by json, not_before timestamptz, not_after timestamptz, component json, content uuid,
+    proven boolean
   ) ON COMMIT DROP;
   CREATE TEMP TABLE stage_place (asset_id uuid, id uuid) ON COMMIT DROP;
   CREATE TEMP TABLE stage_relationship (from_id uuid, to_id uuid, kinds smallint) ON COMMIT DROP;

@@ -55,6 +55,8 @@ export interface DraftAsset {
   readonly occurrences: DraftOccurrence[];
   /** Links, some repeated. Links to targets that are not assets of the document are dropped later. */
   readonly links: DraftLink[];
+  /** Whether the component was read from the bytes of a certificate or public key whose hash identifies it, rather than stated by the document. */
+  readonly isProven?: boolean;
 }
 
 export interface DraftLink {

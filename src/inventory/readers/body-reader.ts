@@ -55,7 +55,7 @@ export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedD
 
 function readMembers(document: JsonMembers, text: string, options: BodyOptions): readonly CheckedDocument[] {
   const { mode, source } = options;
-  if (isSarif(document)) return readSarif(document, source).map(whole);
+  if (isSarif(document)) return readSarif(document, source, text.length).map(whole);
   if (isSensorScan(document)) {
     assertExactNumbers(document, text);
     return [whole(readSensorScan(document, mode))];

@@ -36,6 +36,7 @@ interface AssetRow {
   readonly kind: AssetKind;
   readonly component: string;
   readonly verdictId: string | null;
+  readonly isProven: boolean;
   readonly resolvedBy: ResolvedBy[] | null;
 }
 
@@ -45,7 +46,7 @@ interface EdgeRow {
   readonly kinds: number;
 }
 
-const COLUMNS = `a.id, a.kind, a.component::text AS component, a.verdict_id AS "verdictId", a.resolved_by AS "resolvedBy"`;
+const COLUMNS = `a.id, a.kind, a.component::text AS component, a.verdict_id AS "verdictId", a.proven AS "isProven", a.resolved_by AS "resolvedBy"`;
 /** Kinds whose verdicts are derived from exactly what `resolved_by` lists. */
 const LISTED: ReadonlySet<AssetKind> = new Set(['component', 'protocol', 'certificate']);
 const USED_BY = bitOf('dependsOn') | bitOf('cryptoRef');
@@ -84,7 +85,7 @@ export async function storedAssets(
 }
 
 function add(known: Map<string, StoredAsset>, rows: readonly AssetRow[]): StoredAsset[] {
-  return rows.map(({ id, kind, component, verdictId, resolvedBy }) => {
+  return rows.map(({ id, kind, component, verdictId, isProven, resolvedBy }) => {
     const parsed = JSON.parse(component) as CdxComponent;
     const traits = traitsOf(kind, parsed);
     const asset = {
@@ -94,6 +95,7 @@ function add(known: Map<string, StoredAsset>, rows: readonly AssetRow[]): Stored
       traits,
       component,
       verdictId,
+      isProven,
       resolvedBy: resolvedBy ?? [],
       edges: [],
     };

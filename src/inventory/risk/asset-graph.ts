@@ -9,6 +9,8 @@ export interface GraphAsset {
   readonly traits: Traits;
   /** Edges in the order of kind and id, each once. */
   readonly edges: readonly GraphEdge[];
+  /** Whether the asset was read from the bytes that identify it. */
+  readonly isProven?: boolean;
 }
 
 /** GraphEdge is an outgoing edge of an asset. */

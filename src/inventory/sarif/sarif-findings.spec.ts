@@ -4,6 +4,11 @@ import { readSarif } from './sarif-reader.js';
 
 type Json = Record<string, unknown>;
 
+function readLog(more: Json, source?: string) {
+  const log = { version: '2.1.0', ...more };
+  return readSarif(log, source, JSON.stringify(log).length);
+}
+
 const CIPHER = { id: 'R1', name: 'RiskyCipher', properties: { tags: ['external/cwe/cwe-327'] } };
 const at = (uri: string, startLine = 3) => ({ physicalLocation: { artifactLocation: { uri }, region: { startLine } } });
 const result = (more: Json = {}) => ({
@@ -19,7 +24,7 @@ function run(more: Json = {}, rules: Json[] = [CIPHER]): Json {
 
 /** Returns the content of the only draft of a log: algorithms with their places. */
 function found(log: Json) {
-  const [draft] = readSarif({ version: '2.1.0', ...log }, undefined);
+  const [draft] = readLog(log);
   if (draft === undefined) throw new Error('no draft');
   const assets = [...draft.assets(new DraftRefs())];
   return {

@@ -1,5 +1,6 @@
 import { type JsonMembers, memberTextOf } from '../model/json.js';
 import { truncate } from '../../platform/text/truncate.js';
+import type { ExpansionLimit } from './expansion-limit.js';
 import { atIndex, membersOf, objectsOf } from './sarif-values.js';
 
 /** Names that tools use for the checkout folder, whose location differs between builds. */
@@ -25,7 +26,10 @@ export class SarifPlaces {
   /** URIs of the checkout folder: as declared by the run, otherwise the folder in which the tool was started. */
   private readonly roots: readonly string[];
 
-  constructor(run: JsonMembers) {
+  constructor(
+    run: JsonMembers,
+    private readonly limit: ExpansionLimit,
+  ) {
     this.artifacts = objectsOf(run['artifacts']);
     this.logical = objectsOf(run['logicalLocations']);
     this.flows = objectsOf(run['threadFlowLocations']);
@@ -104,6 +108,7 @@ export class SarifPlaces {
       if (start !== '') uri = `${start}${start.endsWith('/') ? '' : '/'}${uri}`;
       base = memberTextOf(above['uriBaseId']);
     }
+    this.limit.spend(uri.length);
     const root = this.roots.find((one) => uri.length > one.length && uri.startsWith(one));
     if (root !== undefined) return plain(withoutDots(uri.slice(root.length)));
     return isAbsolute(uri) ? uri : plain(withoutDots(uri));
@@ -122,9 +127,11 @@ export class SarifPlaces {
     const names: string[] = [];
     for (let step = 0; logical !== undefined && step < MAX_STEPS; step += 1) {
       const qualified = partOf(logical['fullyQualifiedName']);
+      this.limit.spend(qualified.length);
       if (qualified !== '') return [qualified, ...names].join('.');
       const name = partOf(logical['name']);
       if (name !== '') names.unshift(name);
+      this.limit.spend(name.length);
       logical = atIndex(this.logical, logical['parentIndex']);
     }
     return names.join('.');
@@ -133,6 +140,7 @@ export class SarifPlaces {
   private request(given: JsonMembers): string | undefined {
     const request = { ...atIndex(this.requests, given['index']), ...given };
     const target = partOf(request['target']);
+    this.limit.spend(target.length);
     return target === '' ? undefined : target;
   }
 }

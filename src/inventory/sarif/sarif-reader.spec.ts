@@ -5,6 +5,11 @@ import { readSarif } from './sarif-reader.js';
 
 type Json = Record<string, unknown>;
 
+function readLog(more: Json, source?: string) {
+  const log = { version: '2.1.0', ...more };
+  return readSarif(log, source, JSON.stringify(log).length);
+}
+
 const CIPHER = { id: 'R1', name: 'RiskyCipher', properties: { tags: ['external/cwe/cwe-327'] } };
 const at = (uri: string, startLine = 3) => ({ physicalLocation: { artifactLocation: { uri }, region: { startLine } } });
 const result = (more: Json = {}) => ({
@@ -19,12 +24,12 @@ function run(more: Json = {}, rules: Json[] = [CIPHER]): Json {
 }
 
 function read(...runs: Json[]) {
-  return readSarif({ version: '2.1.0', runs }, undefined);
+  return readLog({ runs });
 }
 
 /** Returns the content of the only draft of a log: algorithms with their places. */
 function found(log: Json) {
-  const [draft] = readSarif({ version: '2.1.0', ...log }, undefined);
+  const [draft] = readLog(log);
   if (draft === undefined) throw new Error('no draft');
   const assets = [...draft.assets(new DraftRefs())];
   return {
@@ -196,7 +201,7 @@ describe('the runs of a SARIF log', () => {
     expect(scopes(read(run(repository), run({ ...repository, ...other })))).toEqual([
       ['https://git.example/r', ['scan: ', 'other: ']],
     ]);
-    const named = readSarif({ version: '2.1.0', runs: [run(category('a/')), run(category('b/'))] }, 'mine');
+    const named = readLog({ runs: [run(category('a/')), run(category('b/'))] }, 'mine');
     expect(scopes(named)).toEqual([['mine', ['scan (a/): ', 'scan (b/): ']]]);
   });
 
@@ -242,7 +247,7 @@ describe('the runs of a SARIF log', () => {
 
   it('are rejected in another version, with the version', () => {
     for (const version of ['2.0.0', '1.0.0']) {
-      const old = () => readSarif({ version, runs: [] }, undefined);
+      const old = () => readLog({ version, runs: [] });
       expect(old).toThrow(Problem);
       expect(old).toThrow(new RegExp(`must be 2.1.0 and is ${version.replaceAll('.', '\\.')}: convert it`));
     }
@@ -296,7 +301,7 @@ it('a log with more than 100 categories is refused', () => {
     Array.from({ length: count }, (_, index) => run({ automationDetails: { id: `category-${index}/` } }));
   expect(read(...runs(100))).toHaveLength(100);
   expect(() => read(...runs(101))).toThrow(expect.objectContaining({ code: 'document.too-costly' }));
-  expect(readSarif({ version: '2.1.0', runs: runs(101) }, 'one source')).toHaveLength(1);
+  expect(readLog({ runs: runs(101) }, 'one source')).toHaveLength(1);
 });
 
 it('a base that refers to itself and repeats a long text is cut', () => {
@@ -304,4 +309,65 @@ it('a base that refers to itself and repeats a long text is cut', () => {
   const location = { physicalLocation: { artifactLocation: { uri: 'a.c', uriBaseId: 'A' } } };
   const { places } = of({ originalUriBaseIds: bases, results: [result({ locations: [location] })] });
   expect(places).toEqual([[expect.stringMatching(/^x{4000}$/), null]]);
+});
+
+describe('a log of 250 kB whose references repeat its content is refused', () => {
+  const guid = 'bbbbbbbb-0000-4000-8000-000000000001';
+  const many = (count: number, one: Json) => Array.from({ length: count }, () => one);
+  const shared = { guid, results: many(1000, result()), extensions: many(1000, {}), driver: { name: 'scan' } };
+  const referring = (references: Json) => run({ results: [], externalPropertyFileReferences: references });
+  const indexed = (index: number) => result({ locations: [{ physicalLocation: { artifactLocation: { index } } }] });
+  const chain = Array.from({ length: 30 }, (_, index) => ({
+    location: { uri: `${index}${'a'.repeat(3900)}` },
+    ...(index === 0 ? {} : { parentIndex: index - 1 }),
+  }));
+  const logical = Array.from({ length: 30 }, (_, index) => ({
+    name: `${index}${'a'.repeat(3900)}`,
+    ...(index === 0 ? {} : { parentIndex: index - 1 }),
+  }));
+  const longRule = { ...CIPHER, id: 'md5'.padEnd(100_000, 'x') };
+
+  it.each<[string, Json]>([
+    ['results of a run', { runs: [referring({ results: many(1000, { guid }) })], inlineExternalProperties: [shared] }],
+    [
+      'results of several runs',
+      { runs: many(400, referring({ results: [{ guid }] })), inlineExternalProperties: [shared] },
+    ],
+    ['extensions', { runs: [referring({ extensions: many(1000, { guid }) })], inlineExternalProperties: [shared] }],
+    ['a chain of artifacts', { runs: [run({ artifacts: chain, results: many(1000, indexed(29)) })] }],
+    [
+      'a chain of logical locations',
+      {
+        runs: [
+          run({
+            logicalLocations: logical,
+            results: many(1000, result({ locations: [{ logicalLocations: [{ index: 29 }] }] })),
+          }),
+        ],
+      },
+    ],
+    [
+      'a long rule ID at many locations',
+      {
+        runs: [
+          run({ results: [result({ ruleId: undefined, ruleIndex: 0, locations: many(1500, at('a.c')) })] }, [longRule]),
+        ],
+      },
+    ],
+    [
+      'a long name of a tool in many categories',
+      {
+        runs: Array.from({ length: 90 }, (_, index) => ({
+          tool: {},
+          automationDetails: { id: `${index}/` },
+          externalPropertyFileReferences: { driver: { guid } },
+          results: [],
+        })),
+        inlineExternalProperties: [{ guid, driver: { name: 'x'.repeat(100_000) } }],
+      },
+    ],
+  ])('%s', (_, log) => {
+    expect(JSON.stringify(log).length).toBeLessThan(260_000);
+    expect(() => readLog(log)).toThrow(expect.objectContaining({ code: 'document.too-costly' }));
+  });
 });

@@ -2,6 +2,7 @@ import { isMembers, type JsonMembers, memberTextOf } from '../model/json.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Draft, DraftAsset, Remark } from '../model/document.js';
 import { withoutSecretMembers } from '../model/secrets.js';
+import { ExpansionLimit } from './expansion-limit.js';
 import { withExternalProperties } from './sarif-external.js';
 import { findingIn, isFound, isSuppressed, type SarifFinding } from './sarif-findings.js';
 import { algorithmAsset } from './sarif-names.js';
@@ -41,22 +42,24 @@ interface Place {
  * replaces only what the same tool found at the place in the same category. A run without results, a failed run, and a run whose results are stored
  * elsewhere replace nothing.
  *
+ * @param size characters of the document, which limit how far it can expand
  * @throws Problem 422 `document.version`, `document.invalid` or `document.too-costly`.
  */
-export function readSarif(log: JsonMembers, source: string | undefined): Draft[] {
+export function readSarif(log: JsonMembers, source: string | undefined, size: number): Draft[] {
   if (log['version'] !== VERSION) throw otherVersion(log['version']);
   const places = new Map<string | undefined, Place>();
+  const limit = new ExpansionLimit(size);
   for (const [index, given] of (log['runs'] as unknown[]).entries()) {
     const pointer = `/runs/${index}`;
     if (!isMembers(given)) refuse(pointer, 'must be of type object');
     const warnings: Remark[] = [];
-    const { run, lacksResults } = withExternalProperties(given, log, pointer, warnings);
+    const { run, lacksResults } = withExternalProperties(given, log, { pointer, warnings, limit });
     const name = source ?? placeOf(run);
     const place = places.get(name) ?? newPlace(name);
     places.set(name, place);
     if (places.size > MAX_PLACES) throw tooManyPlaces();
     place.warnings.push(...warnings);
-    readRun(run, pointer, place, lacksResults);
+    readRun(run, { pointer, place, limit, lacksResults });
   }
   if (places.size === 0) places.set(source, newPlace(source));
   return Array.from(places.values(), draftOf);
@@ -82,15 +85,30 @@ function newPlace(name: string | undefined): Place {
   return { name, assets, replaces: new Set(), replacesFormer: new Set(), warnings, results: 0, taken: 0 };
 }
 
-function readRun(run: JsonMembers, pointer: string, place: Place, lacksResults: boolean): void {
+interface RunOrder {
+  readonly pointer: string;
+  readonly place: Place;
+  readonly limit: ExpansionLimit;
+  readonly lacksResults: boolean;
+}
+
+function readRun(run: JsonMembers, { pointer, place, limit, lacksResults }: RunOrder): void {
   const tool = new SarifTool(run, pointer);
   const category = categoryOf(run);
   const former = `${withoutSecretMembers(tool.name)}: `;
   const context =
     category === '' || category === place.name ? former : `${withoutSecretMembers(tool.name)} (${category}): `;
+  limit.spend(context.length + former.length);
   const results = run['results'] ?? undefined;
   if (results !== undefined && !Array.isArray(results)) refuse(`${pointer}/results`, 'must be of type array');
-  readResults((results ?? []) as unknown[], { tool, places: new SarifPlaces(run), context, pointer, place });
+  readResults((results ?? []) as unknown[], {
+    tool,
+    places: new SarifPlaces(run, limit),
+    context,
+    pointer,
+    place,
+    limit,
+  });
   if (results !== undefined && !lacksResults && !hasFailed(run)) {
     place.replaces.add(context);
     place.replacesFormer.add(former);
@@ -104,6 +122,7 @@ interface RunReading {
   readonly context: string;
   readonly pointer: string;
   readonly place: Place;
+  readonly limit: ExpansionLimit;
 }
 
 function readResults(results: readonly unknown[], reading: RunReading): void {
@@ -131,12 +150,13 @@ function readResults(results: readonly unknown[], reading: RunReading): void {
 function addFinding(
   { algorithm, ruleId }: SarifFinding,
   at: readonly SarifPlace[],
-  { place, context }: RunReading,
+  { place, context, limit }: RunReading,
 ): void {
   place.taken += 1;
   const asset = place.assets.get(algorithm.name) ?? algorithmAsset(algorithm);
   place.assets.set(algorithm.name, asset);
   const about = truncate(`${context}${withoutSecretMembers(ruleId)}`, MAX_LOCATION).toWellFormed();
+  limit.spend(about.length * at.length);
   for (const { location, line } of at) {
     const where = truncate(withoutSecretMembers(location), MAX_LOCATION).toWellFormed();
     asset.occurrences.push({ location: where, line, position: null, symbol: null, context: about });

@@ -101,6 +101,11 @@ export class CopyRows {
     this.end = end;
   }
 
+  bool(value: boolean): void {
+    this.reserve(FIXED_BYTES);
+    this.end = this.buffer.writeUInt8(value ? 1 : 0, this.buffer.writeInt32BE(1, this.end));
+  }
+
   int4(value: number | null): void {
     if (value === null) return this.null();
     this.reserve(FIXED_BYTES);
