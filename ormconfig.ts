@@ -6,7 +6,7 @@ const { dataSourceOptions } = await import(
   new URL('./dist/platform/database/data-source-options.js', import.meta.url).href
 );
 // Every entity belongs to a module of the service, whatever the file that it stands in.
-await import(new URL('./dist/app/app.module.js', import.meta.url).href);
+await import(new URL('./dist/app.module.js', import.meta.url).href);
 
 export default new DataSource({
   ...dataSourceOptions(new Config()),

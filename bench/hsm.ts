@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { Config } from '../src/platform/config/config.js';
-import { CKM, CKO } from '../src/formats/pkcs11/cryptoki.js';
+import { CKM, CKO } from '../src/formats/pkcs/cryptoki.js';
 import type { KeyVault, SignatureScheme, VaultKey } from '../src/hsm/key-vault.js';
 import { Pkcs11Token, SIGNATURE_BUFFER_BYTES } from '../src/hsm/pkcs11/pkcs11-token.js';
 import { digestInfo } from '../src/formats/asn1/digest-info.js';

@@ -1,8 +1,8 @@
 import { loadavg } from 'node:os';
-import { algorithmUsesOf } from '../src/inventory/names/algorithm-uses.js';
-import { knownFamilies } from '../src/inventory/vocabularies/families.js';
-import curvesFile from '../src/inventory/vocabularies/curves.json' with { type: 'json' };
-import namesFile from '../src/inventory/vocabularies/names.json' with { type: 'json' };
+import { algorithmUsesOf } from '../src/inventory/judgement/names/algorithm-uses.js';
+import { knownFamilies } from '../src/inventory/judgement/vocabularies/families.js';
+import curvesFile from '../src/inventory/judgement/vocabularies/curves.json' with { type: 'json' };
+import namesFile from '../src/inventory/judgement/vocabularies/names.json' with { type: 'json' };
 
 /** Measures the time to parse an algorithm name that this process has not seen before, for every vocabulary name in four spellings. */
 const ROUNDS = 10;

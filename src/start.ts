@@ -1,15 +1,15 @@
 import { type INestApplicationContext, Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { ApiModule, AppModule } from './app/app.module.js';
-import { CatalogueCheck } from './platform/catalogue/catalogue-check.js';
+import { ApiModule, AppModule } from './app.module.js';
+import { CatalogueCheck } from './platform/sealing/catalogue-check.js';
 import { Config, ConfigError } from './platform/config/config.js';
 import { configureHttp, httpAdapter } from './platform/http/server/configure.js';
 import { InstanceHeartbeat } from './platform/instances/heartbeat.js';
-import { PRODUCT_BUILD } from './platform/instances/product-version.js';
-import { StructuredLogger } from './platform/log/structured-logger.js';
+import { PRODUCT_BUILD } from './platform/observability/product-version.js';
+import { StructuredLogger } from './platform/observability/structured-logger.js';
 import { ApiDocument } from './platform/http/server/api-document.js';
-import { startTracing } from './platform/tracing/tracing.js';
+import { startTracing } from './platform/observability/tracing.js';
 import { BackgroundJobs } from './platform/work/background-jobs.js';
 import { Management } from './system/management/management.js';
 

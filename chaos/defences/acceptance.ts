@@ -41,7 +41,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   {
     finding: 29,
     defence: 'a trigger is compared with its whole definition',
-    file: 'src/platform/catalogue/catalogue-rules.ts',
+    file: 'src/platform/sealing/catalogue-rules.ts',
     text: 't.tgenabled, t.tgtype, CASE',
     instead: "t.tgenabled, CASE t.tgrelid::regclass::text WHEN 'audit_entry' THEN 58 ELSE 27 END, CASE",
     spec: 'test/audit/forged-catalogue.spec.ts',
@@ -86,7 +86,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   {
     finding: 28,
     defence: 'the last administrator is counted by sealed rows',
-    file: 'src/auth/users/administrators.ts',
+    file: 'src/auth/people/users/administrators.ts',
     text: 'seals.opened(User, row.person)',
     instead: 'seals.rowText(User).decoded(row.person)',
     spec: 'test/auth/users.spec.ts',
@@ -104,10 +104,10 @@ export const ACCEPTANCE: readonly Mutation[] = [
   {
     finding: 29,
     defence: 'no unsealed time delays the renewal of old keys',
-    file: 'src/auth/key-sets/key-renewals.ts',
+    file: 'src/auth/credentials/key-sets/key-renewals.ts',
     text: 'const isDue = hasPaused && (!isKnown || (fresh && ageOf(row.keysAskedAt) > PAUSE_MS));',
     instead: 'const isDue = ageOf(row.keysAskedAt) > PAUSE_MS && (fresh || !isKnown);',
-    spec: 'src/auth/key-sets/key-renewals.spec.ts',
+    spec: 'src/auth/credentials/key-sets/key-renewals.spec.ts',
     test: 'renews old keys even if the row says that the publisher was just called',
   },
 ];

@@ -34,7 +34,7 @@ export const COSTS: readonly Mutation[] = [
   {
     finding: 11,
     defence: 'a key of a sensor from the version before may do no more',
-    file: 'src/auth/api-keys/api-keys.service.ts',
+    file: 'src/auth/credentials/api-keys/api-keys.service.ts',
     text: '  if (!ofSensor) return permissions;',
     instead: '  return permissions;',
     spec: REPORTED,
@@ -43,7 +43,7 @@ export const COSTS: readonly Mutation[] = [
   {
     finding: 11,
     defence: 'a source belongs to who reported it first',
-    file: 'src/inventory/ingest/source-owner.ts',
+    file: 'src/inventory/intake/staging/source-owner.ts',
     text: '  if (reporter.mayWrite ?? true) return owner;',
     instead: '  return owner;',
     spec: REPORTED,
@@ -52,10 +52,10 @@ export const COSTS: readonly Mutation[] = [
   {
     finding: 11,
     defence: 'a time of the future counts as now',
-    file: 'src/inventory/ingest/arrivals.ts',
+    file: 'src/inventory/intake/staging/arrivals.ts',
     text: 'return time === null || Date.parse(time) <= latest ? document',
     instead: 'return true ? document',
-    spec: 'src/inventory/ingest/arrivals.spec.ts',
+    spec: 'src/inventory/intake/staging/arrivals.spec.ts',
   },
   {
     finding: 13,
@@ -111,10 +111,10 @@ export const COSTS: readonly Mutation[] = [
   {
     finding: 16,
     defence: 'a thread that gives no sign of life is ended',
-    file: 'src/inventory/imports/stall-watch.ts',
+    file: 'src/inventory/intake/imports/stall-watch.ts',
     text: '      else this.stalled();',
     instead: '',
-    spec: 'src/inventory/imports/stall-watch.spec.ts',
+    spec: 'src/inventory/intake/imports/stall-watch.spec.ts',
   },
   {
     finding: 16,
@@ -128,16 +128,16 @@ export const COSTS: readonly Mutation[] = [
   {
     finding: 7,
     defence: 'a SARIF document expands to a multiple of its size at most',
-    file: 'src/inventory/sarif/expansion-limit.ts',
+    file: 'src/inventory/intake/sarif/expansion-limit.ts',
     text: '    if (this.left >= 0) return;',
     instead: '    return;',
-    spec: 'src/inventory/sarif/sarif-reader.spec.ts',
+    spec: 'src/inventory/intake/sarif/sarif-reader.spec.ts',
     test: 'a log of 250 kB whose references repeat its content is refused',
   },
   {
     finding: 11,
     defence: 'the bytes of a certificate describe it, and no statement',
-    file: 'src/inventory/ingest/asset-describers.ts',
+    file: 'src/inventory/intake/staging/asset-describers.ts',
     text: '`(NOT ${IS_REFUTED} AND (${IS_FREE} OR ${IS_HIGHER}))`',
     instead: '`(${IS_FREE} OR ${IS_HIGHER})`',
     spec: 'test/inventory/shared-assets.spec.ts',
@@ -146,7 +146,7 @@ export const COSTS: readonly Mutation[] = [
   {
     finding: 11,
     defence: 'no statement of another owner changes the expiry of an asset',
-    file: 'src/inventory/ingest/asset-describers.ts',
+    file: 'src/inventory/intake/staging/asset-describers.ts',
     text: 'CASE WHEN x.is_foreign OR NOT x.is_alone AND a.floor_level IS NOT NULL THEN ${END} ELSE s.not_after END',
     instead: 's.not_after',
     spec: 'test/inventory/shared-assets.spec.ts',
@@ -155,7 +155,7 @@ export const COSTS: readonly Mutation[] = [
   {
     finding: 11,
     defence: 'the keys of one person share a turn',
-    file: 'src/inventory/imports/ingest-threads.ts',
+    file: 'src/inventory/intake/imports/ingest-threads.ts',
     text: 'this.waiting.push(order.caller.ownerId,',
     instead: 'this.waiting.push(order.caller.id,',
     spec: 'test/inventory/costly-bodies.spec.ts',
@@ -164,7 +164,7 @@ export const COSTS: readonly Mutation[] = [
   {
     finding: 11,
     defence: 'a name of a source is stored without secrets',
-    file: 'src/inventory/ingest/arrivals.ts',
+    file: 'src/inventory/intake/staging/arrivals.ts',
     text: 'withoutSecrets(stated)',
     instead: 'stated',
     spec: 'test/inventory/secrets.spec.ts',

@@ -145,10 +145,10 @@ export const HOSTS: readonly Mutation[] = [
   {
     finding: 6,
     defence: 'the recipient is in the associated data of a mail',
-    file: 'src/platform/mail/mailbox.ts',
+    file: 'src/notifications/mail/mailbox.ts',
     text: 'return seal.close(SEAL, `${id} ${recipient}`, Buffer.from(text));',
     instead: 'return seal.close(UNBOUND_SEAL, id, Buffer.from(text));',
-    spec: 'src/platform/mail/mailbox.spec.ts',
+    spec: 'src/notifications/mail/mailbox.spec.ts',
   },
   {
     finding: 9,

@@ -94,7 +94,7 @@ export const OWNER: readonly Mutation[] = [
   {
     finding: 28,
     defence: 'objects that the migrations did not make are found',
-    file: 'src/platform/catalogue/catalogue-rules.ts',
+    file: 'src/platform/sealing/catalogue-rules.ts',
     text: '...found.filter((object) => !isOurs(object))',
     instead: '...found.filter(() => false)',
     spec: RIGHTS,
@@ -103,7 +103,7 @@ export const OWNER: readonly Mutation[] = [
   {
     finding: 28,
     defence: 'nobody votes while the database has such objects',
-    file: 'src/platform/catalogue/catalogue-check.ts',
+    file: 'src/platform/sealing/catalogue-check.ts',
     text: '    if (found.length === 0) return;\n    const detail',
     instead: '    if (found.length >= 0) return;\n    const detail',
     spec: RIGHTS,
@@ -258,7 +258,7 @@ export const OWNER: readonly Mutation[] = [
   {
     finding: 28,
     defence: 'a revocation is recorded unless the log has it',
-    file: 'src/auth/api-keys/api-keys.service.ts',
+    file: 'src/auth/credentials/api-keys/api-keys.service.ts',
     text: `if (affected === 1 || !(await this.audit.isRecorded(tx, 'api-key.revoked', id)))`,
     instead: 'if (affected === 1)',
     spec: HISTORY,
@@ -294,7 +294,7 @@ export const OWNER: readonly Mutation[] = [
   {
     finding: 29,
     defence: 'the catalogue is read with operators of pg_catalog alone',
-    file: 'src/platform/catalogue/catalogue-rules.ts',
+    file: 'src/platform/sealing/catalogue-rules.ts',
     text: '(text, operator) => text.replaceAll(` ${operator} `, ` OPERATOR(pg_catalog.${operator}) `)',
     instead: '(text) => text',
     spec: 'test/audit/forged-catalogue.spec.ts',

@@ -98,7 +98,7 @@ export const PROMISES: readonly Mutation[] = [
   {
     finding: 21,
     defence: 'the pass of the explorer ends with the session or key that it names',
-    file: 'src/system/explorer/explorer.service.ts',
+    file: 'src/system/console/explorer.service.ts',
     text: 'return holder !== undefined && (await this.credentials.isValid(holder));',
     instead: 'return holder !== undefined;',
     spec: BOUNDARIES,
@@ -147,7 +147,7 @@ export const PROMISES: readonly Mutation[] = [
   {
     finding: 30,
     defence: 'a redirect to a provider carries no fragment along',
-    file: 'src/auth/browser/cookies.ts',
+    file: 'src/auth/credentials/callers/cookies.ts',
     text: "url.includes('#') ? url : `${url}#`",
     instead: 'url',
     spec: 'test/auth/oidc.spec.ts',

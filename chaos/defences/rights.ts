@@ -6,7 +6,7 @@ const STANDING = 'test/auth/standing-orders.spec.ts';
 const WHO_COUNTS = 'test/approvals/who-counts.spec.ts';
 const USERS = 'test/auth/users.spec.ts';
 const EFFECTIVE = 'src/auth/rights/effective-rights.ts';
-const INVITATIONS = 'src/auth/users/invitation-rights.ts';
+const INVITATIONS = 'src/auth/people/users/invitation-rights.ts';
 
 /** Rights that outlive their reason: findings 3, 4, 5, 14, 15, 19 and 21. */
 export const RIGHTS: readonly Mutation[] = [
@@ -29,7 +29,7 @@ export const RIGHTS: readonly Mutation[] = [
   {
     finding: 3,
     defence: 'the owner of a client is one of the people behind its tokens',
-    file: 'src/auth/sessions/session-callers.ts',
+    file: 'src/auth/credentials/sessions/session-callers.ts',
     text: 'people: user === undefined ? people : [user, ...people], limits',
     instead: `people: [user ?? { roles: ['admin'], disabled: false }], limits`,
     spec: RIGHTS_END,
@@ -48,10 +48,10 @@ export const RIGHTS: readonly Mutation[] = [
   {
     finding: 4,
     defence: 'the session of a client is as fresh as its last step-up',
-    file: 'src/auth/callers/access.guard.ts',
+    file: 'src/auth/credentials/callers/access.guard.ts',
     text: 'const since = session?.clientId === null ? session.authenticatedAt : (session?.steppedUpAt ?? null);',
     instead: 'const since = session?.authenticatedAt ?? null;',
-    spec: 'src/auth/callers/access.guard.spec.ts',
+    spec: 'src/auth/credentials/callers/access.guard.spec.ts',
   },
   {
     finding: 4,
@@ -127,7 +127,7 @@ export const RIGHTS: readonly Mutation[] = [
   {
     finding: 15,
     defence: 'a refresh token is valid only for the client that it was issued to',
-    file: 'src/auth/sessions/refresh-tokens.ts',
+    file: 'src/auth/credentials/sessions/refresh-tokens.ts',
     text: 'if (shown !== undefined && shown.clientId !== clientId) {',
     instead: 'if (shown !== undefined && false) {',
     spec: BOUNDARIES,
@@ -154,7 +154,7 @@ export const RIGHTS: readonly Mutation[] = [
   {
     finding: 3,
     defence: 'an API key is limited to everybody behind the call that created it',
-    file: 'src/auth/api-keys/api-keys.service.ts',
+    file: 'src/auth/credentials/api-keys/api-keys.service.ts',
     text: '      ...limitsBy(caller, caller.ownerId),',
     instead: '',
     spec: RIGHTS_END,
@@ -163,7 +163,7 @@ export const RIGHTS: readonly Mutation[] = [
   {
     finding: 3,
     defence: 'a key that replaces itself keeps everybody behind it',
-    file: 'src/auth/api-keys/api-key-renewal.service.ts',
+    file: 'src/auth/credentials/api-keys/api-key-renewal.service.ts',
     text: 'const limits = limitsBy(caller, ownerId);',
     instead: 'const limits = limitsBy({ ownerId: caller.ownerId }, ownerId);',
     spec: RIGHTS_END,
@@ -172,7 +172,7 @@ export const RIGHTS: readonly Mutation[] = [
   {
     finding: 3,
     defence: 'a token of a client ends with the secret by which it was obtained',
-    file: 'src/auth/sessions/session-callers.ts',
+    file: 'src/auth/credentials/sessions/session-callers.ts',
     text: 'return client.proofSince !== null && createdAt < client.proofSince ? null : client;',
     instead: 'return createdAt < new Date(0) ? null : client;',
     spec: RIGHTS_END,
@@ -181,7 +181,7 @@ export const RIGHTS: readonly Mutation[] = [
   {
     finding: 3,
     defence: 'what grants something that lasts is judged past the cache',
-    file: 'src/auth/callers/access.guard.ts',
+    file: 'src/auth/credentials/callers/access.guard.ts',
     text: 'const again = await this.credentials.callerAgain(caller, request);',
     instead: 'const again = isFresh(caller) ? caller : await this.credentials.callerAgain(caller, request);',
     spec: RIGHTS_END,
@@ -190,7 +190,7 @@ export const RIGHTS: readonly Mutation[] = [
   {
     finding: 4,
     defence: 'a sign-in with a password that is changed meanwhile opens no session',
-    file: 'src/auth/sessions/session-grounds.ts',
+    file: 'src/auth/credentials/sessions/session-grounds.ts',
     text: 'if (password !== undefined && !isSamePassword(user, password))',
     instead: 'if (password !== undefined && isSamePassword(user, { passwordHash: null, factors: null }))',
     spec: RIGHTS_END,
@@ -217,7 +217,7 @@ export const RIGHTS: readonly Mutation[] = [
   {
     finding: 21,
     defence: 'a run ends with the uploaded key that signed its token',
-    file: 'src/auth/sessions/session-callers.ts',
+    file: 'src/auth/credentials/sessions/session-callers.ts',
     text: 'if (!hasKeyOfRun(issuer, run)) return undefined;',
     instead: 'if (!hasKeyOfRun(issuer, run) && run.id === "") return undefined;',
     spec: 'test/auth/workload.spec.ts',

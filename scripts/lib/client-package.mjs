@@ -30,7 +30,7 @@ export async function packClient() {
 /** Bundles all modules of the client into one file. The remaining imports are Node's own modules. */
 async function bundleClient(file) {
   const { rolldown } = await import('rolldown');
-  const source = `import { run } from ${JSON.stringify(inRoot('src/client/run.ts'))};\nprocess.exitCode = await run(process.argv.slice(2));\n`;
+  const source = `import { run } from ${JSON.stringify(inRoot('src/client/commands/run.ts'))};\nprocess.exitCode = await run(process.argv.slice(2));\n`;
   const bundle = await rolldown({
     input: ENTRY,
     platform: 'node',

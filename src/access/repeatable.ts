@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { newId } from '../platform/database/new-id.js';
 import { describesHeader } from '../platform/http/header-parameter.js';
-import { IDEMPOTENCY_KEY, idempotentUse, type IdempotentUse } from '../platform/idempotency/idempotency-keys.js';
+import { IDEMPOTENCY_KEY, idempotentUse, type IdempotentUse } from '../platform/http/idempotency-keys.js';
 import { callerOf, type CalledRequest } from './access.js';
 import { principalOf } from './caller.js';
 

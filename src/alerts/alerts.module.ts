@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { Alert, AlertNotification } from './model/alert.entity.js';
-import { PlatformWorkerModule } from '../platform/platform.module.js';
+import { NotificationsWorkerModule } from '../notifications/notifications.module.js';
 import { AlertsController } from './alerts.controller.js';
 import { AlertsReader } from './alerts.reader.js';
 import { AlertsService } from './alerts.service.js';
@@ -13,8 +13,8 @@ import { AlertNotifier } from './notices/alert-notifier.js';
 import { AlertRule } from './model/alert-rule.entity.js';
 import { AlertRulesController } from './rules/alert-rules.controller.js';
 import { AlertRulesService } from './rules/alert-rules.service.js';
-import { CertificateWatcher } from './watchers/certificate.watcher.js';
-import { HsmWatcher } from './watchers/hsm.watcher.js';
+import { CertificateWatcher } from './intake/certificate.watcher.js';
+import { HsmWatcher } from './intake/hsm.watcher.js';
 import { DisabledWebhooks, WebhookEndpointsService } from './webhooks/webhook-endpoints.service.js';
 import { WebhookDeliveriesService } from './webhooks/webhook-deliveries.service.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
@@ -37,7 +37,7 @@ export class AlertsModule {}
 
 /** Background module: opens alerts and notifies their recipients. */
 @Module({
-  imports: [AlertsModule, AuditModule, HsmModule, PlatformWorkerModule],
+  imports: [AlertsModule, AuditModule, HsmModule, NotificationsWorkerModule],
   providers: [AlertIntake, AlertNotifier, CertificateWatcher, DisabledWebhooks, HsmWatcher],
 })
 export class AlertsWorkerModule {}

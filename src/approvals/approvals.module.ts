@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { RightsModule } from '../auth/rights/rights.module.js';
-import { ApprovalSubjectsService } from './subjects/approval-subject.port.js';
+import { ApprovalSubjectsService } from './policies/approval-subject.port.js';
 import { ApprovalsService } from './approvals.service.js';
 import { ApprovalEndings } from './decisions/approval-endings.service.js';
 import { ApprovalRequesters } from './decisions/approval-requesters.js';
@@ -9,7 +9,7 @@ import { ApprovalExtension } from './decisions/approval-extension.js';
 import { ApprovalMoves } from './decisions/approval-moves.js';
 import { ApprovalWatch } from './decisions/approval-watch.js';
 import { ApprovalItem, Approval, ApprovalVote, ApprovalNotice } from './model/approval.entity.js';
-import { ApprovalsController } from './decisions/approvals.controller.js';
+import { ApprovalsController } from './approvals.controller.js';
 import { ApprovalsReader } from './decisions/approvals.reader.js';
 import { VotingService } from './decisions/voting.service.js';
 import { ApproverGroupMember, ApproverGroup } from './groups/approver-group.entity.js';

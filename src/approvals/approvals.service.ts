@@ -4,7 +4,7 @@ import { AuditService } from '../audit/entries/audit.service.js';
 import type { Actor, Caller } from '../access/caller.js';
 import { Problem } from '../platform/errors/problem.js';
 import { peopleBehind } from '../auth/rights/secret-disclosures.js';
-import { lockDue } from '../platform/jobs/claim.js';
+import { lockDue } from '../platform/work/claim.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { ApprovalRequesters } from './decisions/approval-requesters.js';
 import {
@@ -12,7 +12,7 @@ import {
   POLICY_REVISION,
   type PolicySubject,
   policySubjectOf,
-} from './subjects/approval-subject.port.js';
+} from './policies/approval-subject.port.js';
 import { APPROVALS_ACTOR, type ApprovalManifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
 import { ApprovalExtension } from './decisions/approval-extension.js';
 import { isApproved, type LoggedApproval } from './decisions/logged-approval.js';
@@ -30,7 +30,7 @@ import {
   type PolicyJudgement,
   PolicyEvaluation,
 } from './policies/policy-evaluation.js';
-import type { KeyUseToApprove, PolicyFacts } from './subjects/key-use.port.js';
+import type { KeyUseToApprove, PolicyFacts } from './policies/key-use.port.js';
 
 export type { ApprovalRequirement, PolicyJudgement, PolicyFacts, ApprovalManifest };
 

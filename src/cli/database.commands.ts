@@ -4,8 +4,8 @@ import { migrateDatabase } from '../platform/database/migrate.js';
 import { TooOldSchemaError } from '../platform/database/migrations/superseded-migrations.js';
 import { type AdminCommand, AdminError, note, print, ADMIN_EXIT } from './command.js';
 import { inService } from './in-service.js';
-import { ApiModule } from '../app/app.module.js';
-import { CountReconciler, type Reconciled } from '../inventory/analytics/count-reconciler.service.js';
+import { ApiModule } from '../app.module.js';
+import { CountReconciler, type Reconciled } from '../inventory/catalogue/analytics/count-reconciler.service.js';
 import { FindingReconciler } from '../ssh-keys/keys/finding-reconciler.service.js';
 
 /** migrate migrates the database to the schema of this version. */

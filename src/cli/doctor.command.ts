@@ -1,8 +1,8 @@
 import { NestFactory } from '@nestjs/core';
 import { parseArgs } from 'node:util';
-import { AdministrationModule } from '../app/app.module.js';
+import { AdministrationModule } from '../app.module.js';
 import { Config } from '../platform/config/config.js';
-import { operatorsWords, sqlState } from '../platform/database/database-error.js';
+import { operatorsWords, sqlState } from '../platform/errors/database-error.js';
 import { schemaFaultOf } from '../platform/instances/schema-gate.js';
 import { EXAMINATIONS, bad, type Finding, ok } from './doctor/examinations.js';
 import { examineLeftBehind } from './doctor/left-behind.js';

@@ -1,8 +1,8 @@
 import type { INestApplicationContext, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { AdministrationModule } from '../app/app.module.js';
+import { AdministrationModule } from '../app.module.js';
 import { Config } from '../platform/config/config.js';
-import { CommandLogger } from '../platform/log/structured-logger.js';
+import { CommandLogger } from '../platform/observability/structured-logger.js';
 
 /** inService runs the work of a command in the service, without HTTP. */
 export async function inService(

@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { AdministrationModule } from '../app/app.module.js';
+import { AdministrationModule } from '../app.module.js';
 import { permissionMatrix } from '../access/permission-matrix.js';
 import { Config } from '../platform/config/config.js';
 import { httpAdapter } from '../platform/http/server/configure.js';

@@ -1,13 +1,8 @@
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../platform/config/config.js';
-import {
-  isCertificateFault,
-  isDatabaseTrouble,
-  operatorsWords,
-  sqlState,
-} from '../platform/database/database-error.js';
-import { PRODUCT_BUILD, PRODUCT_COMMIT, PRODUCT_VERSION } from '../platform/instances/product-version.js';
-import { redacted } from '../platform/log/structured-logger.js';
+import { isCertificateFault, isDatabaseTrouble, operatorsWords, sqlState } from '../platform/errors/database-error.js';
+import { PRODUCT_BUILD, PRODUCT_COMMIT, PRODUCT_VERSION } from '../platform/observability/product-version.js';
+import { redacted } from '../platform/observability/structured-logger.js';
 import { type AdminCommand, AdminError, ADMIN_EXIT, note, print } from './command.js';
 
 const NAME = 'sealwright-admin';

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { type AdminCommand, AdminError, ADMIN_EXIT, note, print } from './command.js';
-import { type Account, Installation, newPin, newSecret } from './setup/installation.js';
-import { configureSoftHsm, createLocalDatabase, createSoftHsmToken } from './setup/local-stores.js';
+import { type Account, Installation, newPin, newSecret } from './installation.js';
+import { configureSoftHsm, createLocalDatabase, createSoftHsmToken } from './local-stores.js';
 
 const ETC = '/etc/sealwright';
 const HOME = '/var/lib/sealwright';

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { ROLE_NAMES, type RoleName } from '../access/scopes.js';
 import { isPlainAddress } from '../auth/model/plain-address.js';
-import { OperatorAccounts } from '../auth/users/operator-accounts.service.js';
+import { OperatorAccounts } from '../auth/people/users/operator-accounts.service.js';
 import { Problem } from '../platform/errors/problem.js';
 import { type AdminCommand, AdminError, ADMIN_EXIT, print } from './command.js';
 import { inService } from './in-service.js';

@@ -3,7 +3,7 @@ import { p256, p384, p521 } from '@noble/curves/nist.js';
 import { digestContext } from '../formats/pkcs/digest-context.js';
 import { type CurveType, derToRaw, isCurve, leftmostBits } from './signatures/ecdsa.js';
 import { type DigestAlgorithm, isMlDsa, type SignatureScheme, type VaultKey } from './key-vault.js';
-import { CpuShare } from '../platform/jobs/cpu-share.js';
+import { CpuShare } from '../platform/work/cpu-share.js';
 import { RsaCheck } from './signatures/rsa-check.js';
 import { ecPointOf } from './signatures/spki.js';
 

@@ -1,44 +1,34 @@
 import { Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { CatalogueCheck } from './catalogue/catalogue-check.js';
+import { CatalogueCheck } from './sealing/catalogue-check.js';
 import { Config } from './config/config.js';
 import { dataSourceOptions } from './database/data-source-options.js';
 import { DatabaseSessions } from './database/database-sessions.js';
 import { OldRows } from './work/old-rows.js';
 import { EventBus } from './events/events.js';
 import { AlertEventRow } from './events/alert-events.js';
-import { Inbox, InboxMessage } from './inbox/inbox.js';
-import { HealthIndicators } from './health/health-indicators.js';
+import { Inbox, InboxMessage } from './queue/inbox.js';
+import { HealthIndicators } from './observability/health-indicators.js';
 import { BodyMemory } from './http/bodies/body-memory.js';
 import { ArrivingBodies } from './http/bodies/arriving-bodies.js';
 import { GracefulShutdown } from './http/server/graceful-shutdown.js';
 import { Cursors } from './http/cursors.js';
 import { RateLimits } from './http/rate-limits.js';
-import { IdempotencyKey, IdempotencyKeys, OldIdempotencyKeys } from './idempotency/idempotency-keys.js';
-import { MailMessage } from './mail/mail-message.entity.js';
-import { MailSender } from './mail/mail-sender.js';
-import { MailHealth, Mailbox } from './mail/mailbox.js';
-import { MailTrial } from './mail/mail-transport.js';
+import { IdempotencyKey, IdempotencyKeys, OldIdempotencyKeys } from './http/idempotency-keys.js';
 import { InstanceHeartbeat } from './instances/heartbeat.js';
 import { InstanceIndicators } from './instances/instance-indicators.js';
 import { InstanceRepository, ServiceInstance } from './instances/instance.repository.js';
 import { SchemaEpoch } from './instances/schema-gate.js';
-import { JobLease, JobLeases } from './jobs/job-lease.repository.js';
-import { Metrics } from './metrics/metrics.js';
+import { JobLease, JobLeases } from './work/job-lease.repository.js';
+import { Metrics } from './observability/metrics.js';
 import { OutboundClient } from './outbound/outbound-client.js';
-import { WebhookDelivery } from './outbound/webhook-delivery.entity.js';
-import { WebhookEndpoint, WebhookOldSecret } from './outbound/webhook-endpoint.entity.js';
-import { WebhookSecrets } from './outbound/webhook-secrets.js';
-import { WebhookDeliveryRepository } from './outbound/webhook-delivery.repository.js';
-import { WebhookSender } from './outbound/webhook-sender.js';
-import { Webhooks } from './outbound/webhooks.js';
-import { OutboxMessage, Outbox } from './outbox/outbox.js';
-import { ReadReplica } from './reads/read-replica.js';
-import { ReplicationWatch } from './replication/replication-watch.js';
-import { ServiceCryptoAssets } from './crypto-assets/service-crypto-assets.js';
-import { ScheduleRun } from './schedules/schedule-run.entity.js';
-import { ScheduleTargets, ScheduledRuns } from './schedules/schedule-targets.js';
+import { OutboxMessage, Outbox } from './queue/outbox.js';
+import { ReadReplica } from './instances/read-replica.js';
+import { ReplicationWatch } from './instances/replication-watch.js';
+import { ServiceCryptoAssets } from './events/service-crypto-assets.js';
+import { ScheduleRun } from './events/schedule-run.entity.js';
+import { ScheduleTargets, ScheduledRuns } from './events/schedule-targets.js';
 import { Resealer, ResealerJobs } from './sealing/resealer.js';
 import { RowSealEpoch } from './sealing/row-seal-epoch.js';
 import { RowSealHealth } from './sealing/row-seal-health.js';
@@ -47,8 +37,8 @@ import { RowSeals } from './sealing/row-seals.js';
 import { Seal } from './sealing/seal.js';
 import { SealFormatRow, SealFormat } from './sealing/seal-format.js';
 import { SealedColumns, SealedColumnsHealth } from './sealing/sealed-columns.js';
-import { TracingEnd } from './tracing/tracing.js';
-import { Clock } from './time/clock.js';
+import { TracingEnd } from './observability/tracing.js';
+import { Clock } from './work/clock.js';
 import { BackgroundDiscovery } from './work/background-discovery.js';
 import { BackgroundJobs } from './work/background-jobs.js';
 import { DueJobs } from './work/due-jobs.js';
@@ -58,15 +48,11 @@ const ENTITIES = [
   InboxMessage,
   JobLease,
   IdempotencyKey,
-  MailMessage,
   OutboxMessage,
   ScheduleRun,
   SealFormatRow,
   SchemaEpoch,
   ServiceInstance,
-  WebhookDelivery,
-  WebhookEndpoint,
-  WebhookOldSecret,
 ];
 
 @Global()
@@ -91,8 +77,6 @@ const SHARED = [
   InstanceRepository,
   JobLeases,
   IdempotencyKeys,
-  Mailbox,
-  MailTrial,
   Metrics,
   OldRows,
   Outbox,
@@ -110,8 +94,6 @@ const SHARED = [
   RowSeals,
   SealedColumns,
   SealFormat,
-  Webhooks,
-  WebhookSecrets,
 ];
 
 /** PlatformModule provides the services that every other module uses. */
@@ -138,7 +120,6 @@ const SHARED = [
     DatabaseSessions,
     DueJobs,
     InstanceIndicators,
-    MailHealth,
     OldIdempotencyKeys,
     SealedColumnsHealth,
     TracingEnd,
@@ -148,9 +129,6 @@ const SHARED = [
 })
 export class PlatformModule {}
 
-/** Sends mails and webhook messages in background processes. Every process may queue them. */
-@Module({
-  providers: [MailSender, ResealerJobs, WebhookDeliveryRepository, WebhookSender],
-  exports: [WebhookDeliveryRepository],
-})
+/** Background module of the platform: seals columns again after a change of their secret. */
+@Module({ providers: [ResealerJobs] })
 export class PlatformWorkerModule {}

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { JobLeases } from '../platform/jobs/job-lease.repository.js';
+import { JobLeases } from '../platform/work/job-lease.repository.js';
 import { Problem } from '../platform/errors/problem.js';
 import { BackgroundJobs } from '../platform/work/background-jobs.js';
 import {
@@ -8,7 +8,7 @@ import {
   type ScheduleTarget,
   ScheduleTargets,
   ScheduledRuns,
-} from '../platform/schedules/schedule-targets.js';
+} from '../platform/events/schedule-targets.js';
 
 interface OpenRun {
   readonly id: string;

@@ -3,10 +3,10 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../audit/entries/audit.service.js';
 import { CredentialRights } from '../auth/rights/credential-rights.js';
 import type { Scope } from '../access/scopes.js';
-import { isDatabaseTrouble } from '../platform/database/database-error.js';
-import { claimDue, whenDue } from '../platform/jobs/claim.js';
+import { isDatabaseTrouble } from '../platform/errors/database-error.js';
+import { claimDue, whenDue } from '../platform/work/claim.js';
 import { Problem } from '../platform/errors/problem.js';
-import { ScheduledRuns, ScheduleTargets, type StartingRun } from '../platform/schedules/schedule-targets.js';
+import { ScheduledRuns, ScheduleTargets, type StartingRun } from '../platform/events/schedule-targets.js';
 
 interface DueRun extends StartingRun {
   /** IDs besides `madeBy` whose rights the run requires. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { lockDue, whenDue } from '../platform/jobs/claim.js';
+import { lockDue, whenDue } from '../platform/work/claim.js';
 import { newId } from '../platform/database/new-id.js';
-import type { RunTrigger } from '../platform/schedules/schedule-run.entity.js';
+import type { RunTrigger } from '../platform/events/schedule-run.entity.js';
 import { dueSpan, nextDue } from './due-times.js';
 import { Schedule } from './schedule.entity.js';
 

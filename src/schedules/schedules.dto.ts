@@ -9,7 +9,7 @@ import {
   type RunStatus,
   type RunTrigger,
   type ScheduleRun,
-} from '../platform/schedules/schedule-run.entity.js';
+} from '../platform/events/schedule-run.entity.js';
 import { dueTimes } from './due-times.js';
 import { MISSED_RULES, type MissedRule, type Schedule } from './schedule.entity.js';
 import type { ScheduleChange, ScheduleOrder } from './schedules.service.js';

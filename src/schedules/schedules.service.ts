@@ -4,14 +4,14 @@ import { AuditService, type EntryRecorder } from '../audit/entries/audit.service
 import { type Caller, othersBehindOrder } from '../access/caller.js';
 import { assertScope, type Scope } from '../access/scopes.js';
 import { newId } from '../platform/database/new-id.js';
-import { writeUnique } from '../platform/database/database-error.js';
+import { writeUnique } from '../platform/errors/database-error.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
 import { Problem, missing } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
-import { type IdempotentUse, IdempotencyKeys } from '../platform/idempotency/idempotency-keys.js';
-import { ScheduleRun } from '../platform/schedules/schedule-run.entity.js';
-import { type ScheduleTarget, ScheduleTargets } from '../platform/schedules/schedule-targets.js';
+import { type IdempotentUse, IdempotencyKeys } from '../platform/http/idempotency-keys.js';
+import { ScheduleRun } from '../platform/events/schedule-run.entity.js';
+import { type ScheduleTarget, ScheduleTargets } from '../platform/events/schedule-targets.js';
 import { nextDue, timetableFault } from './due-times.js';
 import { insertRun } from './schedule-ticker.js';
 import { Schedule } from './schedule.entity.js';

@@ -4,7 +4,7 @@ import type { Caller } from '../access/caller.js';
 import { allHoldNow } from '../auth/rights/credential-rights.js';
 import { recordAlertEvents } from '../platform/events/alert-events.js';
 import { Problem } from '../platform/errors/problem.js';
-import { ScheduledRuns } from '../platform/schedules/schedule-targets.js';
+import { ScheduledRuns } from '../platform/events/schedule-targets.js';
 
 /** State of a sensor, as reported by the sensor. */
 export interface SensorHeartbeat {

@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { ApiKeyRenewalService, type ApiKeyRotationOrder } from '../auth/api-keys/api-key-renewal.service.js';
-import { ApiKeysService, type NewApiKey } from '../auth/api-keys/api-keys.service.js';
+import {
+  ApiKeyRenewalService,
+  type ApiKeyRotationOrder,
+} from '../auth/credentials/api-keys/api-key-renewal.service.js';
+import { ApiKeysService, type NewApiKey } from '../auth/credentials/api-keys/api-keys.service.js';
 import type { Caller } from '../access/caller.js';
 import type { Scope } from '../access/scopes.js';
 import { SensorApiKey } from './sensor.entity.js';

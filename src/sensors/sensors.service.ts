@@ -4,13 +4,13 @@ import { AuditService, type EntryRecorder } from '../audit/entries/audit.service
 import type { Caller } from '../access/caller.js';
 import type { Scope } from '../access/scopes.js';
 import { isId, newId } from '../platform/database/new-id.js';
-import { writeUnique } from '../platform/database/database-error.js';
+import { writeUnique } from '../platform/errors/database-error.js';
 import { Cursors, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
 import { Problem, missing } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
-import { type IdempotentUse, IdempotencyKeys } from '../platform/idempotency/idempotency-keys.js';
-import { type ScheduleTarget, ScheduleTargets, type StartingRun } from '../platform/schedules/schedule-targets.js';
+import { type IdempotentUse, IdempotencyKeys } from '../platform/http/idempotency-keys.js';
+import { type ScheduleTarget, ScheduleTargets, type StartingRun } from '../platform/events/schedule-targets.js';
 import { Sensor, SensorApiKey, SensorCommand } from './sensor.entity.js';
 import { SensorKeys } from './sensor-keys.service.js';
 

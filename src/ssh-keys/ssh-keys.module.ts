@@ -19,7 +19,7 @@ import { SshCertificatesService } from './certificate-authority/ssh-certificates
 import { SshAuthority, SshRevocation } from './certificate-authority/ssh-authority.entity.js';
 import { RevocationRecords } from './certificate-authority/revocation-records.js';
 import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
-import { FoundKeysConsumer, RotationDrift } from './inbox/found-keys.consumer.js';
+import { FoundKeysConsumer, RotationDrift } from './found-keys.consumer.js';
 import { FindingReconciler } from './keys/finding-reconciler.service.js';
 import { SshKey, SshKeyLogin, SshKeySecret } from './keys/ssh-key.entity.js';
 import { SshKeyFinding, SshKeyFindings } from './keys/ssh-key-findings.js';
@@ -60,12 +60,12 @@ import { RotationEventsController, RotationsController } from './rotation/api/ro
 import { RotationRepository } from './rotation/model/rotation.repository.js';
 import { RotationNotices } from './rotation/rollout/rotation-notices.js';
 import { RotationPrecheck } from './rotation/steps/rotation-precheck.js';
-import { RotationOrders, RotationRunner } from './rotation/rotation-flow.js';
+import { RotationOrders, RotationRunner } from './rotation/rollout/rotation-flow.js';
 import { RotationPlanner } from './rotation/planning/rotation-planner.js';
 import { RotationStep, RotationTarget } from './rotation/model/rotation-target.entity.js';
 import { RotationSteps } from './rotation/steps/rotation-steps.js';
 import { Rotation, ROTATION_QUEUE } from './rotation/model/rotation.entity.js';
-import { RotationProcessor } from './rotation/rotation-signals.js';
+import { RotationProcessor } from './rotation/rollout/rotation-signals.js';
 import { RotationsReader } from './rotation/api/rotations.reader.js';
 
 @Module({

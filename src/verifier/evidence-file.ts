@@ -1,5 +1,5 @@
 import { base64Bytes } from '../formats/encoding/base64.js';
-import type { PublicJwk } from '../formats/jose/json-web-key.js';
+import type { PublicJwk } from '../formats/encoding/json-web-key.js';
 import type { LeafKind } from './log-verifier.js';
 import { readJson } from '../platform/json/strict-json.js';
 

@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { jwkThumbprint, type PublicJwk } from '../formats/jose/json-web-key.js';
+import { jwkThumbprint, type PublicJwk } from '../formats/encoding/json-web-key.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import type { EvidenceFile, LoggedFact } from './evidence-file.js';
 import { faultsOfWorkload, unsaidOfWorkload } from './evidence-workload.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { decodeJws, isSignedByJwk, jwkThumbprint } from '../formats/jose/json-web-key.js';
+import { decodeJws, isSignedByJwk, jwkThumbprint } from '../formats/encoding/json-web-key.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import type { EvidenceFile, LoggedFact } from './evidence-file.js';
 

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ReceivedCall, WebReceiver } from '../fakes/web-receiver.js';
-import { WEBHOOK_SUBSCRIPTIONS } from '../../src/platform/outbound/webhook-events.js';
+import { WEBHOOK_SUBSCRIPTIONS } from '../../src/notifications/webhooks/webhook-events.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KNOWN_TOOLS } from '../../src/client/doctor/known-tools.js';
+import { KNOWN_TOOLS } from '../../src/client/agent/tools/known-tools.js';
 import { has } from '../support/peers.js';
 import { sealwright as run } from './program.js';
 

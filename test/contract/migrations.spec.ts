@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MIGRATION_NAMES } from '../../src/platform/instances/product-version.js';
+import { MIGRATION_NAMES } from '../../src/platform/observability/product-version.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { BOUNDED } from '../support/text-indexes.js';
 

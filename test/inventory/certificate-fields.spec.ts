@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readX509Certificate } from '../../src/inventory/certificates/certificate-reader.js';
-import { DocumentAssets } from '../../src/inventory/ingest/document-assets.js';
-import { Judge } from '../../src/inventory/ingest/judge.js';
-import { readBody } from '../../src/inventory/readers/body-reader.js';
-import { DEFAULT_RULES } from '../../src/inventory/risk/default-rules.js';
-import { RiskEngine } from '../../src/inventory/risk/risk-engine.js';
+import { readX509Certificate } from '../../src/inventory/intake/credentials/certificate-reader.js';
+import { DocumentAssets } from '../../src/inventory/intake/staging/document-assets.js';
+import { Judge } from '../../src/inventory/intake/staging/judge.js';
+import { readBody } from '../../src/inventory/intake/staging/body-reader.js';
+import { DEFAULT_RULES } from '../../src/inventory/judgement/risk/default-rules.js';
+import { RiskEngine } from '../../src/inventory/judgement/risk/risk-engine.js';
 import { corpusFile, hasCorpus } from './corpus.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'sealwright-certificates-'));

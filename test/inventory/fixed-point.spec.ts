@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { asVersion17 } from '../../src/inventory/cyclonedx/version-17.js';
-import { componentOf } from '../../src/inventory/ingest/asset-rows.js';
-import { DocumentAssets } from '../../src/inventory/ingest/document-assets.js';
+import { asVersion17 } from '../../src/inventory/intake/cyclonedx/version-17.js';
+import { componentOf } from '../../src/inventory/intake/staging/asset-rows.js';
+import { DocumentAssets } from '../../src/inventory/intake/staging/document-assets.js';
 import type { CdxComponent, Draft } from '../../src/inventory/model/document.js';
 import { DraftRefs } from '../../src/inventory/model/draft-refs.js';
-import { readBody } from '../../src/inventory/readers/body-reader.js';
+import { readBody } from '../../src/inventory/intake/staging/body-reader.js';
 import { Problem } from '../../src/platform/errors/problem.js';
 import { officialCheck } from '../support/cyclonedx-schema.js';
 import { corpusFile, corpusFiles, hasCorpus } from './corpus.js';

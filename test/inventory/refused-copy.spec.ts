@@ -1,6 +1,6 @@
 import { Client, type PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { copyInto } from '../../src/platform/database/copy/copy.js';
+import { copyInto } from '../../src/platform/database/copy.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const ROWS = 400_000;

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type PrivatePostgres, removePostgres, startPostgres } from '../../scripts/lib/postgres.mjs';
 import { Config } from '../../src/platform/config/config.js';
 import { databaseClient } from '../../src/platform/database/database-client.js';
-import { isDatabaseTrouble } from '../../src/platform/database/database-error.js';
+import { isDatabaseTrouble } from '../../src/platform/errors/database-error.js';
 import {
   readReplication,
   asynchronousFault,
   type Replication,
   synchronousDetail,
-} from '../../src/platform/replication/replication.reader.js';
+} from '../../src/platform/instances/replication.reader.js';
 import { until } from '../support/signing.js';
 import { query } from '../support/stage.js';
 

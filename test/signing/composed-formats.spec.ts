@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { ImposterAuthority } from '../support/swapped-certificates.js';
-import { COMPOSED_FORMATS } from '../../src/approvals/subjects/key-use.port.js';
+import { COMPOSED_FORMATS } from '../../src/approvals/policies/key-use.port.js';
 import { nullValue, sequence } from '../../src/formats/asn1/der-writer.js';
 import { FORMAT_WRITERS, type WrappedFormat } from '../../src/signing/formats/format-writers.js';
 

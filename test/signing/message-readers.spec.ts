@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { derElements, elementsInside, firstElement } from '../../src/formats/asn1/der-reader.js';
 import { element, integer, octetString, oid, sequence, setOf, tagged } from '../../src/formats/asn1/der-writer.js';
-import { SIGSTORE_BUNDLE } from '../../src/formats/dsse/dsse.js';
+import { SIGSTORE_BUNDLE } from '../../src/formats/encoding/dsse.js';
 import { keyBody, openPgpFingerprintOf } from '../../src/formats/openpgp/key-packet.js';
 import { issuerSubpacket, signaturePacket, subpacket, writeHashedPart } from '../../src/formats/openpgp/signature-packet.js'; // prettier-ignore
 import { PGP_SUBPACKET } from '../../src/formats/openpgp/signatures.js';

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, randomBytes, X509Certificate } from 'node:
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sealwright } from '../client/program.js';
-import { preAuthEncoding, SIGSTORE_BUNDLE } from '../../src/formats/dsse/dsse.js';
+import { preAuthEncoding, SIGSTORE_BUNDLE } from '../../src/formats/encoding/dsse.js';
 import { certifiedKey } from '../support/certified-keys.js';
 import { type CertifiedStage, extractedData, makeProgram, openCertifiedStage } from '../support/certified-stage.js';
 import { has } from '../support/peers.js';

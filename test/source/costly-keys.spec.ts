@@ -1,14 +1,14 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { importJWK, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { verifyDpopProof } from '../../src/auth/possession/dpop-proof.js';
-import { readKeySet } from '../../src/auth/key-sets/key-set.js';
+import { verifyDpopProof } from '../../src/auth/credentials/possession/dpop-proof.js';
+import { readKeySet } from '../../src/auth/credentials/key-sets/key-set.js';
 import { affordable, isCostlyKey } from '../../src/formats/asn1/key-cost.js';
 import { integer, oid, sequence } from '../../src/formats/asn1/der-writer.js';
 import { sshPublicKeyOf } from '../../src/formats/ssh/public-key.js';
 import { isSignedBy } from '../../src/formats/ssh/ssh-signature.js';
 import { wireString } from '../../src/formats/ssh/wire.js';
-import { wholeCertificate } from '../../src/platform/certificates/certificate-facts.js';
+import { wholeCertificate } from '../../src/auth/credentials/certificates/certificate-facts.js';
 import { selfIssuedCertificate, signed } from '../../src/signing/certificates/certificate-writer.js';
 import { cmsSignatureIdentifier, signatureIdentifier } from '../../src/signing/formats/algorithm-identifiers.js';
 import { readCms } from '../../src/signing/verification/signed-data-reader.js';

@@ -10,7 +10,7 @@ const like = (...patterns: RegExp[]): ProductPattern[] =>
 
 /** Sample patterns for each place that builds a pattern from text. New places must be added here. */
 const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
-  'src/auth/browser/cookies.ts › `(?:^|;\\\\s*)${this.name}=([\\\\w.-]+)`': () =>
+  'src/auth/credentials/callers/cookies.ts › `(?:^|;\\\\s*)${this.name}=([\\\\w.-]+)`': () =>
     like(/(?:^|;\s*)__Host-sealwright_refresh=([\w.-]+)/),
   'src/auth/sso/saml/saml-document.ts › `^<(?:[\\\\w.-]+:)?${rootName}\\\\b[^<>]*>`': () =>
     like(/^<(?:[\w.-]+:)?LogoutResponse\b[^<>]*>/),
@@ -21,11 +21,12 @@ const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
   'src/formats/asn1/der-reader.ts › `^(\\\\d{${digits}})(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d(?:\\\\.\\\\d+)?)?(?:Z|([+-]\\\\d\\\\d)(\\\\d\\\\d))?$`':
     () => like(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d(?:\.\d+)?)?(?:Z|([+-]\d\d)(\d\d))?$/),
   'src/formats/encoding/pem-blocks.ts › BEGIN': () => like(/-----BEGIN ([A-Z0-9 ]{1,60})-----/g),
-  "src/inventory/cyclonedx/json-schema.ts › pattern, 'u'": () =>
+  "src/inventory/intake/cyclonedx/json-schema.ts › pattern, 'u'": () =>
     ['bom-1.4', 'bom-1.5', 'bom-1.6', 'bom-1.7', 'jsf-0.82', 'cryptography-defs'].flatMap((name) =>
       patternsOfJson(`${SCHEMAS}/${name}.SNAPSHOT.schema.json`, 'u'),
     ),
-  'src/inventory/risk/rule-index.ts › suite': () => patternsOfJson('src/inventory/risk/default-rules.json', ''),
+  'src/inventory/judgement/risk/rule-index.ts › suite': () =>
+    patternsOfJson('src/inventory/judgement/risk/default-rules.json', ''),
 };
 const all = [...literals, ...Object.values(MADE).flatMap((patterns) => patterns())];
 

@@ -14,7 +14,7 @@ export interface UsedCode {
 /** Call sites that pass on a code, as `file kind`. These codes are collected where they originate. */
 const PASSED_ON = [
   'src/platform/errors/problem.ts missing', // missing()
-  'src/inventory/imports/ingest-threads.ts kind', // refusals from a thread
+  'src/inventory/intake/imports/ingest-threads.ts kind', // refusals from a thread
   'src/platform/http/server/problem.filter.ts malformed', // OF_HTTP
   'src/signing/formats/format-writers.ts malformed', // invalid()
   'src/signing/requests/sign-request-validator.ts malformed', // invalid()
@@ -23,7 +23,7 @@ const PASSED_ON = [
   'src/auth/model/failed-sign-in.ts kind', // problem of the sign-in, with the details for the audit log
   'src/signing/facades/facade-signing.ts refused', // failure of a batch item
   'src/hsm/process/vault-problem.ts kind', // FAILURES
-  'src/hosts/credentials/private-keys/private-keys.service.ts malformed', // CODES
+  'src/hosts/credentials/private-keys.service.ts malformed', // CODES
 ];
 
 /** Collects every code in src from the syntax tree. Throws for a code that cannot be determined statically. */

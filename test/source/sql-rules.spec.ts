@@ -29,7 +29,7 @@ const RULES: readonly {
     name: 'a system column',
     pattern: /\b(?:ctid|xmin|xmax|cmin|cmax)\b/,
     why: 'it means something else on a partitioned table, and nothing on a distributed one',
-    but: ['src/platform/catalogue/catalogue-rules.ts'], // catalogue rows, whose version is intended
+    but: ['src/platform/sealing/catalogue-rules.ts'], // catalogue rows, whose version is intended
   },
   {
     name: 'a lock of a session',
@@ -43,7 +43,7 @@ const RULES: readonly {
     but: [
       'src/system/operations/operations.reader.ts', // shown as a metric
       'src/cli/doctor/examinations.ts', // displayed: the holder of a lock
-      'src/inventory/ingest/document.repository.ts', // only decides whether a document is needlessly read again
+      'src/inventory/intake/staging/document.repository.ts', // only decides whether a document is needlessly read again
     ],
   },
 ];

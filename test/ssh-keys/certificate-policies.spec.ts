@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { VerifiedIdentity } from '../../src/access/identity/verified-identity.js';
 import type { Condition } from '../../src/approvals/policies/approval-policy.entity.js';
 import { jointVerdictOf } from '../../src/approvals/policies/policy-judgement.js';
-import { usesOfCertificate } from '../../src/approvals/subjects/key-use.port.js';
+import { usesOfCertificate } from '../../src/approvals/policies/key-use.port.js';
 import { usesOfRow } from '../../src/ssh-keys/certificate-authority/ssh-certificate-approvals.js';
 
 const GITHUB = {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { FoundSshKey, SshKeysFound } from '../../src/platform/inbox/inbox-messages.js';
+import type { FoundSshKey, SshKeysFound } from '../../src/platform/queue/inbox-messages.js';
 import { until } from './signing.js';
 import type { Stage } from './stage.js';
 

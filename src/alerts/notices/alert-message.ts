@@ -1,4 +1,4 @@
-import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
+import type { WebhookMessage } from '../../notifications/webhooks/webhook-message.js';
 import { ALERT_CONDITION_RULES, RISK_LEVELS } from '../model/alert-condition.js';
 import type { Alert, NotificationReason } from '../model/alert.entity.js';
 import type { AlertRule } from '../model/alert-rule.entity.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { Alert, type NotificationReason } from '../model/alert.entity.js';
-import { lockDue, whenDue } from '../../platform/jobs/claim.js';
+import { lockDue, whenDue } from '../../platform/work/claim.js';
 import { Background } from '../../platform/work/background.js';
 import { AlertRule, isActive } from '../model/alert-rule.entity.js';
 import { AlertChannels } from './alert-channels.js';

@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { AlertRuleList, AlertRuleView, ChangeAlertRuleBody, CreateAlertRuleBody, SentList } from './alert-rules.dto.js';
 import { AlertRulesService } from './alert-rules.service.js';
 

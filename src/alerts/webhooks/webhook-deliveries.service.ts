@@ -5,8 +5,8 @@ import type { Caller } from '../../access/caller.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { WebhookDelivery } from '../../platform/outbound/webhook-delivery.entity.js';
-import { Webhooks } from '../../platform/outbound/webhooks.js';
+import { WebhookDelivery } from '../../notifications/webhooks/webhook-delivery.entity.js';
+import { Webhooks } from '../../notifications/webhooks/webhooks.js';
 
 /** Lists and redelivers webhook messages, and sends test messages. */
 @Injectable()

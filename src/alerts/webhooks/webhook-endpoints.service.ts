@@ -4,20 +4,20 @@ import { AuditService, type EntryRecorder } from '../../audit/entries/audit.serv
 import type { Caller } from '../../access/caller.js';
 import { stillMay } from '../../auth/rights/still-may.js';
 import { newId } from '../../platform/database/new-id.js';
-import { writeUnique } from '../../platform/database/database-error.js';
+import { writeUnique } from '../../platform/errors/database-error.js';
 import { assertListed } from '../../platform/database/list-limit.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import {
   WebhookEndpoint,
   type WebhookFormat,
   WebhookOldSecret,
-} from '../../platform/outbound/webhook-endpoint.entity.js';
-import { giveUpWaiting, WebhookDeliveryRepository } from '../../platform/outbound/webhook-delivery.repository.js';
-import { WEBHOOK_SUBSCRIPTIONS, withoutEffect } from '../../platform/outbound/webhook-events.js';
-import { WebhookSecrets, newWebhookSecret } from '../../platform/outbound/webhook-secrets.js';
+} from '../../notifications/webhooks/webhook-endpoint.entity.js';
+import { giveUpWaiting, WebhookDeliveryRepository } from '../../notifications/webhooks/webhook-delivery.repository.js';
+import { WEBHOOK_SUBSCRIPTIONS, withoutEffect } from '../../notifications/webhooks/webhook-events.js';
+import { WebhookSecrets, newWebhookSecret } from '../../notifications/webhooks/webhook-secrets.js';
 import { nearestName } from '../../platform/text/nearest-name.js';
 
 export interface WebhookEndpointOrder {

@@ -3,13 +3,13 @@ import { ArrayMaxSize, ArrayUnique, IsOptional, Matches } from 'class-validator'
 import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Flag, Int, Name, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
-import type { WebhookDelivery, WebhookDeliveryStatus } from '../../platform/outbound/webhook-delivery.entity.js';
+import type { WebhookDelivery, WebhookDeliveryStatus } from '../../notifications/webhooks/webhook-delivery.entity.js';
 import {
   WEBHOOK_FORMATS,
   type WebhookEndpoint,
   type WebhookFormat,
-} from '../../platform/outbound/webhook-endpoint.entity.js';
-import { WEBHOOK_SUBSCRIPTIONS, withoutEffect } from '../../platform/outbound/webhook-events.js';
+} from '../../notifications/webhooks/webhook-endpoint.entity.js';
+import { WEBHOOK_SUBSCRIPTIONS, withoutEffect } from '../../notifications/webhooks/webhook-events.js';
 import type { WebhookEndpointOrder } from './webhook-endpoints.service.js';
 
 const EVENT = /^(\*|[a-z-]{1,30}\.(\*|[a-z-]{1,30}))$/;

@@ -4,7 +4,7 @@ import { AuditService, type NewEntry } from '../../audit/entries/audit.service.j
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { PolicyEvaluation } from '../policies/policy-evaluation.js';
-import { type SubjectApproval, ApprovalSubjectsService, policySubjectOf } from '../subjects/approval-subject.port.js';
+import { type SubjectApproval, ApprovalSubjectsService, policySubjectOf } from '../policies/approval-subject.port.js';
 import { putNotice, type ApprovalStatus, type Approval, ApprovalItem } from '../model/approval.entity.js';
 import { movedEntry } from './approval-entries.js';
 import { lostRequester } from './requester-standing.js';

@@ -6,7 +6,7 @@ import { PageOf } from '../../platform/http/fields/page-of.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { IsBase64Text } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
-import type { ApprovalKind } from '../subjects/approval-subject.port.js';
+import type { ApprovalKind } from '../policies/approval-subject.port.js';
 import { APPROVAL_STATUSES, type ApprovalStatus, type Decision } from '../model/approval.entity.js';
 import type { ApprovalWithVotes } from './approvals.reader.js';
 import type { Ballot } from './voting.service.js';

@@ -5,7 +5,7 @@ import type { ActingPerson, RightsHistory } from '../../audit/history/rights-his
 import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { Session } from '../../auth/model/session.entity.js';
-import { CatalogueCheck } from '../../platform/catalogue/catalogue-check.js';
+import { CatalogueCheck } from '../../platform/sealing/catalogue-check.js';
 import { timeOfId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { findTrusted } from '../../platform/sealing/sealed-rows.js';

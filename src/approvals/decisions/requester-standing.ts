@@ -9,7 +9,7 @@ import { isId, uuidOf } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { findTrusted } from '../../platform/sealing/sealed-rows.js';
 import type { Approval } from '../model/approval.entity.js';
-import type { ApprovalKind } from '../subjects/approval-subject.port.js';
+import type { ApprovalKind } from '../policies/approval-subject.port.js';
 
 /** RequestBasis is what allowed a request. The pending request is withdrawn once any part of its basis is lost. */
 export interface RequestBasis {

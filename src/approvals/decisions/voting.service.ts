@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { peopleBehind } from '../../auth/rights/secret-disclosures.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import { votesAs } from '../groups/voters.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { assertInTime, type LoggedApproval } from './logged-approval.js';

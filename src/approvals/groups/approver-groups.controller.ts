@@ -7,7 +7,7 @@ import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { ApproverGroupBody, ApproverGroupPage, ApproverGroupView } from './approver-groups.dto.js';
 import { ApproverGroupsService } from './approver-groups.service.js';
 

@@ -1,5 +1,5 @@
 import { Check, Column, Entity, Index, PrimaryColumn, type EntityManager } from 'typeorm';
-import type { ApprovalKind } from '../subjects/approval-subject.port.js';
+import type { ApprovalKind } from '../policies/approval-subject.port.js';
 import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.js';
 import { newId } from '../../platform/database/new-id.js';
 

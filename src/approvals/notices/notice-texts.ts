@@ -1,5 +1,5 @@
-import type { NewMail } from '../../platform/mail/mailbox.js';
-import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
+import type { NewMail } from '../../notifications/mail/mailbox.js';
+import type { WebhookMessage } from '../../notifications/webhooks/webhook-message.js';
 import type { Approval, NoticeKind } from '../model/approval.entity.js';
 import { oneLine } from '../../platform/text/truncate.js';
 

@@ -7,7 +7,7 @@ import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { ApprovalPolicyBody, ApprovalPolicyPage, ApprovalPolicyView } from './approval-policies.dto.js';
 import { PolicyChecks } from './policy-checks.js';
 import { PolicyTrialBody, PolicyTrialView } from './policy-trial.dto.js';

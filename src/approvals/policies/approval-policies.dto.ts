@@ -6,7 +6,7 @@ import { Flag, Int, ListOf, Name, OneOf, Optional, Text } from '../../platform/h
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { AreClaimPatterns } from '../../access/identity/identity.dto.js';
 import { isVerifiedFact } from '../../access/identity/verified-identity.js';
-import { POLICY_SUBJECTS, type PolicySubject } from '../subjects/approval-subject.port.js';
+import { POLICY_SUBJECTS, type PolicySubject } from './approval-subject.port.js';
 import type { PolicyOrder } from './approval-policy.entity.js';
 import type { CoveringPolicy } from './policy-checks.js';
 import { POLICY_WARNINGS, type PolicyWarning, type PolicyWarningCode, policyWarningsOf } from './policy-warnings.js';

@@ -6,12 +6,12 @@ import { AuditService, type EntryRecorder } from '../../audit/entries/audit.serv
 import type { Caller } from '../../access/caller.js';
 import { stillMay } from '../../auth/rights/still-may.js';
 import { newId } from '../../platform/database/new-id.js';
-import { writeUnique } from '../../platform/database/database-error.js';
+import { writeUnique } from '../../platform/errors/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import { ApprovalPolicy, type PolicyOrder } from './approval-policy.entity.js';
 import { PolicyChecks } from './policy-checks.js';
 import { lockPolicySet, storePolicySet } from './policy-set.js';

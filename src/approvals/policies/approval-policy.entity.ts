@@ -1,6 +1,6 @@
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { PolicySubject } from '../subjects/approval-subject.port.js';
+import type { PolicySubject } from './approval-subject.port.js';
 
 /** A condition on a fact: `format in authenticode`, `caller not-in 0194…`, `metadata.branch in release/*`, `verified.ref in refs/tags/v*`. */
 export interface Condition {

@@ -4,7 +4,7 @@ import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { isId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
-import { type PolicySubject, ApprovalSubjectsService } from '../subjects/approval-subject.port.js';
+import { type PolicySubject, ApprovalSubjectsService } from './approval-subject.port.js';
 import { approversIn } from '../groups/membership.js';
 import type { ApprovalPolicy, PolicyStage, PolicyOrder } from './approval-policy.entity.js';
 import { PolicyEvaluation } from './policy-evaluation.js';

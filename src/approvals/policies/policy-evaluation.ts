@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
-import { POLICY_REVISION, type PolicySubject } from '../subjects/approval-subject.port.js';
-import type { KeyUseToApprove } from '../subjects/key-use.port.js';
+import { POLICY_REVISION, type PolicySubject } from './approval-subject.port.js';
+import type { KeyUseToApprove } from './key-use.port.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { Problem } from '../../platform/errors/problem.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { COMPOSED_FORMATS, type KeyUseToApprove, signingUse, usesOfCertificate } from '../subjects/key-use.port.js';
+import { COMPOSED_FORMATS, type KeyUseToApprove, signingUse, usesOfCertificate } from './key-use.port.js';
 import type { Condition } from './approval-policy.entity.js';
 import { verdictOf } from './policy-judgement.js';
 

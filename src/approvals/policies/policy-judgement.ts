@@ -1,7 +1,7 @@
 import { claimMatches, claimMayMatch } from '../../access/identity/claim-pattern.js';
 import { isVerifiedFact } from '../../access/identity/verified-identity.js';
-import type { KeyUseToApprove, PolicyFacts } from '../subjects/key-use.port.js';
-import type { PolicySubject } from '../subjects/approval-subject.port.js';
+import type { KeyUseToApprove, PolicyFacts } from './key-use.port.js';
+import type { PolicySubject } from './approval-subject.port.js';
 import type { ApprovalPolicy, Condition } from './approval-policy.entity.js';
 
 const WHOLE = '*';

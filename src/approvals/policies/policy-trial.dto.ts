@@ -1,7 +1,7 @@
 import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Flag, IdRef, JsonObject, ListOf, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import type { Claims } from '../../access/identity/verified-identity.js';
-import { signingUse, usesOfCertificate } from '../subjects/key-use.port.js';
+import { signingUse, usesOfCertificate } from './key-use.port.js';
 import { ApprovalPolicyBody, PolicyWarningView } from './approval-policies.dto.js';
 import type { JudgedCondition, PolicyRules, PolicyVerdict } from './policy-judgement.js';
 import { policyWarningsOf } from './policy-warnings.js';

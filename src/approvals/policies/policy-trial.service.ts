@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
-import { type PolicySubject, ApprovalSubjectsService } from '../subjects/approval-subject.port.js';
-import type { KeyUseToApprove } from '../subjects/key-use.port.js';
+import { type PolicySubject, ApprovalSubjectsService } from './approval-subject.port.js';
+import type { KeyUseToApprove } from './key-use.port.js';
 import { jointVerdictOf, type PolicyVerdict, type PolicyRules } from './policy-judgement.js';
 import { PolicyEvaluation } from './policy-evaluation.js';
 

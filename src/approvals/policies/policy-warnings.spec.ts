@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { PolicySubject } from '../subjects/approval-subject.port.js';
+import type { PolicySubject } from './approval-subject.port.js';
 import type { Condition } from './approval-policy.entity.js';
 import { policyWarningsOf } from './policy-warnings.js';
 

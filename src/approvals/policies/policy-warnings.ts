@@ -1,5 +1,5 @@
-import { COMPOSED_FORMATS } from '../subjects/key-use.port.js';
-import type { PolicySubject } from '../subjects/approval-subject.port.js';
+import { COMPOSED_FORMATS } from './key-use.port.js';
+import type { PolicySubject } from './approval-subject.port.js';
 import type { Condition } from './approval-policy.entity.js';
 import { claimOfAnybody, isExceptionFact, type PolicyRules, verdictOf } from './policy-judgement.js';
 

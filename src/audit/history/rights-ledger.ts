@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import type { Actor } from '../../access/caller.js';
 import { newId, timeOfId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { PRODUCT_BUILD } from '../../platform/instances/product-version.js';
+import { PRODUCT_BUILD } from '../../platform/observability/product-version.js';
 import { RowSeals } from '../../platform/sealing/row-seals.js';
 import { GrowingRoot, type Range } from '../../verifier/merkle-tree.js';
 import { AuditSeals } from '../entries/audit-seals.js';

@@ -5,7 +5,7 @@ import {
   type RunEnd,
   type ScheduleTarget,
   ScheduleTargets,
-} from '../../platform/schedules/schedule-targets.js';
+} from '../../platform/events/schedule-targets.js';
 import { LogVerifier } from '../../verifier/log-verifier.js';
 import { LogAnchors } from './log-anchors.js';
 import { LogExport } from './log-export.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { HealthIndicators, type Indication } from '../../platform/health/health-indicators.js';
+import { HealthIndicators, type Indication } from '../../platform/observability/health-indicators.js';
 import type { Problem } from '../../platform/errors/problem.js';
-import { RecentValue } from '../../platform/time/recent-value.js';
+import { RecentValue } from '../../platform/work/recent-value.js';
 import { LogAnchors } from './log-anchors.js';
 import { LogGaps } from './log-gaps.js';
 

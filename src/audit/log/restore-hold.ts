@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KeyVault } from '../../hsm/key-vault.js';
 import type { Config } from '../../platform/config/config.js';
-import { setStartReason } from '../../platform/health/health-indicators.js';
+import { setStartReason } from '../../platform/observability/health-indicators.js';
 import type { Problem } from '../../platform/errors/problem.js';
 import type { LogRestore } from './log-restore.js';
 

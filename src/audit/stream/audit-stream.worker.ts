@@ -2,8 +2,8 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Config } from '../../platform/config/config.js';
 import type { StreamDestination } from '../../platform/config/stream-destinations.js';
-import { backOff, jittered } from '../../platform/jobs/claim.js';
-import { WorkPool } from '../../platform/jobs/work-pool.js';
+import { backOff, jittered } from '../../platform/work/claim.js';
+import { WorkPool } from '../../platform/work/work-pool.js';
 import { networkReason, OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { Background } from '../../platform/work/background.js';
 import { LeafRowsReader } from '../log/log-leaf.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Origin } from '../../platform/http/origin.js';
-import { Mailbox } from '../../platform/mail/mailbox.js';
+import { Mailbox } from '../../notifications/mail/mailbox.js';
 
 /** Notifies users by mail of changes to their account, in case someone else made them. */
 @Injectable()

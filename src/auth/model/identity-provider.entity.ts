@@ -1,5 +1,5 @@
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
-import { trimEndOf } from '../../formats/encoding/trim-end.js';
+import { trimEndOf } from '../../platform/text/trim-end.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { RoleName } from '../../access/scopes.js';
 

@@ -1,8 +1,8 @@
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, PrimaryColumn, Check, Index } from 'typeorm';
 import type { Scope } from '../../access/scopes.js';
-import type { CertificateMethod, CertificateRule } from '../certificates/certificate-rule.js';
-import type { PublicJwk } from '../../formats/jose/json-web-key.js';
+import type { CertificateMethod, CertificateRule } from '../credentials/certificates/certificate-rule.js';
+import type { PublicJwk } from '../../formats/encoding/json-web-key.js';
 
 /** A method by which a client authenticates with a key (OpenID Connect Core section 9, RFC 8705 section 2). */
 export type KeyAuthMethod = 'private_key_jwt' | CertificateMethod;

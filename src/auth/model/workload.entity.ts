@@ -2,7 +2,7 @@ import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Claims, ClaimCondition } from '../../access/identity/verified-identity.js';
 import type { Scope } from '../../access/scopes.js';
-import type { PublicJwk } from '../../formats/jose/json-web-key.js';
+import type { PublicJwk } from '../../formats/encoding/json-web-key.js';
 
 /** Source of an issuer's keys: its discovery document, or an upload if the service cannot reach it. */
 export type KeySource = 'discovery' | 'uploaded';

@@ -1,8 +1,8 @@
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PublicJwk } from '../../formats/jose/json-web-key.js';
-import { readKeySet } from '../key-sets/key-set.js';
+import type { PublicJwk } from '../../formats/encoding/json-web-key.js';
+import { readKeySet } from '../credentials/key-sets/key-set.js';
 import { ClientAssertionRefused, subjectOf, verifyClientAssertion } from './client-assertion.js';
 
 const CLIENT = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';

@@ -1,7 +1,7 @@
 import { errors, type JWTPayload } from 'jose';
-import { decodeJws, type PublicJwk } from '../../formats/jose/json-web-key.js';
-import { verifyToken } from '../key-sets/token-signature.js';
-import { isJti, MAX_JTI_LENGTH } from '../possession/used-proofs.repository.js';
+import { decodeJws, type PublicJwk } from '../../formats/encoding/json-web-key.js';
+import { verifyToken } from '../credentials/key-sets/token-signature.js';
+import { isJti, MAX_JTI_LENGTH } from '../credentials/possession/used-proofs.repository.js';
 
 /** RFC 7523 section 2.2 */
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';

@@ -3,12 +3,12 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Actor } from '../../access/caller.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import type { PublicJwk } from '../../formats/jose/json-web-key.js';
+import type { PublicJwk } from '../../formats/encoding/json-web-key.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { jsonAt, KeyDocuments } from '../key-sets/key-documents.js';
-import { KeyRenewals, PAUSE_SECONDS, storeKeys } from '../key-sets/key-renewals.js';
-import { readGivenKeySet, readKeySet } from '../key-sets/key-set.js';
+import { jsonAt, KeyDocuments } from '../credentials/key-sets/key-documents.js';
+import { KeyRenewals, PAUSE_SECONDS, storeKeys } from '../credentials/key-sets/key-renewals.js';
+import { readGivenKeySet, readKeySet } from '../credentials/key-sets/key-set.js';
 import { OAuthClient } from '../model/oauth.entity.js';
 
 const CLIENTS_ACTOR: Actor = { kind: 'system', id: 'oauth-clients', name: 'OAuth clients' };

@@ -2,13 +2,13 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
-import { Clock } from '../../platform/time/clock.js';
-import { ruleOf } from '../certificates/certificate-rule.js';
-import { ClientCertificatesBody, certificateOrderOf } from '../certificates/client-certificates.dto.js';
+import { Clock } from '../../platform/work/clock.js';
+import { ruleOf } from '../credentials/certificates/certificate-rule.js';
+import { ClientCertificatesBody, certificateOrderOf } from '../credentials/certificates/client-certificates.dto.js';
 import { ClientKeys } from './client-keys.js';
 import {
   CreateOAuthClientBody,

@@ -2,14 +2,14 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Flag, JsonObject, ListOf, Name, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { MAX_KEY_SET_BYTES, thumbprintsOf } from '../key-sets/key-set.js';
-import type { CertificateRegistration } from '../certificates/certificate-rule.js';
+import { MAX_KEY_SET_BYTES, thumbprintsOf } from '../credentials/key-sets/key-set.js';
+import type { CertificateRegistration } from '../credentials/certificates/certificate-rule.js';
 import {
   ClientCertificateMembers,
   ClientCertificatesView,
   certificateOrderOf,
   certificatesViewOf,
-} from '../certificates/client-certificates.dto.js';
+} from '../credentials/certificates/client-certificates.dto.js';
 import type { ClientKeySource } from './client-keys.js';
 import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { isCertificateMethod, type OAuthClient } from '../model/oauth.entity.js';

@@ -5,7 +5,7 @@ import { isId, newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import type { Caller } from '../../access/caller.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
@@ -13,14 +13,14 @@ import { changeSealed, insertSealed, lockSealed } from '../../platform/sealing/s
 import { effectiveRights, limitsBy, ownerColumns, type OwnerRows, peopleOf } from '../rights/effective-rights.js';
 import { recordDisclosure } from '../rights/secret-disclosures.js';
 import { scopesBeyond, type Scope } from '../../access/scopes.js';
-import { type CertificateRule, ruleFactsOf, methodOf } from '../certificates/certificate-rule.js';
+import { type CertificateRule, ruleFactsOf, methodOf } from '../credentials/certificates/certificate-rule.js';
 import { newSecret } from '../model/secret-text.js';
-import { thumbprintsOf } from '../key-sets/key-set.js';
+import { thumbprintsOf } from '../credentials/key-sets/key-set.js';
 import type { RegisteredKeys } from './client-keys.js';
 import { OAuthClient } from '../model/oauth.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
 import { stillMay } from '../rights/still-may.js';
-import { lockTokens } from '../sessions/session-grounds.js';
+import { lockTokens } from '../credentials/sessions/session-grounds.js';
 
 export type OAuthClientType = 'confidential' | 'public';
 

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { Public } from '../../access/access.js';
 import { SCOPE_NAMES } from '../../access/scopes.js';
 import { Config } from '../../platform/config/config.js';
-import { ASYMMETRIC_ALGORITHMS } from '../key-sets/token-signature.js';
+import { ASYMMETRIC_ALGORITHMS } from '../credentials/key-sets/token-signature.js';
 import { OAuthMetadataView } from './oauth.dto.js';
 import { GRANT_TYPES } from './token-endpoint.service.js';
 

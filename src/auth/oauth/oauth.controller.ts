@@ -5,11 +5,11 @@ import { originOf } from '../../platform/http/origin.js';
 import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/bodies/raw-body.js';
 import { Public } from '../../access/access.js';
 import type { TokenBinding } from '../../access/caller.js';
-import { TokenView } from '../sign-in/sign-in.dto.js';
+import { TokenView } from '../people/sign-in/sign-in.dto.js';
 import { ClientAuthentication } from './client-authentication.js';
 import { DEVICE_SECONDS, DeviceFlowService, POLL_SECONDS } from './device-flow.service.js';
-import { KeyPossession } from '../possession/key-possession.js';
-import { ProofRefused } from '../possession/dpop-proof.js';
+import { KeyPossession } from '../credentials/possession/key-possession.js';
+import { ProofRefused } from '../credentials/possession/dpop-proof.js';
 import { OAuthError, OAuthErrorFilter } from './oauth-error.js';
 import { FORM, OAuthParameters } from './oauth-parameters.js';
 import {

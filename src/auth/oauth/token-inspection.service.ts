@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { decodeJwt } from 'jose';
 import { DataSource } from 'typeorm';
 import type { Origin } from '../../platform/http/origin.js';
-import { Credentials } from '../callers/credentials.js';
-import { RefreshTokens } from '../sessions/refresh-tokens.js';
+import { Credentials } from '../credentials/callers/credentials.js';
+import { RefreshTokens } from '../credentials/sessions/refresh-tokens.js';
 import { Session } from '../model/session.entity.js';
-import { SessionsService } from '../sessions/sessions.service.js';
+import { SessionsService } from '../credentials/sessions/sessions.service.js';
 import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 

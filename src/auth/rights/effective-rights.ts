@@ -3,7 +3,7 @@ import type { RowSeals } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { User } from '../model/user.entity.js';
 import type { WorkloadIdentity, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
-import { thumbprintsOf } from '../key-sets/key-set.js';
+import { thumbprintsOf } from '../credentials/key-sets/key-set.js';
 import { mayDo, type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
 
 /** Current roles and state of a person. */

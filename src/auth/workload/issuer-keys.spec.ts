@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { discoverKeys } from './issuer-keys.js';
-import { hasSecretKey, readKeySet, thumbprintsOf } from '../key-sets/key-set.js';
-import { keyChange } from '../key-sets/key-renewals.js';
+import { hasSecretKey, readKeySet, thumbprintsOf } from '../credentials/key-sets/key-set.js';
+import { keyChange } from '../credentials/key-sets/key-renewals.js';
 
 const ISSUER = 'https://issuer.example/tenant';
 const jwkOf = (bits = 2048) =>

@@ -79,9 +79,9 @@ describe('a run for a pull or merge request, possibly from a fork', () => {
     for (const pipeline_source of ['parent_pipeline', 'pipeline']) {
       const named = { ...RULES, conditions: [{ claim: 'pipeline_source', values: ['push', pipeline_source] }] };
       expect(trustRefusalOf(named, { pipeline_source, ref_protected: 'true' })).toBeUndefined();
-      expect(trustRefusalOf(named, { pipeline_source, ref_protected: 'false' })).toMatch(/pull requests/);
+      expect(trustRefusalOf(named, { pipeline_source, ref_protected: 'false' })).toMatch(/pull request/);
       const any = { ...RULES, conditions: [{ claim: 'pipeline_source', values: ['*'] }] };
-      expect(trustRefusalOf(any, { pipeline_source, ref_protected: 'true' })).toMatch(/pull requests/);
+      expect(trustRefusalOf(any, { pipeline_source, ref_protected: 'true' })).toMatch(/pull request/);
     }
   });
 

@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import {
   ChangeWorkloadIssuerBody,

@@ -3,20 +3,20 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
-import type { PublicJwk } from '../../formats/jose/json-web-key.js';
-import { writeUnique } from '../../platform/database/database-error.js';
+import type { PublicJwk } from '../../formats/encoding/json-web-key.js';
+import { writeUnique } from '../../platform/errors/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { readGivenKeySet, thumbprintsOf } from '../key-sets/key-set.js';
-import { keyChange } from '../key-sets/key-renewals.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
+import { readGivenKeySet, thumbprintsOf } from '../credentials/key-sets/key-set.js';
+import { keyChange } from '../credentials/key-sets/key-renewals.js';
 import { recordIssuerChange } from '../rights/secret-disclosures.js';
 import { stillMay } from '../rights/still-may.js';
 import { IssuerKeys } from './issuer-keys.js';
-import { lockTokens } from '../sessions/session-grounds.js';
+import { lockTokens } from '../credentials/sessions/session-grounds.js';
 import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
 export interface WorkloadIssuerChange {

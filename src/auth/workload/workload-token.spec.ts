@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { createHmac } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PublicJwk } from '../../formats/jose/json-web-key.js';
+import type { PublicJwk } from '../../formats/encoding/json-web-key.js';
 import { unverifiedIssuerOf, verifyWorkloadToken } from './workload-token.js';
 
 const ISSUER = 'https://issuer.example';

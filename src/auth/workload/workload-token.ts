@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { decodeProtectedHeader, errors, importJWK, jwtVerify, type JWTVerifyOptions } from 'jose';
 import type { Claims } from '../../access/identity/verified-identity.js';
-import { decodeJws, jwkThumbprint, type PublicJwk } from '../../formats/jose/json-web-key.js';
+import { decodeJws, jwkThumbprint, type PublicJwk } from '../../formats/encoding/json-web-key.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { ASYMMETRIC_ALGORITHMS } from '../key-sets/token-signature.js';
+import { ASYMMETRIC_ALGORITHMS } from '../credentials/key-sets/token-signature.js';
 
 /** Accepted clock skew, in seconds. */
 export const SKEW_SECONDS = 30;

@@ -15,7 +15,7 @@ import {
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { ClaimConditionBody } from '../../access/identity/identity.dto.js';
 import type { Scope } from '../../access/scopes.js';
-import { thumbprintsOf } from '../key-sets/key-set.js';
+import { thumbprintsOf } from '../credentials/key-sets/key-set.js';
 import { TRUST_WARNINGS, type TrustWarning, trustWarningsOf, WORKLOAD_SCOPES } from './trust-rules.js';
 import type { KeySource, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 import type { WorkloadIssuerChange, WorkloadIssuerOrder } from './workload-issuers.service.js';

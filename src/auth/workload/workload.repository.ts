@@ -14,7 +14,7 @@ import {
   type RunRows,
 } from '../rights/effective-rights.js';
 import { uploaderOf } from '../rights/secret-disclosures.js';
-import { admitTokens } from '../sessions/session-grounds.js';
+import { admitTokens } from '../credentials/sessions/session-grounds.js';
 import { WorkloadIdentity, WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 import { SKEW_SECONDS, type VerifiedWorkloadToken } from './workload-token.js';
 

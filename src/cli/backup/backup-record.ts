@@ -1,5 +1,5 @@
 import { type Config } from '../../platform/config/config.js';
-import { BACKUP_JOB } from '../../platform/jobs/job-lease.repository.js';
+import { BACKUP_JOB } from '../../platform/work/job-lease.repository.js';
 import { connected } from './database-snapshot.reader.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import type { Config } from '../../platform/config/config.js';
 import { databaseClient, onAnyHost } from '../../platform/database/database-client.js';
-import { sqlState, UNDEFINED_TABLE } from '../../platform/database/database-error.js';
+import { sqlState, UNDEFINED_TABLE } from '../../platform/errors/database-error.js';
 import { AdminError } from '../command.js';
 import type { Server } from './postgres-programs.js';
 import type { BackedUpLog, BackupManifest } from './manifest.js';

@@ -5,7 +5,7 @@ import { tellWitness } from '../../audit/log/witness.js';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { type Config, softHsmConfiguration } from '../../platform/config/config.js';
 import { witnessAddressFault } from '../../platform/config/witness-address.js';
-import { epochFault, PRODUCT_BUILD } from '../../platform/instances/product-version.js';
+import { epochFault, PRODUCT_BUILD } from '../../platform/observability/product-version.js';
 import { AdminError, ADMIN_EXIT } from '../command.js';
 import { prepareDirectory } from './backup-directory.js';
 import { type DatabaseSnapshot, openSnapshot } from './database-snapshot.reader.js';

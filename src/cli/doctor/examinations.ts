@@ -3,37 +3,33 @@ import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { IdentityProvidersService } from '../../auth/sso/providers/identity-providers.service.js';
-import { AdministratorWatch } from '../../auth/users/administrator-watch.js';
+import { AdministratorWatch } from '../../auth/people/users/administrator-watch.js';
 import { ApprovalPoliciesService, type IgnoredException } from '../../approvals/policies/approval-policies.service.js';
 import { LogRestore } from '../../audit/log/log-restore.js';
 import type { StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { KeyVault } from '../../hsm/key-vault.js';
-import { CatalogueCheck } from '../../platform/catalogue/catalogue-check.js';
+import { CatalogueCheck } from '../../platform/sealing/catalogue-check.js';
 import { Config } from '../../platform/config/config.js';
-import { operatorsWords } from '../../platform/database/database-error.js';
+import { operatorsWords } from '../../platform/errors/database-error.js';
 import { missingSearchIndexes } from '../../platform/database/search-indexes.js';
-import { HealthIndicators } from '../../platform/health/health-indicators.js';
+import { HealthIndicators } from '../../platform/observability/health-indicators.js';
 import { MISSED_AFTER_MS } from '../../platform/instances/instance-indicators.js';
 import {
   type InstanceJobs,
   InstanceRepository,
   type InstanceRow,
 } from '../../platform/instances/instance.repository.js';
-import { BACKUP_JOB, type JobState } from '../../platform/jobs/job-lease.repository.js';
+import { BACKUP_JOB, type JobState } from '../../platform/work/job-lease.repository.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
-import { ReplicationWatch } from '../../platform/replication/replication-watch.js';
-import {
-  asynchronousFault,
-  type Replication,
-  synchronousDetail,
-} from '../../platform/replication/replication.reader.js';
+import { ReplicationWatch } from '../../platform/instances/replication-watch.js';
+import { asynchronousFault, type Replication, synchronousDetail } from '../../platform/instances/replication.reader.js';
 import { detailOf } from '../../platform/sealing/row-seal-health.js';
 import { RowSealKeeper } from '../../platform/sealing/row-seal-keeper.js';
 import { RowSeals } from '../../platform/sealing/row-seals.js';
 import { SealedColumns } from '../../platform/sealing/sealed-columns.js';
 import { isFailing } from '../../platform/work/background-job.js';
-import { WebhookEndpoint } from '../../platform/outbound/webhook-endpoint.entity.js';
-import { withoutEffect } from '../../platform/outbound/webhook-events.js';
+import { WebhookEndpoint } from '../../notifications/webhooks/webhook-endpoint.entity.js';
+import { withoutEffect } from '../../notifications/webhooks/webhook-events.js';
 import { OperationsService } from '../../system/operations/operations.service.js';
 
 /** Finding is the result of one examination. `bad`: something does not work now. `warn`: it will soon stop working, or would stop unnoticed. */

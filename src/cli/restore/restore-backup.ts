@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { type Config, softHsmConfiguration } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { isSuperseded, tooOldFault } from '../../platform/database/migrations/superseded-migrations.js';
-import { MIGRATION_NAMES } from '../../platform/instances/product-version.js';
+import { MIGRATION_NAMES } from '../../platform/observability/product-version.js';
 import { countRelations } from '../backup/database-snapshot.reader.js';
 import { DUMP_FILE, type BackupManifest } from '../backup/manifest.js';
 import {

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { trimEndOf } from '../../formats/encoding/trim-end.js';
+import { trimEndOf } from '../../platform/text/trim-end.js';
 
 /** HttpServer is the URL of a service, parsed once and not for each call. */
 export interface HttpServer {

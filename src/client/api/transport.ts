@@ -1,8 +1,8 @@
 import { homedir, tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { isLoopback } from '../../formats/addresses/address.js';
+import { isLoopback } from '../../formats/encoding/address.js';
 import { EXIT, ClientError } from './exit-codes.js';
-import { trimEndOf } from '../../formats/encoding/trim-end.js';
+import { trimEndOf } from '../../platform/text/trim-end.js';
 
 /** Setting this variable to `yes` allows credentials over plain HTTP, for a network without eavesdroppers. */
 const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';

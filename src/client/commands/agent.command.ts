@@ -7,7 +7,7 @@ import { p11KitAddress } from '../agent/exec/tool-environment.js';
 import { serveProgram } from '../agent/pkcs11/connection.js';
 import { readAgentKeys, readKeysFor } from '../agent/signer/agent-keys.js';
 import { RemoteSigner, type SignatureOrder } from '../agent/signer/remote-signer.js';
-import { PrivateSocket } from '../agent/sockets/private-socket.js';
+import { PrivateSocket } from '../api/private-socket.js';
 import { serveSshClient } from '../agent/ssh/ssh-agent.js';
 import { namesOf, noteMissingCertificates, purposeOption } from './exec.command.js';
 

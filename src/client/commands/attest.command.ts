@@ -8,7 +8,7 @@ import {
   preAuthEncoding,
   IN_TOTO_STATEMENT,
   SIGSTORE_BUNDLE,
-} from '../../formats/dsse/dsse.js';
+} from '../../formats/encoding/dsse.js';
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';

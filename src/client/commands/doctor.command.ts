@@ -3,8 +3,8 @@ import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
 import { signingKeyNamed } from '../api/signing-keys.js';
 import { keySigns } from '../agent/signer/purposes.js';
-import { KNOWN_TOOLS, type KnownTool } from '../doctor/known-tools.js';
-import { examineTool, type ToolFinding } from '../doctor/tool-examination.js';
+import { KNOWN_TOOLS, type KnownTool } from '../agent/tools/known-tools.js';
+import { examineTool, type ToolFinding } from '../agent/tools/tool-examination.js';
 
 export const doctor: ClientCommand = {
   name: 'doctor',

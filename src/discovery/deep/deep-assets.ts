@@ -1,4 +1,4 @@
-import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
+import type { AssetsFound } from '../../platform/queue/inbox-messages.js';
 import type { HostReading } from './host-reading.js';
 import { truncate } from '../../platform/text/truncate.js';
 

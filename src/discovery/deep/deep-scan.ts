@@ -4,9 +4,9 @@ import { SshConnections } from '../../hosts/connections/ssh-connections.service.
 import type { ExecResult, SshSession } from '../../hosts/model/ssh-session.port.js';
 import { Host } from '../../hosts/model/host.entity.js';
 import { HostSightings } from '../../hosts/records/host-sightings.service.js';
-import type { SshKeysFound } from '../../platform/inbox/inbox-messages.js';
+import type { SshKeysFound } from '../../platform/queue/inbox-messages.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { ProbeResult, ScanResult } from '../model/scan-result.entity.js';
+import type { ProbeResult, ScanResult } from '../scan-result.entity.js';
 import { assetsOfHost } from './deep-assets.js';
 import { type HostReading, readFiles, readKeyFiles, readKeyUses } from './host-reading.js';
 import { type HostSurvey, readSurvey } from './host-survey.js';

@@ -1,5 +1,5 @@
 import { isSshCertificateType } from '../../formats/ssh/certificate-type.js';
-import type { FoundSshKey, SshKeyUse } from '../../platform/inbox/inbox-messages.js';
+import type { FoundSshKey, SshKeyUse } from '../../platform/queue/inbox-messages.js';
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { keyBitsOf, sshFingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import type { HostSurvey } from './host-survey.js';

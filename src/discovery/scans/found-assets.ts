@@ -1,5 +1,5 @@
 import { publicKeyLine, publicKeyOfBlob } from '../../formats/ssh/public-key.js';
-import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
+import type { AssetsFound } from '../../platform/queue/inbox-messages.js';
 import type { SshFacts } from '../ssh/ssh-probe.js';
 import type { TlsFacts } from '../tls/tls-probe.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, MoreThan, Column, Entity, PrimaryColumn } from 'typeorm';
-import { ScanResult } from '../model/scan-result.entity.js';
+import { ScanResult } from '../scan-result.entity.js';
 
 /** Time until which an SSH server is not probed again. sshd penalizes addresses that make many connections without logging in. */
 @Entity('probe_window')

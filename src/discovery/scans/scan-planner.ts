@@ -3,9 +3,9 @@ import { DataSource, In, IsNull, Not } from 'typeorm';
 import { Host } from '../../hosts/model/host.entity.js';
 import { isId } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
-import { ScanScope, type Scan, type ScanKind } from '../model/scan.entity.js';
+import { ScanScope, type Scan, type ScanKind } from '../scan.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
-import { TargetWalk } from '../walk/target-walk.js';
+import { TargetWalk } from '../probing/target-walk.js';
 
 /** ScanOrder requests a scan of a network within a scope, or of hosts that the service can log in to. */
 export interface ScanOrder {

@@ -3,12 +3,12 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, In } from 'typeorm';
 import { Host } from '../../hosts/model/host.entity.js';
-import type { OpenPort } from '../model/scan-result.entity.js';
-import type { Scan, ScanScope } from '../model/scan.entity.js';
+import type { OpenPort } from '../scan-result.entity.js';
+import type { Scan, ScanScope } from '../scan.entity.js';
 import { isOwnFault } from '../probing/bounded-stream.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
-import { OrderedWalk } from '../walk/ordered-walk.js';
-import { TargetWalk } from '../walk/target-walk.js';
+import { OrderedWalk } from '../probing/ordered-walk.js';
+import { TargetWalk } from '../probing/target-walk.js';
 import { ProbeBudget } from './probe-budget.js';
 import { ScanRepository } from './scan.repository.js';
 

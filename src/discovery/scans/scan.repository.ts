@@ -5,13 +5,13 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import { columns } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
-import { Inbox } from '../../platform/inbox/inbox.js';
-import { Outbox } from '../../platform/outbox/outbox.js';
-import { ScheduledRuns } from '../../platform/schedules/schedule-targets.js';
-import { WORKER_ID } from '../../platform/jobs/claim.js';
+import { Inbox } from '../../platform/queue/inbox.js';
+import { Outbox } from '../../platform/queue/outbox.js';
+import { ScheduledRuns } from '../../platform/events/schedule-targets.js';
+import { WORKER_ID } from '../../platform/work/claim.js';
 import { dueRowsOf, WorkQueue } from '../../platform/work/work-queue.js';
-import { type OpenPort, type ProbeResult, ScanResult } from '../model/scan-result.entity.js';
-import { DISCOVERY_QUEUE, Scan, type ScanStatus, scanStatusesBefore, ScanScope } from '../model/scan.entity.js';
+import { type OpenPort, type ProbeResult, ScanResult } from '../scan-result.entity.js';
+import { DISCOVERY_QUEUE, Scan, type ScanStatus, scanStatusesBefore, ScanScope } from '../scan.entity.js';
 import type { PlannedScan } from './scan-planner.js';
 
 export interface ScanOrigin {

@@ -6,7 +6,7 @@ import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { answerEvents } from '../../platform/http/event-stream.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { CreateScanBody, ScanPage, ScanQuery, ScanResultPage, ScanResultQuery, ScanView } from './scans.dto.js';
 import { ScansReader } from './scans.reader.js';
 import { ScansService } from './scans.service.js';

@@ -3,8 +3,8 @@ import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { IdRef, Int, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { SCAN_OUTCOMES, type ScanOutcome, type ScanResult } from '../model/scan-result.entity.js';
-import { type Scan, SCAN_KINDS, SCAN_STATUSES, type ScanKind, type ScanStatus } from '../model/scan.entity.js';
+import { SCAN_OUTCOMES, type ScanOutcome, type ScanResult } from '../scan-result.entity.js';
+import { type Scan, SCAN_KINDS, SCAN_STATUSES, type ScanKind, type ScanStatus } from '../scan.entity.js';
 import type { ScanProgress, ShownScan } from './scans.reader.js';
 
 export class CreateScanBody {

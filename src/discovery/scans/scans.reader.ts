@@ -5,8 +5,8 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.j
 import type { Followed } from '../../platform/http/event-stream.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { missing } from '../../platform/errors/problem.js';
-import { ScanResult, type ScanOutcome } from '../model/scan-result.entity.js';
-import { isFinalScanStatus, Scan, type ScanStatus } from '../model/scan.entity.js';
+import { ScanResult, type ScanOutcome } from '../scan-result.entity.js';
+import { isFinalScanStatus, Scan, type ScanStatus } from '../scan.entity.js';
 
 export interface ScanProgress {
   /** Integer percentage; 100 when the scan has ended. */

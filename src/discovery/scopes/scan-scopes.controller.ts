@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { CreateScanScopeBody, ScanScopePage, ScanScopeView } from './scan-scopes.dto.js';
 import { ScanScopesService } from './scan-scopes.service.js';
 

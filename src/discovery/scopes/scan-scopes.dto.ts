@@ -2,7 +2,7 @@ import { ArrayMaxSize, IsArray, IsOptional, Matches, MaxLength } from 'class-val
 import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Int, ListOf, Name, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
-import type { ScanScope } from '../model/scan.entity.js';
+import type { ScanScope } from '../scan.entity.js';
 
 export class CreateScanScopeBody {
   /** Unique name. @example "Office network" */

@@ -3,12 +3,12 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { writeUnique } from '../../platform/database/database-error.js';
+import { writeUnique } from '../../platform/errors/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { scanStatusesBefore, ScanScope } from '../model/scan.entity.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
+import { scanStatusesBefore, ScanScope } from '../scan.entity.js';
 import { ScopeGuard } from './scope-guard.js';
 
 const MAX_NETWORKS = 1000;

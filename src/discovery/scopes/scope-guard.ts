@@ -7,11 +7,11 @@ import {
   formatNetwork,
   type Network,
   parseNetwork,
-} from '../../formats/addresses/address.js';
+} from '../../formats/encoding/address.js';
 import { HostAddressGuard } from '../../hosts/network/address-guard.service.js';
 import { canonicalAddress } from '../../hosts/network/host-place.port.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { ScanScope } from '../model/scan.entity.js';
+import type { ScanScope } from '../scan.entity.js';
 import { readNetworks, type ListEntry, listEntriesOf } from './written-networks.js';
 
 /** ScopeGuard restricts scans to their scope, both when they are created and before every connection. */

@@ -4,7 +4,7 @@ import {
   networksBetween,
   parseAddress,
   parseNetwork,
-} from '../../formats/addresses/address.js';
+} from '../../formats/encoding/address.js';
 
 /** An entry of a list with its one-based column. */
 export interface ListEntry {

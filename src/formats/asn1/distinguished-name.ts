@@ -1,4 +1,4 @@
-import { trimEndOf } from '../encoding/trim-end.js';
+import { trimEndOf } from '../../platform/text/trim-end.js';
 import { DER, derElements, type DerElement, dotted, elementsOfSequence } from './der-reader.js';
 
 /**

@@ -88,9 +88,9 @@ describe('base64', () => {
 const OWN_TEXTS: Record<string, string> = {
   'src/formats/ssh/public-key.ts': 'JWK of a KeyObject',
   'src/formats/ssh/key-pair.ts': 'JWK of a KeyObject',
-  'src/hosts/credentials/private-keys/openssh-key.ts': 'JWK of a KeyObject',
-  'src/auth/second-factors/passkeys.service.ts': 'credential id as the WebAuthn library verified and wrote it',
-  'src/platform/outbound/webhook-secrets.ts': 'secret that this service made',
+  'src/hosts/credentials/openssh-key.ts': 'JWK of a KeyObject',
+  'src/auth/people/second-factors/passkeys.service.ts': 'credential id as the WebAuthn library verified and wrote it',
+  'src/notifications/webhooks/webhook-secrets.ts': 'secret that this service made',
   'src/signing/evidence/approved-requests.ts': 'rows of our own',
   'src/signing/requests/shown-batch.ts': 'hashes that this process computed',
 

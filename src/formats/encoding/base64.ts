@@ -1,4 +1,4 @@
-import { trimEndOf } from './trim-end.js';
+import { trimEndOf } from '../../platform/text/trim-end.js';
 
 const STANDARD = /^[A-Za-z0-9+/]*={0,2}$/;
 const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/;

@@ -3,7 +3,7 @@ import type { AnyAuthMethod } from 'ssh2';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Problem } from '../../platform/errors/problem.js';
-import { type Address, formatAddress } from '../../formats/addresses/address.js';
+import { type Address, formatAddress } from '../../formats/encoding/address.js';
 import type { Login } from '../model/ssh-session.port.js';
 import { HostOffer } from './host-offer.js';
 import { OneKeyAgent } from './one-key-agent.js';

@@ -6,7 +6,7 @@ import type { PasswordLogin, PrivateKeyLogin } from '../model/ssh-session.port.j
 import { sshFingerprintOf } from '../../formats/ssh/public-key.js';
 import type { Host } from '../model/host.entity.js';
 import { type Destination, destinationText, type Hop } from '../model/jump-hosts.js';
-import { PrivateKeys } from './private-keys/private-keys.service.js';
+import { PrivateKeys } from './private-keys.service.js';
 
 type StoredLogin = PrivateKeyLogin | PasswordLogin;
 

@@ -4,7 +4,7 @@ import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { AddHostAuthorityBody, HostAuthorityList, HostAuthorityView } from './host-authorities.dto.js';
 import { HostAuthorities } from './host-authorities.service.js';
 

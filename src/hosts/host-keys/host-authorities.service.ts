@@ -3,9 +3,9 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { writeUnique } from '../../platform/database/database-error.js';
+import { writeUnique } from '../../platform/errors/database-error.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import { HostAuthority } from '../model/host-key.entity.js';
 import { readHostKeyLine, unreadableHostKey } from './public-key-blob.js';
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { In, type EntityManager } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { recordAlertEvents } from '../../platform/events/alert-events.js';
-import { Webhooks } from '../../platform/outbound/webhooks.js';
+import { Webhooks } from '../../notifications/webhooks/webhooks.js';
 import { HostKey } from '../model/host-key.entity.js';
 import { Host } from '../model/host.entity.js';
 import type { PublicKeyBlob } from './public-key-blob.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, type FindOperator, In, Not } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
-import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
+import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/events/service-crypto-assets.js';
 import { newId } from '../../platform/database/new-id.js';
 import { pagesById } from '../../platform/database/pages-by-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';

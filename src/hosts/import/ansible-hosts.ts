@@ -1,7 +1,7 @@
 import { readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-result.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { trimOf } from '../../formats/encoding/trim-end.js';
+import { trimOf } from '../../platform/text/trim-end.js';
 
 export type Vars = Readonly<Record<string, string>>;
 

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { stillMay } from '../../auth/rights/still-may.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { isUniqueViolation } from '../../platform/errors/database-error.js';
 import { advisoryLock } from '../../platform/database/statements.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { faultsOfBody } from '../../platform/http/validation.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, MoreThan } from 'typeorm';
 import { pagesById } from '../../platform/database/pages-by-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { BoundedThreads, ThreadEnded } from '../../platform/threads/bounded-thread.js';
+import { BoundedThreads, ThreadEnded } from '../../platform/work/bounded-thread.js';
 import { Host } from '../model/host.entity.js';
 import type { ImportThreadOrder, ImportThreadReply } from './host-import-thread.js';
 import type { KnownPlace } from './import-reader.js';

@@ -5,7 +5,7 @@ import {
   parseNetwork,
   networkSizeOf,
   WIDTH,
-} from '../../formats/addresses/address.js';
+} from '../../formats/encoding/address.js';
 
 const network = (text: string): Network => {
   const parsed = parseNetwork(text);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CKO } from '../../formats/pkcs11/cryptoki.js';
+import { CKO } from '../../formats/pkcs/cryptoki.js';
 import { signEcdsa } from './ec-signer.js';
 import { generationPlan } from './key-templates.js';
 import type { TokenKey } from '../key-vault.js';

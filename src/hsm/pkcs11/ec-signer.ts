@@ -1,4 +1,4 @@
-import { CKA, CKK, CKM, CKO } from '../../formats/pkcs11/cryptoki.js';
+import { CKA, CKK, CKM, CKO } from '../../formats/pkcs/cryptoki.js';
 import { isBadSignature } from './pkcs11-errors.js';
 import { CURVE_BYTES, type CurveType, leftmostBits } from '../signatures/ecdsa.js';
 import type { Handle, Mechanism, Pkcs11Token, Template } from './pkcs11-token.js';

@@ -1,4 +1,4 @@
-import { CKA, CKO } from '../../formats/pkcs11/cryptoki.js';
+import { CKA, CKO } from '../../formats/pkcs/cryptoki.js';
 import { isStaleHandle } from './pkcs11-errors.js';
 import type { Handle, Pkcs11Token } from './pkcs11-token.js';
 import type { HeldKey, TokenKey, KeyType, KeyIdentity } from '../key-vault.js';

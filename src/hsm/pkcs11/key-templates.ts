@@ -1,4 +1,4 @@
-import { CKA, CKM } from '../../formats/pkcs11/cryptoki.js';
+import { CKA, CKM } from '../../formats/pkcs/cryptoki.js';
 import { type CurveType, isCurve } from '../signatures/ecdsa.js';
 import type { TokenKeyType } from '../key-vault.js';
 import type { Template } from './pkcs11-token.js';

@@ -1,4 +1,4 @@
-import { CKR } from '../../formats/pkcs11/cryptoki.js';
+import { CKR } from '../../formats/pkcs/cryptoki.js';
 
 /** After these errors, the library or the token must be reopened, which is safe only in a new process. */
 const FATAL: ReadonlySet<number> = new Set([

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pkcs11js from 'pkcs11js';
-import { CKA, CKM, CKR } from '../../formats/pkcs11/cryptoki.js';
+import { CKA, CKM, CKR } from '../../formats/pkcs/cryptoki.js';
 import { ckrOf } from './pkcs11-errors.js';
 
 /** CK_OBJECT_HANDLE or CK_SESSION_HANDLE, as returned by the library. */

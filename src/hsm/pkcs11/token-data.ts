@@ -1,4 +1,4 @@
-import { CKA, CKO } from '../../formats/pkcs11/cryptoki.js';
+import { CKA, CKO } from '../../formats/pkcs/cryptoki.js';
 import type { SigningParts } from './token-signer.js';
 
 const APPLICATION = 'sealwright';

@@ -1,4 +1,4 @@
-import { CKA, CKO } from '../../formats/pkcs11/cryptoki.js';
+import { CKA, CKO } from '../../formats/pkcs/cryptoki.js';
 import type { TokenKey } from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { Handle } from './pkcs11-token.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { CKA, CKO } from '../../formats/pkcs11/cryptoki.js';
+import { CKA, CKO } from '../../formats/pkcs/cryptoki.js';
 import { type KeyDirectory, publicKeyInfoOf } from './key-directory.js';
 import type {
   KeyIdentity,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { EMPTY_ROOT, HASH_BYTES } from '../../verifier/merkle-tree.js';
 import { isConsistent } from '../../verifier/merkle-proof.js';
 import { noteText, openNote } from '../../verifier/signed-note.js';
-import { CKA, CKO } from '../../formats/pkcs11/cryptoki.js';
+import { CKA, CKO } from '../../formats/pkcs/cryptoki.js';
 import type {
   TokenKey,
   GeneratedKey,

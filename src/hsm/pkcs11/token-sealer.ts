@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { CKA, CKK, CKM, CKO } from '../../formats/pkcs11/cryptoki.js';
+import { CKA, CKK, CKM, CKO } from '../../formats/pkcs/cryptoki.js';
 import { isNotAuthentic } from './pkcs11-errors.js';
-import { RecentValue } from '../../platform/time/recent-value.js';
+import { RecentValue } from '../../platform/work/recent-value.js';
 import type { TokenKey, SealOrder, UnsealOrder } from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import { allowedMechanisms } from './key-templates.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { CKG_MGF1, CKM, CKO } from '../../formats/pkcs11/cryptoki.js';
+import { CKG_MGF1, CKM, CKO } from '../../formats/pkcs/cryptoki.js';
 import { signEcdsa } from './ec-signer.js';
 import { type CurveType, isCurve, rawToDer } from '../signatures/ecdsa.js';
 import { type KeyDirectory, publicKeyInfoOf, labelsOf } from './key-directory.js';

@@ -23,7 +23,7 @@ import { digestContext } from '../../formats/pkcs/digest-context.js';
 import { KeyProcessSupervisor } from './key-process.supervisor.js';
 import { decodeResults, encodeOrders } from './order-codec.js';
 import type { GenerateOrder } from '../pkcs11/token-generator.js';
-import { FairQueue } from '../../platform/threads/fair-queue.js';
+import { FairQueue } from '../../platform/database/fair-queue.js';
 import type { RefusedPins } from './refused-pins.repository.js';
 import { assertKeyNamed, assertSealable, assertSignable, vaultProblem } from './vault-problem.js';
 

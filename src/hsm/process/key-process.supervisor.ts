@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { type Config, ConfigError, readPin } from '../../platform/config/config.js';
 import { SETTINGS } from '../../platform/config/settings.js';
-import { backOff, jittered } from '../../platform/jobs/claim.js';
+import { backOff, jittered } from '../../platform/work/claim.js';
 import type { ReplyMessage, FromKeyProcess, LastMessage, ToKeyProcess } from './key-process-messages.js';
 import type { VaultHealth } from '../key-vault.js';
 import { PinWatch } from './pin-watch.js';

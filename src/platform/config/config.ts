@@ -1,5 +1,5 @@
-import { isLoopback } from '../../formats/addresses/address.js';
-import { trimEndOf } from '../../formats/encoding/trim-end.js';
+import { isLoopback } from '../../formats/encoding/address.js';
+import { trimEndOf } from '../text/trim-end.js';
 import { type DatabaseAddress, isLocal, readDatabaseUrl } from './database-address.js';
 import { readRedisUrl, type RedisAddress } from './redis-address.js';
 import type { Environment } from './setting-files.js';

@@ -1,5 +1,5 @@
-import { isLoopback } from '../../formats/addresses/address.js';
-import { type HostAndPort, readHostAndPort } from '../../formats/addresses/host-port.js';
+import { isLoopback } from '../../formats/encoding/address.js';
+import { type HostAndPort, readHostAndPort } from '../../formats/encoding/host-port.js';
 import { percentDecoded, readUserInfo, type UserInfo } from './user-info.js';
 
 /** DatabaseAddress is a parsed PostgreSQL connection URI (libpq, "Connection URIs"). */

@@ -1,4 +1,4 @@
-import { type HostAndPort, readHostAndPort } from '../../formats/addresses/host-port.js';
+import { type HostAndPort, readHostAndPort } from '../../formats/encoding/host-port.js';
 import { readUserInfo, type UserInfo } from './user-info.js';
 
 /** RedisAddress is a parsed Redis URL. */

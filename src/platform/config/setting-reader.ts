@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { isAddressBlock } from '../../formats/addresses/address.js';
-import { readHostAndPort } from '../../formats/addresses/host-port.js';
+import { isAddressBlock } from '../../formats/encoding/address.js';
+import { readHostAndPort } from '../../formats/encoding/host-port.js';
 import { type Environment, SettingFiles } from './setting-files.js';
 import { readPairs } from './tracing-settings.js';
 import { isMountPath, SETTINGS, type SettingName } from './settings.js';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/config.js';
 import type { DatabaseAddress } from '../config/database-address.js';
-import { sqlState } from './database-error.js';
+import { sqlState } from '../errors/database-error.js';
 import { SilenceWatch } from './silence-watch.js';
 
 /** Session timeouts, in milliseconds. Client and server both enforce them. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, EntityManager } from 'typeorm';
-import { FairQueue } from '../threads/fair-queue.js';
-import { isAboutTheRow, isWorthAnotherTry } from './database-error.js';
+import { FairQueue } from './fair-queue.js';
+import { isAboutTheRow, isWorthAnotherTry } from '../errors/database-error.js';
 
 interface Waiting<Item, Result> {
   readonly item: Item;

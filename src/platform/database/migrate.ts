@@ -3,7 +3,7 @@ import { DataSource, type QueryRunner } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { databaseClient, onAnyHost } from './database-client.js';
 import { dataSourceOptions } from './data-source-options.js';
-import { sqlState } from './database-error.js';
+import { sqlState } from '../errors/database-error.js';
 import { makeSearchIndexes } from './search-indexes.js';
 
 /** Arbitrary key. It is the same in every version, so that two instances that start together do not migrate concurrently. */

@@ -1,5 +1,5 @@
 import type { DataSource, QueryRunner } from 'typeorm';
-import { sqlState } from './database-error.js';
+import { sqlState } from '../errors/database-error.js';
 import { createIndexConcurrently } from './online-index.js';
 
 export interface SearchIndex {

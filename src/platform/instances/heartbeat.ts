@@ -3,15 +3,15 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from 'typeorm';
 import { Config } from '../config/config.js';
-import { operatorsWords } from '../database/database-error.js';
+import { operatorsWords } from '../errors/database-error.js';
 import { OldRows } from '../work/old-rows.js';
-import { WORKER_ID } from '../jobs/claim.js';
-import { SingleFlight } from '../jobs/runners.js';
-import { Metrics } from '../metrics/metrics.js';
+import { WORKER_ID } from '../work/claim.js';
+import { SingleFlight } from '../work/runners.js';
+import { Metrics } from '../observability/metrics.js';
 import { type BackgroundState, isFailing } from '../work/background-job.js';
 import { BackgroundJobs } from '../work/background-jobs.js';
 import { type DatabaseLook, InstanceRepository, type InstanceRow } from './instance.repository.js';
-import { PRODUCT_BUILD, epochFault, NEWEST_MIGRATION, unappliedFault } from './product-version.js';
+import { PRODUCT_BUILD, epochFault, NEWEST_MIGRATION, unappliedFault } from '../observability/product-version.js';
 
 const BEAT_EVERY_MS = 2000;
 /** While the database does not accept writes, it is checked more often, so that its recovery is detected quickly. */

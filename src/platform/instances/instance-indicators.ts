@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { HealthIndicators, type Indication } from '../health/health-indicators.js';
+import { HealthIndicators, type Indication } from '../observability/health-indicators.js';
 import { isFailing } from '../work/background-job.js';
 import { BackgroundJobs } from '../work/background-jobs.js';
 import { InstanceHeartbeat } from './heartbeat.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, Column, Entity, PrimaryColumn } from 'typeorm';
 import type { BackgroundState } from '../work/background-job.js';
-import { type Epoch, MIGRATION_NAMES } from './product-version.js';
+import { type Epoch, MIGRATION_NAMES } from '../observability/product-version.js';
 
 /** ServiceInstance is a process of the service. It updates its own row every two seconds, so `seenAt` is the time of its last commit. */
 @Entity('service_instance')

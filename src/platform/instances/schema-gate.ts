@@ -2,9 +2,9 @@ import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import { databaseClient, onAnyHost } from '../database/database-client.js';
-import { operatorsWords, sqlState, UNDEFINED_TABLE } from '../database/database-error.js';
-import { readReplication, asynchronousFault, type Replication } from '../replication/replication.reader.js';
-import { type Epoch, schemaFault, type SchemaState } from './product-version.js';
+import { operatorsWords, sqlState, UNDEFINED_TABLE } from '../errors/database-error.js';
+import { readReplication, asynchronousFault, type Replication } from './replication.reader.js';
+import { type Epoch, schemaFault, type SchemaState } from '../observability/product-version.js';
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { trimOf } from '../../formats/encoding/trim-end.js';
+import { trimOf } from '../text/trim-end.js';
 import { jsonFault } from './json-fault.js';
 import { truncate } from '../text/truncate.js';
 import { pointerStep } from './json-pointer.js';

@@ -5,7 +5,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Config } from '../config/config.js';
 import { oneLine } from '../text/truncate.js';
-import { traceParent } from '../tracing/tracing.js';
+import { traceParent } from '../observability/tracing.js';
 import { OutboundAddressGuard } from './address-guard.js';
 import { nameLookup, type NameLookup } from './name-lookup.js';
 import { CLIENT_CIPHERS } from './tls-ciphers.js';

@@ -1,9 +1,9 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { type Redis, ReplyError } from 'ioredis';
 import { Config } from '../config/config.js';
-import { SingleFlight } from '../jobs/runners.js';
-import { WORKER_ID } from '../jobs/claim.js';
-import { Metrics } from '../metrics/metrics.js';
+import { SingleFlight } from '../work/runners.js';
+import { WORKER_ID } from '../work/claim.js';
+import { Metrics } from '../observability/metrics.js';
 import { newRedis } from './redis-connection.js';
 
 const LOOK_EVERY_MS = 500;

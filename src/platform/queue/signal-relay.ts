@@ -1,7 +1,7 @@
 import { getQueueToken } from '@nestjs/bull';
 import type { FactoryProvider } from '@nestjs/common';
 import type { JobOptions, Queue } from 'bull';
-import { Outbox } from '../outbox/outbox.js';
+import { Outbox } from './outbox.js';
 
 /**
  * Attempts and retries are managed in rows, so Bull makes one attempt and keeps nothing. There is no Bull timeout, because it fails the job while the handler

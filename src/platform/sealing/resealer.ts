@@ -5,7 +5,7 @@ import { reasonNotToOpen, type SealedColumn, SealedColumns, type SealedRow } fro
 import { SealFormat } from './seal-format.js';
 import { RowSealHealth } from './row-seal-health.js';
 import { RowSealKeeper } from './row-seal-keeper.js';
-import { JobLeases } from '../jobs/job-lease.repository.js';
+import { JobLeases } from '../work/job-lease.repository.js';
 import { Background } from '../work/background.js';
 
 const BATCH = 100;

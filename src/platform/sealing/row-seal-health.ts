@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { HealthIndicators, type Indication } from '../health/health-indicators.js';
+import { HealthIndicators, type Indication } from '../observability/health-indicators.js';
 import { RowSeals } from './row-seals.js';
 import type { ForgedRows } from './row-seal-keeper.js';
 

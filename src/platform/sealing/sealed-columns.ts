@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { LastingSeal } from './lasting-seal.js';
 import type { Seal } from './seal.js';
-import { HealthIndicators, type Indication } from '../health/health-indicators.js';
-import { RecentValue } from '../time/recent-value.js';
+import { HealthIndicators, type Indication } from '../observability/health-indicators.js';
+import { RecentValue } from '../work/recent-value.js';
 
 /** SealedColumn is a column of encrypted bytes in a table with primary key `id`. */
 export interface SealedColumn {

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
-import { causeOf, isDatabaseError } from '../database/database-error.js';
+import { causeOf, isDatabaseError } from '../errors/database-error.js';
 import { Problem } from '../errors/problem.js';
-import { backOff } from '../jobs/claim.js';
+import { backOff } from './claim.js';
 import { oneLine } from '../text/truncate.js';
 import type { BackgroundOptions, BackgroundWork } from './background.js';
 

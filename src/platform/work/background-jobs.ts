@@ -2,9 +2,9 @@ import { type BeforeApplicationShutdown, Injectable, type OnModuleDestroy } from
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Config } from '../config/config.js';
-import { isDatabaseTrouble } from '../database/database-error.js';
-import { JobLeases } from '../jobs/job-lease.repository.js';
-import { Metrics } from '../metrics/metrics.js';
+import { isDatabaseTrouble } from '../errors/database-error.js';
+import { JobLeases } from './job-lease.repository.js';
+import { Metrics } from '../observability/metrics.js';
 import type { BackgroundOptions, BackgroundWork } from './background.js';
 import { BackgroundJob, type BackgroundState, type Execution, TICK_MS } from './background-job.js';
 import { DueJobs } from './due-jobs.js';

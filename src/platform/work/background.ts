@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.js';
-import type { DueRows } from '../jobs/claim.js';
+import type { DueRows } from './claim.js';
 
 /**
  * DueLook selects the rows that make a job due, either by the parts of its claim or by a complete `SELECT`. `order` makes PostgreSQL use the index

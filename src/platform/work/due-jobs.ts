@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
-import { fromOf } from '../jobs/claim.js';
+import { fromOf } from './claim.js';
 import type { BackgroundJob } from './background-job.js';
 import type { DueLook } from './background.js';
 

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { backOff, type Claim, claimFrom, dueRows, type Queries, underLease } from '../jobs/claim.js';
+import { backOff, type Claim, claimFrom, dueRows, type Queries, underLease } from './claim.js';
 
 /** QueueTable describes a table that serves as a queue: its columns, SQL fragments over the alias `t`, and times in seconds. */
 export interface QueueTable {

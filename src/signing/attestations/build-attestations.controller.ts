@@ -4,8 +4,8 @@ import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';
-import { WaitQuery } from '../api/signing-requests.dto.js';
+import { IDEMPOTENCY_KEY } from '../../platform/http/idempotency-keys.js';
+import { WaitQuery } from '../signing-requests.dto.js';
 import { BuildAttestationBody, BuildAttestationView } from './build-attestations.dto.js';
 import { BuildAttestationsService } from './build-attestations.service.js';
 

@@ -1,8 +1,8 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
 import { Flag, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
-import type { DsseEnvelope } from '../../formats/dsse/dsse.js';
-import { SigningRequestView } from '../api/signing-requests.dto.js';
+import type { DsseEnvelope } from '../../formats/encoding/dsse.js';
+import { SigningRequestView } from '../signing-requests.dto.js';
 import { digestBytes } from '../requests/sign-request-validator.js';
 import type { AttestationOrder, ShownAttestation } from './build-attestations.service.js';
 import type { StatementSubject } from './provenance-statement.js';

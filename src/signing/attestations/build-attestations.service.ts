@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/caller.js';
-import type { DsseEnvelope } from '../../formats/dsse/dsse.js';
+import type { DsseEnvelope } from '../../formats/encoding/dsse.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { ShownRequest } from '../requests/signing-requests.reader.js';

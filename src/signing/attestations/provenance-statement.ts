@@ -1,4 +1,4 @@
-import { IN_TOTO_STATEMENT } from '../../formats/dsse/dsse.js';
+import { IN_TOTO_STATEMENT } from '../../formats/encoding/dsse.js';
 import { type Claims, claimValues, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
 /** StatementSubject is a built file: its name, and its digests by algorithm, hexadecimal. */

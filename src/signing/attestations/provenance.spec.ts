@@ -2,7 +2,7 @@ import { bundleFromJSON } from '@sigstore/bundle';
 import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
 import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { preAuthEncoding } from '../../formats/dsse/dsse.js';
+import { preAuthEncoding } from '../../formats/encoding/dsse.js';
 import { attestation } from '../formats/dsse.format.js';
 import { provenanceStatement } from './provenance-statement.js';
 

@@ -2,8 +2,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Flag, JsonObject, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { DIGEST_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
-import { KeyUsedView, SignatureOptionsBody, SigningFailureView } from '../api/signing-requests.dto.js';
-import { SIGNING_STATUSES } from '../model/signing-request.entity.js';
+import { KeyUsedView, SignatureOptionsBody, SigningFailureView } from '../signing-requests.dto.js';
+import { SIGNING_STATUSES } from '../signing-request.entity.js';
 import type { BatchItem, ShownBatch } from './signing-batches.reader.js';
 import type { BatchOrder } from './signing-batches.service.js';
 

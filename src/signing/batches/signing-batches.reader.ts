@@ -6,12 +6,7 @@ import { mayDo } from '../../access/scopes.js';
 import { missing } from '../../platform/errors/problem.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
 import { RowWatch } from '../../platform/database/row-watch.js';
-import {
-  isFinalSigningStatus,
-  SIGNING_STATUSES,
-  type SigningStatus,
-  SigningBatch,
-} from '../model/signing-request.entity.js';
+import { isFinalSigningStatus, SIGNING_STATUSES, type SigningStatus, SigningBatch } from '../signing-request.entity.js';
 
 export interface BatchItem {
   readonly index: number;

@@ -4,7 +4,7 @@ import {
   certificateFactsOf,
   type CertificateFacts,
   wholeCertificate,
-} from '../../platform/certificates/certificate-facts.js';
+} from '../../auth/credentials/certificates/certificate-facts.js';
 import type { KeyPurpose } from '../keys/signing-key.entity.js';
 
 export const MAX_CHAIN_CERTIFICATES = 8;

@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { signatureIdentifier } from '../formats/algorithm-identifiers.js';
 import { isSelfSigned, pathFrom } from './certificate-chain.js';
-import { certificateFactsOf } from '../../platform/certificates/certificate-facts.js';
+import { certificateFactsOf } from '../../auth/credentials/certificates/certificate-facts.js';
 import { type SelfIssuedCertificate, selfIssuedCertificate, signed } from './certificate-writer.js';
 
 const NOW = new Date('2027-01-01T00:00:00Z');

@@ -12,7 +12,7 @@ import {
 import { createHash } from 'node:crypto';
 import type { KeyPurpose } from '../keys/signing-key.entity.js';
 import { bitString, integer, sequence, tagged, time } from '../../formats/asn1/der-writer.js';
-import { EXTENDED_KEY_USAGES } from '../../platform/certificates/certificate-facts.js';
+import { EXTENDED_KEY_USAGES } from '../../auth/credentials/certificates/certificate-facts.js';
 
 /** Supported attributes of a distinguished name, in the order in which they are written. */
 export const NAME_PARTS = {

@@ -4,7 +4,7 @@ import { Int, Moment, Nested, Optional, Text } from '../../platform/http/fields/
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import type { Certificate } from './certificate.entity.js';
 import { writePem } from '../../formats/encoding/base64.js';
-import type { SigningRequest, SigningStatus } from '../model/signing-request.entity.js';
+import type { SigningRequest, SigningStatus } from '../signing-request.entity.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 

@@ -4,10 +4,10 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { writeUnique } from '../../platform/database/database-error.js';
+import { writeUnique } from '../../platform/errors/database-error.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { Clock } from '../../platform/time/clock.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
+import { Clock } from '../../platform/work/clock.js';
 import { activateVersion } from '../keys/signing-key-life.service.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { Certificate } from './certificate.entity.js';
@@ -19,7 +19,7 @@ import {
   refusedCertificate,
   assertFits,
 } from './certificate-chain.js';
-import { certificateFactsOf } from '../../platform/certificates/certificate-facts.js';
+import { certificateFactsOf } from '../../auth/credentials/certificates/certificate-facts.js';
 import { confirmRead } from '../../platform/database/statements.js';
 
 /**

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/caller.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { schemeFor } from '../requests/sign-request-validator.js';
 import { SigningService } from '../requests/signing.service.js';
 import { signatureIdentifier } from '../formats/algorithm-identifiers.js';

@@ -5,7 +5,7 @@ import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { GrowingRoot, inclusionPath } from '../../verifier/merkle-tree.js';
 import type { ManifestLine } from '../requests/shown-batch.js';
 import { shownRequest } from '../requests/shown-request.js';
-import { SigningEnvelope, type SigningRequest } from '../model/signing-request.entity.js';
+import { SigningEnvelope, type SigningRequest } from '../signing-request.entity.js';
 
 export interface Approved {
   /** The approval document for this request alone. */

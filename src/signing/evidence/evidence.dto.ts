@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { createPublicKey } from 'node:crypto';
 import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
 import type { ProvenLeaf } from '../../audit/log/log-reader.js';
-import { SigningRequestView } from '../api/signing-requests.dto.js';
+import { SigningRequestView } from '../signing-requests.dto.js';
 import type { Evidence } from './evidence.service.js';
 import type { WorkloadProof } from './workload-proof.reader.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { SEALED_WORKLOAD_TOKEN, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
-import type { PublicJwk } from '../../formats/jose/json-web-key.js';
+import type { PublicJwk } from '../../formats/encoding/json-web-key.js';
 import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
 
 /** WorkloadProof is a verified identity with the data by which third parties can verify it. */

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit, UnsupportedMediaTypeException } from '@n
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { bearerOfBasic } from '../../auth/callers/credentials.js';
+import { bearerOfBasic } from '../../auth/credentials/callers/credentials.js';
 import { ArrivingBodies } from '../../platform/http/bodies/arriving-bodies.js';
 import { useErrorShape } from '../../platform/http/server/problem.filter.js';
 import { parseJsonBody, mostValuesOf } from '../../platform/http/bodies/json-body.js';

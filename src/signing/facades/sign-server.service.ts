@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { Clock } from '../../platform/time/clock.js';
+import { Clock } from '../../platform/work/clock.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { FacadeSigning } from './facade-signing.js';

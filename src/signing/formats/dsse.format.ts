@@ -1,6 +1,6 @@
 import { createPublicKey, hash } from 'node:crypto';
 import { isRsa, type SignatureFormatWriter, type FormatOrder } from './signature-format.js';
-import { type DsseEnvelope, IN_TOTO_PAYLOAD, inTotoEnvelope, preAuthEncoding } from '../../formats/dsse/dsse.js';
+import { type DsseEnvelope, IN_TOTO_PAYLOAD, inTotoEnvelope, preAuthEncoding } from '../../formats/encoding/dsse.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { dsseBundle } from './sigstore-bundle.format.js';
 

@@ -1,5 +1,5 @@
 import { createHash, createPublicKey } from 'node:crypto';
-import { type DsseEnvelope, SIGSTORE_BUNDLE } from '../../formats/dsse/dsse.js';
+import { type DsseEnvelope, SIGSTORE_BUNDLE } from '../../formats/encoding/dsse.js';
 import type { FormatDigest } from './algorithm-identifiers.js';
 import { integer, sequence } from '../../formats/asn1/der-writer.js';
 import { isRsa, type SignatureFormatWriter, type FormatOrder } from './signature-format.js';

@@ -1,5 +1,5 @@
 import { type ClaimCondition, unmetCondition, type VerifiedIdentity } from '../../access/identity/verified-identity.js';
-import { subjectNames } from '../../approvals/subjects/key-use.port.js';
+import { subjectNames } from '../../approvals/policies/key-use.port.js';
 import { DIGEST_BYTES, type DigestAlgorithm, type KeyType, type SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureFormat } from '../formats/signature-format.js';

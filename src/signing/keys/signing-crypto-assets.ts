@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
+import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/events/service-crypto-assets.js';
 
 /**
  * SigningCryptoAssets reports the signing keys (every version that has not been destroyed) and their certificates as crypto assets of this service.

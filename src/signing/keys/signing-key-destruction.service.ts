@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { type Caller, othersBehindOrder } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { Clock } from '../../platform/time/clock.js';
+import { Clock } from '../../platform/work/clock.js';
 import { insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { changeKey } from './change-key.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';

@@ -6,7 +6,7 @@ import { stillMay } from '../../auth/rights/still-may.js';
 import { type GeneratedKey, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import { lockSealed } from '../../platform/sealing/sealed-rows.js';
 import { changeKey } from './change-key.js';
 import { SigningKey, type SigningKeyState } from './signing-key.entity.js';

@@ -8,7 +8,7 @@ import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
-import { Clock } from '../../platform/time/clock.js';
+import { Clock } from '../../platform/work/clock.js';
 import { namesIssuer } from '../../access/identity/verified-identity.js';
 import { hasSeveralIssuers } from '../../auth/workload/workload.repository.js';
 import { assertPermitted, forbidden, type KeyConstraints, type KeyUse } from './key-constraints.js';

@@ -3,7 +3,7 @@ import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { ListOf, Moment, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { REVOCATION_REASONS, type RevocationReason } from '../../formats/openpgp/certificate.js';
-import type { SigningStatus } from '../model/signing-request.entity.js';
+import type { SigningStatus } from '../signing-request.entity.js';
 import type { OpenPgpCertificate } from './openpgp-certificate.js';
 import type { UserIdCertificationOrder, RevocationOrder } from './openpgp-certificates.service.js';
 import type { RequestedStatement } from './openpgp-statements.repository.js';

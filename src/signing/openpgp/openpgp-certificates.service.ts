@@ -11,7 +11,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Clock } from '../../platform/time/clock.js';
+import { Clock } from '../../platform/work/clock.js';
 import { digestsForOpenPgp } from '../formats/openpgp.format.js';
 import type { FormatDigest } from '../formats/algorithm-identifiers.js';
 import { keyPurposesFor } from '../keys/signing-key.entity.js';

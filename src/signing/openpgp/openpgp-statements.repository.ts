@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
-import type { SigningStatus } from '../model/signing-request.entity.js';
+import type { SigningStatus } from '../signing-request.entity.js';
 import { OpenPgpStatement } from './openpgp-statement.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type GrantedApproval } from '../../approvals/approvals.service.js';
-import { SigningEnvelope, SigningRequest } from '../model/signing-request.entity.js';
+import { SigningEnvelope, SigningRequest } from '../signing-request.entity.js';
 import { ApprovalRenewal, type Held } from './approval-renewal.js';
 import { ApprovalCover } from './approval-cover.js';
 import { RefusedClaims } from './refused-claims.js';

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { traced } from '../../platform/tracing/tracing.js';
+import { traced } from '../../platform/observability/tracing.js';
 import { shownRequest, useOfRequest } from './shown-request.js';
 import type { NewSigningRequest } from './signing-attempt.js';
 import { SigningRequestRepository } from './signing-request.repository.js';

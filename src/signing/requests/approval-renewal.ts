@@ -1,14 +1,14 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type KnownApproval } from '../../approvals/approvals.service.js';
-import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
+import type { KeyUseToApprove } from '../../approvals/policies/key-use.port.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { CALLER_PURPOSES } from '../keys/signing-key.entity.js';
 import { keyFactsOf, SigningKeyReader } from '../keys/signing-key.reader.js';
-import { requestEntry } from '../model/signing-jobs.js';
-import { SigningEnvelope, SigningRequest } from '../model/signing-request.entity.js';
+import { requestEntry } from '../signing-jobs.js';
+import { SigningEnvelope, SigningRequest } from '../signing-request.entity.js';
 import { ApprovalCover } from './approval-cover.js';
 import { SignRequestValidator } from './sign-request-validator.js';
 import { shownBatch } from './shown-batch.js';

@@ -2,19 +2,19 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { type Caller, isOwnedBy } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
-import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
+import type { KeyUseToApprove } from '../../approvals/policies/key-use.port.js';
 import {
   type ApprovalSubject,
   type SubjectApproval,
   ApprovalSubjectsService,
-} from '../../approvals/subjects/approval-subject.port.js';
+} from '../../approvals/policies/approval-subject.port.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
-import { Outbox } from '../../platform/outbox/outbox.js';
+import { Outbox } from '../../platform/queue/outbox.js';
 import { useOfRequest } from './shown-request.js';
-import { requestEntry, SWEEP_AFTER_MS, SIGNING_QUEUE } from '../model/signing-jobs.js';
-import { SigningRequest } from '../model/signing-request.entity.js';
+import { requestEntry, SWEEP_AFTER_MS, SIGNING_QUEUE } from '../signing-jobs.js';
+import { SigningRequest } from '../signing-request.entity.js';
 
 /** HeldRequests releases or ends the requests that are waiting for an approval: a single request, or those of a batch. */
 @Injectable()

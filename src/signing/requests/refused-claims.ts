@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
-import { requestEntry } from '../model/signing-jobs.js';
+import { requestEntry } from '../signing-jobs.js';
 
 /** A claimed request to be refused. */
 export interface RefusedClaim {

@@ -1,7 +1,7 @@
 import type { ShownSubject } from '../../approvals/approvals.service.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { GrowingRoot, leafHash } from '../../verifier/merkle-tree.js';
-import type { SigningRequest } from '../model/signing-request.entity.js';
+import type { SigningRequest } from '../signing-request.entity.js';
 import { shownRequest } from './shown-request.js';
 import type { Envelope } from './signing-attempt.js';
 import { nameInTitle } from '../../platform/text/truncate.js';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { PGP_SUBPACKET } from '../../formats/openpgp/signatures.js';
 import { PGP_SIGNATURE, subpacket, writeHashedPart } from '../../formats/openpgp/signature-packet.js';
-import type { SigningRequest } from '../model/signing-request.entity.js';
+import type { SigningRequest } from '../signing-request.entity.js';
 import { shownRequest } from './shown-request.js';
 
 const titled = (filename: string) =>

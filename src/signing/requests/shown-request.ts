@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { ShownSubject } from '../../approvals/approvals.service.js';
-import { type KeyUseToApprove, signingUse } from '../../approvals/subjects/key-use.port.js';
+import { type KeyUseToApprove, signingUse } from '../../approvals/policies/key-use.port.js';
 import { isOwnStatement, statementsIn } from '../formats/openpgp.format.js';
 import type { Envelope } from './signing-attempt.js';
-import type { SigningRequest } from '../model/signing-request.entity.js';
+import type { SigningRequest } from '../signing-request.entity.js';
 import { nameInTitle } from '../../platform/text/truncate.js';
 
 /**

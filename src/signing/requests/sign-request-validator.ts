@@ -12,8 +12,8 @@ import {
 import { newId } from '../../platform/database/new-id.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { type IdempotentUse, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import { Clock } from '../../platform/time/clock.js';
+import { type IdempotentUse, idempotentUse } from '../../platform/http/idempotency-keys.js';
+import { Clock } from '../../platform/work/clock.js';
 import type { Certificate } from '../certificates/certificate.entity.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { readExtractedData } from '../formats/authenticode.format.js';
@@ -23,7 +23,7 @@ import { keyFactsOf, type ActiveKey, SigningKeyReader } from '../keys/signing-ke
 import { keyPurposesFor } from '../keys/signing-key.entity.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import { type Envelope, type NewSigningRequest, newRow } from './signing-attempt.js';
-import type { SigningRequest } from '../model/signing-request.entity.js';
+import type { SigningRequest } from '../signing-request.entity.js';
 
 /** A signature request from a caller. */
 export interface SigningOrder {

@@ -1,11 +1,11 @@
 import type { Caller } from '../../access/caller.js';
 import type { ApprovalRequirement } from '../../approvals/approvals.service.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import { traceParent } from '../../platform/tracing/tracing.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
+import { traceParent } from '../../platform/observability/tracing.js';
 import type { MadeSignature } from '../formats/signature-format.js';
 import type { KeyConstraints } from '../keys/key-constraints.js';
 import type { SigningKeyFacts } from '../keys/signing-key.reader.js';
-import type { SigningEnvelope, SigningRequest } from '../model/signing-request.entity.js';
+import type { SigningEnvelope, SigningRequest } from '../signing-request.entity.js';
 
 /** The part of the envelope that is written with the request. */
 export type Envelope = Omit<SigningEnvelope, 'requestId' | 'timestampToken'>;

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { hasApproval } from '../../approvals/subjects/approval-subject.port.js';
+import { hasApproval } from '../../approvals/policies/approval-subject.port.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
-import { leaseMs, MAX_SIGNING_STRIKES, requestEntry } from '../model/signing-jobs.js';
-import { type DueRows, WORKER_ID, claimDue, dueRows, whenDue } from '../../platform/jobs/claim.js';
+import { leaseMs, MAX_SIGNING_STRIKES, requestEntry } from '../signing-jobs.js';
+import { type DueRows, WORKER_ID, claimDue, dueRows, whenDue } from '../../platform/work/claim.js';
 import { WorkQueue } from '../../platform/work/work-queue.js';
 import { ApprovalCheck } from './approval-check.js';
 import { ClaimCheck, type ClaimedRow } from './claim-check.js';
-import { SigningEnvelope, signingStatusesBefore } from '../model/signing-request.entity.js';
+import { SigningEnvelope, signingStatusesBefore } from '../signing-request.entity.js';
 import type { Claimed } from './signing-attempt.js';
 
 interface Reclaimed {

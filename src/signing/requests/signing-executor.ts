@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { KeyVault } from '../../hsm/key-vault.js';
-import { resumed } from '../../platform/tracing/tracing.js';
+import { resumed } from '../../platform/observability/tracing.js';
 import { Signer } from './signer.js';
 import type { Claimed } from './signing-attempt.js';
 import { SigningClaims } from './signing-claims.js';

@@ -5,11 +5,11 @@ import { AuditService, type NewEntry } from '../../audit/entries/audit.service.j
 import { columns, prepared } from '../../platform/database/statements.js';
 import { GroupCommit } from '../../platform/database/group-commit.js';
 import { EventBus } from '../../platform/events/events.js';
-import { WORKER_ID } from '../../platform/jobs/claim.js';
-import { Metrics } from '../../platform/metrics/metrics.js';
-import { tracedCommit } from '../../platform/tracing/tracing.js';
-import { requestEntry } from '../model/signing-jobs.js';
-import { signingStatusesBefore } from '../model/signing-request.entity.js';
+import { WORKER_ID } from '../../platform/work/claim.js';
+import { Metrics } from '../../platform/observability/metrics.js';
+import { tracedCommit } from '../../platform/observability/tracing.js';
+import { requestEntry } from '../signing-jobs.js';
+import { signingStatusesBefore } from '../signing-request.entity.js';
 import type { Claimed, SigningOutcome } from './signing-attempt.js';
 
 /** `id` and `attempt` are the fence for an outcome. */

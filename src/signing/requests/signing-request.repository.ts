@@ -2,21 +2,21 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { loggedIdentity } from '../../access/identity/verified-identity.js';
-import { POLICY_REVISION } from '../../approvals/subjects/approval-subject.port.js';
+import { POLICY_REVISION } from '../../approvals/policies/approval-subject.port.js';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { columns, prepared } from '../../platform/database/statements.js';
 import { GroupCommit } from '../../platform/database/group-commit.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { WORKER_ID } from '../../platform/jobs/claim.js';
+import { IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
+import { WORKER_ID } from '../../platform/work/claim.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { notWritten } from '../../platform/sealing/sealed-rows.js';
-import { Outbox } from '../../platform/outbox/outbox.js';
-import { tracedCommit } from '../../platform/tracing/tracing.js';
+import { Outbox } from '../../platform/queue/outbox.js';
+import { tracedCommit } from '../../platform/observability/tracing.js';
 import { countUses, SpentKeys } from '../keys/key-usage.js';
-import { leaseMs, SIGNING_QUEUE, SWEEP_AFTER_MS } from '../model/signing-jobs.js';
-import type { SigningRequest } from '../model/signing-request.entity.js';
+import { leaseMs, SIGNING_QUEUE, SWEEP_AFTER_MS } from '../signing-jobs.js';
+import type { SigningRequest } from '../signing-request.entity.js';
 import type { NewSigningRequest } from './signing-attempt.js';
 
 /** Columns of signing_request that a new request fills, by property. */

@@ -6,7 +6,7 @@ import { fromBase64 } from '../../formats/encoding/base64.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import { missing } from '../../platform/errors/problem.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import {
@@ -14,7 +14,7 @@ import {
   SigningRequest,
   isFinalSigningStatus,
   type SigningStatus,
-} from '../model/signing-request.entity.js';
+} from '../signing-request.entity.js';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import { EventBus } from '../../platform/events/events.js';
 import { confirmRead } from '../../platform/database/statements.js';

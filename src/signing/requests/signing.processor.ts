@@ -4,7 +4,7 @@ import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
 import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
 import { SigningExecutor } from './signing-executor.js';
-import { type SigningSignal, SIGNING_QUEUE } from '../model/signing-jobs.js';
+import { type SigningSignal, SIGNING_QUEUE } from '../signing-jobs.js';
 
 const MAX_CONCURRENT_SIGNALS = 4;
 

@@ -4,7 +4,7 @@ import type { Caller } from '../../access/caller.js';
 import { DIGEST_BYTES, type DigestAlgorithm, type SignatureScheme } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { type ActiveKey, keyFactsOf } from '../keys/signing-key.reader.js';
 import { ApprovalGate, needsApproval } from './approval-gate.js';
 import { digestAlgorithm, type SigningOrder, SignRequestValidator } from './sign-request-validator.js';

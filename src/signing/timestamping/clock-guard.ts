@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
-import { Clock } from '../../platform/time/clock.js';
+import { Clock } from '../../platform/work/clock.js';
 import { clockOffset } from './sntp.js';
 import { TimestampRefusal } from './timestamp-query.js';
 

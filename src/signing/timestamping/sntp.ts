@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type HostAndPort, readHostAndPort } from '../../formats/addresses/host-port.js';
+import { type HostAndPort, readHostAndPort } from '../../formats/encoding/host-port.js';
 
 /** Seconds between the epochs of NTP (1900) and Unix (1970). */
 const EPOCHS_APART = 2_208_988_800;

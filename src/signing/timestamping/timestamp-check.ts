@@ -2,7 +2,7 @@ import { AsnConvert } from '@peculiar/asn1-schema';
 import { ContentInfo, type SignerInfo, SignedData } from '@peculiar/asn1-cms';
 import { PKIStatus, TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
 import { createHash, verify, type X509Certificate } from 'node:crypto';
-import { certificateFactsOf, wholeCertificate } from '../../platform/certificates/certificate-facts.js';
+import { certificateFactsOf, wholeCertificate } from '../../auth/credentials/certificates/certificate-facts.js';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
 import { elementsInside, elementsOfSequence } from '../../formats/asn1/der-reader.js';
 import { oid, sequence, setOf } from '../../formats/asn1/der-writer.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Config, ConfigError } from '../../platform/config/config.js';
-import { Clock } from '../../platform/time/clock.js';
+import { Clock } from '../../platform/work/clock.js';
 import { readCertificateChain } from '../certificates/certificate-chain.js';
 import type { FormatDigest } from '../formats/algorithm-identifiers.js';
 import { element, integer, sequence } from '../../formats/asn1/der-writer.js';

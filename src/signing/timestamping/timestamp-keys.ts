@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { KeyType } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { Clock } from '../../platform/time/clock.js';
+import { Clock } from '../../platform/work/clock.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import type { FormatDigest } from '../formats/algorithm-identifiers.js';
 import { isRsa } from '../formats/signature-format.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import type { Stamper } from './timestamp-writer.js';
-import { HealthIndicators, type Indication } from '../../platform/health/health-indicators.js';
+import { HealthIndicators, type Indication } from '../../platform/observability/health-indicators.js';
 
 /** The digest that matches the strength of each curve (RFC 5753 section 7.1.4). RSA uses SHA-256. */
 const DIGEST_OF: Partial<Record<KeyType, FormatDigest>> = { 'ec-p384': 'sha384', 'ec-p521': 'sha512' };

@@ -4,7 +4,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { FormatDigest } from '../formats/algorithm-identifiers.js';
 import { TimestampAuthority } from './timestamp-authority.js';
 import { publicName, TimestampClient } from './timestamp-client.js';
-import { timestampingMs } from '../model/signing-jobs.js';
+import { timestampingMs } from '../signing-jobs.js';
 import { TimestampKeys } from './timestamp-keys.js';
 import type { TimestampRequester } from './timestamp.repository.js';
 import { messageImprint } from './timestamp-writer.js';

@@ -4,7 +4,7 @@ import { AuditService, type NewEntry } from '../../audit/entries/audit.service.j
 import type { Actor } from '../../access/caller.js';
 import { columns } from '../../platform/database/statements.js';
 import { GroupCommit } from '../../platform/database/group-commit.js';
-import { claimDue } from '../../platform/jobs/claim.js';
+import { claimDue } from '../../platform/work/claim.js';
 import type { Timestamp } from './timestamp.entity.js';
 import type { TimestampRefusal } from './timestamp-query.js';
 

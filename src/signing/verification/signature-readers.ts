@@ -1,12 +1,12 @@
 import { createHash, type X509Certificate } from 'node:crypto';
 import { FORMAT_DIGESTS } from '../formats/algorithm-identifiers.js';
 import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
-import { preAuthEncoding, SIGSTORE_BUNDLE } from '../../formats/dsse/dsse.js';
+import { preAuthEncoding, SIGSTORE_BUNDLE } from '../../formats/encoding/dsse.js';
 import { elementsInside, elementsOfSequence } from '../../formats/asn1/der-reader.js';
 import { integer, sequence } from '../../formats/asn1/der-writer.js';
 import { type HashedPart, readHashedPart, readSignaturePacket } from '../../formats/openpgp/signature-packet.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
-import { wholeCertificate } from '../../platform/certificates/certificate-facts.js';
+import { wholeCertificate } from '../../auth/credentials/certificates/certificate-facts.js';
 import { MAX_CHAIN_CERTIFICATES } from '../certificates/certificate-chain.js';
 import { OPENPGP_DOCUMENTS } from '../formats/openpgp.format.js';
 import type { CertificateId } from '../formats/signing-certificate.js';

@@ -8,7 +8,7 @@ import {
 } from '../formats/algorithm-identifiers.js';
 import { RFC3161_TIMESTAMP, readExtractedData } from '../formats/authenticode.format.js';
 import { MAX_CHAIN_CERTIFICATES } from '../certificates/certificate-chain.js';
-import { wholeCertificate } from '../../platform/certificates/certificate-facts.js';
+import { wholeCertificate } from '../../auth/credentials/certificates/certificate-facts.js';
 import { integer, nullValue, oid, sequence } from '../../formats/asn1/der-writer.js';
 import { DER, type DerElement, derElements } from '../../formats/asn1/der-reader.js';
 import { issuerAndSerialNumber, TIMESTAMP_TOKEN } from '../formats/signed-data.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { createHash, type X509Certificate } from 'node:crypto';
 import { type Caller, principalOf } from '../../access/caller.js';
 import { type DigestSignature, PublicVerifier } from '../../hsm/public-verifier.js';
-import { Clock } from '../../platform/time/clock.js';
+import { Clock } from '../../platform/work/clock.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';
 import { namesKey } from '../formats/openpgp.format.js';
 import { keyNameOf, type SignatureFormat } from '../formats/signature-format.js';

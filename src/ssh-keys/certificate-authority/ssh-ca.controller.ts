@@ -7,7 +7,7 @@ import { Repeatable } from '../../access/repeatable.js';
 import { assertId, IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { RevocationPush } from './revocation-push.service.js';
 import { SshAuthoritiesReader } from './ssh-authorities.reader.js';
 import { SshAuthoritiesService } from './ssh-authorities.service.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { type ApprovalRequirement, ApprovalsService, type PolicyJudgement } from '../../approvals/approvals.service.js';
 import { approvalHash } from '../../approvals/approvals.service.js';
-import { type KeyUseToApprove, usesOfCertificate } from '../../approvals/subjects/key-use.port.js';
+import { type KeyUseToApprove, usesOfCertificate } from '../../approvals/policies/key-use.port.js';
 import type { Caller } from '../../access/caller.js';
 import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';

@@ -4,8 +4,8 @@ import {
   type ApprovalSubject,
   type SubjectApproval,
   ApprovalSubjectsService,
-} from '../../approvals/subjects/approval-subject.port.js';
-import type { KeyUseToApprove } from '../../approvals/subjects/key-use.port.js';
+} from '../../approvals/policies/approval-subject.port.js';
+import type { KeyUseToApprove } from '../../approvals/policies/key-use.port.js';
 import type { Caller } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import { AuditService } from '../../audit/entries/audit.service.js';

@@ -6,7 +6,7 @@ import { loggedIdentity } from '../../access/identity/verified-identity.js';
 import { peopleBehind } from '../../auth/rights/secret-disclosures.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import { namesHost } from '../../formats/ssh/host-pattern.js';
 import { sshFingerprintOf, publicKeyFault, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { entry, inactive, authorityRefusalOf } from './ssh-authorities.service.js';

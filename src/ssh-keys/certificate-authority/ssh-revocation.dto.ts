@@ -4,7 +4,7 @@ import { IsOptional, Matches, MaxLength } from 'class-validator';
 import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { IdRef, ListOf, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
-import { trimEndOf } from '../../formats/encoding/trim-end.js';
+import { trimEndOf } from '../../platform/text/trim-end.js';
 import { REVOCATION_KINDS, type RevocationKind, type SshRevocation } from './ssh-authority.entity.js';
 import type { Pushed } from './revocation-push.service.js';
 

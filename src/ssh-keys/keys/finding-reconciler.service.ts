@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { pagesById } from '../../platform/database/pages-by-id.js';
-import { JobLeases } from '../../platform/jobs/job-lease.repository.js';
+import { JobLeases } from '../../platform/work/job-lease.repository.js';
 import { Background, isWorker } from '../../platform/work/background.js';
 import { SshKeyFindings, type WrongFindings } from './ssh-key-findings.js';
 

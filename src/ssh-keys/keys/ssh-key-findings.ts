@@ -3,7 +3,7 @@ import { Column, Entity, type EntityManager, In, Index, IsNull, PrimaryColumn } 
 import { columns } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Config } from '../../platform/config/config.js';
-import { Clock } from '../../platform/time/clock.js';
+import { Clock } from '../../platform/work/clock.js';
 import { type FindingRule, type FindingSeverity, findingsOf, type SshKeyFault } from './finding-rules.js';
 import { SshKeyLocation } from './ssh-key-location.entity.js';
 import { SshKey } from './ssh-key.entity.js';

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns, advisoryLock } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
-import type { FoundSshKey, SshKeysFound } from '../../platform/inbox/inbox-messages.js';
+import type { FoundSshKey, SshKeysFound } from '../../platform/queue/inbox-messages.js';
 import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 import { truncate } from '../../platform/text/truncate.js';

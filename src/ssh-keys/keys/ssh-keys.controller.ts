@@ -6,7 +6,7 @@ import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { SshKeyAccessView, SshKeyLocationPage, SshKeyPage, SshKeyView } from './ssh-key-views.dto.js';
 import { AssignSshKeyBody, EnterSshKeyBody, SshKeysQuery } from './ssh-keys.dto.js';
 import { SshKeysReader } from './ssh-keys.reader.js';

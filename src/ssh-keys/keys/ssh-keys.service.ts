@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import { keyBitsOf, sshFingerprintOf, publicKeyFault, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 import { type Custody, SshKey } from './ssh-key.entity.js';

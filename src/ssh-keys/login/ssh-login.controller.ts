@@ -7,7 +7,7 @@ import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { SshCertificateView } from '../certificate-authority/ssh-certificate.dto.js';
 import { TriedCallerBody, TriedRulesView } from './ssh-login-trial.dto.js';
 import { SshLoginBody, SshLoginRuleBody, SshLoginRulePage, SshLoginRuleView } from './ssh-login.dto.js';

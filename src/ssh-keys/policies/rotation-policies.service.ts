@@ -4,12 +4,12 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import { type Caller, orderedBy } from '../../access/caller.js';
 import { peopleBehind } from '../../auth/rights/secret-disclosures.js';
 import { newId } from '../../platform/database/new-id.js';
-import { writeUnique } from '../../platform/database/database-error.js';
+import { writeUnique } from '../../platform/errors/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import { factsOf } from './logged-policy.js';
 import { HeldBackKey, RotationPolicy } from './rotation-policy.entity.js';
 

@@ -2,8 +2,8 @@ import { Controller, Get, Header, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiServiceUnavailableResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Needs, Public } from '../../access/access.js';
-import { Credentials } from '../../auth/callers/credentials.js';
-import { Metrics } from '../../platform/metrics/metrics.js';
+import { Credentials } from '../../auth/credentials/callers/credentials.js';
+import { Metrics } from '../../platform/observability/metrics.js';
 import { Health, isServing, Liveness, withoutDetails } from './health.dto.js';
 import { HealthService } from './health.service.js';
 

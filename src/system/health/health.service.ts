@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { KeyVault } from '../../hsm/key-vault.js';
-import { HealthIndicators } from '../../platform/health/health-indicators.js';
+import { HealthIndicators } from '../../platform/observability/health-indicators.js';
 import { GracefulShutdown } from '../../platform/http/server/graceful-shutdown.js';
 import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';

@@ -1,8 +1,8 @@
 import { type INestApplicationContext, Logger } from '@nestjs/common';
 import type { Config } from '../../platform/config/config.js';
-import { setStartReason, startReason } from '../../platform/health/health-indicators.js';
+import { setStartReason, startReason } from '../../platform/observability/health-indicators.js';
 import { untilSchemaFits } from '../../platform/instances/schema-gate.js';
-import { Metrics } from '../../platform/metrics/metrics.js';
+import { Metrics } from '../../platform/observability/metrics.js';
 import { type Health, isServing } from '../health/health.dto.js';
 import { HealthService } from '../health/health.service.js';
 import { json, type ManagementAnswers, waitingAnswers } from './management-answers.js';

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { AuditStreamRepository, type StreamState } from '../../audit/stream/audit-stream.repository.js';
 import { Config } from '../../platform/config/config.js';
-import { type JobState, JobLeases } from '../../platform/jobs/job-lease.repository.js';
+import { type JobState, JobLeases } from '../../platform/work/job-lease.repository.js';
 import { type BackgroundState } from '../../platform/work/background-job.js';
 import { BackgroundJobs } from '../../platform/work/background-jobs.js';
-import { RecentValue } from '../../platform/time/recent-value.js';
+import { RecentValue } from '../../platform/work/recent-value.js';
 import { type Backlog, type NamedNumber, OperationsReader } from './operations.reader.js';
 
 /** Scrapes of all processes and of several collectors share one read. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
-import { MailTrial, type MailTrialResult } from '../../platform/mail/mail-transport.js';
+import { MailTrial, type MailTrialResult } from '../../notifications/mail/mail-transport.js';
 
 /** Sends test mails to an address that the caller specifies, and records each in the audit log. */
 @Injectable()

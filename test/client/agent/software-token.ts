@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { serveProgram } from '../../../src/client/agent/pkcs11/connection.js';
 import type { AgentKey } from '../../../src/client/agent/signer/agent-keys.js';
 import type { SignatureOrder, SignatureResult } from '../../../src/client/agent/signer/remote-signer.js';
-import { PrivateSocket } from '../../../src/client/agent/sockets/private-socket.js';
+import { PrivateSocket } from '../../../src/client/api/private-socket.js';
 
 export type Order = Omit<SignatureOrder, 'purpose'>;
 

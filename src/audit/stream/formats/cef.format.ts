@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
-import { redacted } from '../../../platform/log/structured-logger.js';
+import { PRODUCT_VERSION } from '../../../platform/observability/product-version.js';
+import { redacted } from '../../../platform/observability/structured-logger.js';
 import { withoutControls } from '../../../platform/text/truncate.js';
 import { asciiJson, leafFactsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 

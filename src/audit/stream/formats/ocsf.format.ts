@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
+import { PRODUCT_VERSION } from '../../../platform/observability/product-version.js';
 import { asciiJson, leafFactsOf, isTampered, type StreamedLeaf } from './streamed-leaf.js';
 
 /** Version of the OCSF schema that defines these attributes. */

@@ -3,7 +3,7 @@ import { canonicalJson, quoted } from '../../../platform/json/canonical-json.js'
 import { shorten } from '../../../platform/text/truncate.js';
 import type { LeafKind } from '../../../verifier/log-verifier.js';
 import { type LeafRow, loggedEntry } from '../../log/log-leaf.js';
-import { redacted } from '../../../platform/log/structured-logger.js';
+import { redacted } from '../../../platform/observability/structured-logger.js';
 
 /** An entry in the form in which its leaf contains it, with the SHA-256 of its record. */
 type LogEntry = ReturnType<typeof loggedEntry>;

@@ -1,5 +1,5 @@
 import type { StreamDestination } from '../../../platform/config/stream-destinations.js';
-import { PRODUCT_VERSION } from '../../../platform/instances/product-version.js';
+import { PRODUCT_VERSION } from '../../../platform/observability/product-version.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import { cefOf } from './cef.format.js';
 import { jsonOf, fitted, isTampered, type StreamedLeaf } from './streamed-leaf.js';

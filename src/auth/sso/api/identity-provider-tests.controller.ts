@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Needs, TheCaller } from '../../../access/access.js';
 import type { Caller } from '../../../access/caller.js';
-import { SsoCookie } from '../../browser/cookies.js';
+import { SsoCookie } from '../../credentials/callers/cookies.js';
 import { IdentityProviderCheck } from './identity-provider-check.js';
 import {
   IdentityProviderTestView,

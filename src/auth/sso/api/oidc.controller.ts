@@ -5,7 +5,7 @@ import { originOf } from '../../../platform/http/origin.js';
 import { RawBody, TakesRaw, TheRawBody } from '../../../platform/http/bodies/raw-body.js';
 import { Public } from '../../../access/access.js';
 import { FORM } from '../../oauth/oauth-parameters.js';
-import { SsoCookie } from '../../browser/cookies.js';
+import { SsoCookie } from '../../credentials/callers/cookies.js';
 import { OidcLogout } from '../oidc/oidc-logout.js';
 import { OidcService } from '../oidc/oidc.service.js';
 import { ProviderNameParam } from './identity-provider-views.dto.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../../platform/config/config.js';
 import { originOf } from '../../../platform/http/origin.js';
-import { type Redirect, SsoCookie } from '../../browser/cookies.js';
+import { type Redirect, SsoCookie } from '../../credentials/callers/cookies.js';
 import { returnPath, SsoBeginnings, type SsoOrder } from '../sign-in/sso-transactions.js';
 
 /** SsoLogin starts the sign-in of a browser at an identity provider. */

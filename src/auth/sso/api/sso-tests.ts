@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../access/caller.js';
-import type { Redirect } from '../../browser/cookies.js';
+import type { Redirect } from '../../credentials/callers/cookies.js';
 import { OidcService } from '../oidc/oidc.service.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { SamlService } from '../saml/saml.service.js';

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
-import { BrowserSessions } from '../../browser/browser-sessions.js';
-import { SessionCookie } from '../../browser/cookies.js';
-import { SessionsService } from '../../sessions/sessions.service.js';
-import { TokenGrants, type Tokens } from '../../tokens/token-grants.js';
+import { BrowserSessions } from '../../credentials/callers/browser-sessions.js';
+import { SessionCookie } from '../../credentials/callers/cookies.js';
+import { SessionsService } from '../../credentials/sessions/sessions.service.js';
+import { TokenGrants, type Tokens } from '../../credentials/callers/token-grants.js';
 import { type Returned, SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 
 /** Exchanges a ticket, once and in the browser that started the sign-in, for tokens or for a session in a cookie. */

@@ -3,14 +3,14 @@ import { ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../../platform/http/origin.js';
 import { Public, Person, TheCaller } from '../../../access/access.js';
-import { TokenView } from '../../sign-in/sign-in.dto.js';
-import { SsoCookie, SessionCookie } from '../../browser/cookies.js';
+import { TokenView } from '../../people/sign-in/sign-in.dto.js';
+import { SsoCookie, SessionCookie } from '../../credentials/callers/cookies.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { SsoChoices, CompleteQuery, TicketBody, SignOutView } from './sso.dto.js';
 import { SignInPageFilter } from './sign-in-page.filter.js';
 import { SsoTickets } from './sso-tickets.js';
 import type { Caller } from '../../../access/caller.js';
-import { SessionsService } from '../../sessions/sessions.service.js';
+import { SessionsService } from '../../credentials/sessions/sessions.service.js';
 import { OidcLogout } from '../oidc/oidc-logout.js';
 import { SamlLogout } from '../saml/saml-logout.js';
 

@@ -1,6 +1,6 @@
 import type { ServerMetadata } from 'openid-client';
-import type { DocumentReader } from '../../key-sets/key-documents.js';
-import { ASYMMETRIC_ALGORITHMS } from '../../key-sets/token-signature.js';
+import type { DocumentReader } from '../../credentials/key-sets/key-documents.js';
+import { ASYMMETRIC_ALGORITHMS } from '../../credentials/key-sets/token-signature.js';
 import { withoutNulls } from './oidc-answers.js';
 import { issuerKey } from '../../model/identity-provider.entity.js';
 import { readJsonObject } from '../../../platform/json/strict-json.js';

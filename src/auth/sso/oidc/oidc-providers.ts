@@ -9,8 +9,8 @@ import { IdentityProvidersService } from '../providers/identity-providers.servic
 import { clientAuthenticationFor, clientAuthenticationOf, withPostInstead } from './oidc-client-authentication.js';
 import { type ProviderAnswer, tokenAnswer, userinfoAnswer } from './oidc-answers.js';
 import { readMetadata } from './oidc-discovery.js';
-import { isCostlyJwk, MAX_KEYS } from '../../key-sets/key-set.js';
-import { isSignedBySecret, verifyToken, verifyWithSecret } from '../../key-sets/token-signature.js';
+import { isCostlyJwk, MAX_KEYS } from '../../credentials/key-sets/key-set.js';
+import { isSignedBySecret, verifyToken, verifyWithSecret } from '../../credentials/key-sets/token-signature.js';
 import { readJsonObject } from '../../../platform/json/strict-json.js';
 
 const CACHE_MS = 10 * 60_000;

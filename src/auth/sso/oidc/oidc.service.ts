@@ -13,7 +13,7 @@ import {
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { ourKeySet } from './oidc-client-authentication.js';
 import { OidcProviders, providerErrorOf, oidcReasonOf } from './oidc-providers.js';
-import type { Redirect } from '../../browser/cookies.js';
+import type { Redirect } from '../../credentials/callers/cookies.js';
 import { returnPath, type SsoOrder, SsoTransactions } from '../sign-in/sso-transactions.js';
 import type { Assertion } from '../sign-in/assertion.js';
 import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';

@@ -4,7 +4,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
 import { assertListed } from '../../../platform/database/list-limit.js';
 import { newId } from '../../../platform/database/new-id.js';
-import { writeUnique } from '../../../platform/database/database-error.js';
+import { writeUnique } from '../../../platform/errors/database-error.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { staleProblem } from '../../../platform/http/versions.js';
 import { canonicalJson } from '../../../platform/json/canonical-json.js';
@@ -14,9 +14,9 @@ import type { Caller } from '../../../access/caller.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Session } from '../../model/session.entity.js';
 import { stillMay } from '../../rights/still-may.js';
-import { SessionsService } from '../../sessions/sessions.service.js';
-import { administratorsWhoCanSignIn, lockAdministrators } from '../../users/administrators.js';
-import { assertMayGrant } from '../../users/user-administration.service.js';
+import { SessionsService } from '../../credentials/sessions/sessions.service.js';
+import { administratorsWhoCanSignIn, lockAdministrators } from '../../people/users/administrators.js';
+import { assertMayGrant } from '../../people/users/user-administration.service.js';
 import type { ClaimRule } from '../../model/identity-provider.entity.js';
 import {
   hasOurKey,

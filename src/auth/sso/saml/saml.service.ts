@@ -8,7 +8,7 @@ import { newSecret } from '../../model/secret-text.js';
 import type { Claims } from '../../../access/identity/verified-identity.js';
 import type { IdentityProvider, SamlSettings } from '../../model/identity-provider.entity.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
-import type { Redirect } from '../../browser/cookies.js';
+import type { Redirect } from '../../credentials/callers/cookies.js';
 import { returnPath, type SsoOrder, SsoTransactions } from '../sign-in/sso-transactions.js';
 import { ourSamlAddresses, samlMetadataOf } from './saml-metadata.js';
 import { usableCertificates } from '../providers/saml-certificates.js';

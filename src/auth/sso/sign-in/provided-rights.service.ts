@@ -5,11 +5,11 @@ import type { Actor } from '../../../access/caller.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
 import type { Origin } from '../../../platform/http/origin.js';
-import { ApiKeysService } from '../../api-keys/api-keys.service.js';
+import { ApiKeysService } from '../../credentials/api-keys/api-keys.service.js';
 import { User } from '../../model/user.entity.js';
-import { SessionsService } from '../../sessions/sessions.service.js';
-import { lockAdministrators } from '../../users/administrators.js';
-import { InvitationRights } from '../../users/invitation-rights.js';
+import { SessionsService } from '../../credentials/sessions/sessions.service.js';
+import { lockAdministrators } from '../../people/users/administrators.js';
+import { InvitationRights } from '../../people/users/invitation-rights.js';
 import { ExternalIdentity } from '../../model/external-identity.entity.js';
 
 /** ProvidedIdentity is a person as a provider describes them at one sign-in. */

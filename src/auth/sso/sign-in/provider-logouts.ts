@@ -3,8 +3,8 @@ import { DataSource } from 'typeorm';
 import type { Actor } from '../../../access/caller.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import type { IdentityProvider } from '../../model/identity-provider.entity.js';
-import { lockTokens } from '../../sessions/session-grounds.js';
-import { type ExternalEnd, SessionsService } from '../../sessions/sessions.service.js';
+import { lockTokens } from '../../credentials/sessions/session-grounds.js';
+import { type ExternalEnd, SessionsService } from '../../credentials/sessions/sessions.service.js';
 import { SsoTransactions } from './sso-transactions.js';
 
 /**

@@ -12,7 +12,7 @@ import { newId } from '../../../platform/database/new-id.js';
 import { advisoryLock } from '../../../platform/database/statements.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem } from '../../../platform/errors/problem.js';
-import type { SignedInPerson } from '../../tokens/token-grants.js';
+import type { SignedInPerson } from '../../credentials/callers/token-grants.js';
 import { failedSignIn } from '../../model/failed-sign-in.js';
 import { User } from '../../model/user.entity.js';
 import { insertUser } from '../../model/users.service.js';
@@ -27,8 +27,8 @@ import { addressName, sealsOf, subjectName } from '../../../platform/sealing/row
 import { type SsoTransaction } from './sso.entity.js';
 import { keptGroups, ProvidedRights } from './provided-rights.service.js';
 import { accountDisabled, addressTaken, noRole, refusedTrial, trialOf } from './sign-in-trial.js';
-import { admitTokens, assertStillGranted } from '../../sessions/session-grounds.js';
-import { assertNotEndedSince } from '../../sessions/sign-in-ends.js';
+import { admitTokens, assertStillGranted } from '../../credentials/sessions/session-grounds.js';
+import { assertNotEndedSince } from '../../credentials/sessions/sign-in-ends.js';
 import { type ArrivedAttempt, beganAt, SsoTransactions } from './sso-transactions.js';
 
 /** A person who has returned from a provider. */

@@ -7,13 +7,13 @@ import type { JsonRow } from '../../../platform/sealing/row-text.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { Seal } from '../../../platform/sealing/seal.js';
-import type { ExternalEnd } from '../../sessions/sessions.service.js';
+import type { ExternalEnd } from '../../credentials/sessions/sessions.service.js';
 import { secretHashOf, newSecret } from '../../model/secret-text.js';
 import { SsoTransaction } from './sso.entity.js';
 import { networkOf } from '../../../platform/http/origin.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Background } from '../../../platform/work/background.js';
-import { Throttle } from '../../throttle/throttle.js';
+import { Throttle } from '../../model/throttle.js';
 
 /** A request to sign in at an identity provider. */
 export interface SsoOrder {

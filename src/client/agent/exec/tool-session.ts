@@ -4,7 +4,7 @@ import { type Patience, RemoteSigner, type SignatureOrder, type SignatureResult 
 import type { AgentPurpose } from '../signer/purposes.js';
 import type { AskingProgram } from '../signer/said-by-client.js';
 import { serveProgram } from '../pkcs11/connection.js';
-import { PrivateSocket } from '../sockets/private-socket.js';
+import { PrivateSocket } from '../../api/private-socket.js';
 import { toolEnvironment, withWords } from './tool-environment.js';
 import { runTool, type ToolEnd } from './tool-process.js';
 

@@ -1,4 +1,4 @@
-import { CKA } from '../../../formats/pkcs11/cryptoki.js';
+import { CKA } from '../../../formats/pkcs/cryptoki.js';
 
 /** Encoding of an attribute value in a message. `nested` attributes are templates, which no object has. */
 type AttributeKind = 'boolean' | 'ulong' | 'mechanisms' | 'nested' | 'bytes';

@@ -1,4 +1,4 @@
-import { CKF, CKR } from '../../../formats/pkcs11/cryptoki.js';
+import { CKF, CKR } from '../../../formats/pkcs/cryptoki.js';
 import { mechanismInfo } from './mechanisms.js';
 import { SLOT, type Token } from './token.js';
 import { CryptokiFault, type Room, type RpcReader, RpcWriter } from './rpc-message.js';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { CALLS } from './calls.js';
-import { CKR } from '../../../formats/pkcs11/cryptoki.js';
+import { CKR } from '../../../formats/pkcs/cryptoki.js';
 import { answerFrame, type Frame, FrameReader, questionOf } from './frames.js';
 import { Token, type TokenSource } from './token.js';
 import { CryptokiFault, type ReturnValue, RpcFault, RpcReader, RpcWriter } from './rpc-message.js';

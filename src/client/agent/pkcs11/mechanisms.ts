@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { digestIn } from '../../../formats/asn1/digest-info.js';
 import type { AgentKey } from '../signer/agent-keys.js';
 import type { DigestName, Scheme } from '../signer/remote-signer.js';
-import { CKF, CKG_MGF1, CKM, CKR } from '../../../formats/pkcs11/cryptoki.js';
+import { CKF, CKG_MGF1, CKM, CKR } from '../../../formats/pkcs/cryptoki.js';
 import { CryptokiFault, type RpcMechanism } from './rpc-message.js';
 
 const DIGEST_LENGTHS = { sha256: 32, sha384: 48, sha512: 64 } as const satisfies Record<DigestName, number>;

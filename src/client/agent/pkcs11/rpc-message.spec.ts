@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CKA, CKM } from '../../../formats/pkcs11/cryptoki.js';
+import { CKA, CKM } from '../../../formats/pkcs/cryptoki.js';
 import { RpcFault, RpcReader, RpcWriter } from './rpc-message.js';
 
 const NULL_ARRAY = 'ffffffff';

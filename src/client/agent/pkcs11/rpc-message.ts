@@ -1,4 +1,4 @@
-import type { CKR } from '../../../formats/pkcs11/cryptoki.js';
+import type { CKR } from '../../../formats/pkcs/cryptoki.js';
 import { attributeKindOf } from './attributes.js';
 
 /** RpcFault is a message that violates the protocol. The response is CKR_DEVICE_ERROR, as from p11-kit's own server. */

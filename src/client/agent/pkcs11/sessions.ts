@@ -1,4 +1,4 @@
-import { CKF, CKR, CKS } from '../../../formats/pkcs11/cryptoki.js';
+import { CKF, CKR, CKS } from '../../../formats/pkcs/cryptoki.js';
 import type { SigningOperation } from './mechanisms.js';
 import { CryptokiFault } from './rpc-message.js';
 

@@ -3,7 +3,7 @@ import { bitStringOf, elementsOfSequence, unsignedOf } from '../../../formats/as
 import { octetString } from '../../../formats/asn1/der-writer.js';
 import type { AgentKey } from '../signer/agent-keys.js';
 import { boolean, ulong } from './attributes.js';
-import { CKA, CKC_X_509, CKK, CKO, CKR } from '../../../formats/pkcs11/cryptoki.js';
+import { CKA, CKC_X_509, CKK, CKO, CKR } from '../../../formats/pkcs/cryptoki.js';
 import { mechanismsOf } from './mechanisms.js';
 import { CryptokiFault, type RpcAttribute } from './rpc-message.js';
 

@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AgentKey } from '../signer/agent-keys.js';
 import type { SignatureOrder } from '../signer/remote-signer.js';
 import { ulong } from './attributes.js';
-import { CKA, CKF, CKG_MGF1, CKM, CKO, CKR } from '../../../formats/pkcs11/cryptoki.js';
+import { CKA, CKF, CKG_MGF1, CKM, CKO, CKR } from '../../../formats/pkcs/cryptoki.js';
 import { Token, type TokenSource } from './token.js';
 import { CryptokiFault } from './rpc-message.js';
 

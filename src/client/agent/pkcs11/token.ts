@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AgentKey } from '../signer/agent-keys.js';
 import type { SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
-import { CKF, CKR, CKU_USER } from '../../../formats/pkcs11/cryptoki.js';
+import { CKF, CKR, CKU_USER } from '../../../formats/pkcs/cryptoki.js';
 import { SigningOperation } from './mechanisms.js';
 import { type CryptokiSession, CryptokiSessions } from './sessions.js';
 import { TokenObjects, valueOf } from './token-objects.js';

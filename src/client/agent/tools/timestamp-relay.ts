@@ -8,7 +8,7 @@ import { elementsInside, elementsOfSequence } from '../../../formats/asn1/der-re
 import { integer, sequence } from '../../../formats/asn1/der-writer.js';
 import type { ApiClient } from '../../api/api-client.js';
 import { ClientError, EXIT } from '../../api/exit-codes.js';
-import { isOwnPeer } from '../sockets/loopback-peer.js';
+import { isOwnPeer } from '../../api/loopback-peer.js';
 import type { TimestampPlace } from './file-tool.js';
 
 const QUERY = 'application/timestamp-query';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { errorCodes, type FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { detachBuffer } from '../../memory/external-memory.js';
+import { detachBuffer } from '../../observability/external-memory.js';
 
 const { FST_ERR_CTP_BODY_TOO_LARGE: TooLarge, FST_ERR_CTP_INVALID_CONTENT_LENGTH: WrongLength } = errorCodes;
 

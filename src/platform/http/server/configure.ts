@@ -3,9 +3,9 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { forwardedAddresses } from '../../../formats/addresses/host-port.js';
+import { forwardedAddresses } from '../../../formats/encoding/host-port.js';
 import { Config } from '../../config/config.js';
-import { Metrics } from '../../metrics/metrics.js';
+import { Metrics } from '../../observability/metrics.js';
 import { rememberRoutes, TolerantPath } from './paths.js';
 import { ArrivingBodies } from '../bodies/arriving-bodies.js';
 import { NextLinkInterceptor } from '../cursors.js';
@@ -26,8 +26,8 @@ import { refuseNulInQuery, UnknownQueryGuard } from './query-checks.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ReauthorizationInterceptor } from '../reauthorization.js';
 import { WaitingCallsInterceptor } from '../waiting-calls.js';
-import { announceReplays } from '../../idempotency/replays.js';
-import { traceRequests } from '../../tracing/tracing.js';
+import { announceReplays } from '../replays.js';
+import { traceRequests } from '../../observability/tracing.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { validationPipe } from '../validation.js';
 

@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { operatorsWords } from '../../database/database-error.js';
-import { databaseProblem } from '../../database/database-problem.js';
+import { operatorsWords } from '../../errors/database-error.js';
+import { databaseProblem } from '../../errors/database-problem.js';
 import { allowedMethods } from './paths.js';
 import { mediaTypesOf } from '../bodies/raw-body.js';
 import { Problem, type ProblemKind } from '../../errors/problem.js';

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { Config } from '../../../platform/config/config.js';
 import { advisoryLock } from '../../../platform/database/statements.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
-import { WORKER_ID, dueRows, whenDue } from '../../../platform/jobs/claim.js';
+import { WORKER_ID, dueRows, whenDue } from '../../../platform/work/claim.js';
 import { type ClaimedRow, WorkQueue } from '../../../platform/work/work-queue.js';
 import { RotationTarget } from './rotation-target.entity.js';
 import { Rotation } from './rotation.entity.js';

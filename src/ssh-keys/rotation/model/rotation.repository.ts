@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import { newId } from '../../../platform/database/new-id.js';
-import { backOff, jittered } from '../../../platform/jobs/claim.js';
+import { backOff, jittered } from '../../../platform/work/claim.js';
 import { RotationStep, RotationTarget, type StepOutcome } from './rotation-target.entity.js';
 import { hasReached, secondsOfOverlap, type StepName, type TargetOutcome, type TargetState } from './rotation-state.js';
 import { FencedOff, type StartedStep, type StepResult, type Work } from './rotation-work.js';

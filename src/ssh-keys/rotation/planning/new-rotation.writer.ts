@@ -7,7 +7,7 @@ import { peopleBehind } from '../../../auth/rights/secret-disclosures.js';
 import { HostUses } from '../../../hosts/records/host-removal.service.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { Problem } from '../../../platform/errors/problem.js';
-import { Outbox } from '../../../platform/outbox/outbox.js';
+import { Outbox } from '../../../platform/queue/outbox.js';
 import { KeyCustody, type MadeKey } from '../custody/key-custody.js';
 import { RotationTarget } from '../model/rotation-target.entity.js';
 import { Rotation, ROTATION_QUEUE } from '../model/rotation.entity.js';

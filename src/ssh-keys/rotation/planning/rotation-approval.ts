@@ -4,13 +4,13 @@ import {
   type ApprovalSubject,
   type SubjectApproval,
   ApprovalSubjectsService,
-} from '../../../approvals/subjects/approval-subject.port.js';
+} from '../../../approvals/policies/approval-subject.port.js';
 import { ApprovalsService } from '../../../approvals/approvals.service.js';
-import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
+import type { KeyUseToApprove } from '../../../approvals/policies/key-use.port.js';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { Problem } from '../../../platform/errors/problem.js';
-import { Outbox } from '../../../platform/outbox/outbox.js';
+import { Outbox } from '../../../platform/queue/outbox.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
 import { readDocument, usesOfTargets } from './rotation-clearance.js';
 import { successorFingerprints } from './rotation-requirements.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { approvalHash, ApprovalsService, type GrantedApproval } from '../../../approvals/approvals.service.js';
-import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
+import type { KeyUseToApprove } from '../../../approvals/policies/key-use.port.js';
 import { giversOf } from '../../../access/caller.js';
 import { rollBackOf } from '../../../audit/history/rights-history.js';
 import { RightsLedger } from '../../../audit/history/rights-ledger.js';

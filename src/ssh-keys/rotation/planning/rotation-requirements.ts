@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type PolicyJudgement, type PolicyFacts } from '../../../approvals/approvals.service.js';
-import type { KeyUseToApprove } from '../../../approvals/subjects/key-use.port.js';
+import type { KeyUseToApprove } from '../../../approvals/policies/key-use.port.js';
 import type { Caller } from '../../../access/caller.js';
 import { Host } from '../../../hosts/model/host.entity.js';
 import type { SshKey } from '../../keys/ssh-key.entity.js';

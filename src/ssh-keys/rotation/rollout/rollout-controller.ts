@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { giversOf } from '../../../access/caller.js';
 import { allHoldNow } from '../../../auth/rights/credential-rights.js';
 import { isId } from '../../../platform/database/new-id.js';
-import { Outbox } from '../../../platform/outbox/outbox.js';
+import { Outbox } from '../../../platform/queue/outbox.js';
 import { SshKeyFindings } from '../../keys/ssh-key-findings.js';
 import { RotationApproval } from '../planning/rotation-approval.js';
 import { isOver, rotationStatusesBefore } from '../model/rotation-state.js';

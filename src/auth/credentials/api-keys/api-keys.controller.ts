@@ -1,0 +1,73 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { IdParam } from '../../../platform/http/id-param.js';
+import { PageQuery } from '../../../platform/http/page.js';
+import type { IdempotentUse } from '../../../platform/http/idempotency-keys.js';
+import { Fresh, Needs, TheCaller } from '../../../access/access.js';
+import type { Caller } from '../../../access/caller.js';
+import { Repeatable } from '../../../access/repeatable.js';
+import { ApiKeyPage, CreateApiKeyBody, NewApiKeyView, RotateApiKeyBody } from './api-keys.dto.js';
+import { ApiKeyRenewalService } from './api-key-renewal.service.js';
+import { ApiKeysService } from './api-keys.service.js';
+
+@ApiTags('Settings')
+@Controller('api/settings/api-keys')
+export class ApiKeysController {
+  constructor(
+    private readonly apiKeys: ApiKeysService,
+    private readonly renewal: ApiKeyRenewalService,
+  ) {}
+
+  /**
+   * Create an API key
+   * @remarks Creates an API key and returns it. The key cannot be retrieved again.
+   */
+  @Post()
+  @Needs('settings:write')
+  @Fresh()
+  async createApiKey(
+    @TheCaller() caller: Caller,
+    @Body() body: CreateApiKeyBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<NewApiKeyView> {
+    const made = await this.apiKeys.create(caller, body.toOrder(), use);
+    return NewApiKeyView.withKey(made.row, made.key);
+  }
+
+  /**
+   * List API keys
+   * @remarks Returns API keys without their secrets, newest first.
+   */
+  @Get()
+  @Needs('settings:read')
+  async listApiKeys(@Query() query: PageQuery): Promise<ApiKeyPage> {
+    return ApiKeyPage.of(await this.apiKeys.list(query));
+  }
+
+  /**
+   * Rotate an API key
+   * @remarks Creates a key with the same permissions and returns it. The old key remains valid for the specified time.
+   */
+  @Post(':id/rotate')
+  @Needs('settings:write')
+  @Fresh()
+  async rotateApiKey(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { expiry, overlapHours = 24 }: RotateApiKeyBody,
+  ): Promise<NewApiKeyView> {
+    const { row, key } = await this.renewal.rotate(caller, id, { expiry, overlapHours });
+    return NewApiKeyView.withKey(row, key);
+  }
+
+  /**
+   * Revoke an API key
+   * @remarks Revokes an API key. Every process rejects it within five seconds.
+   */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('settings:write')
+  async revokeApiKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.apiKeys.revoke(caller, id);
+  }
+}

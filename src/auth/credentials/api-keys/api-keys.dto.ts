@@ -1,0 +1,84 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, ArrayMinSize, IsOptional, registerDecorator } from 'class-validator';
+import { viewOf } from '../../../platform/http/fields/view-of.js';
+import { Int, ListOf, Moment, Name, OneOf, Optional } from '../../../platform/http/fields/fields.js';
+import { PageOf } from '../../../platform/http/fields/page-of.js';
+import { SCOPE_NAMES, type Scope } from '../../../access/scopes.js';
+import { isAddressBlock } from '../../../formats/encoding/address.js';
+import type { ApiKey } from '../../model/api-key.entity.js';
+import type { ApiKeyOrder } from './api-keys.service.js';
+
+/** Every item must be an IP address or a CIDR block. */
+function IsAddressBlocks(): PropertyDecorator {
+  return (target, propertyName) =>
+    registerDecorator({
+      name: 'isAddressBlocks',
+      target: target.constructor,
+      propertyName: String(propertyName),
+      options: { message: 'must contain only IP addresses and CIDR blocks such as 192.0.2.0/24' },
+      validator: { validate: (value: unknown) => Array.isArray(value) && value.every(isAddressBlock) },
+    });
+}
+
+export class CreateApiKeyBody {
+  /** Purpose of the key. @example 'release pipeline' */
+  @Name(1, 100) name: string;
+  /** Scopes of the key. You can grant only scopes that you have. */
+  @ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest', 'sign:read'] })
+  permissions: Scope[];
+  /** Time at which the key expires; at most 366 days from now. */
+  @Moment({ example: '2027-01-31T00:00:00Z' }) expiry: Date;
+  /** IP addresses and CIDR blocks from which the key can be used. If omitted, it can be used from anywhere. */
+  @ApiProperty({ example: ['192.0.2.0/24'], required: false })
+  @IsOptional()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(32)
+  @IsAddressBlocks()
+  addresses?: string[];
+
+  toOrder(): ApiKeyOrder {
+    const { name, permissions, expiry, addresses } = this;
+    return { name, permissions, expiry, ...(addresses === undefined ? {} : { addresses }) };
+  }
+}
+
+export class RotateApiKeyBody {
+  /** Time at which the new key expires; at most 366 days from now. */
+  @Moment({ example: '2027-01-31T00:00:00Z' }) expiry: Date;
+  /** Hours for which the old key remains valid. @example 24 */
+  @Optional(Int(0, 168)) overlapHours?: number;
+}
+
+export class ApiKeyView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'release pipeline' */
+  name: string;
+  @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) permissions: Scope[];
+  expiry: Date;
+  createdAt: Date;
+  revokedAt: Date | null;
+  /** Time of the last use. For a sensor's key: time of the first use in that hour. */
+  lastUsedAt: Date | null;
+  /** IP address of the last caller. @example 192.0.2.17 */
+  lastUsedFrom: string | null;
+  /** IP addresses and CIDR blocks from which the key can be used; null: anywhere. */
+  @ApiProperty({ type: [String], nullable: true, example: ['192.0.2.0/24'] }) addresses: string[] | null;
+  /** The key that replaced this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  replacedBy: string | null;
+
+  static of(row: ApiKey): ApiKeyView {
+    return viewOf(ApiKeyView, row);
+  }
+}
+
+export class NewApiKeyView extends ApiKeyView {
+  /** The API key. It cannot be retrieved again, so store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
+  key: string;
+
+  static withKey(row: ApiKey, key: string): NewApiKeyView {
+    return Object.assign(ApiKeyView.of(row), { key });
+  }
+}
+
+export class ApiKeyPage extends PageOf(ApiKeyView) {}

@@ -1,0 +1,106 @@
+import type { FastifyRequest, FastifyReply } from 'fastify';
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../../platform/config/config.js';
+import { Problem } from '../../../platform/errors/problem.js';
+
+export interface HostCookieOptions {
+  readonly name: string;
+  /** Strict: never sent on cross-site requests. Lax: also sent on top-level cross-site navigation. */
+  readonly sameSite: 'Strict' | 'Lax';
+  readonly maxAgeSeconds: number;
+}
+
+/** A cookie for this host only that scripts cannot read. Over HTTPS, the `__Host-` prefix makes browsers enforce it (RFC 6265bis). */
+class HostCookie {
+  private readonly name: string;
+  private readonly attributes: string;
+  private readonly maxAgeSeconds: number;
+
+  constructor(publicUrl: string, { name, sameSite, maxAgeSeconds }: HostCookieOptions) {
+    const https = publicUrl.startsWith('https:');
+    this.name = https ? `__Host-${name}` : name;
+    this.attributes = `Path=/; HttpOnly; SameSite=${sameSite}${https ? '; Secure' : ''}`;
+    this.maxAgeSeconds = maxAgeSeconds;
+  }
+
+  /** Returns the value of a Set-Cookie header. */
+  with(value: string): string {
+    return `${this.name}=${value}; Max-Age=${this.maxAgeSeconds}; ${this.attributes}`;
+  }
+
+  gone(): string {
+    return `${this.name}=; Max-Age=0; ${this.attributes}`;
+  }
+
+  of(request: Pick<FastifyRequest, 'headers'>): string | undefined {
+    return new RegExp(`(?:^|;\\s*)${this.name}=([\\w.-]+)`).exec(request.headers.cookie ?? '')?.[1];
+  }
+}
+
+/** The credential of a browser session. SameSite=Strict: browsers never send it on cross-site requests. */
+@Injectable()
+export class SessionCookie extends HostCookie {
+  constructor(config: Config) {
+    const maxAgeSeconds = config.browserSessionHours * 3600;
+    super(config.publicUrl, { name: 'sealwright-session', sameSite: 'Strict', maxAgeSeconds });
+  }
+}
+
+/** The URL to which a browser is redirected to sign in at an identity provider. */
+export interface Redirect {
+  readonly url: string;
+  /** Value of the SSO cookie, which the returning browser must present. */
+  readonly browser: string;
+}
+
+/**
+ * Identifies the browser in which single sign-on began. SameSite=Lax: the browser sends it when it returns, but not on a cross-site POST. It is not a
+ * credential: it only binds the ticket to this browser.
+ */
+@Injectable()
+export class SsoCookie extends HostCookie {
+  constructor(config: Config) {
+    super(config.publicUrl, { name: 'sealwright-sso', sameSite: 'Lax', maxAgeSeconds: 660 });
+  }
+
+  /**
+   * Sets the cookie and redirects the browser to the provider. Appends an empty fragment to a URL without one, because browsers would otherwise carry the
+   * fragment of the current page over to the provider.
+   */
+  async leave(reply: FastifyReply, { url, browser }: Redirect): Promise<void> {
+    await reply.header('set-cookie', this.with(browser)).redirect(url.includes('#') ? url : `${url}#`, 302);
+  }
+}
+
+/** Pages of other sites cannot send this header unless the service permits it (CORS), so it shows that the call comes from a page of this service. */
+const HEADER = 'x-csrf-protection';
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Accepts calls with a cookie only from pages of this service (CSRF, CWE-352). SameSite compares sites, not origins, so the header above and the
+ * origin that the browser reports are checked as well.
+ */
+@Injectable()
+export class CsrfProtection {
+  private readonly origins: ReadonlySet<string>;
+
+  constructor(config: Config) {
+    const others = config.isProd ? [] : config.corsOrigins;
+    this.origins = new Set([new URL(config.publicUrl).origin, ...others]);
+  }
+
+  assertSameOrigin(request: FastifyRequest): void {
+    if (SAFE.has(request.method)) return;
+    if (request.headers[HEADER] !== undefined && this.isOwn(request)) return;
+    const detail = `A request with a session cookie must come from a page of this service and contain the header "${HEADER}: 1".`;
+    throw new Problem('forbidden', 'auth.cross-site', detail);
+  }
+
+  /** Fetch Metadata decides if the browser sends it; over plain HTTP, browsers send it only to localhost. */
+  private isOwn({ headers, host }: FastifyRequest): boolean {
+    const { origin, 'sec-fetch-site': site } = headers;
+    if (site !== undefined) return site === 'same-origin';
+    if (origin === undefined || !URL.canParse(origin)) return false;
+    return this.origins.has(origin) || new URL(origin).host === host;
+  }
+}

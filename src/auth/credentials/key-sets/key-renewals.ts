@@ -1,0 +1,112 @@
+import { Logger } from '@nestjs/common';
+import type { EntityManager, FindOptionsWhere } from 'typeorm';
+import type { SealedClass, SealedEntity } from '../../../platform/sealing/sealed-entity.js';
+import { changeSealed } from '../../../platform/sealing/sealed-rows.js';
+import type { PublicJwk } from '../../../formats/encoding/json-web-key.js';
+import { thumbprintsOf } from './key-set.js';
+
+/** Keys are refetched after this time. */
+const FRESH_MS = 10 * 60_000;
+/** Minimum time between calls to a publisher, whatever tokens are presented. */
+const PAUSE_MS = 30_000;
+export const PAUSE_SECONDS = PAUSE_MS / 1000;
+/** Maximum time for which keys are trusted if the publisher does not respond. */
+const MAX_STALE_MS = 60 * 60_000;
+
+/** The row of a publisher of keys, with the most recently fetched keys. */
+export interface PublishedKeys {
+  readonly id: string;
+  readonly name: string;
+  keys: PublicJwk[] | null;
+  /** Time of the last successful fetch. */
+  keysReadAt: Date | null;
+  /** Time of the last fetch, successful or not. */
+  keysAskedAt: Date | null;
+}
+
+/** Refetches published keys if they are old, or if none of them matches. Concurrent calls share one fetch. */
+export class KeyRenewals {
+  private readonly logger: Logger;
+  private readonly readings = new Map<string, Promise<PublicJwk[]>>();
+  /** Time of the last fetch by this process, in milliseconds. The time in the row is not sealed, so it delays no renewal of old keys. */
+  private readonly asked = new Map<string, number>();
+
+  /** @param whose name of the publisher in log messages, such as `the issuer` */
+  constructor(private readonly whose: string) {
+    this.logger = new Logger(KeyRenewals.name);
+  }
+
+  /**
+   * Returns the currently trusted keys; undefined if there are none.
+   *
+   * @param fresh none of the known keys matches: refetch, unless the publisher was called recently
+   * @param renew fetches the keys and stores them
+   */
+  async of(
+    row: PublishedKeys,
+    fresh: boolean,
+    renew: () => Promise<PublicJwk[]>,
+  ): Promise<readonly PublicJwk[] | undefined> {
+    const isKnown = row.keys !== null && ageOf(row.keysReadAt) < FRESH_MS;
+    // A row whose keys were never fetched may have a new address.
+    const hasPaused = row.keysAskedAt === null || Date.now() - (this.asked.get(row.id) ?? 0) > PAUSE_MS;
+    const isDue = hasPaused && (!isKnown || (fresh && ageOf(row.keysAskedAt) > PAUSE_MS));
+    return isDue ? this.renewed(row, renew) : believable(row);
+  }
+
+  private async renewed(
+    row: PublishedKeys,
+    renew: () => Promise<PublicJwk[]>,
+  ): Promise<readonly PublicJwk[] | undefined> {
+    this.asked.set(row.id, Date.now());
+    const reading = this.readings.get(row.id) ?? renew();
+    this.readings.set(row.id, reading);
+    try {
+      const keys = await reading;
+      // The holder of the row lock does not fetch a second time for the same token.
+      return Object.assign(row, { keys, keysReadAt: new Date() }).keys;
+    } catch (error) {
+      this.logger.warn(`unable to fetch the keys of ${this.whose} ${row.name}: ${reasonOf(error)}`);
+      return believable(row);
+    } finally {
+      row.keysAskedAt = new Date();
+      this.readings.delete(row.id);
+    }
+  }
+}
+
+/** Thumbprints (RFC 7638) of the added and the removed keys. */
+export type KeyChange = { readonly added: string[]; readonly removed: string[] };
+
+/** Stores the publisher's current keys in the caller's transaction. Returns undefined if they are unchanged, or if the row was deleted. */
+export async function storeKeys<Row extends PublishedKeys & SealedEntity>(
+  tx: EntityManager,
+  rows: SealedClass<Row>,
+  where: FindOptionsWhere<Row>,
+  keys: readonly PublicJwk[],
+): Promise<KeyChange | undefined> {
+  const before = await tx.findOne(rows, { where, lock: { mode: 'pessimistic_write' } });
+  if (before === null) return undefined;
+  await changeSealed(tx, rows, where, { keys: [...keys], keysReadAt: new Date() } as Partial<Row>);
+  return keyChange(before.keys ?? [], keys);
+}
+
+/** Returns the difference between two sets of keys; undefined if they are equal. */
+export function keyChange(before: readonly PublicJwk[], after: readonly PublicJwk[]): KeyChange | undefined {
+  const [old, now] = [thumbprintsOf(before), thumbprintsOf(after)];
+  const added = now.filter((one) => !old.includes(one));
+  const removed = old.filter((one) => !now.includes(one));
+  return added.length + removed.length === 0 ? undefined : { added, removed };
+}
+
+function believable({ keys, keysReadAt }: PublishedKeys): readonly PublicJwk[] | undefined {
+  return keys !== null && ageOf(keysReadAt) < MAX_STALE_MS ? keys : undefined;
+}
+
+function ageOf(since: Date | null): number {
+  return since === null ? Infinity : Date.now() - since.getTime();
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown';
+}

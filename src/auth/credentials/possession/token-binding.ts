@@ -1,0 +1,50 @@
+import type { TokenBinding } from '../../../access/caller.js';
+
+/** The binding that a client or trust requires for its tokens. */
+export interface BindingDemand {
+  readonly dpopBound: boolean;
+  readonly certificateBound: boolean;
+}
+
+/** KeyNotShown is thrown if a required key was not proven. The message is printable ASCII without quotes; the code is an OAuth error code. */
+export class KeyNotShown extends Error {
+  constructor(
+    message: string,
+    readonly code: 'invalid_dpop_proof' | 'invalid_request' | 'invalid_grant',
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * Returns the binding of a token: to the key of any DPoP proof, because nobody sends one by accident, and to a client certificate only if required
+ * (RFC 8705 section 3), because a client may present one for other reasons.
+ *
+ * @param shown the keys that the request proves
+ * @throws KeyNotShown
+ */
+export function bindingFor({ dpopBound, certificateBound }: BindingDemand, shown: TokenBinding): TokenBinding {
+  const { dpopKey, certificate } = shown;
+  if (dpopBound && dpopKey === undefined) throw new KeyNotShown('A DPoP proof is required.', 'invalid_dpop_proof');
+  if (certificateBound && certificate === undefined)
+    throw new KeyNotShown('A client certificate is required.', 'invalid_request');
+  return certificateBound ? shown : withoutCertificate(shown);
+}
+
+/**
+ * Rejects a refresh with keys other than those to which the session is bound.
+ *
+ * @throws KeyNotShown
+ */
+export function assertSameKeys({ dpopKey, certificate }: TokenBinding, shown: TokenBinding): void {
+  if (dpopKey !== undefined && shown.dpopKey === undefined)
+    throw new KeyNotShown('The refresh token is bound to a key. Send a DPoP proof.', 'invalid_dpop_proof');
+  if (dpopKey !== undefined && dpopKey !== shown.dpopKey)
+    throw new KeyNotShown('The refresh token is bound to a key other than that of the DPoP proof.', 'invalid_grant');
+  if (certificate !== undefined && certificate !== shown.certificate)
+    throw new KeyNotShown('The refresh token is bound to a different client certificate.', 'invalid_grant');
+}
+
+function withoutCertificate({ dpopKey }: TokenBinding): TokenBinding {
+  return dpopKey === undefined ? {} : { dpopKey };
+}

@@ -1,0 +1,91 @@
+import type { EntityManager, FindOptionsWhere } from 'typeorm';
+import { advisoryLock, sharedAdvisoryLock } from '../../../platform/database/statements.js';
+import { Problem } from '../../../platform/errors/problem.js';
+import type { SealedClass, SealedEntity } from '../../../platform/sealing/sealed-entity.js';
+import { trusted } from '../../../platform/sealing/sealed-rows.js';
+import { IdentityProvider } from '../../model/identity-provider.entity.js';
+import { OAuthClient } from '../../model/oauth.entity.js';
+import { User } from '../../model/user.entity.js';
+
+/** CHANGED_MEANWHILE is the Problem code for a sign-in whose grounds changed while it was in progress. */
+export const CHANGED_MEANWHILE = 'auth.changed-meanwhile';
+
+/** SessionGrounds is what a sign-in verified, as read at that time. */
+export interface SessionGrounds {
+  readonly userId?: string | undefined;
+  /** Hash of the password that was presented, and the second factors that were required. */
+  readonly password?: Pick<User, 'passwordHash' | 'factors'> | undefined;
+  readonly providerId?: string | undefined;
+  /** The version of the provider that admitted the person; if undefined, any version is accepted. */
+  readonly providerVersion?: number | undefined;
+  /** The client that authenticated. */
+  readonly client?: Pick<OAuthClient, 'id' | 'proofSince'> | undefined;
+}
+
+/**
+ * assertStillGranted verifies that the grounds of a sign-in have not changed since they were read, and locks them until the transaction ends. Changing the
+ * password, or disabling the account, provider or client, must also stop a sign-in that is in progress.
+ *
+ * @throws Problem 401 `auth.changed-meanwhile`
+ */
+export async function assertStillGranted(
+  tx: EntityManager,
+  { userId, password, providerId, providerVersion, client }: SessionGrounds,
+): Promise<void> {
+  if (providerId !== undefined) await assertSameProvider(tx, providerId, providerVersion);
+  if (client !== undefined) await assertSameClient(tx, client);
+  if (userId === undefined) return;
+  const user = await shared(tx, User, { id: userId });
+  if (user?.disabled !== false) throw changedMeanwhile('The account was disabled');
+  if (password !== undefined && !isSamePassword(user, password))
+    throw changedMeanwhile('The password or a second factor was changed');
+}
+
+async function assertSameProvider(tx: EntityManager, id: string, version: number | undefined): Promise<void> {
+  const provider = await shared(tx, IdentityProvider, { id });
+  if (provider?.enabled !== true) throw changedMeanwhile('The identity provider was disabled');
+  if (version !== undefined && provider.version !== version)
+    throw changedMeanwhile('The identity provider was changed');
+}
+
+async function assertSameClient(
+  tx: EntityManager,
+  { id, proofSince }: NonNullable<SessionGrounds['client']>,
+): Promise<void> {
+  await admitTokens(tx, 'oauth client', id);
+  const now = await shared(tx, OAuthClient, { id });
+  const isSame = now?.revokedAt === null && now.proofSince?.getTime() === proofSince?.getTime();
+  if (!isSame) throw changedMeanwhile('The client was revoked, or its secret, keys or certificates were replaced');
+}
+
+/** The holder of tokens: a client, the runs of an issuer, or the people who sign in at a provider. */
+type TokenHolder = 'oauth client' | 'workload issuer' | 'identity provider';
+
+/**
+ * lockTokens locks a holder against new tokens until the transaction ends. The row alone is not enough: each token request takes a shared lock of the
+ * row, and a client that requests tokens continuously would prevent its own revocation.
+ */
+export async function lockTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
+  await advisoryLock(tx, `${holder} ${id.toLowerCase()}`);
+}
+
+/** admitTokens waits for `lockTokens` of other transactions, and delays it until the transaction that issues a token ends. */
+export async function admitTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
+  await sharedAdvisoryLock(tx, `${holder} ${id.toLowerCase()}`);
+}
+
+function isSamePassword(now: User, then: Pick<User, 'passwordHash' | 'factors'>): boolean {
+  return now.passwordHash === then.passwordHash && now.factors?.join() === then.factors?.join();
+}
+
+async function shared<Row extends SealedEntity>(
+  tx: EntityManager,
+  entity: SealedClass<Row>,
+  where: FindOptionsWhere<Row>,
+): Promise<Row | null> {
+  return trusted(tx, entity, await tx.findOne(entity, { where, lock: { mode: 'pessimistic_read' } }));
+}
+
+export function changedMeanwhile(what: string): Problem {
+  return new Problem('unauthenticated', CHANGED_MEANWHILE, `${what} during this sign-in. Sign in again.`);
+}

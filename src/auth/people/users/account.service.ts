@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+import { networkOf, type Origin } from '../../../platform/http/origin.js';
+import type { Caller } from '../../../access/caller.js';
+import { Throttle } from '../../model/throttle.js';
+import { PasswordChanges } from './password-changes.js';
+import { PasswordCheck } from '../../model/password-check.js';
+import { PasswordResetsService } from './password-resets.service.js';
+import { canonical } from '../../model/users.service.js';
+
+/** Changes and resets passwords of users' own accounts. */
+@Injectable()
+export class AccountService {
+  constructor(
+    private readonly check: PasswordCheck,
+    private readonly changes: PasswordChanges,
+    private readonly resets: PasswordResetsService,
+    private readonly throttle: Throttle,
+  ) {}
+
+  /** Sets a new password and ends the person's other sessions. */
+  async changePassword(caller: Caller, current: string, next: string): Promise<void> {
+    const user = await this.check.userWith(caller.name, current, caller.origin);
+    await this.changes.set(caller, user, next, { kept: caller.session?.id });
+  }
+
+  /** Sends a reset link if the account exists; the response is the same if it does not. */
+  async forgotPassword(email: string, origin: Origin): Promise<void> {
+    const asked = { rule: 'reset mail to person', subject: canonical(email) } as const;
+    const network = networkOf(origin.address);
+    await this.throttle.assertMayTry([{ rule: 'reset mail from address', subject: network }, asked]);
+    this.resets.forgot(email, origin);
+  }
+
+  /** Sets the password of the user to whom the link was sent. All their sessions end; a second factor is still required. */
+  async resetPassword(token: string, password: string, origin: Origin): Promise<void> {
+    const user = await this.resets.userOf(token);
+    const by = { kind: 'user', id: user.id, name: user.email, origin } as const;
+    await this.changes.set(by, user, password, { first: (tx) => this.resets.use(tx, token, user.id) });
+  }
+}

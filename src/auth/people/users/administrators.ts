@@ -1,0 +1,53 @@
+import type { EntityManager } from 'typeorm';
+import { sealsOf } from '../../../platform/sealing/row-seals.js';
+import type { JsonRow } from '../../../platform/sealing/row-text.js';
+import { ExternalIdentity } from '../../model/external-identity.entity.js';
+import { IdentityProvider } from '../../model/identity-provider.entity.js';
+import { User } from '../../model/user.entity.js';
+
+interface AdministratorRows {
+  readonly person: JsonRow;
+  readonly identity: JsonRow | null;
+  readonly provider: JsonRow | null;
+}
+
+/**
+ * Locks every administrator until the transaction ends, and returns the IDs of those who can sign in. This lock serializes changes that could remove
+ * an administrator, so that two administrators cannot remove each other.
+ */
+export async function lockAdministrators(tx: EntityManager): Promise<string[]> {
+  await tx.query(`SELECT id FROM user_account WHERE 'admin' = ANY(roles) ORDER BY id FOR UPDATE`);
+  // A second statement, because the first one's snapshot is older than its locks.
+  return administratorsWhoCanSignIn(tx);
+}
+
+/**
+ * Returns the IDs of the enabled administrators who can sign in, without accounts that were modified directly in the database.
+ *
+ * @throws Problem `audit-log.incomplete` while the audit log has a fault
+ */
+export async function administratorsWhoCanSignIn(tx: EntityManager): Promise<string[]> {
+  const rows: AdministratorRows[] = await tx.query(
+    `SELECT to_jsonb(u) AS person, to_jsonb(e) AS identity, to_jsonb(p) AS provider FROM user_account u
+     LEFT JOIN external_identity e ON e.user_id = u.id LEFT JOIN identity_provider p ON p.id = e.provider_id
+     WHERE 'admin' = ANY(u.roles) AND NOT u.disabled ORDER BY u.id`,
+  );
+  return [...new Set(rows.flatMap((row) => administratorIn(tx, row) ?? []))];
+}
+
+/**
+ * Returns the ID of an administrator who can sign in: a password is set, or an enabled identity provider knows the person and can grant the admin
+ * role, because each sign-in sets the roles again.
+ */
+function administratorIn(tx: EntityManager, row: AdministratorRows): string | undefined {
+  const seals = sealsOf(tx);
+  const person = seals.opened(User, row.person);
+  if (person === null || person.disabled || !person.roles.includes('admin')) return undefined;
+  if (person.passwordHash !== null) return person.id;
+  const identity = seals.opened(ExternalIdentity, row.identity);
+  const provider = seals.opened(IdentityProvider, row.provider);
+  if (identity?.userId !== person.id || provider?.enabled !== true || provider.id !== identity.providerId)
+    return undefined;
+  const roles = [provider.defaultRoles ?? [], ...provider.rules.map((rule) => rule.roles)].flat();
+  return roles.includes('admin') ? person.id : undefined;
+}

@@ -1,0 +1,26 @@
+import { Module } from '@nestjs/common';
+import { AuditModule } from '../../audit/audit.module.js';
+import { CredentialsModule } from '../credentials/credentials.module.js';
+import { IssuerKeys } from './issuer-keys.js';
+import { WorkloadExchangeService, WorkloadTokens } from './workload-exchange.service.js';
+import { WorkloadIssuersController } from './workload-issuers.controller.js';
+import { WorkloadIssuersService } from './workload-issuers.service.js';
+import { WorkloadTrialService } from './workload-trial.service.js';
+import { WorkloadTrustsController } from './workload-trusts.controller.js';
+import { WorkloadTrustsService } from './workload-trusts.service.js';
+
+/** Build systems that exchange their identity token for an access token. */
+@Module({
+  imports: [AuditModule, CredentialsModule],
+  controllers: [WorkloadIssuersController, WorkloadTrustsController],
+  providers: [
+    IssuerKeys,
+    WorkloadExchangeService,
+    WorkloadIssuersService,
+    WorkloadTokens,
+    WorkloadTrialService,
+    WorkloadTrustsService,
+  ],
+  exports: [WorkloadExchangeService],
+})
+export class WorkloadModule {}

@@ -1,0 +1,101 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { ResolvedBy } from '../../model/risk-subject.js';
+import type { Deadline, VerdictFacts } from '../../model/risk-verdict.js';
+import type { AssetKind, AssetState } from '../../model/asset-kind.js';
+
+/**
+ * One cryptographic asset, regardless of where it was found. Its id is a hash of its identity (model/asset-identity.ts), so that every row can be found,
+ * written and distributed by id alone.
+ */
+@Entity('asset')
+@Index('asset_name', ['name', 'id'])
+@Index('asset_verdict', ['verdictId'])
+@Index('asset_owner', ['owner', 'id'], { where: 'owner IS NOT NULL' })
+@Index('asset_component', ['id'], { where: "kind = 'component'" })
+@Index('asset_gone', ['id'], { where: "state <> 'active'" })
+// GIN indexes, which TypeORM cannot describe. The second one exists if the database has pg_trgm (search-indexes.ts).
+@Index('asset_labels', { synchronize: false })
+@Index('asset_name_text', { synchronize: false })
+@Index('asset_not_after', ['notAfter', 'id'], { where: 'not_after IS NOT NULL' })
+export class Asset {
+  /** UUIDv8: the first 122 bits of the SHA-256 of the identity. */
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  kind: AssetKind;
+
+  @Column('text')
+  name: string;
+
+  /** Verdict shared by all assets with the same facts. Null for a plain component. */
+  @Column('uuid', { nullable: true })
+  verdictId: string | null;
+
+  /** How the algorithm of a key, certificate or protocol was resolved. */
+  @Column('json', { nullable: true })
+  resolvedBy: ResolvedBy[] | null;
+
+  /** Start of the validity period of a certificate or key. */
+  @Column('timestamptz', { nullable: true })
+  notBefore: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  notAfter: Date | null;
+
+  /** CycloneDX 1.6 component without bom-ref, evidence and secrets; references are asset ids. Exports contain its text unchanged. */
+  @Column('json')
+  component: Record<string, unknown>;
+
+  /** Hash of the attributes that can change without changing the identity of the asset. */
+  @Column('uuid')
+  content: string;
+
+  /** The source that last raised the risk of the asset. Null if the asset is described by the source that has reported it longest. */
+  @Column('uuid', { nullable: true })
+  describedBy: string | null;
+
+  /**
+   * Risk level in another owner's description before the describing source raised it. The describing source cannot set a lower level. Null if there is no
+   * limit.
+   */
+  @Column('int', { nullable: true })
+  floorLevel: number | null;
+
+  /**
+   * Earliest end of validity in other owners' descriptions before the describing source changed it. The describing source cannot set a later end. Null if there
+   * is no limit.
+   */
+  @Column('timestamptz', { nullable: true })
+  floorNotAfter: Date | null;
+
+  /** Whether the description was read from the certificate itself, whose hash identifies the asset. No statement replaces it. */
+  @Column('boolean', { default: false })
+  proven: boolean;
+
+  @Column('text', { default: 'active' })
+  state: AssetState;
+
+  /** Responsible team or person. Set by users, never by documents. */
+  @Column('text', { nullable: true })
+  owner: string | null;
+
+  @Column('text', { array: true, default: () => `'{}'` })
+  labels: string[];
+
+  /** Version of owner and labels, for optimistic concurrency control. */
+  @Column('int', { default: 1 })
+  version: number;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  firstSeen: Date;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  changedAt: Date;
+}
+
+/** JudgedAsset is an asset with the facts of its verdict, as in the view `judged_asset`. Facts are null if unknown. */
+export type JudgedAsset = Asset & { [Fact in keyof VerdictFacts]: VerdictFacts[Fact] | null } & {
+  /** Source of `deadline`: its jurisdiction, authority and provision. */
+  readonly deadlineBy: Deadline | null;
+};

@@ -1,0 +1,145 @@
+import { whereClause } from '../assets/asset-filter.js';
+import { anyOf, bitOf } from '../../model/asset-relationship.entity.js';
+import type { CopyQuery, ReaderShare } from './snapshot.js';
+
+/** ShownComponent is a filter of assets: conditions on the table `a` and their values. */
+export interface ShownComponent {
+  readonly where: readonly string[];
+  readonly values: readonly unknown[];
+  /** The source whose locations, names and edges are exported; undefined for all sources. */
+  readonly sourceId?: string | undefined;
+}
+
+/** Share is the part of the id ranges that one reader reads: every nth range for n readers. */
+export interface Share extends ReaderShare {
+  readonly stretches: number;
+}
+
+/** Table bytes per text: large enough for efficient sending, small enough for memory. */
+const TEXT_BYTES = 384 * 1024;
+/** Number of ranges per query. The query stays within its timeout even for a slow client. */
+const TEXTS_IN_QUERY = 64;
+
+const componentWith = (facts: string) =>
+  `',{"bom-ref":"' || a.id || '",' || coalesce('"evidence":{"occurrences":[' || e.list || ']},', '') || ${facts}`;
+const COMPONENT = componentWith('right(a.component::text, -1)');
+/** The name is the first member in the text of a component (ingest/asset-rows.ts). */
+const NAME_AT_START = String.raw`^\{"name":"(?:[^"\\]|\\.)*",`;
+const RENAMED = componentWith(
+  `CASE WHEN n.name IS NULL THEN right(a.component::text, -1)
+   ELSE '"name":' || to_json(n.name) || ',' || regexp_replace(a.component::text, '${NAME_AT_START}', '') END`,
+);
+const PLACE = `'{"location":' || to_json(o.location) || coalesce(',"line":' || o.line, '') || coalesce(',"offset":' || o.position, '')
+  || coalesce(',"symbol":' || to_json(o.symbol), '') || coalesce(',"additionalContext":' || to_json(o.context), '') || '}'`;
+/** Maximum size of the exported locations of one asset, in bytes of JSON: at most 10,000 locations, because 200 bytes are added for each. */
+export const MAX_PLACES_BYTES = 2_000_000;
+/**
+ * SQL: each location once, regardless of how many sources report it, in key order. The locations of an asset are a single value in the database and
+ * in the service, so their size is limited.
+ */
+const PLACES = (condition: string) => `SELECT o.asset_id, string_agg(o.place, ',' ORDER BY o.id) AS list FROM (
+    SELECT o.asset_id, o.id, o.place, sum(octet_length(o.place) + 200) OVER (PARTITION BY o.asset_id ORDER BY o.id) AS size FROM (
+      SELECT DISTINCT ON (o.asset_id, o.id) o.asset_id, o.id, ${PLACE} AS place FROM asset_occurrence o
+      WHERE ${condition} AND o.missed = 0 AND o.location <> '' ORDER BY o.asset_id, o.id) o) o
+    WHERE o.size <= ${MAX_PLACES_BYTES} GROUP BY o.asset_id`;
+
+const DEPENDENCY = `',{"ref":"' || a.id || '"' || coalesce(',"dependsOn":["' || t.uses || '"]', '')
+  || coalesce(',"provides":["' || t.offers || '"]', '') || '}'`;
+const [USE, OFFER] = [bitOf('dependsOn'), bitOf('provides')];
+/** SQL: each edge once, regardless of how many sources report it. */
+const TARGETS = (
+  condition: string,
+) => `SELECT r.from_id, ${targetsOf(USE)} AS uses, ${targetsOf(OFFER)} AS offers FROM (
+    SELECT r.from_id, r.to_id, bit_or(r.kinds) AS kinds FROM asset_relationship r
+    WHERE ${anyOf('r.kinds', USE | OFFER)} AND ${condition} GROUP BY r.from_id, r.to_id) r GROUP BY r.from_id`;
+
+/**
+ * componentsQuery returns one component per line, preceded by a comma, in the order of the ids. The stored JSON of a component is sent unchanged
+ * except for its first brace (`substr` would count its characters).
+ */
+export function componentsQuery({ where, values, sourceId }: ShownComponent): CopyQuery {
+  if (sourceId !== undefined) return componentsOfSource(where, values, sourceId);
+  const text = `SELECT ${COMPONENT} FROM judged_asset a LEFT JOIN LATERAL (${PLACES('o.asset_id = a.id')}) e ON true
+    ${whereClause(where)} ORDER BY a.id`;
+  return { text, values };
+}
+
+/**
+ * Returns the components as one source reports them, so that a customer who receives the document of one application learns nothing about other
+ * applications.
+ */
+function componentsOfSource(where: readonly string[], values: readonly unknown[], sourceId: string): CopyQuery {
+  const source = `$${values.length + 1}::uuid`;
+  const places = PLACES(`o.asset_id = a.id AND o.source_id = ${source}`);
+  const names = `SELECT min(n.name) AS name FROM asset_source_name n WHERE n.asset_id = a.id AND n.source_id = ${source}`;
+  const text = `SELECT ${RENAMED} FROM judged_asset a LEFT JOIN LATERAL (${places}) e ON true LEFT JOIN LATERAL (${names}) n ON true
+    ${whereClause(where)} ORDER BY a.id`;
+  return { text, values: [...values, sourceId] };
+}
+
+/**
+ * dependenciesQuery returns one entry per asset, even if the asset uses nothing (CycloneDX 1.6, dependencies). It excludes targets that are not
+ * exported. Each target is looked up by its id (OFFSET 0), because a list of all exported assets that is too long for a hash would be searched for
+ * every target.
+ */
+export function dependenciesQuery({ where, values, sourceId }: ShownComponent): CopyQuery {
+  const own = sourceId === undefined ? '' : `r.source_id = $${values.length + 1}::uuid AND `;
+  const isShown = `EXISTS (SELECT FROM judged_asset a ${whereClause(['a.id = r.to_id', ...where])} OFFSET 0)`;
+  const text = `SELECT ${DEPENDENCY} FROM judged_asset a LEFT JOIN LATERAL (${TARGETS(`${own}r.from_id = a.id AND ${isShown}`)}) t ON true
+    ${whereClause(where)} ORDER BY a.id`;
+  return { text, values: sourceId === undefined ? values : [...values, sourceId] };
+}
+
+/** LOST_TARGETS is SQL for inactive assets that active ones still use or provide. There are very few, because documents remove their edges. */
+export const LOST_TARGETS = `SELECT coalesce(array_agg(g.id), '{}') AS lost FROM asset g WHERE g.state <> 'active' AND EXISTS (
+    SELECT FROM asset_relationship r WHERE r.to_id = g.id AND ${anyOf('r.kinds', USE | OFFER)}
+      AND NOT EXISTS (SELECT FROM asset f WHERE f.id = r.from_id AND f.state <> 'active' OFFSET 0) OFFSET 0)`;
+
+/**
+ * rowRangesOf splits a table into id ranges. Ids are hashes, so equal ranges contain about the same number of assets. @returns the number of ranges
+ * that yields texts of the right size.
+ */
+export function rowRangesOf(tableBytes: number): number {
+  return Math.ceil(tableBytes / TEXT_BYTES) || 1;
+}
+
+/** allComponentsQueries returns the lines of all active assets, one range per text. */
+export function allComponentsQueries(share: Share): CopyQuery[] {
+  const places = PLACES('o.asset_id BETWEEN b.low AND b.high');
+  return inStretches(
+    share,
+    `SELECT string_agg(${COMPONENT}, e'\\n' ORDER BY a.id) FROM asset a LEFT JOIN (${places}) e ON e.asset_id = a.id
+     WHERE a.id BETWEEN b.low AND b.high AND a.state = 'active'`,
+  );
+}
+
+/** allDependenciesQueries finds active assets using only indexes; inactive assets have a separate index. */
+export function allDependenciesQueries(share: Share, lost: readonly string[]): CopyQuery[] {
+  const targets = TARGETS(`r.from_id BETWEEN b.low AND b.high AND r.to_id <> ALL ('{${lost.join(',')}}'::uuid[])`);
+  return inStretches(
+    share,
+    `SELECT string_agg(${DEPENDENCY}, e'\\n' ORDER BY a.id) FROM asset a LEFT JOIN (${targets}) t ON t.from_id = a.id
+     WHERE a.id BETWEEN b.low AND b.high
+       AND NOT EXISTS (SELECT FROM asset g WHERE g.id BETWEEN b.low AND b.high AND g.state <> 'active' AND g.id = a.id)`,
+  );
+}
+
+function inStretches({ stretches, reader, readers }: Share, text: string): CopyQuery[] {
+  const low = `rpad(lpad(to_hex(n * 4294967296 / ${stretches}), 8, '0'), 32, '0')::uuid`;
+  const high = `rpad(lpad(to_hex((n + 1) * 4294967296 / ${stretches} - 1), 8, '0'), 32, 'f')::uuid`;
+  const queries: CopyQuery[] = [];
+  for (let first = reader; first < stretches; first += readers * TEXTS_IN_QUERY) {
+    const last = Math.min(first + readers * TEXTS_IN_QUERY, stretches) - 1;
+    const bounds = `SELECT ${low} AS low, ${high} AS high FROM generate_series(${first}, ${last}, ${readers}) AS n`;
+    queries.push({
+      text: `SELECT t.text FROM (${bounds}) AS b CROSS JOIN LATERAL (${text}) AS t (text)`,
+      values: [],
+    });
+  }
+  return queries;
+}
+
+/** Uses CASE because with FILTER, PostgreSQL sorts the targets of each asset again. */
+function targetsOf(bit: number): string {
+  return `string_agg(CASE WHEN ${anyOf('r.kinds', bit)} THEN r.to_id::text END, '","' ORDER BY r.to_id)`;
+}

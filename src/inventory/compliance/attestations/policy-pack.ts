@@ -1,0 +1,46 @@
+import type { Stance } from '../../judgement/risk/jurisdictions.js';
+import type { CryptoUse } from '../../judgement/names/crypto-use.js';
+import packs from './policy-packs.json' with { type: 'json' };
+
+/** StanceCheck checks a requirement against the position of an authority. */
+export interface StanceCheck {
+  readonly kind: 'stance';
+  readonly jurisdiction: string;
+  /** Restricts the check to algorithms with these uses. */
+  readonly uses?: readonly CryptoUse[];
+  /** The requirement is violated at this stance or a worse one. */
+  readonly limit: Extract<Stance, 'DISCOURAGES' | 'REJECTS'>;
+}
+
+/** QueryCheck checks a requirement with a query that no asset may match. */
+export interface QueryCheck {
+  readonly kind: 'query';
+  readonly q: string;
+  /** Query that selects the assets to which the requirement applies; undefined for all assets. */
+  readonly among?: string;
+}
+
+/** PolicyCheck defines how a requirement is checked; `review` means that a person assesses it. */
+export type PolicyCheck = StanceCheck | QueryCheck | { readonly kind: 'review' };
+
+export interface PolicyRequirement {
+  readonly identifier: string;
+  readonly text: string;
+  readonly check: PolicyCheck;
+}
+
+export interface PolicyPack {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly owner: string;
+  readonly description: string;
+  /** Maximum validity of an attestation, in days. */
+  readonly reviewEveryDays: number;
+  readonly requirements: readonly PolicyRequirement[];
+  /** Revision number, from 1. Present only in custom packs. */
+  readonly revision?: number;
+}
+
+/** The built-in policy packs. */
+export const PACKS = packs as unknown as readonly PolicyPack[];

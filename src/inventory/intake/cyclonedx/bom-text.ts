@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import {
+  isList,
+  itemsOf,
+  type Outline,
+  type Span,
+  stretchesOf,
+  withoutLists,
+} from '../../../platform/json/json-outline.js';
+import { findAmbiguity } from '../../../platform/json/strict-json.js';
+import { bodyText, malformed, parseExactJson, bodyTextOf, type JsonMembers } from '../../model/json.js';
+
+/** The long lists of a document. */
+export const LISTS = ['components', 'dependencies'] as const;
+export type ListName = (typeof LISTS)[number];
+/** Increase this when a new version of the service reads the same document differently. */
+const READING = 5;
+
+/** RepeatedName is a name that occurs twice in an object: JSON.parse keeps the last value, other parsers the first. */
+export interface RepeatedName {
+  readonly pointer: string;
+  readonly name: string;
+}
+
+/** Stretch is a run of consecutive items of a list. */
+export interface Stretch {
+  /** Index of the first item in the list. */
+  readonly index: number;
+  readonly items: readonly unknown[];
+  /** The first repeated name of each item that has one. */
+  readonly repeated: readonly RepeatedName[];
+}
+
+/** BomText is a CycloneDX document as bytes. Its lists are parsed a few items at a time, so that the whole document is never in memory as objects. */
+export class BomText {
+  /** @param outline undefined if the lists can only be found by parsing the whole document. */
+  constructor(
+    private readonly bytes: Buffer,
+    private readonly outline: Outline | undefined,
+  ) {}
+
+  whole(): JsonMembers {
+    return parseExactJson(bodyText(this.bytes)) as JsonMembers;
+  }
+
+  /** Returns the document with empty lists. A member that is not a list is kept, so that the schema rejects it. */
+  head(): JsonMembers {
+    if (this.outline !== undefined)
+      return parseExactJson(bodyTextOf(withoutLists(this.bytes, this.outline, LISTS))) as JsonMembers;
+    const document = this.whole();
+    for (const name of LISTS) if (Array.isArray(document[name])) document[name] = [];
+    return document;
+  }
+
+  /** Yields the items of a list. Each call reparses the list, because the receiver may change the items. */
+  *stretches(name: ListName): Generator<Stretch> {
+    if (this.outline === undefined) {
+      const list = this.whole()[name];
+      if (Array.isArray(list)) yield { index: 0, items: list, repeated: [] };
+      return;
+    }
+    const list = this.outline.get(name);
+    if (list === undefined || !isList(this.bytes, list)) return;
+    let index = 0;
+    for (const span of stretchesOf(this.bytes, list)) {
+      const { start, end, members } = span;
+      const first = index;
+      const text = `[${bodyTextOf(this.bytes.subarray(start, end))}]`;
+      const items = parseExactJson(text, (item) => `/${name}/${first + Number(item)}`) as unknown[];
+      if (items.length === 0 && list.cuts.length > 0) throw malformed(`/${name}`);
+      // The text has as many colons as its objects have members, unless a name occurs twice.
+      const repeated = members === membersIn(items) ? [] : this.repeatedNames(name, first, span);
+      yield { index, items, repeated };
+      index += items.length;
+    }
+  }
+
+  /** Returns a name that occurs twice in the head of the document, if any. */
+  repeatedInHead(): RepeatedName | undefined {
+    if (this.outline === undefined) return undefined;
+    const head = bodyTextOf(withoutLists(this.bytes, this.outline, LISTS));
+    return repeatedNameIn(head, '');
+  }
+
+  private repeatedNames(list: ListName, first: number, { start, end }: Span): RepeatedName[] {
+    const text = Buffer.concat([OPEN, this.bytes.subarray(start, end), CLOSE]);
+    return [...itemsOf(text, { start: 0, end: text.length })].flatMap((item, at) => {
+      const own = bodyTextOf(text.subarray(item.start, item.end));
+      return repeatedNameIn(own, `/${list}/${first + at}`) ?? [];
+    });
+  }
+
+  /**
+   * Returns a hash of the content: the lists as sent, and the described component. Serial number, version, timestamp and properties are excluded,
+   * because they belong to one edition of the document.
+   */
+  said({ specVersion, metadata }: { specVersion: string; metadata?: { component?: unknown } }): Buffer {
+    const hash = createHash('sha256').update(JSON.stringify([READING, specVersion, metadata?.component ?? null]));
+    if (this.outline === undefined) return hash.update(this.bytes).digest();
+    for (const name of LISTS) {
+      const { start, end } = this.outline.get(name) ?? { start: 0, end: 0 };
+      hash.update(`\n${end - start} `).update(this.bytes.subarray(start, end));
+    }
+    return hash.digest();
+  }
+}
+
+const OPEN = Buffer.from('[');
+const CLOSE = Buffer.from(']');
+
+function repeatedNameIn(text: string, pointer: string): RepeatedName | undefined {
+  const found = findAmbiguity(text, { roundsNumbers: true });
+  return found?.name === undefined ? undefined : { pointer: `${pointer}${found.pointer}`, name: found.name };
+}
+
+/** Returns the number of members of all objects in a parsed JSON value. */
+function membersIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value as unknown[]) if (typeof item === 'object') count += membersIn(item);
+    return count;
+  }
+  const members = value as JsonMembers;
+  for (const name in members) {
+    count += 1;
+    const member = members[name];
+    if (typeof member === 'object') count += membersIn(member);
+  }
+  return count;
+}

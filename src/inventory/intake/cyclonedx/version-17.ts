@@ -1,0 +1,122 @@
+import { type CdxComponent, keptMemberName } from '../../model/document.js';
+import { isMembers, type JsonMembers } from '../../model/json.js';
+import { faultsOf } from './version-16.js';
+import { withReferences } from './protocol-members.js';
+import { registryCurve, registryFamily } from './registry-names.js';
+
+const KEPT = keptMemberName('');
+const TRANSFORMS = 'cryptoProperties.protocolProperties.ikev2TransformTypes.';
+
+/**
+ * asVersion17 converts a component of the inventory from CycloneDX 1.6 to 1.7, in place: members kept in properties return to their place in 1.7,
+ * references get their new form, and algorithms get their registry names. It is the inverse of `asVersion16`.
+ */
+export function asVersion17(component: CdxComponent): CdxComponent {
+  const crypto = component.cryptoProperties;
+  if (crypto?.algorithmProperties !== undefined) nameAlgorithm(component, crypto.algorithmProperties);
+  restore(component);
+  relate(crypto?.certificateProperties, { signatureAlgorithmRef: 'algorithm', subjectPublicKeyRef: 'publicKey' });
+  relate(crypto?.relatedCryptoMaterialProperties, { algorithmRef: 'algorithm' });
+  return component;
+}
+
+function nameAlgorithm(component: CdxComponent, properties: JsonMembers): void {
+  const family = registryFamily(component);
+  if (family !== undefined) properties['algorithmFamily'] = family;
+  const curve = registryCurve(properties['curve']);
+  if (curve === undefined) return;
+  properties['ellipticCurve'] = curve;
+  // A curve name that differs from the registry is kept as well.
+  if (curve.endsWith(`/${String(properties['curve'])}`)) delete properties['curve'];
+}
+
+/**
+ * Maximum number of kept members that are restored in a component. `asVersion16` keeps a few, but anyone can write thousands of such properties, and each costs
+ * two schema checks.
+ */
+const MAX_RESTORED = 50;
+
+/** Restores the members that `asVersion16` kept. A property that does not fit is kept as a property. */
+function restore(component: CdxComponent): void {
+  const { properties } = component;
+  if (properties === undefined) return;
+  const kept = properties.filter(isKept).slice(0, MAX_RESTORED);
+  const restored = new Set(kept.filter(({ name, value }) => restoreMember(component, name, value)));
+  const left = properties.filter((property) => !restored.has(property));
+  if (left.length === 0) delete component.properties;
+  else component.properties = left;
+}
+
+/** Drafts of CycloneDX have no schema, so a stored property can be of any type. */
+function isKept(property: unknown): boolean {
+  return isMembers(property) && typeof property['name'] === 'string' && property['name'].startsWith(KEPT);
+}
+
+/** Items that `asVersion16` removed from lists. Their position in the list is unknown. */
+const LIST_ITEM = /\.\d+$/;
+
+/** Members of a component that 1.6 lacks, or for which it allows fewer values than 1.7. */
+const RESTORED = new Set(['cryptoProperties', 'isExternal', 'patentAssertions', 'versionRange']);
+
+/** Members that the schemas of 1.6 and 1.7 relate to each other. */
+const CHECKED = new Set(['type', 'name', 'version', ...RESTORED]);
+
+/**
+ * Restores a member that `asVersion16` kept in a property. Anyone can write such a property, so a member is restored only if `asVersion16` can have
+ * removed it: 1.6 does not accept the member at this path, and 1.7 does. Any other member would change what the inventory states about the asset.
+ *
+ * @returns false if the property is kept as a property
+ */
+function restoreMember(component: CdxComponent, name: string, text: string | undefined): boolean {
+  const path = name.slice(KEPT.length);
+  const value = parsed(text);
+  const steps = path.split('.');
+  if (value === undefined || LIST_ITEM.test(path) || !RESTORED.has(steps[0] ?? '')) return false;
+  if (path.startsWith(TRANSFORMS)) return put(component, steps, (before) => withReferences(value, before));
+  const tried = checkedPartOf(component);
+  if (!put(tried, steps, () => value)) return false;
+  const isAt = (fault: readonly string[]) =>
+    steps.every((step, index) => fault[index] === undefined || fault[index] === step);
+  if (!faultsOf(tried).some(isAt) || faultsOf(tried, '1.7').some(isAt)) return false;
+  return put(component, steps, () => value);
+}
+
+/** Returns a copy of the members that decide whether a restored member is valid. The other members, such as evidence, can be large. */
+function checkedPartOf(component: CdxComponent): CdxComponent {
+  const members = Object.entries(component).filter(([name]) => CHECKED.has(name));
+  return structuredClone(Object.fromEntries(members)) as unknown as CdxComponent;
+}
+
+/** Sets a member of an existing object. @returns false if the object does not exist */
+function put(component: CdxComponent, steps: readonly string[], value: (before: unknown) => unknown): boolean {
+  const last = steps.at(-1) ?? '';
+  const parent = steps
+    .slice(0, -1)
+    .reduce<unknown>(
+      (at, step) =>
+        typeof at === 'object' && at !== null && Object.hasOwn(at, step) ? (at as JsonMembers)[step] : undefined,
+      component,
+    );
+  if (!isMembers(parent)) return false;
+  parent[last] = value(parent[last]);
+  return true;
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Moves members of 1.6 to the list that 1.7 has for them. `types` maps each member to its reference type. */
+function relate(facts: JsonMembers | undefined, types: Readonly<Record<string, string>>): void {
+  if (facts === undefined) return;
+  const related = Object.entries(types).flatMap(([member, type]) => {
+    const ref = facts[member];
+    delete facts[member];
+    return typeof ref === 'string' ? [{ type, ref }] : [];
+  });
+  if (related.length > 0) facts['relatedCryptographicAssets'] = related;
+}

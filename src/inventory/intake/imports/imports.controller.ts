@@ -1,0 +1,54 @@
+import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Needs, TheCaller } from '../../../access/access.js';
+import type { Caller } from '../../../access/caller.js';
+import { answerEvents } from '../../../platform/http/event-stream.js';
+import { IdParam } from '../../../platform/http/id-param.js';
+import { PageQuery } from '../../../platform/http/page.js';
+import { ImportPageView, ImportView, ImportWaitQuery } from './imports.dto.js';
+import { ImportsService } from './imports.service.js';
+
+const EVENT_EXAMPLE = 'event: status\nid: RUNNING WRITING 4000\ndata: {"status":"RUNNING"}\n\n';
+
+@ApiTags('Inventory')
+@Controller('api/imports')
+export class ImportsController {
+  constructor(private readonly imports: ImportsService) {}
+
+  /**
+   * List imports
+   * @remarks Returns documents submitted for asynchronous import, newest first. Large outcomes and problems are omitted; get the import to read them.
+   */
+  @Get()
+  @Needs('inventory:report')
+  async listImports(@TheCaller() caller: Caller, @Query() { limit, cursor }: PageQuery): Promise<ImportPageView> {
+    return ImportPageView.of(await this.imports.list(caller, limit, cursor));
+  }
+
+  /**
+   * Get an import
+   * @remarks Returns the progress of an import. With `wait`, responds as soon as it is final.
+   */
+  @Get(':id')
+  @Needs('inventory:report')
+  async getImport(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Query() { wait }: ImportWaitQuery,
+  ): Promise<ImportView> {
+    return ImportView.of(await this.imports.find(caller, id, wait));
+  }
+
+  /**
+   * Follow an import
+   * @remarks Sends the import as server-sent events: its current state, then its progress, until it is final.
+   */
+  @Get(':id/events')
+  @Needs('inventory:report')
+  @ApiProduces('text/event-stream')
+  @ApiOkResponse({ schema: { type: 'string', example: EVENT_EXAMPLE }, description: 'Events with the import as data' })
+  async followImport(@TheCaller() caller: Caller, @Param() { id }: IdParam, @Res() reply: FastifyReply): Promise<void> {
+    await answerEvents(reply, this.imports.rows, () => this.imports.follow(caller, id, (row) => ImportView.of(row)));
+  }
+}

@@ -1,0 +1,64 @@
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsOptional } from 'class-validator';
+import { OneOf, Optional, Text } from '../../../platform/http/fields/fields.js';
+import type { Mode } from '../cyclonedx/bom-lists.js';
+import type { IngestOutcome } from '../../model/document.js';
+
+export class IngestQuery {
+  /** `strict` rejects any fault; `repair` fixes faults that can be fixed without loss (such as repeated list items) and lists them. */
+  @Optional(OneOf(['strict', 'repair'], { default: 'repair' })) mode?: Mode;
+  /** Name of the described application or repository, if the document does not state it. @example https://git.example.com/shop */
+  @Optional(Text(1, 500)) source?: string;
+  /** Whether to respond with 202 immediately and import in the background, for large documents. `Location` contains the URL of the import. */
+  @IsOptional()
+  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
+  @IsBoolean()
+  async?: boolean;
+}
+
+export class RejectionView {
+  /** Position in the submitted list, from 0. @example 3 */
+  index: number;
+  /** JSON Pointer (RFC 6901) into the body. @example /assets/3/component/name */
+  pointer: string;
+  /** @example asset.invalid */
+  code: string;
+  /** @example "must have a name" */
+  detail: string;
+}
+
+export class RemarkView {
+  /** @example /dependencies/7 */
+  pointer: string;
+  /** @example duplicate.removed */
+  code: string;
+  /** @example "a repeated dependency was removed" */
+  detail: string;
+}
+
+export class IngestView {
+  /** Identifies the document. The same bytes from the same source return the same ID. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  documentId: string;
+  /** @example https://github.com/keycloak/keycloak */
+  source: string;
+  /** @example "CycloneDX 1.6" */
+  format: string;
+  /** Number of cryptographic assets, and of components that use them. @example 56 */
+  received: number;
+  /** @example 40 */
+  created: number;
+  /** @example 0 */
+  updated: number;
+  /** @example 16 */
+  unchanged: number;
+  /** Number of components without any connection to cryptography. @example 0 */
+  ignored: number;
+  rejected: RejectionView[];
+  repairs: RemarkView[];
+  warnings: RemarkView[];
+
+  static of(outcome: IngestOutcome): IngestView {
+    const { rejected, repairs, warnings, ...counts } = outcome;
+    return { ...counts, rejected: [...rejected], repairs: [...repairs], warnings: [...warnings] };
+  }
+}

@@ -1,0 +1,81 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { IngestOrder, IngestPhase, PlainProblem } from '../staging/ingest-order.js';
+import type { IngestOutcome } from '../../model/document.js';
+
+/** WAITING → RUNNING → DONE, REFUSED (because of its content) or FAILED (for another reason). RUNNING again if its worker was lost. */
+export const IMPORT_STATUSES = ['WAITING', 'RUNNING', 'DONE', 'REFUSED', 'FAILED'] as const;
+export type ImportStatus = (typeof IMPORT_STATUSES)[number];
+
+/** A document that was accepted to be ingested later. Until then, its body is stored in sealed parts. */
+@Entity('inventory_import')
+@Index('inventory_import_owner', ['ownerId', 'id'])
+@Index('inventory_import_open', ['id'], { where: 'ended_at IS NULL' })
+@Index('inventory_import_turn', ['turn', 'id'], { where: 'ended_at IS NULL' })
+export class InventoryImport {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text', { default: 'WAITING' })
+  status: ImportStatus;
+
+  /** Size of the body as received, in bytes. */
+  @Column('int')
+  bytes: number;
+
+  /** Order without the bytes. */
+  @Column('jsonb')
+  order: Omit<IngestOrder, 'bytes' | 'password'>;
+
+  @Column('text')
+  ownerId: string;
+
+  @Column('text', { nullable: true })
+  phase: IngestPhase | null;
+
+  /** Number of assets, out of `total`, that the phase has processed. */
+  @Column('int', { default: 0 })
+  done: number;
+
+  @Column('int', { default: 0 })
+  total: number;
+
+  @Column('int', { default: 0 })
+  attempts: number;
+
+  /** Position in the order of execution, such that callers take turns. */
+  @Column('int', { default: 0 })
+  turn: number;
+
+  /** Time at which the worker's lease on the import expires. */
+  @Column('timestamptz', { default: () => 'now()' })
+  leaseUntil: Date;
+
+  @Column('jsonb', { nullable: true })
+  outcome: IngestOutcome | null;
+
+  @Column('jsonb', { nullable: true })
+  problem: PlainProblem | null;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  startedAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  endedAt: Date | null;
+}
+
+/** A part of a body, compressed and sealed. A submitted body may contain secrets, which are never stored in plaintext. */
+@Entity('inventory_import_part')
+export class InventoryImportPart {
+  @PrimaryColumn('uuid')
+  importId: string;
+
+  @PrimaryColumn('int')
+  number: number;
+
+  /** The part, compressed and sealed. */
+  @Column('bytea')
+  sealed: Buffer;
+}

@@ -1,0 +1,37 @@
+import { isMembers, type JsonMembers } from '../../model/json.js';
+import { Problem } from '../../../platform/errors/problem.js';
+
+/** refuse rejects the document. @throws Problem 422 `document.invalid` with the pointer. */
+export function refuse(pointer: string, detail: string): never {
+  throw new Problem('refused', 'document.invalid', `The SARIF document cannot be parsed. ${pointer}: ${detail}.`, {
+    errors: [{ pointer, detail }],
+  });
+}
+
+const NO_MEMBERS: JsonMembers = {};
+
+/** membersOf returns the value if it is an object, and otherwise an object without members. */
+export function membersOf(value: unknown): JsonMembers {
+  return isMembers(value) ? value : NO_MEMBERS;
+}
+
+/** objectsOf returns the objects of a list. Other values become empty objects, so that indexes remain correct. */
+export function objectsOf(value: unknown): JsonMembers[] {
+  return Array.isArray(value) ? (value as unknown[]).map(membersOf) : [];
+}
+
+/** atIndex returns the object at an index that another object states (section 3.7.4), or undefined for -1 and invalid indexes. */
+export function atIndex(list: readonly JsonMembers[], index: unknown): JsonMembers | undefined {
+  return typeof index === 'number' ? list[index] : undefined;
+}
+
+/** textsOf returns the strings of a list, or a single string given instead of a list. Some tools nest one list in another. */
+export function textsOf(value: unknown): string[] {
+  const all = Array.isArray(value) ? (value as unknown[]).flat() : [value];
+  return all.filter((one) => typeof one === 'string' || typeof one === 'number').map(String);
+}
+
+/** isSameGuid compares `guid` values regardless of case, because tools use both cases. */
+export function isSameGuid(a: unknown, b: unknown): boolean {
+  return typeof a === 'string' && typeof b === 'string' && a !== '' && a.toLowerCase() === b.toLowerCase();
+}

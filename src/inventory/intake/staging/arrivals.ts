@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { truncate } from '../../../platform/text/truncate.js';
+import { newId } from '../../../platform/database/new-id.js';
+import { hashId } from '../../model/asset-identity.js';
+import type { CheckedDocument, Remark } from '../../model/document.js';
+import type { IngestOrder } from './ingest-order.js';
+import { instant } from '../../model/date-time.js';
+import { withoutSecretMembers } from '../../model/secrets.js';
+
+/** Maximum clock skew of reporters, in minutes. */
+export const MAX_CLOCK_SKEW_MINUTES = 5;
+
+/** Arrival is a document with its origin. */
+export interface Arrival {
+  readonly order: IngestOrder;
+  readonly document: CheckedDocument;
+  readonly source: { readonly id: string; readonly name: string };
+  /** SHA-256 of the body. */
+  readonly digest: Buffer;
+  readonly documentId: string;
+  /** Position among the documents of the body, from 0. */
+  readonly part: number;
+  /** Remarks about the submission of the document rather than its content. */
+  readonly notes: readonly Remark[];
+}
+
+export const FUTURE: Remark = {
+  pointer: '/metadata/timestamp',
+  code: 'document.future',
+  detail: 'the time of the document is in the future: the time of receipt is used instead',
+};
+
+/** The name of a source is indexed, and the parameter `source` has the same maximum length. */
+const MAX_SOURCE_LENGTH = 500;
+const DIGEST_LENGTH = 16;
+
+export const SHORTENED: Remark = {
+  pointer: '',
+  code: 'source.shortened',
+  detail: `the source name is longer than ${MAX_SOURCE_LENGTH} characters: it is truncated and ends with part of its SHA-256`,
+};
+
+export const WITHOUT_SECRET: Remark = {
+  pointer: '',
+  code: 'source.secret',
+  detail: 'the name of the source contained a secret, which is withheld',
+};
+
+/** Matches the start of a name that contains its owner, `api-key:<id>`, which looks like a stated key. */
+const OWNER_BY_KEY = /^api-key:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\/|$)/i;
+
+/** withoutSecrets returns the name that a caller or document gives to a source, without passwords and tokens such as those in a repository URL. */
+export function withoutSecrets(name: string): string {
+  const [owner = ''] = OWNER_BY_KEY.exec(name) ?? [];
+  return owner + withoutSecretMembers(name.slice(owner.length));
+}
+
+/** Shortens a long name so that two names with the same beginning remain distinct. */
+function sourceName(name: string): string {
+  if (name.length <= MAX_SOURCE_LENGTH) return name;
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, DIGEST_LENGTH);
+  return `${truncate(name, MAX_SOURCE_LENGTH - DIGEST_LENGTH - 1)}~${digest}`;
+}
+
+/** arrivalsOf returns the documents of a body, each with the source that it describes. */
+export function arrivalsOf(
+  order: IngestOrder,
+  documents: readonly CheckedDocument[],
+  digest: Buffer,
+  now = new Date(),
+): Arrival[] {
+  return documents.map((given, part) => {
+    const document = asOf(given, now);
+    const stated = order.source ?? document.source;
+    const whole = stated === undefined ? defaultSource(order, document, digest) : withoutSecrets(stated);
+    const name = sourceName(whole);
+    const notes = [
+      ...(document === given ? [] : [FUTURE]),
+      ...(stated === undefined || whole === stated ? [] : [WITHOUT_SECRET]),
+      ...(name === whole ? [] : [SHORTENED]),
+    ];
+    return { order, document, source: { id: hashId('source', name), name }, digest, documentId: newId(), part, notes };
+  });
+}
+
+/**
+ * underOwnName returns the arrival under a source name that contains its reporter, or undefined for a document that names its source. It is used for
+ * a document without a source whose bytes another reporter has already sent, because many reporters have the same certificates and published
+ * documents.
+ */
+export function underOwnName(arrival: Arrival): Arrival | undefined {
+  const { order, document, digest, source } = arrival;
+  const isUnnamed = document.whole && order.source === undefined && document.source === undefined;
+  if (!isUnnamed || source.name !== defaultSource(order, document, digest)) return undefined;
+  const name = `${order.caller.kind}:${order.caller.id}/${source.name}`;
+  return { ...arrival, source: { id: hashId('source', name), name } };
+}
+
+/** Replaces a time in the future with the current time, because it would make every later document of the source appear older. */
+function asOf(document: CheckedDocument, now: Date): CheckedDocument {
+  const time = instant(document.time);
+  const latest = now.getTime() + MAX_CLOCK_SKEW_MINUTES * 60_000;
+  return time === null || Date.parse(time) <= latest ? document : { ...document, time: now.toISOString() };
+}
+
+/** Returns the source of a document that does not name one: the reporter for a partial scan, the digest of the document for a complete one. */
+function defaultSource(order: IngestOrder, { whole }: CheckedDocument, digest: Buffer): string {
+  return whole ? `document:${digest.toString('hex').slice(0, 32)}` : `${order.caller.kind}:${order.caller.id}`;
+}

@@ -1,0 +1,199 @@
+import { hashId, protocolIdentity, PUBLIC_KEY_PROPERTY } from '../../model/asset-identity.js';
+import { furtherFacts, materialFingerprint, statedSha256 } from '../../model/certificate-identity.js';
+import { type CdxComponent, type DraftAsset, keptMember } from '../../model/document.js';
+import type { DraftRef, DraftRefs } from '../../model/draft-refs.js';
+import { isMembers } from '../../model/json.js';
+import type { IdentifiedAsset } from './asset-rows.js';
+import {
+  idsWithReferences,
+  isToldByReferences,
+  type PartIds,
+  type ReferringAsset,
+  targetsOf,
+} from './referring-assets.js';
+
+/** KnownAsset is an asset in the inventory. */
+export interface KnownAsset {
+  readonly component: CdxComponent;
+  /** IDs of the algorithms and keys to which the asset refers in any source; empty for assets whose references are irrelevant. */
+  readonly uses: readonly string[];
+}
+
+/** KnownAssets looks up assets in the inventory by ID. `referring` are the ids of assets whose references matter. */
+export type KnownAssets = (
+  ids: readonly string[],
+  referring: readonly string[],
+) => Promise<ReadonlyMap<string, KnownAsset>>;
+type Known = ReadonlyMap<string, KnownAsset>;
+const NONE: Known = new Map();
+const RELATED = 'cryptoProperties.certificateProperties.relatedCryptographicAssets';
+
+/** A certificate with the identity of the previous version, until the whole document is read. */
+interface ProvisionalCertificate extends ReferringAsset {
+  /** ID derived from the fingerprint; undefined without a fingerprint, in which case names and references identify the certificate. */
+  readonly own: string | undefined;
+  readonly further: string;
+  readonly signature: DraftRef<IdentifiedAsset> | undefined;
+  readonly key: DraftRef<IdentifiedAsset> | undefined;
+}
+
+/**
+ * ProvisionalAssets gives an identity to the assets of a document that can be identified only at its end (decisions 91 and 105): a key by the
+ * fingerprint that CycloneDX 1.7 states; a certificate without SHA-256 by its signature algorithm, key, serial number and similar facts, in addition
+ * to names and validity; a protocol, and an algorithm whose name has no meaning, by the algorithms that they refer to. An asset that an older version
+ * stored with fewer facts keeps its identity as long as documents state the same facts about it.
+ */
+export class ProvisionalAssets {
+  private readonly keys: { readonly asset: IdentifiedAsset; readonly own: string }[] = [];
+  private readonly certificates: ProvisionalCertificate[] = [];
+  private readonly protocols: ReferringAsset[] = [];
+  private algorithms: ReferringAsset[] = [];
+  /** Hash of the facts that identify a key without a fingerprint or ID, excluding its location. */
+  private readonly looks = new Map<IdentifiedAsset, string>();
+  /** IDs before the change, for a document that is compared with assets in the inventory. */
+  private readonly former = new Map<IdentifiedAsset, string>();
+
+  constructor(private readonly refs: DraftRefs<IdentifiedAsset>) {}
+
+  /** Adds an asset that can be identified without its location. */
+  add(asset: IdentifiedAsset, draft: DraftAsset): void {
+    const { ref: name, kind, component } = draft;
+    if (kind === 'related-crypto-material') {
+      const own = keyId(component);
+      if (own !== undefined && own !== asset.id) this.keys.push({ asset, own });
+    } else if (kind === 'certificate') this.addCertificate(asset, draft);
+    else if (kind === 'algorithm') this.algorithms.push({ asset, ref: this.refs.of(name), base: asset.id });
+    else if (kind === 'protocol') {
+      const base = hashId('asset', ...protocolIdentity(draft));
+      this.protocols.push({ asset, ref: this.refs.of(name), base });
+    }
+  }
+
+  /** Adds an asset that cannot be identified without its location. @param look hash of its facts, excluding its location. */
+  addLook(asset: IdentifiedAsset, look: string): void {
+    this.looks.set(asset, look);
+  }
+
+  /** Gives each asset its identity. @param known looks up assets by their identities of the previous version. */
+  async settle(known: KnownAssets): Promise<void> {
+    const all = this.provisional();
+    if (all.length === 0) return;
+    const referring = [...this.algorithms, ...this.protocols, ...this.certificates.filter(isBare)];
+    this.rename(await known(distinctIds(all), distinctIds(referring)));
+  }
+
+  /** Like `settle`, for a document that is not compared with the inventory. */
+  settleAlone(): void {
+    if (this.provisional().length > 0) this.rename(NONE);
+  }
+
+  private provisional(): { readonly asset: IdentifiedAsset }[] {
+    this.algorithms = this.algorithms.filter(isToldByReferences);
+    return [...this.keys, ...this.algorithms, ...this.protocols, ...this.certificates];
+  }
+
+  /** Renames keys and algorithms first, because the other assets refer to them. */
+  private rename(known: Known): void {
+    const give = (asset: IdentifiedAsset, id: string) => {
+      if (id === asset.id) return;
+      if (known.size > 0) this.former.set(asset, asset.id);
+      asset.rename(id);
+    };
+    for (const { asset, own } of this.keys.splice(0)) {
+      const before = known.get(asset.id);
+      if (before === undefined || keyId(before.component) !== own) give(asset, own);
+    }
+    const certificates = this.certificates.splice(0);
+    const bare = certificates.filter(isBare).map((one) => ({ ...one, base: this.namedId(one) }));
+    const referring = [...this.algorithms.splice(0), ...this.protocols.splice(0)];
+    const ids = idsWithReferences([...referring, ...bare], this.looks);
+    for (const one of referring) {
+      const before = known.get(one.asset.id);
+      one.asset.isReferring = true;
+      if (before === undefined || !this.usesSame(one, before)) give(one.asset, ids.get(one.asset) ?? one.base);
+    }
+    for (const one of certificates) {
+      const before = known.get(one.asset.id);
+      if (one.own === undefined) one.asset.isReferring = true;
+      if (before === undefined || !this.isSame(one, before))
+        give(one.asset, one.own ?? ids.get(one.asset) ?? this.namedId(one, ids));
+    }
+  }
+
+  private addCertificate(asset: IdentifiedAsset, { ref: name, component }: DraftAsset): void {
+    const sha256 = statedSha256(component);
+    const own = sha256 === undefined ? undefined : hashId('asset', 'certificate', 'sha256', sha256);
+    if (own === asset.id) return;
+    const facts = component.cryptoProperties?.certificateProperties ?? {};
+    const [signature, key] = [this.ref(facts['signatureAlgorithmRef']), this.ref(facts['subjectPublicKeyRef'])];
+    const ref = this.refs.of(name);
+    this.certificates.push({ asset, ref, base: asset.id, own, further: furtherFacts(component), signature, key });
+  }
+
+  private ref(name: unknown): DraftRef<IdentifiedAsset> | undefined {
+    return typeof name === 'string' && name !== '' ? this.refs.of(name) : undefined;
+  }
+
+  /** Ignores dangling references, because a bom-ref is only meaningful within its document. */
+  private namedId({ base, further, signature, key }: ProvisionalCertificate, ids?: PartIds): string {
+    const partOf = (part: IdentifiedAsset | undefined) =>
+      part === undefined ? undefined : (ids?.get(part) ?? this.looks.get(part) ?? part.id);
+    const [signed, keyOf] = [partOf(signature?.asset), partOf(key?.asset)];
+    if (signed === undefined && keyOf === undefined && further === '') return base;
+    return hashId('asset', 'certificate', 'told', base, signed, keyOf, further);
+  }
+
+  /** Reports whether the inventory has the same references for the asset. */
+  private usesSame(one: ReferringAsset, { uses }: KnownAsset): boolean {
+    const targets = new Map<string, string>();
+    for (const target of targetsOf(one)) targets.set(target.id, this.former.get(target) ?? target.id);
+    const stored = new Set(uses);
+    return stored.size === targets.size && [...targets].every(([id, former]) => stored.has(id) || stored.has(former));
+  }
+
+  /** Reports whether the component in the inventory states the same identifying facts for the certificate. */
+  private isSame(certificate: ProvisionalCertificate, before: KnownAsset): boolean {
+    const { own, further, signature, key } = certificate;
+    const facts = before.component.cryptoProperties?.certificateProperties;
+    if (!isMembers(facts)) return false;
+    const sha256 = statedSha256(before.component);
+    const ownBefore = sha256 === undefined ? undefined : hashId('asset', 'certificate', 'sha256', sha256);
+    // The previous version did not read the references that 1.7 states.
+    const isUnread = keptMember(before.component, RELATED) !== undefined;
+    const isTo = (ref: DraftRef<IdentifiedAsset> | undefined, stored: unknown) =>
+      this.names(ref).includes(stored) || (stored === undefined && isUnread);
+    return (
+      ownBefore === own &&
+      furtherFacts(before.component) === further &&
+      isTo(signature, facts['signatureAlgorithmRef']) &&
+      isTo(key, facts['subjectPublicKeyRef']) &&
+      (own !== undefined || !isBare(certificate) || this.usesSame(certificate, before))
+    );
+  }
+
+  /** Returns the names that the inventory may use for the target of a reference. */
+  private names(ref: DraftRef<IdentifiedAsset> | undefined): readonly unknown[] {
+    if (ref?.asset === undefined) return [ref?.name];
+    return [ref.asset.id, this.former.get(ref.asset)].filter((id) => id !== undefined);
+  }
+}
+
+function distinctIds(all: readonly { readonly asset: IdentifiedAsset }[]): string[] {
+  return [...new Set(all.map(({ asset }) => asset.id))];
+}
+
+/** Reports whether only dependencies state the signature algorithm and the key of the certificate. */
+function isBare({ own, signature, key }: ProvisionalCertificate): boolean {
+  return own === undefined && signature?.asset === undefined && key?.asset === undefined;
+}
+
+/**
+ * keyId returns the ID of a key or other material, derived from the fingerprint that CycloneDX 1.7 states, or undefined if there is no fingerprint.
+ */
+export function keyId(component: CdxComponent): string | undefined {
+  const fingerprint = materialFingerprint(component);
+  if (fingerprint === undefined || component.properties?.some(({ name }) => name === PUBLIC_KEY_PROPERTY) === true)
+    return undefined;
+  const { type } = component.cryptoProperties?.relatedCryptoMaterialProperties ?? {};
+  return hashId('asset', 'related-crypto-material', 'fingerprint', type, ...fingerprint);
+}

@@ -1,0 +1,47 @@
+import type { EntityManager } from 'typeorm';
+import { Problem } from '../../../platform/errors/problem.js';
+
+interface Reported {
+  readonly owner: string;
+  readonly sourceId: string;
+  /** Number of assets in the document. */
+  readonly received: number;
+  /** Number of locations and edges in the document. */
+  readonly rows: number;
+}
+
+/** Maximum number of locations and edges per asset in the limit. Locations from earlier documents of a source remain in the database. */
+const ROWS_PER_ASSET = 5;
+
+/**
+ * assertRoom rejects a document that would raise the number of assets, or of their locations and edges, in the sources of one reporter above the
+ * limit, so that a key that may only report cannot fill the database. The counts of the other sources are a few seconds old.
+ *
+ * @throws Problem 422 `reporter.too-many-assets`
+ */
+export async function assertRoom(
+  tx: EntityManager,
+  { owner, sourceId, received, rows }: Reported,
+  maxAssets: number,
+): Promise<void> {
+  const [row] = (await tx.query(
+    `SELECT coalesce(sum(c.total), 0)::float8 AS total FROM inventory_source i JOIN inventory_source_count c ON c.source_id = i.id
+     WHERE i.owner = $1 AND i.id <> $2`,
+    [owner, sourceId],
+  )) as { total: number }[];
+  const total = (row?.total ?? 0) + received;
+  if (total > maxAssets) throw tooMany(total, 'assets', maxAssets);
+  const maxRows = maxAssets * ROWS_PER_ASSET;
+  const [stored] = (await tx.query(
+    `SELECT count(*)::float8 AS rows FROM (
+       SELECT FROM inventory_source i JOIN asset_occurrence o ON o.source_id = i.id WHERE i.owner = $1 LIMIT $2) o`,
+    [owner, maxRows + 1],
+  )) as { rows: number }[];
+  const all = (stored?.rows ?? 0) + rows;
+  if (all > maxRows) throw tooMany(all, 'places and relationships', maxRows);
+}
+
+function tooMany(total: number, things: string, most: number): Problem {
+  const detail = `With this document, your sources would report ${total} ${things}; the maximum per reporter is ${most}. Report fewer, delete sources, use a key with the scope inventory:write, or ask the operator to raise SVC_REPORTER_MAX_ASSETS.`;
+  return new Problem('refused', 'reporter.too-many-assets', detail);
+}

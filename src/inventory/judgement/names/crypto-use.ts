@@ -1,0 +1,39 @@
+import type { AlgorithmUse, AlgorithmPurpose } from '../../model/risk-subject.js';
+import { findFamily } from '../vocabularies/families.js';
+
+const ROLES = ['cipher', 'hash', 'mac', 'kdf'] as const;
+type Role = (typeof ROLES)[number];
+
+/** CryptoUse is the use of an algorithm: its purpose if it has a public key, otherwise its role. */
+export type CryptoUse = AlgorithmPurpose | Role;
+
+export function cryptoUseOf({ family, purpose }: Pick<AlgorithmUse, 'family' | 'purpose'>): CryptoUse {
+  if (purpose !== 'unknown') return purpose;
+  const role = findFamily(family)?.role;
+  return ROLES.find((one) => one === role) ?? 'unknown';
+}
+
+/** Order in which the parts of an asset name it: parts with a key first, then parts that only support them. */
+const RANK: Readonly<Record<string, number>> = {
+  exchange: 0,
+  key: 1,
+  sign: 1,
+  cipher: 2,
+  random: 2,
+  other: 3,
+  kdf: 3,
+  mac: 4,
+  hash: 5,
+};
+
+/** mainUse returns the algorithm under which an asset is listed: its own, not that of a part that weakens it. */
+export function mainUse(uses: readonly AlgorithmUse[]): AlgorithmUse | undefined {
+  const rank = ({ family, hybrid, usage }: AlgorithmUse) => {
+    if (hybrid !== null) return -1;
+    return (RANK[findFamily(family)?.role ?? 'other'] ?? 3) + (usage === null ? 0 : 10);
+  };
+  return uses.reduce<AlgorithmUse | undefined>(
+    (best, use) => (best === undefined || rank(use) < rank(best) ? use : best),
+    undefined,
+  );
+}

@@ -1,0 +1,75 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { NumberedRules } from '../risk/rule-book.js';
+import type { Rule } from '../../model/rule-set.js';
+import { AXES, LEVELS, type Axis, type Level } from '../../model/risk-verdict.js';
+
+export class DeadlineView {
+  /** Last day of the previous state. @example 2030-12-31 */
+  date: string;
+  /** @example deprecated */
+  state: string;
+  /** Document that sets the deadline. @example "NIST IR 8547 ipd" */
+  authority: string;
+  /** Section and scope within the document. @example "§4.1" */
+  provision?: string;
+  /** @example NIST */
+  jurisdiction: string;
+  /** Whether the deadline is binding rather than advisory. */
+  binding: boolean;
+  /** Whether the document is a draft. */
+  draft: boolean;
+  /**
+   * Plans, acquisitions or organizations to which the date is limited. Such a date is not a deadline of an asset.
+   * @example "new acquisitions for National Security Systems"
+   */
+  appliesTo?: string;
+  /** False if the deadline was not checked against the primary source. */
+  verified?: boolean;
+  /** Link to the document. @example "https://csrc.nist.gov/pubs/ir/8547/ipd" */
+  url?: string;
+}
+
+export class RuleView {
+  /** @example Q-RSA-SIG-112 */
+  id: string;
+  @ApiProperty({ enum: [...AXES, 'both'] }) axis: Axis | 'both';
+  /** Condition under which the rule applies to an asset: lists of values, ranges in bits, null for "not declared". */
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { family: ['RSA'] } })
+  match: Record<string, unknown>;
+  /** @example quantum-vulnerable */
+  status: string;
+  level: Level;
+  /** @example "Shor breaks it in polynomial time" */
+  reason: string;
+  /** @example ["NIST IR 8547"] */
+  standards: string[];
+  deadlines: DeadlineView[];
+  /** Recommended replacement. @example ML-DSA-65 */
+  target: string | null;
+  /** Whether the rule was checked against its source for this edition; false for a well-known fact. */
+  verified: boolean;
+
+  static of(rule: Rule): RuleView {
+    return {
+      ...rule,
+      match: { ...rule.match },
+      standards: [...rule.standards],
+      deadlines: rule.deadlines.map((deadline) => ({ ...deadline })),
+    };
+  }
+}
+
+export class RulesView {
+  /** Year and month of the facts. @example 2026-09 */
+  edition: string;
+  @ApiProperty({ enum: LEVELS, isArray: true }) levels: Level[];
+  items: RuleView[];
+  /** Always null: all rules are on one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+  /** Version of the rules, used as the value for `If-Match`. 0 stands for the built-in rules. @example 3 */
+  version: number;
+
+  static of({ version, ruleSet: { edition, rules } }: NumberedRules): RulesView {
+    return { version, edition, levels: [...LEVELS], items: rules.map((rule) => RuleView.of(rule)), nextCursor: null };
+  }
+}

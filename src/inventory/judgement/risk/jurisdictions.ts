@@ -1,0 +1,195 @@
+import { algorithmUsesOf } from '../names/algorithm-uses.js';
+import { type CryptoUse, cryptoUseOf } from '../names/crypto-use.js';
+import { findFamily } from '../vocabularies/families.js';
+import { DEFAULT_RULES, sourceUrl } from './default-rules.js';
+import positionsFile from './positions.json' with { type: 'json' };
+import { fitsAlgorithmUse, labelOf, type RiskEngine } from './risk-engine.js';
+import type { AlgorithmUse } from '../../model/risk-subject.js';
+import type { Deadline } from '../../model/risk-verdict.js';
+import type { RuleMatch } from '../../model/rule-set.js';
+
+/** STANCES lists the stances from best to worst. */
+export const STANCES = ['FAVOURS', 'ACCEPTS', 'ACCEPTS_UNTIL', 'SILENT', 'DISCOURAGES', 'REJECTS'] as const;
+export type Stance = (typeof STANCES)[number];
+
+/** Opinion is the position of one authority on one algorithm on a day. */
+export interface Opinion {
+  readonly jurisdiction: string;
+  readonly stance: Stance;
+  /** Status in the rules, or an explanation. */
+  readonly reason: string | null;
+  /** Last day of the previous state, or of the current one for `ACCEPTS_UNTIL`. */
+  readonly date: string | null;
+  /** Document that sets the deadline. */
+  readonly authority: string | null;
+  /** Section and scope within the document. */
+  readonly provision: string | null;
+  /** Link to the document; null if there is none. */
+  readonly url: string | null;
+  readonly binding: boolean;
+  readonly draft: boolean;
+  /** True if checked against the primary source, false if taken from secondary sources, null if no statement about this algorithm was found. */
+  readonly verified: boolean | null;
+}
+
+/** Target is a possible replacement with the jurisdictions that object to it. */
+export interface Target {
+  readonly name: string;
+  /** Jurisdictions that discourage or reject it on that day. If empty, the target satisfies all jurisdictions. */
+  readonly objections: readonly string[];
+}
+
+interface Position {
+  readonly jurisdiction: string;
+  readonly match: Omit<RuleMatch, 'hybrid'> & { readonly hybrid?: 'STANDARD' | 'ANY' };
+  readonly stance: Stance;
+  /** Last day on which it is accepted. */
+  readonly until?: string;
+  readonly reason: string;
+  readonly authority: string;
+  readonly provision?: string;
+  /** Null if the position follows from an omission in the document. */
+  readonly verified: boolean | null;
+}
+
+const { jurisdictions, standardHybrids, targets } = positionsFile;
+const POSITIONS = (positionsFile.positions as unknown as Position[]).flatMap((position) =>
+  matchesOf(position.match).map((match) => ({ ...position, match })),
+);
+export const JURISDICTIONS: readonly string[] = jurisdictions;
+/** States after which use may continue. Any other state ends it. */
+const SOFT = new Set(['deprecated', 'should-not', 'sole-classical-use-not-recommended']);
+const OBJECTING: ReadonlySet<Stance> = new Set<Stance>(['DISCOURAGES', 'REJECTS']);
+
+/** Authorities with lists of allowed algorithms, which implies that all others are not allowed. */
+const POSITIVE_LISTS = new Map(positionsFile.positiveLists.map((list) => [list.jurisdiction, list]));
+/** Authorities that evaluate hybrids by their parts. All others have their own position on hybrids, or none. */
+const JUDGED_BY_PARTS: ReadonlySet<string> = new Set(positionsFile.judgedByParts);
+/** Uses covered by lists of allowed algorithms. Key derivations, MACs and generators are never listed. */
+const LISTED_USES: ReadonlySet<CryptoUse> = new Set(['key-establishment', 'encryption', 'signature', 'cipher', 'hash']);
+
+/** STANDARD means the hybrids named by standards, and other hybrids of a classical algorithm with ML-KEM-768 or 1024. */
+function matchesOf({ hybrid, ...match }: Position['match']): RuleMatch[] {
+  if (hybrid === undefined) return [match];
+  if (hybrid === 'ANY') return [{ ...match, hybrid: allHybrids() }];
+  return [
+    { ...match, hybrid: standardHybrids },
+    { ...match, hybrid: ['hybrid'], param: ['768', '1024'] },
+  ];
+}
+
+/** Returns the names and kinds of hybrids used by rules. */
+function allHybrids(): string[] {
+  return [...new Set(DEFAULT_RULES.rules.flatMap(({ match }) => match.hybrid ?? []))];
+}
+
+/**
+ * opinionsOn returns the position of each authority on an algorithm on a day: the worst of its own statement and of the deadlines that have passed.
+ * An authority that evaluates hybrids by their parts is never milder on a hybrid than on its preferred part. Algorithms missing from a list of
+ * allowed algorithms are rejected (docs/decisions/0183).
+ */
+export function opinionsOn(ingredient: AlgorithmUse, day: string, engine: RiskEngine): Opinion[] {
+  const { findings } = engine.judge({ kind: 'algorithm', ingredients: [ingredient] });
+  const dated = findings.flatMap(({ deadlines, verified }) =>
+    deadlines
+      .filter(({ appliesTo }) => appliesTo === undefined)
+      .map((deadline) => ({ ...deadline, verified: verified && deadline.verified !== false })),
+  );
+  const parts = (ingredient.parts ?? []).map((part) => opinionsOn(part, day, engine));
+  return JURISDICTIONS.map((jurisdiction, index) => {
+    const opinions = [
+      ...ownOpinions(jurisdiction, ingredient, day),
+      ...dated.filter((one) => one.jurisdiction === jurisdiction).map((deadline) => opinionOf(deadline, day)),
+    ];
+    const best = JUDGED_BY_PARTS.has(jurisdiction) ? bestOf(parts.flatMap((each) => each[index] ?? [])) : undefined;
+    if (best !== undefined) opinions.push(best);
+    const unlisted = opinions.length === 0 ? notListed(jurisdiction, ingredient) : undefined;
+    return [...opinions, ...(unlisted === undefined ? [] : [unlisted])].reduce(worse, silent(jurisdiction));
+  });
+}
+
+function ownOpinions(jurisdiction: string, ingredient: AlgorithmUse, day: string): Opinion[] {
+  const own = POSITIONS.filter((one) => one.jurisdiction === jurisdiction && fitsAlgorithmUse(one.match, ingredient));
+  return own.map(({ stance, until, reason, authority, provision = null, verified }) => ({
+    jurisdiction,
+    stance: until !== undefined && until >= day ? 'ACCEPTS_UNTIL' : stance,
+    reason,
+    date: until ?? null,
+    authority,
+    provision,
+    url: sourceUrl(authority) ?? null,
+    binding: false,
+    draft: false,
+    verified,
+  }));
+}
+
+function opinionOf(deadline: Deadline, day: string): Opinion {
+  const { jurisdiction, date, state, authority, provision = null, binding, draft, verified = true } = deadline;
+  const stance = date >= day ? 'ACCEPTS_UNTIL' : SOFT.has(state) ? 'DISCOURAGES' : 'REJECTS';
+  const url = deadline.url ?? null;
+  return { jurisdiction, stance, reason: state, date, authority, provision, url, binding, draft, verified };
+}
+
+/** Returns the mildest opinion on the parts of a hybrid. */
+function bestOf(opinions: readonly Opinion[]): Opinion | undefined {
+  const said = opinions.filter(({ stance }) => stance !== 'SILENT');
+  return said.reduce<Opinion | undefined>(
+    (best, one) => (best === undefined || STANCES.indexOf(one.stance) < STANCES.indexOf(best.stance) ? one : best),
+    undefined,
+  );
+}
+
+/** Returns the rejection by a list of allowed algorithms that does not contain this one. */
+function notListed(jurisdiction: string, ingredient: AlgorithmUse): Opinion | undefined {
+  const list = POSITIVE_LISTS.get(jurisdiction);
+  const isListed = LISTED_USES.has(cryptoUseOf(ingredient)) || isPublicKey(ingredient);
+  if (list === undefined || !isListed) return undefined;
+  const { reason, authority } = list;
+  const url = sourceUrl(authority) ?? null;
+  const what = { reason, date: null, authority, provision: null, url, binding: false, draft: false, verified: null };
+  return { jurisdiction, stance: 'REJECTS', ...what };
+}
+
+function isPublicKey({ family, hybrid }: AlgorithmUse): boolean {
+  return hybrid !== null || findFamily(family)?.nature !== undefined;
+}
+
+/** worse returns the worse of two opinions. Any opinion overrides silence; of two future dates, the earlier one is worse. */
+export function worse(a: Opinion, b: Opinion): Opinion {
+  if (a.stance === 'SILENT') return b;
+  const difference = STANCES.indexOf(b.stance) - STANCES.indexOf(a.stance);
+  if (difference !== 0) return difference > 0 ? b : a;
+  const nearer = a.stance === 'ACCEPTS_UNTIL' ? (b.date ?? '') < (a.date ?? '') : (b.date ?? '') > (a.date ?? '');
+  return nearer ? b : a;
+}
+
+function silent(jurisdiction: string): Opinion {
+  const nothing = { reason: null, date: null, authority: null, provision: null, url: null };
+  return { jurisdiction, stance: 'SILENT', ...nothing, binding: false, draft: false, verified: null };
+}
+
+export function isConflict(opinions: readonly Opinion[]): boolean {
+  return opinions.some(({ stance }) => stance === 'FAVOURS') && opinions.some(({ stance }) => OBJECTING.has(stance));
+}
+
+export function objects({ stance }: Opinion): boolean {
+  return OBJECTING.has(stance);
+}
+
+/** targetsOn returns replacements for algorithms with this purpose, those with the fewest objections first. */
+export function targetsOn(purpose: AlgorithmUse['purpose'], day: string, engine: RiskEngine): Target[] {
+  const names = targets[purpose === 'signature' ? 'signature' : 'key-establishment'];
+  return names
+    .map((name) => {
+      const [ingredient] = algorithmUsesOf(name);
+      const opinions = ingredient === undefined ? [] : opinionsOn(ingredient, day, engine);
+      return { name, objections: opinions.filter(objects).map(({ jurisdiction }) => jurisdiction) };
+    })
+    .sort((a, b) => a.objections.length - b.objections.length);
+}
+
+/** algorithmKey names the subject of opinions: one algorithm in one use. */
+export function algorithmKey(ingredient: AlgorithmUse): string {
+  return `${labelOf(ingredient)} ${ingredient.purpose}`;
+}

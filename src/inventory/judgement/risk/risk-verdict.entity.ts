@@ -1,0 +1,59 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { AssetKind } from '../../model/asset-kind.js';
+import type { RiskSubject } from '../../model/risk-subject.js';
+import type { Deadline, RiskVerdict, VerdictFacts } from '../../model/risk-verdict.js';
+
+/**
+ * The verdict on one set of facts, according to the rules. All assets with the same facts share the row, and the view `judged_asset` joins it to
+ * them.
+ */
+@Entity('risk_verdict')
+export class RiskVerdictRow implements VerdictFacts {
+  /** Hash of the facts. */
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('jsonb')
+  subject: RiskSubject;
+
+  @Column('jsonb')
+  verdict: RiskVerdict;
+
+  /** Edition of the rules that produced the verdict. */
+  @Column('text')
+  rules: string;
+
+  /** Kind of the assets that share the verdict. */
+  @Column('text')
+  kind: AssetKind;
+
+  /** Algorithm family as named by the rules. For a key, certificate or protocol, that of the algorithm it uses. */
+  @Column('text', { nullable: true })
+  family: string | null;
+
+  /** Key, modulus, curve or digest size in bits. */
+  @Column('int', { nullable: true })
+  bits: number | null;
+
+  @Column('smallint')
+  level: number;
+
+  @Column('text')
+  quantum: string;
+
+  @Column('text')
+  classical: string;
+
+  @Column('text', { nullable: true })
+  rule: string | null;
+
+  @Column('date', { nullable: true })
+  deadline: string | null;
+
+  /** Source of `deadline`: its jurisdiction, authority and provision. */
+  @Column('jsonb', { nullable: true })
+  deadlineBy: Deadline | null;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  changedAt: Date;
+}

@@ -1,0 +1,115 @@
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
+import { Config } from '../../platform/config/config.js';
+import { OldRows } from '../../platform/work/old-rows.js';
+import { WorkPool } from '../../platform/work/work-pool.js';
+import { Seal } from '../../platform/sealing/seal.js';
+import { isRecipientUnknown, newMailTransport } from './mail-transport.js';
+import { MAX_SUBJECT, openMail } from './mailbox.js';
+import { oneLine } from '../../platform/text/truncate.js';
+import { Background } from '../../platform/work/background.js';
+import { type ClaimedRow, dueRowsOf, WorkQueue } from '../../platform/work/work-queue.js';
+
+interface Claimed extends ClaimedRow {
+  readonly recipient: string;
+  readonly subject: string;
+  readonly body: Buffer;
+  readonly html: Buffer | null;
+}
+
+const QUEUE = {
+  table: 'mail_message',
+  attempt: 'attempts',
+  dueAt: 'next_try_at',
+  // Mails that expire first are sent first, so that a sign-in link does not wait behind thousands of notices.
+  order: 'expires_at',
+  open: 'sent_at IS NULL AND given_up_at IS NULL',
+  columns: 't.recipient, t.subject, t.body, t.html',
+  leaseSeconds: 30,
+  firstPauseSeconds: 5,
+  longestPauseSeconds: 900,
+};
+/** Maximum time a stopping process waits for the mail in progress. Afterwards the lease expires, and another process sends the mail. */
+const STOP_MS = 10_000;
+
+/**
+ * MailSender sends the mails in the outbox. A claimed row has a lease that is renewed until the SMTP server responds, so no other process sends it. If a
+ * process dies, its mail may be sent twice but is never lost. Expired mails are discarded.
+ */
+@Injectable()
+export class MailSender implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(MailSender.name);
+  private readonly queue: WorkQueue<Claimed>;
+  /** One at a time, so that other processes can take the next ones. */
+  private readonly mails = new WorkPool<Claimed>({
+    max: 1,
+    claim: () => this.claim(),
+    run: (mail) => this.queue.hold(mail, () => this.send(mail)),
+    failed: (error, { id }) => this.logger.warn(`mail ${id} failed, will retry: ${String(error)}`),
+  });
+
+  constructor(
+    private readonly config: Config,
+    private readonly db: DataSource,
+    private readonly seal: Seal,
+    old: OldRows,
+  ) {
+    this.queue = new WorkQueue(db, QUEUE);
+    const where = 't.sent_at IS NOT NULL OR t.given_up_at IS NOT NULL';
+    old.forget({ table: 'mail_message', where, since: 'created_at' });
+  }
+
+  @Background({ name: 'mail', scope: 'process', due: dueRowsOf(QUEUE), when: ({ sendsMail }) => sendsMail })
+  fill(): Promise<void> {
+    return this.mails.fill();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.race([this.mails.stop(), sleep(STOP_MS, undefined, { ref: false })]);
+  }
+
+  private async claim(): Promise<Claimed[]> {
+    await this.db.query(
+      `UPDATE mail_message SET given_up_at = now(), body = NULL, html = NULL
+       WHERE ${QUEUE.open} AND next_try_at <= now() AND expires_at <= now()`,
+    );
+    return this.queue.claim(1, 'expires_at > now()');
+  }
+
+  /** After a failure, the mail is retried after 5 s, 10 s, 20 s … up to 15 minutes. */
+  private async send(mail: Claimed): Promise<void> {
+    const { id, recipient, subject, body, html } = mail;
+    // Created for each mail, because the password may have changed.
+    const transport = newMailTransport(this.config);
+    try {
+      const text = openMail(this.seal, mail, body);
+      const messageId = `<${id}@${new URL(this.config.publicUrl).hostname}>`;
+      await transport.sendMail({
+        from: this.config.mailFrom,
+        to: { name: '', address: recipient },
+        subject: oneLine(subject, MAX_SUBJECT),
+        text,
+        ...(html === null ? {} : { html: openMail(this.seal, mail, html) }),
+        messageId,
+      });
+      await this.db.query(
+        `UPDATE mail_message SET sent_at = now(), body = NULL, html = NULL, failure = NULL WHERE id = $1`,
+        [id],
+      );
+    } catch (error) {
+      const failure = oneLine(error instanceof Error ? error.message : String(error), 300);
+      if (isRecipientUnknown(error)) return await this.giveUp(mail, failure);
+      this.logger.warn(`mail ${id} failed, will retry: ${failure}`);
+      await this.queue.retry(mail, 'failure = $3', [failure]);
+    } finally {
+      transport.close();
+    }
+  }
+
+  /** A retry would fail in the same way (RFC 5321 section 4.2.1) and make the server appear unavailable. */
+  private async giveUp(mail: Claimed, failure: string): Promise<void> {
+    this.logger.warn(`discarded mail ${mail.id}, because its recipient is unknown: ${failure}`);
+    await this.queue.write(mail, 'failure = $3, given_up_at = now(), body = NULL, html = NULL', [failure]);
+  }
+}

@@ -1,0 +1,59 @@
+import { type OutboundAnswer, secondsAsked } from '../../platform/outbound/outbound-client.js';
+import type { WebhookDeliveryStatus } from './webhook-delivery.entity.js';
+
+/** Pauses after each attempt, in seconds: the schedule of Standard Webhooks, about three days. */
+const PAUSES = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
+/** Spreads the attempts, so that receivers that recover together are not all called in the same second. */
+const JITTER = 0.1;
+const MAX_PAUSE = 86_400;
+
+/** Teams webhooks (connectors) respond with 200 and this text if Teams rejected the message, often because of rate limits. */
+const REFUSED_AS_TAKEN = /^\s*"?Webhook message delivery failed/;
+
+export interface WebhookOutcome {
+  readonly status: WebhookDeliveryStatus;
+  /** Seconds until the next attempt; 0 if there is none. */
+  readonly pauseSeconds: number;
+  readonly httpStatus?: number;
+  readonly failure?: string;
+  /** Whether the receiver responded that it accepts no further messages (410). */
+  readonly gone: boolean;
+}
+
+/**
+ * afterAttempt returns the outcome of an attempt. Only 2xx is a success; redirects are not followed and count as failures.
+ * @param tries number of attempts, including this one
+ */
+export function afterAttempt(answer: OutboundAnswer | Error, tries: number): WebhookOutcome {
+  if (answer instanceof Error) return again(tries, { failure: answer.message, gone: false });
+  const { status: httpStatus } = answer;
+  const isTaken = httpStatus >= 200 && httpStatus < 300;
+  if (isTaken && REFUSED_AS_TAKEN.test(answer.body))
+    return again(tries, {
+      httpStatus,
+      failure: `the receiver responded with ${httpStatus} but did not deliver the message`,
+      gone: false,
+    });
+  if (isTaken) return { status: 'DELIVERED', pauseSeconds: 0, httpStatus, gone: false };
+  const failure = `the receiver responded with ${httpStatus}${wordOf(answer)}`;
+  if (httpStatus === 410) return { status: 'GIVEN_UP', pauseSeconds: 0, httpStatus, failure, gone: true };
+  return again(tries, { httpStatus, failure, gone: false }, secondsAsked(answer));
+}
+
+/** Slack and other receivers state the error in one word (`invalid_blocks`, `channel_is_archived`). Nothing else of the response is shown. */
+function wordOf({ body }: OutboundAnswer): string {
+  const word = body.trim();
+  return /^[a-z]{2,20}(?:_[a-z]{1,20}){0,5}$/.test(word) ? `: ${word}` : '';
+}
+
+/** Waits at least as long as the receiver requested (Retry-After). */
+function again(
+  tries: number,
+  what: Pick<WebhookOutcome, 'httpStatus' | 'failure' | 'gone'>,
+  asked = 0,
+): WebhookOutcome {
+  const pause = PAUSES[tries - 1];
+  if (pause === undefined) return { status: 'GIVEN_UP', pauseSeconds: 0, ...what };
+  const wanted = Number.isFinite(asked) && asked > pause ? Math.min(asked, MAX_PAUSE) : pause;
+  return { status: 'PENDING', pauseSeconds: wanted * (1 + Math.random() * JITTER), ...what };
+}
