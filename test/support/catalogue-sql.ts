@@ -26,9 +26,9 @@ export async function openCatalogue(settings: Readonly<Record<string, string>>):
     'platform/database/data-source-options',
   );
   const { CatalogueCheck } = await built<{ CatalogueCheck: new (...parts: unknown[]) => Check }>(
-    'platform/catalogue/catalogue-check',
+    'platform/sealing/catalogue-check',
   );
-  await built('app/app.module');
+  await built('app.module');
   const entities = getMetadataArgsStorage().tables.map(({ target }) => target);
   const options = { ...dataSourceOptions(new Config(settings)), entities };
   const db: DataSource = await new DataSource(options as ConstructorParameters<typeof DataSource>[0]).initialize();

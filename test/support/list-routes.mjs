@@ -6,9 +6,7 @@ import { pathToFileURL } from 'node:url';
 
 const built = (file) => import(pathToFileURL(`dist/${file}`).href);
 const [{ AppModule }, { ACCESS, FRESH }, { httpAdapter }, { Config }] = await Promise.all(
-  ['app/app.module.js', 'access/access.js', 'platform/http/server/configure.js', 'platform/config/config.js'].map(
-    built,
-  ),
+  ['app.module.js', 'access/access.js', 'platform/http/server/configure.js', 'platform/config/config.js'].map(built),
 );
 const app = await NestFactory.create(AppModule, httpAdapter(new Config({})), { preview: true, logger: false });
 const controllers = [...app.get(ModulesContainer).values()].flatMap((module) => [...module.controllers.values()]);

@@ -48,7 +48,7 @@ export async function openRowSealer(settings: Readonly<Record<string, string>>):
     'platform/sealing/row-seal-keeper',
   );
   const { sealedClasses, sealedOptions } = await built<SealedEntities>('platform/sealing/sealed-entity');
-  await built('app/app.module');
+  await built('app.module');
   const config = new Config(settings);
   const entities = getMetadataArgsStorage().tables.map(({ target }) => target);
   const options = { ...dataSourceOptions(config), entities } as ConstructorParameters<typeof DataSource>[0];

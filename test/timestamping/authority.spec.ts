@@ -34,7 +34,7 @@ it('a timestamp query reports that no authority is set up', async () => {
   const client = new TimestampClient(service, apiKey, authority);
   const { status, reply } = client.curl(client.query(file));
   expect(status).toBe(200);
-  expect(client.text(reply)).toMatch(/Status: Rejected\.[\s\S]*not set up[\s\S]*Failure info: .*system/i);
+  expect(client.text(reply)).toMatch(/Status: Rejected\.[\s\S]*not configured[\s\S]*Failure info: .*system/i);
 });
 
 // P-256 is tested further below.
