@@ -110,7 +110,7 @@ function readOldEncrypted(block: PemBlock, cipher: string, password: string): Fo
 
 /** Derives the key from MD5 of the password and the first eight octets of the IV (EVP_BytesToKey). */
 function oldDecrypted(block: PemBlock, cipher: string, password: string): Buffer {
-  const iv = Buffer.from(/^DEK-Info: *[^,\n]{1,40}, *([0-9A-Fa-f]{16,64})/m.exec(block.text)?.[1] ?? '', 'hex');
+  const iv = Buffer.from(/^DEK-Info: *[A-Z0-9-]{1,40}, *([0-9A-Fa-f]{16,64})/m.exec(block.text)?.[1] ?? '', 'hex');
   const { keyLength = 0 } = getCipherInfo(cipher) ?? {};
   let key = Buffer.alloc(0);
   for (let last = key; key.length < keyLength; key = Buffer.concat([key, last]))
