@@ -47,8 +47,8 @@ const STRING = { utf8: 0x0c, numeric: 0x12, printable: 0x13, ia5: 0x16, bmp: 0x1
 type Attribute = readonly [type: string, value: string];
 
 /**
- * ComparableName is a normalized distinguished name: the relative names in certificate order, each a set of attributes (RFC 5280 section 4.1.2.4). Values are
- * compared as written and case-sensitively, which is stricter than caseIgnoreMatch in RFC 4517. The string type in the certificate is
+ * ComparableName is a normalized distinguished name: the relative distinguished names in certificate order, each a set of attributes (RFC 5280 section
+ * 4.1.2.4). Values are compared as written and case-sensitively, which is stricter than caseIgnoreMatch in RFC 4517. The string type in the certificate is
  * ignored.
  */
 export type ComparableName = string;
@@ -101,10 +101,10 @@ const ESCAPED = /\\([0-9A-Fa-f]{2})|\\(.)|[^\\]+/g;
 const HEX_DER = /^#((?:[0-9A-Fa-f]{2})+)$/;
 
 /**
- * Returns a name given as RFC 4514 text, in which the last relative name is the first of the certificate. Spaces around `,`, `+` and `=` are accepted,
- * because programs print them.
+ * Returns a name given as RFC 4514 text, which lists the relative distinguished names in reverse order. Spaces around `,`, `+` and `=` are accepted, because
+ * some programs print them.
  *
- * @throws Error that describes what cannot be parsed, also for an empty name
+ * @throws Error that describes the fault if the name is empty or cannot be parsed
  */
 export function nameInText(text: string): ComparableName {
   if (text.startsWith('/')) throw new Error('it is in the legacy OpenSSL form; print it with openssl x509 -subject -nameopt RFC2253'); // prettier-ignore

@@ -66,7 +66,7 @@ export interface PemLayout {
 }
 
 /**
- * Returns a textual encoding of RFC 7468.
+ * Returns the textual encoding (RFC 7468) of DER data.
  *
  * @param label words after BEGIN, such as `CERTIFICATE`
  */

@@ -14,7 +14,8 @@ export function isSshCertificateType(type: string): boolean {
 }
 
 /**
- * certifiedKeyTypeOf returns the type of the key in a certificate of a known layout. Undefined for all other types. Keys of security tokens keep the namespace.
+ * certifiedKeyTypeOf returns the type of the key in a certificate of a known layout. Undefined for all other types. The types of security keys keep the
+ * namespace.
  */
 export function certifiedKeyTypeOf(type: string): string | undefined {
   if (!type.endsWith(KNOWN_SUFFIX)) return undefined;
