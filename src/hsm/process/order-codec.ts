@@ -57,7 +57,7 @@ export function encodeOrders(orders: readonly NumberedOrder[]): Buffer {
   return block;
 }
 
-/** Decodes the orders of a block. Their buffers are views into it. Throws RangeError for a block that `encodeOrders` did not write. */
+/** Decodes the orders of a block. The buffers are views into the block. Throws RangeError for a block that `encodeOrders` did not write. */
 export function decodeOrders(block: Buffer): NumberedOrder[] {
   const orders: NumberedOrder[] = [];
   for (let at = 0; at < block.length;) {
@@ -95,7 +95,7 @@ export function encodeResults(results: readonly OrderResult[]): Buffer {
   return block;
 }
 
-/** Decodes the results of a block. Their bytes are copied. Throws RangeError for a block that `encodeResults` did not write. */
+/** Decodes the results of a block. The bytes are copied. Throws RangeError for a block that `encodeResults` did not write. */
 export function decodeResults(block: Buffer): OrderResult[] {
   const results: OrderResult[] = [];
   for (let at = 0; at < block.length;) {
