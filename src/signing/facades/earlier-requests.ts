@@ -39,7 +39,7 @@ export class EarlierRequests {
     return request.status === 'FAILED' ? undefined : request;
   }
 
-  /** Returns undefined if `submit` has to decide, because the cached state of a key may be seconds old. */
+  /** Returns the active key. Returns undefined if the key seems unusable: `submit` decides, because the cached state of a key may be seconds old. */
   private async activeKey(name: string): Promise<ActiveKey | undefined> {
     try {
       return await this.keys.active(name);

@@ -46,12 +46,12 @@ export class WeakValues {
     throw this.wrong(name, 'an integer');
   }
 
-  /** Returns the values of an object; no values if it is absent. */
+  /** Returns the values of an object; no values if the object is absent. */
   object(name: string): WeakValues {
     return WeakValues.of(this.values[name], `${this.at}/${name}`);
   }
 
-  /** Returns the items of a list; undefined if it is absent. */
+  /** Returns the items of a list; undefined if the list is absent. */
   list(name: string): WeakValues[] | undefined {
     const value = this.values[name] ?? undefined;
     if (value === undefined) return undefined;

@@ -127,7 +127,10 @@ function wrapped(
   return { ...made, signature, record: writer.record?.(order, made.signature) };
 }
 
-/** An error that may be temporary releases the request, until the limit on strikes is reached. An unexpected error counts as temporary. */
+/**
+ * Converts an error to an outcome. An error that may be temporary releases the request, until the limit on strikes is reached. An unexpected error counts as
+ * temporary.
+ */
 function outcomeOf(error: unknown, strikes: number): SigningOutcome {
   const problem =
     error instanceof Problem

@@ -10,7 +10,7 @@ import { SigningService } from '../requests/signing.service.js';
 
 /** JsonSigner signs a JSON document with an enveloped signature (JSON Signature Format 0.82). */
 export interface JsonSigner {
-  /** Members of the signature other than its value. They are also signed. */
+  /** Members of the signature other than its value. These members are also signed. */
   readonly facts: Omit<JsonSignature, 'value'>;
   readonly hash: string;
   /**
