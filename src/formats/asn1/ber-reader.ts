@@ -9,7 +9,7 @@ const MAX_DEPTH = 32;
 interface Piece {
   /** The element, encoded with a definite length. */
   readonly der: Buffer;
-  /** Contents of the element if it is a string. */
+  /** Contents of the element, without tag and length. */
   readonly contents: Buffer;
   /** Offset after the element. */
   readonly end: number;

@@ -2,8 +2,8 @@ import { trimEndOf } from '../../platform/text/trim-end.js';
 import { DER, derElements, type DerElement, dotted, elementsOfSequence } from './der-reader.js';
 
 /**
- * Short and long names of attribute types in lower case: those in RFC 4514 section 3, and others used in client certificates (RFC 4519,
- * ETSI EN 319 412-1, the Baseline Requirements of the CA/Browser Forum).
+ * Short and long names of attribute types in lower case: the names in RFC 4514 section 3, and further names used in client certificates (RFC 4519, ETSI EN
+ * 319 412-1, the Baseline Requirements of the CA/Browser Forum).
  */
 const TYPES: Readonly<Record<string, string>> = {
   cn: '2.5.4.3',
@@ -43,7 +43,7 @@ const SET = 0x31;
 /** Tags of strings with a well-defined encoding. TeletexString is excluded because programs disagree on its characters. */
 const STRING = { utf8: 0x0c, numeric: 0x12, printable: 0x13, ia5: 0x16, bmp: 0x1e } as const;
 
-/** `[type, value]`: the type as an object identifier, the value as text after `=`, or as hexadecimal DER after `#` if it is not a string. */
+/** `[type, value]`: the type as an object identifier, the value as text after `=`, or as hexadecimal DER after `#` if the value is not a string. */
 type Attribute = readonly [type: string, value: string];
 
 /**
@@ -150,7 +150,7 @@ function textValueOf(raw: string): string {
   return `=${utf8(Buffer.concat(parts))}`;
 }
 
-/** Removes trailing spaces, except for the first one if it is escaped. */
+/** Removes trailing spaces, but keeps an escaped space. */
 function withoutEnd(raw: string): string {
   const bare = trimEndOf(raw, ' ');
   const backslashes = bare.length - trimEndOf(bare, '\\').length;

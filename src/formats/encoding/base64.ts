@@ -34,7 +34,7 @@ export function base64Bytes(text: string): Buffer {
 }
 
 /**
- * Like `fromBase64Url`.
+ * Like `base64Bytes`, for base64url.
  *
  * @throws RangeError if the text is invalid
  */

@@ -1,6 +1,6 @@
 /**
- * DsseEnvelope contains a payload and the signatures over its type and bytes (secure-systems-lab/dsse v1). New signatures have no `keyid`: verifiers
- * based on go-securesystemslib, such as cosign, compute their own key ID and skip signatures with a different one.
+ * DsseEnvelope contains a payload and the signatures over its type and bytes (secure-systems-lab/dsse v1). New signatures have no `keyid`: verifiers based on
+ * go-securesystemslib, such as cosign, compute their own key ID and skip signatures with a different key ID.
  */
 export interface DsseEnvelope {
   readonly payloadType: string;

@@ -60,7 +60,7 @@ export function certificationOf(key: PgpPublicKey, order: Certification): SelfSt
 interface Revocation {
   readonly at: Date;
   readonly reason: RevocationReason;
-  /** Explanation by the revoking user. It is public. */
+  /** Explanation by the revoking user. The explanation is public. */
   readonly text: string;
   readonly hash: PgpHash;
 }

@@ -1,4 +1,4 @@
-/** PKCS #11 constants (header files of versions 2.40 and 3.0) that the key process and the agent use. Names are those of the standard without prefix. */
+/** PKCS #11 constants (header files of versions 2.40 and 3.0) that the key process and the agent use. Names are as in the standard, without prefix. */
 
 /** CK_RV: return value of a call. */
 export const CKR = {

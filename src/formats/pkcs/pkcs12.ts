@@ -175,7 +175,7 @@ function secretIn(bag: DerElement, options: Pkcs12Options): Pick<Pkcs12Secret, '
   }
 }
 
-/** Returns the key in an encrypted PKCS #8. Undefined if it cannot be decrypted. */
+/** Returns the key in an encrypted PKCS #8. Undefined if the key cannot be decrypted. */
 function secretKey(shrouded: Buffer, { passwords, budget, nameByOid }: Pkcs12Options): Pkcs12Secret['key'] {
   const [algorithm, content] = elementsIn(shrouded);
   const { decrypt } = passwordEncryption(there(algorithm).raw, nameByOid);
