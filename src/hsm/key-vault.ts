@@ -145,7 +145,7 @@ export interface DestroyOrder {
 
 /**
  * The last checkpoint signed with the key of a log. It is stored in the token, where writes to the database cannot change it. The next checkpoint must be
- * consistent with it.
+ * consistent with this checkpoint.
  */
 export interface LogAnchor {
   /** Name of the log (C2SP tlog-checkpoint). */
@@ -174,7 +174,7 @@ export interface CheckpointOrder {
   readonly root: Uint8Array;
   /** Consistency proof between the anchored tree and this tree (RFC 9162 section 2.1.4). */
   readonly proof: readonly Uint8Array[];
-  /** Newest signed note. A log without an anchor is anchored to it. */
+  /** Newest signed note. A log without an anchor is anchored to this note. */
   readonly lastNote?: string | undefined;
 }
 
@@ -237,7 +237,7 @@ export interface VaultHealth {
  * - `hsm.not-authentic` (conflict): the bytes were not encrypted by this token with this associated data.
  */
 export abstract class KeyVault {
-  /** Starts to connect to the HSM and waits a few seconds for its first response. Does nothing if it was already called. */
+  /** Starts to connect to the HSM and waits a few seconds for its first response. Does nothing if the vault was already started. */
   abstract start(): Promise<void>;
 
   /** Signs one digest. The signature is verified with `key.publicKey` before it is returned. */

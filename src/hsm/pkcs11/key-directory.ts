@@ -45,7 +45,7 @@ export class KeyDirectory {
     return this.known(key) ?? this.lookUp(CKO.SECRET_KEY, key);
   }
 
-  /** Runs `once`, and repeats it with a new handle if the cached one has become invalid. */
+  /** Runs `once`, and repeats it with a new handle if the cached handle has become invalid. */
   async withFreshHandles<T>(key: TokenKey, once: () => Promise<T>): Promise<T> {
     try {
       return await once();

@@ -80,7 +80,7 @@ export class SessionPool {
     return this.waiting.length > 0;
   }
 
-  /** True if a call has exceeded its time limit. The process must then be replaced. */
+  /** Reports whether a call has exceeded its time limit. The process must then be replaced. */
   overdue(): boolean {
     const now = performance.now();
     return this.slots.some(({ dueAt }) => dueAt < now);

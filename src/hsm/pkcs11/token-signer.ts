@@ -111,7 +111,10 @@ export class TokenSigner {
   }
 }
 
-/** PKCS #11 v3.0 tokens that list a SHA-3 PSS mechanism also accept SHA-3 in the parameters of CKM_RSA_PKCS_PSS. */
+/**
+ * Reports whether the token can pad SHA-3 digests for RSASSA-PSS. PKCS #11 v3.0 tokens that list a SHA-3 PSS mechanism also accept SHA-3 in the parameters of
+ * CKM_RSA_PKCS_PSS.
+ */
 export function padsSha3(token: Pkcs11Token): boolean {
   return token.mechanisms().has(CKM.SHA3_256_RSA_PKCS_PSS);
 }

@@ -29,7 +29,7 @@ export interface SupervisorListener {
   ready(): void;
   results(block: Buffer): void;
   onReply(message: ReplyMessage): void;
-  /** The key process ended, and all orders in it are lost. */
+  /** Called after the key process has ended. All orders in it are lost. */
   lost(why: LastMessage['why'], wasUp: boolean): void;
 }
 
@@ -200,7 +200,7 @@ export class KeyProcessSupervisor {
     setImmediate(() => silent() && this.lose('stuck', `it did not respond for ${limit} ms`, child));
   }
 
-  /** Kills the key process unless it has exited, and schedules the next one. */
+  /** Kills the key process unless it has exited, and schedules the next start. */
   private lose(why: LastMessage['why'], detail: string, child = this.child, last?: LastMessage): void {
     if (child !== this.child || this.final) return;
     const wasUp = this.up;
@@ -217,7 +217,10 @@ export class KeyProcessSupervisor {
     this.listener.lost(why, wasUp);
   }
 
-  /** A token locks its PIN after a few wrong attempts, so the same PIN is not tried again before an operator intervenes. */
+  /**
+   * Stops the restarts after a rejected PIN. A token locks its PIN after a few wrong attempts, so the same PIN is not tried again before an operator
+   * intervenes.
+   */
   private halt(pin: string, detail: string): void {
     this.state = 'halted';
     this.refusable = undefined;

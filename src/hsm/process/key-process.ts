@@ -80,7 +80,7 @@ class KeyProcess {
       this.end(isFatal(error) ? 'fatal' : 'login', `C_Login: ${faultOf(error).message}`);
       return;
     }
-    // One session is for the directory and one for key generation, if the token limits sessions at all.
+    // One session is for the directory and one for key generation, if the token limits the number of sessions.
     const size = Math.max(1, Math.min(sessions, (token.identity.maxSessions ?? Infinity) - 2));
     const pool = new SessionPool(token, size);
     const parts = { token, pool, directory: new KeyDirectory(token, session), limitMs: deadlineMs };
