@@ -113,7 +113,7 @@ function rulesInEffect(asked: LoggedFact, facts: readonly LoggedFact[]): LoggedF
   return (facts.findLast(({ action }) => action === 'approval.extended') ?? asked).detail;
 }
 
-/** Returns a fault if enough people rejected the request to end it. Entries of earlier versions do not contain the threshold. */
+/** Returns a fault if the number of rejections reaches the threshold. Entries of earlier versions do not contain the threshold. */
 function faultsOfRejections(asked: LoggedFact, facts: readonly LoggedFact[]): string[] {
   const { rejectThreshold } = rulesInEffect(asked, facts);
   if (typeof rejectThreshold !== 'number') return [];

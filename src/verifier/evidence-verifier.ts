@@ -34,7 +34,7 @@ export function verifyEvidence(evidence: EvidenceFile, given: Given = {}): strin
   return examineEvidence(evidence, given).faults;
 }
 
-/** Like `verifyEvidence`, but also returns what the log does not confirm. */
+/** Like `verifyEvidence`, but also returns the facts that the log does not confirm. */
 export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Given = {}): EvidenceVerdict {
   try {
     const checkpoint = openNote(evidence.log.checkpoint, logKey ?? base64Bytes(evidence.log.publicKey));

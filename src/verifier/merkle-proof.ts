@@ -22,7 +22,7 @@ class Climb {
     return this.last === 0;
   }
 
-  /** True if the next hash of the proof is on the left. Levels where the node has no sibling are skipped. */
+  /** Reports whether the next hash of the proof is on the left. Levels where the node has no sibling are skipped. */
   isLeftNext(): boolean {
     const left = this.node % 2 === 1 || this.node === this.last;
     if (left) while (this.node % 2 === 0 && this.node !== 0) this.up();
