@@ -62,7 +62,7 @@ function factsOf(claims: Claims): BuildFacts {
   };
 }
 
-/** GitHub Actions, and issuers with the same claims (Gitea, Forgejo): the workflow build type v1 of the slsa-framework. */
+/** Returns the facts for GitHub Actions and for issuers with the same claims (Gitea, Forgejo): the workflow build type v1 of the slsa-framework. */
 function githubFacts(claims: Claims): BuildFacts {
   const of = (claim: string) => textOf(claims, claim) ?? '';
   const server = serverOf(of('iss'));

@@ -88,7 +88,7 @@ export class SigningBatchesService {
 
 /**
  * Returns the refused items with the reasons. Rethrows an error that is temporary (429) or not a refusal; the batch then remains open, and a repeated call
- * continues it.
+ * continues the batch.
  */
 function refusedOf(results: readonly PromiseSettledResult<unknown>[], accepted: ReadonlySet<number>): RefusedItem[] {
   return results.flatMap((result, index) => {

@@ -28,7 +28,7 @@ export interface SelfSignedCertificate {
   readonly certificate?: Certificate;
 }
 
-/** The structure to be signed, and how to sign it. */
+/** The structure to be signed, and the parameters of its signature. */
 interface Composed {
   readonly toBeSigned: Buffer;
   /** AlgorithmIdentifier, DER. */

@@ -21,7 +21,7 @@ export class EarlierRequests {
     private readonly keys: SigningKeyReader,
   ) {}
 
-  /** Returns the newest request of this caller for the same signature that needed approval, unless it failed. */
+  /** Returns the caller's newest request for the same signature that needed approval and has not failed. */
   async find(caller: Caller, order: FacadeOrder): Promise<ShownRequest | undefined> {
     const key = await this.activeKey(order.key);
     if (key === undefined) return undefined;

@@ -29,7 +29,7 @@ export interface TransitOptions {
   readonly version: number;
 }
 
-/** @param hash the hash algorithm in the path; the body may repeat it, but not name a different one */
+/** @param hash the hash algorithm in the path; the body may name the same algorithm, but not a different one */
 export function transitOptions(body: WeakValues, hash?: string): TransitOptions {
   const algorithm = hashAlgorithmOf([hash, body.text('hash_algorithm'), body.text('algorithm')]);
   const marshaling = body.text('marshaling_algorithm') ?? '';

@@ -29,7 +29,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** VaultSystemService handles requests of Vault clients other than those to the transit engine: health, identity and permissions. */
+/** VaultSystemService handles requests of Vault clients outside the transit engine: health, identity and permissions. */
 @Injectable()
 export class VaultSystemService {
   constructor(

@@ -53,7 +53,7 @@ export class SigningKeyLifeService {
   /**
    * Generates another key pair under the same name. The old key pair stays in the token and signs the requests that were accepted for its version. Its
    * signatures verify with the public key and certificate that are stored with that version. A repeated call with the same Idempotency-Key does not generate
-   * a second key pair, because the CKA_ID is derived from the resource ID of the first call.
+   * a second key pair: it finds the first key pair by its CKA_ID, which is derived from the resource ID of the first call.
    */
   async rotate(caller: Caller, id: string, { activate, use }: KeyRotationOrder): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);

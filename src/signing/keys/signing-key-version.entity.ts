@@ -11,7 +11,7 @@ export class SigningKeyVersion {
   @PrimaryColumn('int')
   version: number;
 
-  /** CKA_ID, by which the key pair is found in the token. */
+  /** CKA_ID of the key pair in the token. */
   @Unique('signing_key_version_cka_id', ['ckaId'])
   @Column('bytea')
   ckaId: Buffer;

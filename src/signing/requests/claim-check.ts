@@ -81,7 +81,7 @@ function publicKeySha256In(about: readonly EntryRow[]): string | undefined {
 function isLogged(row: ClaimedRow, about: readonly EntryRow[]): boolean {
   const [first, ...more] = about.filter(({ action }) => action === 'signing.accepted');
   if (first === undefined || more.length > 0 || first.actorId !== row.requestedBy) return false;
-  // A request is signed only once. If the log records an end, the row was put back into the queue.
+  // A request is signed only once. If the log records the end of a request, its row was put back into the queue.
   if (about.some(({ action }) => ENDS.includes(action))) return false;
   if (row.enveloped !== (row.envelope !== undefined)) return false;
   const logged: Record<string, unknown> = { ...first.detail };

@@ -153,7 +153,7 @@ function signs(certificate: X509Certificate, signer: SignerInfo, info: Buffer): 
     Buffer.from(signed.find(({ attrType }) => attrType === type)?.attrValues[0] ?? new ArrayBuffer(0));
   const digest = createHash(algorithm).update(info).digest();
   if (!value(MESSAGE_DIGEST).subarray(2).equals(digest) || !value(CONTENT_TYPE).equals(oid(TST_INFO))) return false;
-  // The signature covers the DER encoding of the attributes, whatever order they arrived in (RFC 5652 section 5.4).
+  // The signature covers the DER encoding of the attributes, regardless of the order in which they arrived (RFC 5652 section 5.4).
   const attributes = setOf(...signed.map((one) => Buffer.from(AsnConvert.serialize(one))));
   return verify(algorithm, attributes, certificate.publicKey, Buffer.from(signer.signature.buffer));
 }

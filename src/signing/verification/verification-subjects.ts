@@ -164,7 +164,7 @@ export class VerificationSubjects {
     };
   }
 
-  /** Rejects an order that specifies a digest, key, version, algorithm, format or scheme other than that of the request. */
+  /** Rejects an order whose digest, key, version, algorithm, format or scheme differs from the request. */
   private async assertConsistent(order: VerificationOrder, request: ShownRequest): Promise<void> {
     const { digest, algorithm, keyId } = request;
     const isOtherKey = order.key !== undefined && (await this.keys.known(order.key)).id !== keyId;
