@@ -82,7 +82,7 @@ export function formatNetwork(network: Network): string {
   return `${formatAddress({ family: network.family, value: network.base })}/${network.bits}`;
 }
 
-/** Returns a Node block list of these blocks. IPv4 rules also match IPv4-mapped IPv6 addresses. */
+/** Returns a Node BlockList with the given addresses and CIDR blocks. IPv4 rules also match IPv4-mapped IPv6 addresses. */
 export function blockListOf(blocks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const block of blocks) {

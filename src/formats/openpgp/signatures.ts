@@ -3,7 +3,7 @@ import { subpacketLength } from './packets.js';
 /** PgpSignature contains the information that the inventory reads from a signature in a keyring. Signatures are not verified. */
 export interface PgpSignature {
   readonly type: number;
-  /** Creation time in seconds of Unix time. */
+  /** Creation time in Unix time (seconds). */
   readonly created: number;
   /** Last eight octets of the issuer's fingerprint, in hexadecimal. Undefined if the signature does not name the issuer. */
   readonly issuer: string | undefined;
