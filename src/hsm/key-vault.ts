@@ -105,7 +105,7 @@ export interface SignOrder {
   readonly caller?: string;
 }
 
-/** The token's own report on a key, stored as evidence that the private key was generated in the token and cannot leave it. */
+/** The token's report on a key, stored as evidence that the private key was generated in the token and cannot leave it. */
 export interface KeyEvidence {
   readonly tokenLabel: string;
   readonly tokenSerial: string;

@@ -79,7 +79,7 @@ export function decodeOrders(block: Buffer): NumberedOrder[] {
   return orders;
 }
 
-/** Encodes results as one block. Each: number (4 bytes, little-endian), index of the outcome (1), length (2), bytes. */
+/** Encodes results as one block. Each result: number (4 bytes, little-endian), index of the outcome (1), length (2), bytes. */
 export function encodeResults(results: readonly OrderResult[]): Buffer {
   let size = 0;
   for (const { bytes } of results) size += RESULT_HEADER + bytes.length;
