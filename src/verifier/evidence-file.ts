@@ -74,7 +74,7 @@ export interface EvidenceFile {
 
 /** EvidenceVerdict is the result of verifying an evidence file. */
 export interface EvidenceVerdict {
-  /** Faults; if there are none, the log confirms the signature. */
+  /** Faults. An empty list means that the log confirms the signature. */
   readonly faults: string[];
   /** Facts that only the file states, because an earlier version of the service did not log them. */
   readonly unsaid: string[];

@@ -12,7 +12,7 @@ export interface LoggedRequest {
   readonly signed: LoggedFact | undefined;
 }
 
-/** Maximum difference between a time in the file and the time of its entry, in milliseconds. */
+/** Maximum difference between a time in the file and the time of the log entry, in milliseconds. */
 const MAX_DIFFERENCE_MS = 5 * 60_000;
 
 /** A member of the file whose value or hash is in the log. */
