@@ -11,7 +11,7 @@ export class Certificate {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** The signing key that the certificate certifies, in the version `keyVersion`; null for an external certificate. */
+  /** The signing key whose version `keyVersion` is certified; null for an external certificate. */
   @Column('uuid', { nullable: true })
   keyId: string | null;
 

@@ -32,7 +32,7 @@ export interface KnownKey {
   readonly type: KeyType;
 }
 
-/** A key with one of its versions: the active version, unless another was requested. */
+/** A key with one of its versions: the active version, unless another version was requested. */
 export interface SigningKeyWithVersion {
   readonly keyId: string;
   readonly name: string;

@@ -15,7 +15,7 @@ export type ClaimedRow = Claimed & MaybeHeld & { readonly enveloped: boolean };
 
 /** Actions of entries that end a request. */
 const ENDS = ['signing.signed', 'signing.failed'];
-/** Actions of entries that state which request was accepted, and whether it ended. */
+/** Actions of entries that record the acceptance, the renewals and the end of a request. */
 const ABOUT_REQUEST = ['signing.accepted', 'signing.approval-renewed', ...ENDS];
 const NOT_LOGGED = {
   code: 'signing.not-logged',

@@ -56,7 +56,7 @@ export function shownBatch(batchId: string, batched: readonly BatchedRequest[]):
   };
 }
 
-/** Returns the facts about a request that its manifest line omits: the form in which it is signed, and the metadata from the caller. */
+/** Returns the facts about a request that its manifest line omits: the format of its signature, and the metadata from the caller. */
 function detailOf({ request, envelope }: BatchedRequest): Record<string, unknown> {
   const { batchIndex: index, format, scheme, certificateId, metadata, reference } = request;
   return { index, format, scheme, certificateId, metadata, reference, timestamp: envelope?.timestamped ?? false };

@@ -78,7 +78,7 @@ export class SigningService {
   /**
    * Checks, before the digest is known, whether `submit` would sign immediately. Limits that count requests are not checked. Nothing is recorded.
    *
-   * @throws Problem as `submit`, and `approval.needed` (forbidden) if approval is required
+   * @throws the Problems of `submit`, and `approval.needed` (forbidden) if approval is required
    */
   async assertSignsAtOnce(caller: Caller, order: Omit<SigningOrder, 'digest'>): Promise<void> {
     const digest = Buffer.alloc(DIGEST_BYTES[digestAlgorithm(order.algorithm)], 0xff).toString('base64');

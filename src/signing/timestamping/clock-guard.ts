@@ -10,8 +10,8 @@ const RETRY_AFTER_MS = 5000;
 const BELIEVED_MS = 600_000;
 
 /**
- * ClockGuard vouches for the time in timestamps. The clock of this process must agree with the database clock for every token, and with most of the
- * configured time servers. A step of the clock between two checks is detected with the monotonic clock.
+ * ClockGuard ensures that the time in timestamps is correct. The clock of this process must agree with the database clock for every token, and with most of
+ * the configured time servers. A step of the clock between two checks is detected with the monotonic clock.
  */
 @Injectable()
 export class ClockGuard implements OnModuleInit, OnApplicationShutdown {

@@ -15,7 +15,7 @@ export interface JsonSigner {
   readonly hash: string;
   /**
    * @param digest of the canonical form (RFC 8785) of the document with `facts` as its signature
-   * @throws Problem as for every signature; `signing-key.version` (conflict) if the key was rotated in the meantime
+   * @throws the Problems of signing; `signing-key.version` (conflict) if the key was rotated in the meantime
    */
   sign(digest: Buffer): Promise<JsonSignature>;
   /** Returns the document with its signature. */
@@ -33,8 +33,8 @@ export class JsonSignaturesService {
   /**
    * Validates that the key would sign the document, before the document is written.
    *
-   * @throws Problem as for every signature; `approval.needed` (forbidden) if approval is required, because the caller gets the document and its
-   * signature together or not at all.
+   * @throws the Problems of signing; `approval.needed` (forbidden) if approval is required, because the caller gets the document and its signature together
+   * or not at all.
    */
   async signer(caller: Caller, keyName: string, metadata: { filename: string }): Promise<JsonSigner> {
     // A cached key may be seconds old, and its public key becomes part of the document.

@@ -180,7 +180,8 @@ export class VerificationSubjects {
   }
 
   /**
-   * Returns what the key signed in addition to the digest: the ML-DSA message of a request that the service composed, and the hashed part of OpenPGP.
+   * Returns the data that the key signed in addition to the digest: the ML-DSA message of a request that the service composed, and the hashed part of
+   * OpenPGP.
    */
   private async envelopeOf(request: ShownRequest): Promise<Pick<FileToVerify, 'message' | 'hashedPart'>> {
     const { id, composed, scheme, format } = request;
