@@ -5,23 +5,23 @@ import { Seal } from '../platform/sealing/seal.js';
 import { SealFormat } from '../platform/sealing/seal-format.js';
 
 /**
- * HsmSeal encrypts small secrets for the database with a key that never leaves the HSM: the database and all settings of this service are not
- * sufficient to decrypt them. A secret that is encrypted for one purpose and place cannot be decrypted for another. Throws the Problems of KeyVault,
- * and `hsm.not-authentic` if the bytes, the purpose or the place differ from those of `close`.
+ * HsmSeal encrypts small secrets for the database with a key that never leaves the HSM. The database and all settings of this service are not sufficient to
+ * decrypt the secrets. A secret that is encrypted for one purpose and place cannot be decrypted for another. Throws the Problems of KeyVault. `open` throws
+ * `hsm.not-authentic` if the bytes, the purpose or the place differ from the call of `close`.
  */
 @Injectable()
 export class HsmSeal {
   constructor(private readonly vault: KeyVault) {}
 
   /**
-   * `purpose` is a caller-defined constant without NUL. `place` (for example a row ID) is bound to the ciphertext as associated data. `plain` is 1 to
-   * 65,536 bytes long.
+   * Encrypts `plain`, which must be 1 to 65,536 bytes long. `purpose` is a caller-defined constant without NUL. `place` (for example a row ID) is bound to
+   * the ciphertext as associated data.
    */
   async close(purpose: string, place: string, plain: Buffer): Promise<Buffer> {
     return await this.vault.seal({ plain, associatedData: placeOf(purpose, place) });
   }
 
-  /** Returns the first bytes of new ciphertexts. They identify the method and the key. */
+  /** Returns the first bytes of new ciphertexts, which identify the method and the key. */
   async prefix(): Promise<Buffer> {
     const sealed = await this.close('name of the sealing key', '', Buffer.alloc(1));
     return sealed.subarray(0, KEY_NAME_BYTES);
@@ -32,14 +32,14 @@ export class HsmSeal {
   }
 }
 
-/** Method and CKA_ID at the start of bytes sealed by the token; see pkcs11/token-sealer.ts. */
+/** Length of the method and the CKA_ID at the start of bytes sealed by the token; see pkcs11/token-sealer.ts. */
 const KEY_NAME_BYTES = 17;
 
 function placeOf(purpose: string, place: string): Buffer {
   return Buffer.from(`${purpose}\0${place}`);
 }
 
-/** Prefix of secrets sealed by the HSM. It is followed by the output of HsmSeal, which identifies the key. */
+/** Prefix of secrets sealed by the HSM. The output of HsmSeal follows the prefix and identifies the key. */
 const HSM_MARK = Buffer.from('sealhsm1');
 
 /** HsmLastingSeal encrypts with the HSM. It also decrypts secrets that an earlier version encrypted with a key derived from SVC_JWT_SECRET. */

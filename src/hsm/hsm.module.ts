@@ -9,8 +9,8 @@ import { RefusedPin, RefusedPins } from './process/refused-pins.repository.js';
 import { KeyVault } from './key-vault.js';
 
 /**
- * HsmModule is the key boundary: other modules see only the KeyVault and the seals based on it. It is global, because the platform seals the secrets
- * of webhooks with it. Config comes from a global module.
+ * HsmModule is the key boundary: other modules see only the KeyVault and the seals based on it. HsmModule is global, because the platform seals webhook
+ * secrets with it. Config comes from a global module.
  */
 @Global()
 @Module({

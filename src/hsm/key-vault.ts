@@ -1,4 +1,7 @@
-/** The purpose of a signature over a caller's digest. A digest does not reveal whether it belongs to a release, an SSH login or a TLS challenge. */
+/**
+ * Purposes of signatures over a caller's digest. The purpose is explicit, because a digest does not reveal whether it belongs to a release, an SSH login or a
+ * TLS challenge.
+ */
 export const SIGNATURE_PURPOSES = [
   'code-signing',
   'documents',
@@ -9,7 +12,7 @@ export const SIGNATURE_PURPOSES = [
 ] as const;
 export type SignaturePurpose = (typeof SIGNATURE_PURPOSES)[number];
 
-/** Purposes of the keys that sign for the service. The key of the audit log is not included, so no sign order can use it. */
+/** Purposes of the keys that sign for the service. The key of the audit log is not included, so no sign order can use that key. */
 export const SIGNER_PURPOSES = [
   'signing',
   'timestamping',
@@ -30,10 +33,10 @@ export interface KeyIdentity {
   readonly owner: string;
 }
 
-/** A key in the token. It is found by its CKA_ID, and its CKA_LABEL must be one of these. */
+/** A key in the token. The key is found by its CKA_ID, and its CKA_LABEL must be one of `labels`. */
 export interface TokenKey {
   readonly ckaId: Buffer;
-  /** The first label is used for new keys. Earlier versions of this service used the others. */
+  /** The first label is used for new keys. Earlier versions of this service used the other labels. */
   readonly labels: readonly [string, ...string[]];
 }
 
@@ -46,7 +49,7 @@ export function signingKeyOwner(keyId: string, name: string, version: number): s
 
 /** Key types that the token generates and stores. */
 export const TOKEN_KEY_TYPES = ['rsa-2048', 'rsa-3072', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'] as const;
-/** FIPS 204. Generated in software and encrypted with a key of the token. */
+/** Key types of FIPS 204. These keys are generated in software and encrypted with a key of the token. */
 export const ML_DSA_TYPES = ['ml-dsa-44', 'ml-dsa-65', 'ml-dsa-87'] as const;
 export type MlDsaType = (typeof ML_DSA_TYPES)[number];
 
@@ -66,12 +69,14 @@ export const DIGEST_BYTES = {
 } as const;
 export type DigestAlgorithm = keyof typeof DIGEST_BYTES;
 
-/** Signature schemes: RFC 8017 section 8 for RSA; ECDSA as DER SEQUENCE (RFC 3279) or as r‖s (IEEE P1363); ML-DSA over the digest, with
- * a context that names it. */
+/**
+ * Signature schemes: RFC 8017 section 8 for RSA; ECDSA as DER SEQUENCE (RFC 3279) or as r‖s (IEEE P1363); ML-DSA over the digest, with a context that names
+ * the digest algorithm.
+ */
 export const SCHEMES = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der', 'ecdsa-raw', 'ml-dsa'] as const;
 export type SignatureScheme = (typeof SCHEMES)[number];
 
-/** The key of an order: how it is found in the token, and the public key that verifies its signatures. */
+/** The key of an order: the attributes that find the key in the token, and the public key that verifies its signatures. */
 export interface VaultKey {
   /** CKA_ID of the key pair. */
   readonly ckaId: Buffer;
@@ -80,7 +85,7 @@ export interface VaultKey {
   readonly type: KeyType;
   /** SubjectPublicKeyInfo (RFC 5280 section 4.1), DER: the stored public key. */
   readonly publicKey: Buffer;
-  /** The private key, encrypted with a key of the token. Null or absent if the token contains it. */
+  /** The private key, encrypted with a key of the token. Null or absent if the token contains the private key. */
   readonly sealed?: Buffer | null;
 }
 
@@ -92,15 +97,15 @@ export interface SignOrder {
   readonly key: VaultKey;
   readonly scheme: SignatureScheme;
   readonly algorithm: DigestAlgorithm;
-  /** The raw hash value, with the length of its algorithm. */
+  /** The raw hash value, as long as `algorithm` requires. */
   readonly digest: Buffer;
   /** ML-DSA only: the bytes to be signed instead of the digest, for standards that sign whole structures. */
   readonly message?: Buffer;
-  /** Callers take turns, so that the orders of one caller do not delay those of others. */
+  /** Identifies the caller. Callers take turns, so that the orders of one caller do not delay the orders of other callers. */
   readonly caller?: string;
 }
 
-/** The token's own report on a key, stored as evidence that the private key was generated in the token and cannot leave it. */
+/** The token's report on a key, stored as evidence that the private key was generated in the token and cannot leave it. */
 export interface KeyEvidence {
   readonly tokenLabel: string;
   readonly tokenSerial: string;
@@ -139,13 +144,13 @@ export interface DestroyOrder {
 }
 
 /**
- * The last checkpoint signed with the key of a log. The token stores it, where writes to the database cannot change it, and the next checkpoint must
- * continue it.
+ * The last checkpoint signed with the key of a log. It is stored in the token, where writes to the database cannot change it. The next checkpoint must be
+ * consistent with this checkpoint.
  */
 export interface LogAnchor {
   /** Name of the log (C2SP tlog-checkpoint). */
   readonly origin: string;
-  /** CKA_ID of its key. */
+  /** CKA_ID of the log's key. */
   readonly ckaId: Uint8Array;
   /** Number of leaves of the last checkpoint; 0 before the first. */
   readonly size: number;
@@ -159,7 +164,7 @@ export interface NewLogOrder {
   readonly origin: string;
 }
 
-/** The content of a checkpoint. The key process composes the note from it, and the key of the log signs nothing else. */
+/** The content of a checkpoint, from which the key process composes the note. The key of the log signs only these notes. */
 export interface CheckpointOrder {
   readonly origin: string;
   readonly ckaId: Uint8Array;
@@ -167,16 +172,15 @@ export interface CheckpointOrder {
   readonly publicKey: Uint8Array;
   readonly size: number;
   readonly root: Uint8Array;
-  /** Hashes that prove that this tree continues the anchored tree (RFC 9162 section 2.1.4). */
+  /** Consistency proof between the anchored tree and this tree (RFC 9162 section 2.1.4). */
   readonly proof: readonly Uint8Array[];
-  /** Newest signed note. A log without an anchor is anchored to it. */
+  /** Newest signed note. A log without an anchor is anchored to this note. */
   readonly lastNote?: string | undefined;
 }
 
 /**
- * Reason why no checkpoint is signed. `rolled-back`: the log has fewer leaves than were signed. `forked`: its first leaves differ from the signed
- * ones. `other-key`: a different key signs this log. `no-anchor`: the token has no anchor of this log, and no checkpoint signed with its key was
- * passed.
+ * Reason why no checkpoint is signed. `rolled-back`: the log has fewer leaves than were signed. `forked`: the first leaves of the log differ from the signed
+ * leaves. `other-key`: a different key signs this log. `no-anchor`: the token has no anchor of this log, and no checkpoint signed with its key was passed.
  */
 const LOG_HOLDS = ['rolled-back', 'forked', 'other-key', 'no-anchor'] as const;
 export type LogHold = (typeof LOG_HOLDS)[number];
@@ -185,7 +189,7 @@ export type CheckpointAnswer =
   | { readonly kind: 'signed'; readonly signature: Uint8Array; readonly anchor: LogAnchor }
   | { readonly kind: 'held'; readonly why: LogHold; readonly anchor?: LogAnchor | undefined };
 
-/** The state of a log as accepted by an operator. Without `state`, its anchor is removed and the log can start again. */
+/** The state of a log as accepted by an operator. Without `state`, the anchor is removed and the log can start again. */
 export interface AcceptedLog {
   readonly origin: string;
   readonly state?: { readonly ckaId: Uint8Array; readonly size: number; readonly root: Uint8Array } | undefined;
@@ -200,7 +204,7 @@ export interface HeldKey {
 
 export const MAX_SEALED_BYTES = 65_536;
 
-/** Reads or sets the mark by which a deployment rejects rows without a seal. `origin` is the base name of its audit log. */
+/** Reads or sets the mark that makes a deployment reject rows without a seal. `origin` is the base name of its audit log. */
 export interface RowMarkOrder {
   readonly origin: string;
   /** Number of the upgrade whose tables the mark covers. */
@@ -221,7 +225,7 @@ export interface VaultHealth {
 }
 
 /**
- * KeyVault is the key boundary. It receives digests and returns verified signatures; private keys never leave it.
+ * KeyVault is the key boundary. It receives digests and returns verified signatures; private keys never leave the vault.
  *
  * Errors are Problems:
  * - `hsm.unavailable` (unavailable): the HSM did not respond; the operation may or may not have run; retry.
@@ -233,18 +237,21 @@ export interface VaultHealth {
  * - `hsm.not-authentic` (conflict): the bytes were not encrypted by this token with this associated data.
  */
 export abstract class KeyVault {
-  /** Starts to connect to the HSM and waits a few seconds for its first response. Does nothing if it was already called. */
+  /** Starts to connect to the HSM and waits a few seconds for its first response. Does nothing if the vault was already started. */
   abstract start(): Promise<void>;
 
   /** Signs one digest. The signature is verified with `key.publicKey` before it is returned. */
   abstract sign(order: SignOrder): Promise<Buffer>;
 
-  /** Generates a key pair in the token under `ckaId` and reads its attributes. Not retried, because the caller owns `ckaId`. */
+  /**
+   * Generates a key pair in the token under `ckaId` and reads its attributes. Not retried, because a retry is rejected if the first attempt already created a
+   * key with this `ckaId`.
+   */
   abstract generate(order: { ckaId: Buffer; identity: KeyIdentity; type: KeyType }): Promise<GeneratedKey>;
 
   /**
-   * Destroys a signing key pair in the token permanently. Returns the number of private keys that this call destroyed: 0 if there was none, so that a
-   * call whose response was lost can be repeated. Throws Problem `hsm.other-key` if the label differs.
+   * Destroys a signing key pair in the token permanently. Returns the number of private keys that this call destroyed. The number is 0 if the key does not
+   * exist, so that a call can be repeated if its response was lost. Throws Problem `hsm.other-key` if the label differs.
    */
   abstract destroy(order: DestroyOrder): Promise<number>;
 
@@ -257,34 +264,32 @@ export abstract class KeyVault {
   /**
    * Generates the key of a log (EC P-256) and the anchor of the log in the token. Nothing is signed yet.
    *
-   * @throws Problem `hsm.refused` if the token has an anchor of a log with this origin for which something has been signed
+   * @throws Problem `hsm.refused` if the token has an anchor for this origin and a checkpoint of that log has been signed
    */
   abstract generateLogKey(order: NewLogOrder): Promise<GeneratedKey>;
 
-  /** Creates a new sealing key, which encrypts from now on. Earlier keys still decrypt. Returns its CKA_ID. */
+  /** Creates a sealing key, which encrypts all new secrets. Earlier keys still decrypt. Returns the CKA_ID of the new key. */
   abstract newSealingKey(): Promise<Buffer>;
 
-  /** Returns all keys of this service in the token, or those with this label. */
+  /** Returns all keys of this service in the token, or only the keys with this label. */
   abstract holdings(label?: string): Promise<readonly HeldKey[]>;
 
   /** Returns the anchor of the log with this origin in the token; undefined if there is none. */
   abstract logAnchor(origin: string): Promise<LogAnchor | undefined>;
 
-  /**
-   * Returns the time since which this deployment rejects rows without a seal, in milliseconds since 1970; undefined if the token has no such mark.
-   */
+  /** Returns the time since which this deployment rejects rows without a seal, in milliseconds since 1970; undefined if the token does not have the mark. */
   abstract rowMark(order: RowMarkOrder): Promise<number | undefined>;
 
   /**
-   * Signs a checkpoint. The key process composes the note itself, and signs it only if it continues the last one. Otherwise, the result contains the
-   * reason.
+   * Signs a checkpoint. The key process composes the note, and signs the note only if the checkpoint is consistent with the last signed checkpoint.
+   * Otherwise, the result contains the reason.
    */
   abstract signCheckpoint(order: CheckpointOrder): Promise<CheckpointAnswer>;
 
   /** Replaces the anchor with the state that an operator accepted, or removes it. Returns the previous anchor. */
   abstract acceptLog(order: AcceptedLog): Promise<LogAnchor | undefined>;
 
-  /** Lets every process retry the PIN in its file once, although the token rejected it before. Returns the number of rejected PINs. */
+  /** Allows every process to retry the PIN in its file once after the token rejected the PIN. Returns the number of rejected PINs. */
   abstract retryPin(): Promise<number>;
 
   /** Returns the last known state without calling the HSM. */

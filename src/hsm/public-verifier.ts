@@ -22,8 +22,9 @@ export interface DigestSignature {
 }
 
 /**
- * PublicVerifier verifies signatures with the public key, without the HSM and its process. node:crypto cannot verify ECDSA over a raw digest, which takes
- * up to 40 ms in the event loop. All verifications together therefore get at most half of its time, and callers take turns.
+ * PublicVerifier verifies signatures with the public key, without the HSM and its process. node:crypto cannot verify ECDSA over a raw digest, and
+ * verification in JavaScript blocks the event loop for up to 40 ms. All verifications together therefore get at most half of the event loop's time, and
+ * callers take turns.
  */
 export class PublicVerifier {
   private readonly rsa = new RsaCheck();
@@ -56,7 +57,10 @@ function ecdsa(curve: CurveType, publicKey: Buffer, { scheme, digest, signature 
   return CURVES[curve].verify(raw, leftmostBits(digest, curve), point, { prehash: false, lowS: false });
 }
 
-/** FIPS 204 section 5.3. Earlier versions of the service signed digests, like structures, with an empty context. */
+/**
+ * Verifies an ML-DSA signature (FIPS 204 section 5.3). Structures are signed with an empty context. Earlier versions of the service also signed digests with
+ * an empty context.
+ */
 function mlDsa(publicKey: Buffer, { algorithm, digest, message, signature }: DigestSignature): boolean {
   const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
   const context = digestContext(algorithm);

@@ -5,19 +5,19 @@ import type { NewEntry } from '../audit/entries/audit.service.js';
 
 export const SIGNING_QUEUE = 'signing';
 
-/** A job signal for waiting requests. It contains nothing that is not also in their rows. */
+/** A job signal for waiting requests. The signal contains only data that is also in the rows of the requests. */
 export interface SigningSignal {
   readonly requestIds: string[];
 }
 
-/** Maximum number of requests per job signal: the size of one group commit of the intake, so that one transaction each claims and settles them. */
+/** Maximum number of requests per job signal: the size of one group commit, so that one transaction claims and one transaction settles the requests. */
 export const MAX_PER_SIGNAL = 128;
 
-/** Actor of audit entries that no caller caused. */
+/** Actor of audit entries about actions that no caller caused. */
 export const SIGNING_ACTOR: Actor = { kind: 'system', id: WORKER_ID, name: 'signing worker' };
 
 /**
- * requestEntry returns the audit entry about a signing request that no caller caused.
+ * requestEntry returns an audit entry about an action on a signing request that no caller caused.
  *
  * @param outcome `failed` for an action that was not carried out
  */

@@ -9,7 +9,7 @@ export type SigningStatus = (typeof SIGNING_STATUSES)[number];
 
 /**
  * Every legal transition. SIGNED and FAILED are final.
- * A request that is signed while its caller waits starts in PROCESSING; one that needs approval starts in PENDING_APPROVAL.
+ * A request that is signed while its caller waits starts in PROCESSING; a request that needs approval starts in PENDING_APPROVAL.
  * PROCESSING → QUEUED releases a request: its HSM call failed, or its process died.
  * QUEUED → PENDING_APPROVAL requests approval again: the key was rotated after the approval.
  */
@@ -77,7 +77,7 @@ export class SigningRequest {
   @Column('int')
   keyVersion: number;
 
-  /** The certificate that the key had at that time. It is part of the response and of formats that contain one. */
+  /** The certificate of the key when the request was accepted. The response contains it, as do formats that include a certificate. */
   @Column('uuid', { nullable: true })
   certificateId: string | null;
 
@@ -85,11 +85,11 @@ export class SigningRequest {
   @Column('boolean', { default: false })
   enveloped: boolean;
 
-  /** True if the service composed the signed structure, for example a certification request. No caller chose it. */
+  /** True if the service composed the signed structure, for example a certification request. No caller chose the structure. */
   @Column('boolean', { default: false })
   composed: boolean;
 
-  /** The batch to which the request belongs, and its index. */
+  /** The batch to which the request belongs; null for a request outside a batch. */
   @Column('uuid', { nullable: true })
   batchId: string | null;
 
@@ -183,7 +183,7 @@ export class SigningEnvelope {
   @Column('bytea', { nullable: true })
   toBeSigned: Buffer | null;
 
-  /** The hash of these bytes, which is sent to the HSM. */
+  /** The hash of `toBeSigned`, which is sent to the HSM. */
   @Column('bytea', { nullable: true })
   signedDigest: Buffer | null;
 
@@ -203,7 +203,7 @@ export interface RefusedItem {
   readonly detail: string;
 }
 
-/** Requests that were submitted in one call. Each is a regular request; this row only groups them. */
+/** Requests that were submitted in one call. Each item is a regular request; the row only groups the requests. */
 @Entity('signing_batch')
 export class SigningBatch {
   @PrimaryColumn('uuid')

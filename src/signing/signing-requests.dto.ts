@@ -26,7 +26,7 @@ export abstract class SignatureOptionsBody {
   @Optional(Text(1, 64)) key?: string;
   /** Signature scheme. Defaults to PKCS #1 v1.5 for RSA keys and DER for EC keys. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
-  /** Purpose of the signature, which the key must support. Defaults to code or documents, with a key for either. */
+  /** Purpose of the signature, which the key must support. If omitted, any key for code or documents is accepted. */
   @Optional(OneOf(SIGNATURE_PURPOSES)) purpose?: SignaturePurpose;
   /** true: add an RFC 3161 timestamp over the signature, inside the container if the format supports it, and separately. */
   @Optional(Flag()) timestamp?: boolean = false;

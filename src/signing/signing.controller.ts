@@ -63,7 +63,7 @@ export class SigningController {
 
   /**
    * Follow a signing request
-   * @remarks Sends the request as server-sent events: its current state, then each change, until it is final.
+   * @remarks Sends the request as server-sent events: its current state, then each change, until the request is final.
    */
   @Get('requests/:id/events')
   @Needs('sign:read')
@@ -80,7 +80,7 @@ export class SigningController {
 
   /**
    * Get a signing request
-   * @remarks Returns a signing request. With `wait`, responds as soon as it is final.
+   * @remarks Returns a signing request. With `wait`, responds as soon as the request is final.
    */
   @Get('requests/:id')
   @Needs('sign:read')

@@ -190,7 +190,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
 })
 export class SigningModule {}
 
-/** SigningWorkerModule signs the requests of job signals and recovers requests that were left behind. */
+/** SigningWorkerModule signs the requests of job signals and recovers requests whose signal or process was lost. */
 @Module({
   imports: [ApprovalsModule, SigningModule],
   providers: [CertificateEndings, SigningProcessor, SigningRecovery, SigningUpkeep, StoppedKeyRequests],

@@ -14,7 +14,7 @@ export interface AcceptedRollback {
   readonly after: string;
   /** Last state that the HSM signed; undefined if the token was new. */
   readonly signed: LogState | undefined;
-  /** The remaining leaves. */
+  /** State of the log that the operator accepted. */
   readonly accepted: LogState;
 }
 
@@ -30,8 +30,9 @@ export function acceptedRollbackIn(data: object): AcceptedRollback | undefined {
 }
 
 /**
- * Returns an explanation for auditors why a log continues an older checkpoint although it lost leaves or has a different name. Undefined if no
- * accepted rollback leads from that checkpoint to the log with this name. `diverges`: the first leaves differ from those of the checkpoint.
+ * Returns an explanation for auditors if accepted rollbacks explain why the log does not match an older checkpoint. Returns undefined if no chain of accepted
+ * rollbacks leads from the log of the checkpoint to the log named `now`. `diverges`: whether the first leaves of the log differ from the leaves that the
+ * checkpoint covers.
  */
 export function coveringRollback(
   rollbacks: readonly AcceptedRollback[],
@@ -44,7 +45,7 @@ export function coveringRollback(
   const [rollback] = chain;
   if (rollback === undefined || chain.at(-1)?.after !== now) return undefined;
   if (chain.some(({ before }, at) => at > 0 && chain[at - 1]?.after !== before)) return undefined;
-  // The common part must be equal, and the backup must not have more leaves than the HSM signed.
+  // Leaves that the restore kept must match the checkpoint. A checkpoint with more leaves must not exceed the last state that the HSM signed.
   if (older.size <= rollback.accepted.size && diverges) return undefined;
   if (older.size > rollback.accepted.size && !isOf(older, rollback.signed)) return undefined;
   const lost = Math.max(0, older.size - rollback.accepted.size);

@@ -4,8 +4,9 @@ import { base64UrlBytes } from '../formats/encoding/base64.js';
 import { digestContext } from '../formats/pkcs/digest-context.js';
 
 interface Curve {
-  /** Prime of the field, order of the base point, and coefficient b (SP 800-186); coefficient a is p − 3. */
+  /** Prime of the field (SP 800-186). Coefficient a of the curve is p − 3. */
   readonly p: bigint;
+  /** Order of the base point. */
   readonly n: bigint;
   readonly base: Point;
 }
@@ -51,7 +52,7 @@ export interface DigestSignature {
  * computed in JavaScript, with public values only.
  *
  * @param publicKey PEM
- * @returns undefined if this scheme cannot be verified without the file: RSASSA-PSS
+ * @returns undefined for a scheme that this function does not support, such as RSASSA-PSS
  */
 export function verifiesDigest(publicKey: string, signed: DigestSignature): boolean | undefined {
   const key = createPublicKey(publicKey);
@@ -115,7 +116,7 @@ function multiplied(point: Point, factor: bigint, curve: Curve): Point {
   return sum;
 }
 
-/** Adds two points. Undefined is the point at infinity. */
+/** Adds two points. Undefined represents the point at infinity. */
 function added(one: Point, other: Point, { p }: Curve): Point {
   if (one === undefined) return other;
   if (other === undefined) return one;
@@ -152,7 +153,7 @@ function halvesOf(signature: Buffer, bytes: number): [bigint, bigint] | undefine
   return [numberOf(signature.subarray(0, bytes)), numberOf(signature.subarray(bytes))];
 }
 
-/** Returns the two integers of Ecdsa-Sig-Value (RFC 3279 section 2.2.3), DER. */
+/** Returns r and s of an Ecdsa-Sig-Value (RFC 3279 section 2.2.3) in DER. */
 function integersOf(signature: Buffer): [bigint, bigint] | undefined {
   const isLong = signature[1] === 0x81;
   const from = isLong ? 3 : 2;

@@ -8,15 +8,18 @@ const MAX_LATE_MS = 10 * 60_000;
 const MAX_APART_MS = 10 * 60_000;
 
 /**
- * EntryOrder detects audit log entries that are not where the service wrote them. An attacker with write access to the database can have a genuine
- * entry numbered again, hold an entry back and have it numbered later, or change the date of an entry before it is numbered.
+ * EntryOrder detects audit log entries that are repeated, delayed or have a wrong date. An attacker with write access to the database can have a genuine
+ * entry numbered twice, delay the numbering of an entry, or change the date of an entry before it is numbered.
  */
 export class EntryOrder {
   private recent = new Set<string>();
   private earlier = new Set<string>();
   private newest = 0;
 
-  /** Returns the fault of the next entry, phrased to follow "the entry", or undefined if there is none. `at` is RFC 3339. */
+  /**
+   * Returns the fault of the next entry as a phrase that follows "the entry", or undefined if the entry has no fault. `at` is the entry's time in RFC 3339
+   * format.
+   */
   faultOf(id: string, at: string): string | undefined {
     if (!isId(id)) return undefined;
     const time = timeOfId(id);

@@ -23,7 +23,7 @@ interface Case {
   readonly hash?: string;
   /** Two stages of one vote each instead of one stage of two votes. */
   readonly inStages?: boolean;
-  /** How the approval ended, according to the log, before it was approved. */
+  /** Earlier outcome of the approval in the log, before the outcome APPROVED. */
   readonly ended?: string;
 }
 

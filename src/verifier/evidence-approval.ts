@@ -7,8 +7,8 @@ import { leafHash } from './merkle-tree.js';
 import { rootOfInclusion } from './merkle-proof.js';
 
 /**
- * Returns the faults of the approval of a held request. In each stage, the required number of different people must have approved this document, and
- * none of them may be the requester.
+ * Returns the faults of the approval, if the request required one. In each stage, the required number of different people must have approved the document.
+ * The requester does not count.
  */
 export function faultsOfApproval(evidence: EvidenceFile): string[] {
   const { approvalId, requestId } = evidence.request;
@@ -24,7 +24,7 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
   const about = all.filter(({ target }) => target.id === logged);
   const missing = history?.filter((entry) => !about.some(({ id }) => id === entry)) ?? [];
   if (missing.length > 0) return [`entries about its approval are left out: ${missing.length}`];
-  // A later extension concerns other requests of a batch, which were signed later.
+  // A later extension of the approval concerns other requests of the batch, which were signed later.
   const facts = about.filter(({ id = '' }) => history === undefined || history.includes(id));
   const asked = facts.find(({ action }) => action === 'approval.requested');
   const decided = facts.find(({ action, detail }) => action === 'approval.decided' && detail['to'] === 'APPROVED');
@@ -41,8 +41,8 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
 }
 
 /**
- * Returns the IDs of all entries about the approval when the request was claimed for the last time, as logged with the claim: rejections and extensions
- * cannot be left out of a file. Undefined if an earlier version claimed the request.
+ * Returns the IDs of all log entries about the approval at the time of the last claim. The entry about the claim lists these IDs, so that a file cannot omit
+ * rejections or extensions. Returns undefined if an earlier version of the service claimed the request.
  */
 function historyIn(facts: readonly LoggedFact[], requestId: string): readonly string[] | undefined {
   const own = facts.filter(({ target }) => target.id === requestId);
@@ -51,14 +51,14 @@ function historyIn(facts: readonly LoggedFact[], requestId: string): readonly st
   return claim?.detail['approvalEntries'] as readonly string[] | undefined;
 }
 
-/** Returns a notice if the log does not have the complete history of the approval, because an earlier version claimed the request. */
+/** Returns a notice if the log does not have the complete history of the approval, because an earlier version of the service claimed the request. */
 export function unsaidOfApproval(evidence: EvidenceFile): string[] {
   const { approvalId, requestId } = evidence.request;
   if (approvalId === undefined || historyIn(loggedFactsIn(evidence), requestId) !== undefined) return [];
   return ['the log does not say whether the approval had other votes or extensions'];
 }
 
-/** Reports whether the document that the file presents as approved has the hash in the log, alone or in the manifest of a batch. */
+/** Reports whether the log contains the hash of the document that the file presents as approved, either directly or as a leaf of the batch manifest. */
 function isAbout({ approval }: EvidenceFile, { detail }: LoggedFact): boolean {
   if (approval === undefined) return false;
   const { shown, place = 0, path = [] } = approval;
@@ -90,7 +90,7 @@ function faultsOfShown({ approval, request, key }: EvidenceFile): string[] {
 
 function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: readonly LoggedFact[]): string[] {
   const requester = approval?.shown['requester'] as { readonly person: string };
-  // The log also lists everyone who was shown a secret of the requesting credential. Entries of earlier versions do not.
+  // `requesters` are the people who were shown a secret of the requesting credential. Entries of earlier versions do not list them.
   const never = new Set([requester.person, ...((asked.detail['requesters'] as string[] | undefined) ?? [])]);
   const stages = rulesInEffect(asked, facts)['stages'] as { readonly group: string; readonly threshold: number }[];
   // A person counts in only one stage.
@@ -108,12 +108,12 @@ function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: rea
   });
 }
 
-/** Returns the rules in effect. Stricter policies add stages to the original ones, and may change the number of rejections. */
+/** Returns the approval rules in effect. A stricter policy adds stages to the original stages and may change the rejection threshold. */
 function rulesInEffect(asked: LoggedFact, facts: readonly LoggedFact[]): LoggedFact['detail'] {
   return (facts.findLast(({ action }) => action === 'approval.extended') ?? asked).detail;
 }
 
-/** Returns a fault if enough people rejected the request to end it. Entries of earlier versions do not contain the threshold. */
+/** Returns a fault if the number of rejections reaches the threshold. Entries of earlier versions do not contain the threshold. */
 function faultsOfRejections(asked: LoggedFact, facts: readonly LoggedFact[]): string[] {
   const { rejectThreshold } = rulesInEffect(asked, facts);
   if (typeof rejectThreshold !== 'number') return [];
@@ -123,8 +123,8 @@ function faultsOfRejections(asked: LoggedFact, facts: readonly LoggedFact[]): st
 }
 
 /**
- * Returns the faults of the voters' sign-ins. Every vote references the entry about the sign-in that started the voter's session, and the file must
- * contain that entry, with the same person and session. Votes by earlier versions do not reference one.
+ * Returns the faults of the voters' sign-ins. Every vote references the entry about the sign-in that started the voter's session, and the file must contain
+ * that entry, with the same person and session. Votes recorded by earlier versions of the service do not reference a sign-in.
  */
 function faultsOfSignIns(evidence: EvidenceFile, facts: readonly LoggedFact[]): string[] {
   const signIns = signInsIn(evidence);

@@ -7,10 +7,10 @@ import type { BundleEntry, EvidenceFile, LoggedFact } from './evidence-file.js';
 type Bundle = NonNullable<EvidenceFile['bundle']>;
 
 /**
- * faultsOfBundle compares the Sigstore bundle of the file with the signature, whose hash is in the log, and the log entry of the bundle with the
- * record of this signature in the log.
+ * faultsOfBundle compares the Sigstore bundle in the file with the signature, whose hash is in the log. It also compares the log entry in the bundle with the
+ * signature's record in the log.
  *
- * @param signature entry about the signature, which contains the hash of its record
+ * @param signature log entry about the signature; contains the hash of the signature's record
  */
 export function faultsOfBundle({ bundle, request, log }: EvidenceFile, signature: LoggedFact | undefined): string[] {
   if (bundle === undefined) return [];

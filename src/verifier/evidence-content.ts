@@ -4,8 +4,8 @@ import { verifiesMlDsa } from './digest-signature.js';
 import type { EvidenceFile } from './evidence-file.js';
 
 /**
- * EvidenceContent checks the signed file, in chunks, against its evidence. Signature formats are verified with their own tools (openssl,
- * osslsigncode, jose, cosign); this class compares only their digest.
+ * EvidenceContent checks the signed file, in chunks, against its evidence. Only raw signatures are verified. For the other formats, use the tool for the
+ * format (openssl, osslsigncode, jose, cosign); this class compares the digest, except for Authenticode.
  */
 export class EvidenceContent {
   private readonly digest;
@@ -23,7 +23,7 @@ export class EvidenceContent {
     return this;
   }
 
-  /** Call this after the last chunk. */
+  /** Returns the faults. Call this method after the last chunk. */
   faults(): string[] {
     const { format } = this.evidence.request;
     const digest = this.digest.digest();

@@ -3,7 +3,7 @@ import type { PublicJwk } from '../formats/encoding/json-web-key.js';
 import type { LeafKind } from './log-verifier.js';
 import { readJson } from '../platform/json/strict-json.js';
 
-/** The members of an evidence file that the verifier reads. The service writes additional ones. */
+/** The members of an evidence file that the verifier reads. The service writes additional members. */
 export interface EvidenceFile {
   readonly request: {
     readonly requestId: string;
@@ -35,14 +35,15 @@ export interface EvidenceFile {
     readonly version: number;
     /** SubjectPublicKeyInfo, PEM. */
     readonly publicKey: string;
-    /** Attributes of the private key in the token when it was generated. */
+    /** Attributes of the private key in the token at the time of key generation. */
     readonly attributes?: object;
   };
   /** The approved document, if a policy required approval. */
   readonly approval?: {
     readonly shown: Record<string, unknown>;
-    /** For a batch: the index in the manifest, and the inclusion path to its root, base64. */
+    /** For a batch: index of the request in the manifest. */
     readonly place?: number;
+    /** For a batch: audit path from the request to the root of the manifest, base64. */
     readonly path?: readonly string[];
   };
   /** The identity of the requesting workload. */
@@ -73,7 +74,7 @@ export interface EvidenceFile {
 
 /** EvidenceVerdict is the result of verifying an evidence file. */
 export interface EvidenceVerdict {
-  /** Faults; if there are none, the log confirms the signature. */
+  /** Faults. An empty list means that the log confirms the signature. */
   readonly faults: string[];
   /** Facts that only the file states, because an earlier version of the service did not log them. */
   readonly unsaid: string[];
@@ -101,7 +102,7 @@ export interface LoggedFact {
   readonly actor: { readonly id: string };
   readonly target: { readonly id: string };
   readonly detail: Record<string, unknown>;
-  /** SHA-256 of the record of a signature, hexadecimal. The record is a leaf of its own. */
+  /** SHA-256 of the record of a signature, hexadecimal. The record is a separate leaf. */
   readonly record?: string;
 }
 

@@ -6,13 +6,13 @@ import type { EvidenceFile, EvidenceVerdict, LoggedFact } from './evidence-file.
 
 /** The log entries of a signed request. */
 export interface LoggedRequest {
-  /** Detail of the acceptance. If the key was rotated before the approval, it contains the version to which the request was then bound. */
+  /** Detail of the acceptance. If the key was rotated before the approval, the key version is the version to which the renewed approval bound the request. */
   readonly logged: Record<string, unknown>;
   readonly accepted: LoggedFact | undefined;
   readonly signed: LoggedFact | undefined;
 }
 
-/** Maximum difference between a time in the file and the time of its entry, in milliseconds. */
+/** Maximum difference between a time in the file and the time of the log entry, in milliseconds. */
 const MAX_DIFFERENCE_MS = 5 * 60_000;
 
 /** A member of the file whose value or hash is in the log. */
@@ -26,9 +26,9 @@ interface Member {
 const ALWAYS_LOGGED = ['metadata', 'identity', 'reference'];
 
 /**
- * examineRequest compares all members of the request and its key in the file with the log. A member that is not in the log is listed as unsaid,
- * because earlier versions of the service did not log all of them. The details of an entry show which version wrote it: an entry with the key ID
- * would also have the members of ALWAYS_LOGGED, so a file that contains them then differs from the log.
+ * examineRequest compares all members of the request and its key in the file with the log. A member that is not in the log is listed as unsaid, because
+ * earlier versions of the service did not log all members. An entry with a key ID was written by a version that also logs the members of ALWAYS_LOGGED. If
+ * such an entry lacks one of these members, a file that contains the member differs from the log.
  */
 export function examineRequest({ request, key }: EvidenceFile, entries: LoggedRequest): EvidenceVerdict {
   const { logged, accepted, signed } = entries;
@@ -65,7 +65,7 @@ function isSameKey(used: NonNullable<EvidenceFile['request']['key']>, { id, name
   return used.name === name && used.version === version && (id === undefined || used.id === id);
 }
 
-/** The ID of an entry contains the time at which it was written. */
+/** Compares a time in the file with the time of the log entry, which is part of the entry's ID. */
 function faultsOfTime(name: string, time: string | undefined, entry: LoggedFact | undefined): string[] {
   if (time === undefined || entry?.id === undefined) return [];
   const difference = Math.abs(new Date(time).getTime() - timeOfId(entry.id));
@@ -88,19 +88,19 @@ const CURVE_TYPES: Readonly<Record<string, string>> = {
   secp521r1: 'ec-p521',
 };
 
-/** Returns the type of a public key (PEM) in the service's terms. */
+/** Returns the service's name for the type of a public key (PEM). */
 function keyTypeOf(publicKey: string): string | undefined {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = createPublicKey(publicKey);
   if (type === 'rsa') return `rsa-${details?.modulusLength}`;
   return type === 'ec' ? CURVE_TYPES[details?.namedCurve ?? ''] : type;
 }
 
-/** SHA-256 of the canonical JSON, base64. */
+/** Returns the SHA-256 of the canonical JSON, base64. */
 function hashOf(value: object | undefined): string | undefined {
   return value === undefined ? undefined : createHash('sha256').update(canonicalJson(value)).digest('base64');
 }
 
-/** SHA-256 of the bytes, both base64. */
+/** Returns the SHA-256 of base64-encoded bytes, base64. */
 function sha256Of(bytes: string | undefined): string | undefined {
   return bytes === undefined ? undefined : createHash('sha256').update(base64Bytes(bytes)).digest('base64');
 }

@@ -1,11 +1,11 @@
 import type { EvidenceFile, LoggedFact } from './evidence-file.js';
 
-/** Results of an attempt that was followed by another attempt. */
+/** Actions that end an attempt without a signature, after which another attempt follows. */
 const INTERRUPTED = ['signing.released', 'signing.outcome-unknown'];
 
 /**
- * Returns faults if the file lacks steps that a signed request must have in the log: it was accepted once, every attempt was started, every attempt
- * but the last was interrupted, and a held request was released. This detects steps that were removed from the file.
+ * Returns faults if the file lacks steps that a signed request must have in the log: it was accepted once, every attempt was started, every attempt but the
+ * last was interrupted, and a request that required approval was released. This detects steps that were removed from the file.
  */
 export function faultsOfSteps({ request: { requestId } }: EvidenceFile, facts: readonly LoggedFact[]): string[] {
   const own = facts.filter(({ target }) => target.id === requestId);

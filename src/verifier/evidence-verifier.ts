@@ -20,21 +20,21 @@ import { type Checkpoint, openNote } from './signed-note.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 
 interface Given {
-  /** Public key of the log from a trusted source (DER). Without it, the key in the file is used, which only shows that the file is consistent. */
+  /** Public key of the log from a trusted source (DER). Without a trusted key, the key in the file is used, which only shows that the file is consistent. */
   readonly logKey?: Buffer;
   /** The signed file. For a large file, use EvidenceContent, which reads it in chunks. */
   readonly content?: Buffer;
 }
 
 /**
- * verifyEvidence verifies an evidence file without the service and returns the faults. If there are none, the log confirms this signature over this
- * digest by this key and, if the file is given, that the signature is over that file.
+ * verifyEvidence verifies an evidence file without the service and returns the faults. If there are no faults, the log confirms the signature, its digest and
+ * its key. If the signed file is given, the signature also matches that file.
  */
 export function verifyEvidence(evidence: EvidenceFile, given: Given = {}): string[] {
   return examineEvidence(evidence, given).faults;
 }
 
-/** Like `verifyEvidence`, but also returns what the log does not confirm. */
+/** Like `verifyEvidence`, but also returns the facts that the log does not confirm. */
 export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Given = {}): EvidenceVerdict {
   try {
     const checkpoint = openNote(evidence.log.checkpoint, logKey ?? base64Bytes(evidence.log.publicKey));
@@ -59,7 +59,7 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
       ...faultsOfBundle(evidence, signed),
       ...(content === undefined ? [] : new EvidenceContent(evidence).update(content).faults()),
     ];
-    // The log contains the hash of the signature, so its statements about key and digest are compared with the signature itself.
+    // The log contains only the hash of the signature, so the signature itself is verified with the logged key and digest.
     if (faults.length === 0) faults.push(...faultsOfSignature(evidence, logged));
     return {
       faults,
@@ -77,7 +77,7 @@ function isUnder({ size, root }: Checkpoint, { index, data, path }: EvidenceLeaf
   return rootOfInclusion({ index, size, leaf, path: path.map((one) => base64Bytes(one)) })?.equals(root) === true;
 }
 
-/** Returns the request according to the log. If the key was rotated before the approval, the request was bound to its new version. */
+/** Returns the request according to the log. If the key was rotated before the approval, the request was bound to the new key version. */
 function loggedOf(facts: readonly LoggedFact[]): Record<string, unknown> {
   const accepted = facts.find(({ action }) => action === 'signing.accepted')?.detail;
   const renewed = facts.findLast(
@@ -89,7 +89,7 @@ function loggedOf(facts: readonly LoggedFact[]): Record<string, unknown> {
   return { ...accepted, keyVersion, ...(isSame ? {} : { publicKeySha256, attributesSha256 }) };
 }
 
-/** Compares the log's statements about the request with those in the file. */
+/** Compares the request in the file with the log. */
 function faultsOfRequest(evidence: EvidenceFile, logged: Record<string, unknown>): string[] {
   const { request, key } = evidence;
   const facts = loggedFactsIn(evidence);
@@ -109,8 +109,8 @@ function faultsOfRequest(evidence: EvidenceFile, logged: Record<string, unknown>
 }
 
 /**
- * Verifies the signature with the digest and the key in the file. Signature formats are verified with their own tools, and structures composed by the
- * service by their recipients.
+ * Verifies a raw signature with the digest and the key in the file. Other formats are verified with the tool for the format. Recipients verify the structures
+ * that the service composes.
  */
 function faultsOfSignature({ request, key }: EvidenceFile, logged: Record<string, unknown>): string[] {
   const { algorithm, scheme, format } = request;

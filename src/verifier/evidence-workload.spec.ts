@@ -40,7 +40,7 @@ beforeAll(async () => {
   other = await made();
 });
 
-/** Returns an evidence file with this workload. The log entry of the request has the hash of the true identity. */
+/** Returns an evidence file with this workload. The log entry of the request contains the hash of the unchanged identity. */
 function file(changed: Workload | undefined, shown?: unknown): [EvidenceFile, LoggedFact[]] {
   const detail = { identitySha256: sha256(canonicalJson(workload.identity)) };
   const fact = { action: 'signing.accepted', actor: { id: 'run' }, target: { id: 'request' }, detail };

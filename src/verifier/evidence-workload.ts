@@ -6,9 +6,9 @@ import type { EvidenceFile, LoggedFact } from './evidence-file.js';
 const UNREAD = 'the workload identity cannot be parsed';
 
 /**
- * Returns the faults of the identity of the requesting workload. The log contains its hash. The token in the file must be the logged one, have the
- * shown claims, and be signed with a key that the service accepted as the issuer's. Whether it was must be checked with the known keys of the issuer:
- * the thumbprint is in the log.
+ * Returns the faults of the requesting workload's identity. The log contains the hash of the identity, which includes the hash of the token and the
+ * thumbprint of the issuer's key. The token in the file must match the identity and verify with the key in the file. Auditors must compare the key's
+ * thumbprint with the published keys of the issuer.
  */
 export function faultsOfWorkload(
   { workload, request, approval }: EvidenceFile,
@@ -36,7 +36,7 @@ export function faultsOfWorkload(
   return faults;
 }
 
-/** Returns what the file does not prove, because it was written while the token was still valid. */
+/** Returns what the file does not prove, because the file was written while the token was still valid. */
 export function unsaidOfWorkload({ workload }: EvidenceFile): string[] {
   if (workload === undefined || workload.token !== undefined) return [];
   return [`that the issuer signed the workload token; evidence fetched after ${workload.tokenFrom} contains the token`];

@@ -15,7 +15,7 @@ export class JsonObjectText {
   /** Empty if a name contains escapes; the object is then parsed as a whole. */
   private readonly spans: ReadonlyMap<string, Span>;
 
-  /** @throws JsonRefused for anything but a JSON object in UTF-8; faults within its lists are found when they are parsed */
+  /** @throws JsonRefused for anything but a JSON object in UTF-8; faults within a list are found when the list is parsed */
   constructor(file: Buffer) {
     this.bytes = withoutMark(file);
     this.spans = outlineOf(this.bytes) ?? new Map<string, Span>();
@@ -23,7 +23,7 @@ export class JsonObjectText {
   }
 
   /**
-   * Yields the canonical form (RFC 8785) in chunks, with this member as its signature.
+   * Yields the canonical form (RFC 8785) of the object with the given signature, in chunks.
    *
    * @throws SyntaxError
    */
@@ -40,7 +40,7 @@ export class JsonObjectText {
     yield '}';
   }
 
-  /** Returns the original text with this member as its signature, in chunks. */
+  /** Returns the original text with the given signature, in chunks. */
   signedBy(signature: object): Buffer[] {
     if (this.spans.size === 0) return [Buffer.from(JSON.stringify({ ...this.members, [SIGNATURE]: signature }))];
     const { bytes } = this;

@@ -29,7 +29,7 @@ export interface JsfAlgorithm {
   readonly isPss?: boolean;
 }
 
-/** RFC 7518 section 3.1: one digest for each curve. */
+/** Algorithms of RFC 7518 section 3.1. Each curve has one digest. */
 const JSF_ALGORITHMS: Readonly<Record<string, JsfAlgorithm>> = {
   ES256: { hash: 'sha256', curve: 'prime256v1' },
   ES384: { hash: 'sha384', curve: 'secp384r1' },
@@ -54,7 +54,10 @@ export interface JsfSigner {
   readonly scheme: 'rsa-pkcs1v15' | 'ecdsa-raw';
 }
 
-/** Returns how a key of this type signs. RSA keys use PKCS #1 v1.5, which every verifier supports. Undefined if JSF has no name for the algorithm. */
+/**
+ * Returns the signature parameters for a key type. RSA keys use PKCS #1 v1.5, which every verifier supports. Returns undefined if JSF does not name an
+ * algorithm for the type.
+ */
 export function jsfSignerOf(keyId: string, type: string, key: PublicKeyInput | string): JsfSigner | undefined {
   const algorithm = USUAL[type] ?? (type.startsWith('rsa-') ? 'RS256' : undefined);
   const how = algorithm === undefined ? undefined : JSF_ALGORITHMS[algorithm];
@@ -65,8 +68,8 @@ export function jsfSignerOf(keyId: string, type: string, key: PublicKeyInput | s
 }
 
 /**
- * SignedText is the signed text: the canonical form (RFC 8785) of the object with its signature, without the value. It is computed once, for both the
- * digest and the verifier, because this takes seconds with a million components.
+ * SignedText is the signed text: the canonical form (RFC 8785) of the object with its signature, without the value. The text is computed once, for both the
+ * digest and the verifier, because the computation takes seconds with a million components.
  */
 export class SignedText {
   readonly digest: Buffer;
@@ -83,7 +86,7 @@ export class SignedText {
     this.digest = digest.digest();
   }
 
-  /** Can be called only once. */
+  /** Reports whether the key made the signature `value`. Can be called only once. */
   isSignedBy(key: KeyObject, { curve, isPss }: JsfAlgorithm, value: string): boolean {
     const padding = isPss === true ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING;
     const how = curve === undefined ? { key, padding } : { key, dsaEncoding: 'ieee-p1363' as const };
@@ -92,8 +95,8 @@ export class SignedText {
 }
 
 /**
- * faultsOfJsonSignature verifies the signature of the object with a key that the caller trusts, and returns the faults; none if it is valid. The key
- * in the signature is chosen by the sender and not used.
+ * faultsOfJsonSignature verifies the signature of the object with a key that the caller trusts, and returns the faults. The result is empty if the signature
+ * is valid. The key inside the signature is not used, because the sender chose it.
  *
  * @throws SyntaxError
  */

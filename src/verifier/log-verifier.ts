@@ -23,12 +23,14 @@ export interface ExportHead {
   readonly checkpoint: string;
 }
 
-/** Lines after the last leaf: entries in the table that are neither leaves nor waiting to become leaves. The service itself creates none. */
+/**
+ * A line after the last leaf: an entry in the table that is neither a leaf nor waiting to become a leaf. The service itself does not create unlogged entries.
+ */
 export interface UnloggedEntry {
   readonly unlogged: { readonly id: string; readonly at: string; readonly action: string };
 }
 
-/** All other lines: the leaves, in order. */
+/** Any other line: one leaf. The leaves are in log order. */
 export interface ExportedLeaf {
   readonly index: number;
   readonly kind: LeafKind;
@@ -52,7 +54,7 @@ export interface LogVerdict {
   readonly findings: readonly LogFinding[];
   /** Facts that are not faults but that auditors must know: rollbacks that an operator accepted. */
   readonly notes: readonly string[];
-  /** The newest signed checkpoint, unchanged; undefined if the key of the log did not sign it. */
+  /** The checkpoint in the export, unchanged; undefined if the log key did not sign the checkpoint. */
   readonly checkpoint: { readonly origin: string; readonly note: string; readonly publicKey: Buffer } | undefined;
 }
 
@@ -63,10 +65,10 @@ const MAX_FINDINGS = 100;
 const UNREADABLE = Buffer.alloc(HASH_BYTES);
 
 /**
- * LogVerifier verifies an export of the log without the service, line by line: every leaf against its content, their order, the root against the
+ * LogVerifier verifies an export of the log without the service, line by line: every leaf against its content, the order of the leaves, the root against the
  * signed checkpoint, and the first leaves against an older checkpoint from another source. Leaves are not kept in memory.
  *
- * `publicKey` is the key of the log from a trusted source (SubjectPublicKeyInfo, DER). Without it, the key in the export is used, which only shows
+ * `publicKey` is the key of the log from a trusted source (SubjectPublicKeyInfo, DER). Without `publicKey`, the key in the export is used, which only shows
  * that the export is consistent.
  */
 export class LogVerifier {
@@ -78,7 +80,7 @@ export class LogVerifier {
   private older: Checkpoint | undefined;
   private readonly rollbacks: AcceptedRollback[] = [];
   private divergesFromOlder = false;
-  /** Offset between the numbers on the lines and their positions, so that one missing line is reported only once. */
+  /** Difference between the index on a line and the position of the line. It ensures that a missing line is reported only once. */
   private shift = 0;
 
   constructor(private readonly trusted: { publicKey?: Buffer; olderNote?: string } = {}) {}
@@ -91,7 +93,7 @@ export class LogVerifier {
     else this.leaf(text);
   }
 
-  /** Call this after the last line. */
+  /** Returns the verdict. Call this method after the last line. */
   end(): LogVerdict {
     const { checkpoint, tree, head } = this;
     if (head === undefined) this.found('the export is empty');
@@ -155,7 +157,8 @@ export class LogVerifier {
   }
 
   /**
-   * Compares the log with the older checkpoint after all leaves. A rollback that the log itself records as accepted is a note, any other a finding.
+   * Compares the log with the older checkpoint after the last leaf. Returns a note for a rollback that the log records as accepted, and reports any other
+   * difference as a finding.
    */
   private judgeOlder(older: Checkpoint): string[] {
     const now = this.checkpoint?.origin;
@@ -174,7 +177,7 @@ export class LogVerifier {
   }
 }
 
-/** Reports whether the log of the first note grew into that of the second, according to the consistency proof from the log. */
+/** Reports whether the consistency proof shows that the log at the first checkpoint is a prefix of the log at the second. */
 export function provesGrowth(first: Checkpoint, second: Checkpoint, path: readonly Buffer[]): boolean {
   return isConsistent({
     first: first.size,

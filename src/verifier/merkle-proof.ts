@@ -7,7 +7,7 @@ export interface Inclusion {
   readonly path: readonly Buffer[];
 }
 
-/** Climb is a position of a proof in the tree: a node of a level and the last node of that level. */
+/** Climb is the position of a proof in the tree: a node and the last node on the same level. */
 class Climb {
   private node: number;
   private last: number;
@@ -22,7 +22,7 @@ class Climb {
     return this.last === 0;
   }
 
-  /** True if the next hash of the proof is on the left. Levels where the node has no sibling are skipped. */
+  /** Reports whether the next hash of the proof is on the left. Levels where the node has no sibling are skipped. */
   isLeftNext(): boolean {
     const left = this.node % 2 === 1 || this.node === this.last;
     if (left) while (this.node % 2 === 0 && this.node !== 0) this.up();
@@ -41,7 +41,7 @@ class Climb {
   }
 }
 
-/** Returns the root of an inclusion proof, or undefined if the proof is malformed (RFC 9162 section 2.1.3.2). */
+/** Returns the root computed from an inclusion proof, or undefined if the proof is malformed (RFC 9162 section 2.1.3.2). */
 export function rootOfInclusion({ index, size, leaf, path }: Inclusion): Buffer | undefined {
   if (index < 0 || index >= size) return undefined;
   const climb = new Climb(index, size - 1);
@@ -67,7 +67,7 @@ export function isConsistent(proof: Consistency): boolean {
   const { first, firstRoot, second, secondRoot, path } = proof;
   if (first > second || first < 0) return false;
   if (first === second) return path.length === 0 && firstRoot.equals(secondRoot);
-  // Every tree starts as the empty one. An empty tree with any other root is invalid.
+  // The empty tree is a prefix of every tree. An empty tree with a root other than EMPTY_ROOT is invalid.
   if (first === 0) return path.length === 0 && firstRoot.equals(EMPTY_ROOT);
   const [start, ...hashes] = Number.isInteger(Math.log2(first)) ? [firstRoot, ...path] : path;
   return start !== undefined && leadsToBoth(proof, start, hashes);

@@ -13,7 +13,7 @@ import { isConsistent, rootOfInclusion } from './merkle-proof.js';
 
 const leaves = Array.from({ length: 70 }, (_, i) => leafHash(`leaf ${i}`));
 
-/** MTH as defined in RFC 6962 section 2.1. */
+/** Computes the MTH as defined in RFC 6962 section 2.1. */
 function treeHash(hashes: readonly Buffer[]): Buffer {
   if (hashes.length === 0) return EMPTY_ROOT;
   if (hashes.length === 1) return hashes[0] as Buffer;

@@ -46,7 +46,7 @@ function split(count: number): number {
   return 2 ** Math.floor(Math.log2(count - 1));
 }
 
-/** Returns the ranges whose hashes prove that a leaf is in the tree of this size, nearest first (RFC 6962 section 2.1.1). */
+/** Returns the ranges whose hashes form the audit path of a leaf in the tree of this size, leaf to root (RFC 6962 section 2.1.1). */
 export function inclusionPath(index: number, size: number): Range[] {
   const path: Range[] = [];
   let range: Range = { from: 0, to: size };
@@ -73,7 +73,7 @@ export function consistencyPath(first: number, second: number): Range[] {
   if (first === 0 || first === second) return [];
   const path: Range[] = [];
   let range: Range = { from: 0, to: second };
-  // The verifier knows the old root, so the proof contains it only if it is not a subtree on the left edge.
+  // The verifier knows the root of the first tree, so the proof omits that root if the first tree is a full subtree of the second.
   while (range.to !== first) {
     const middle = range.from + split(range.to - range.from);
     if (first <= middle) {

@@ -57,7 +57,7 @@ function keyIn(publicKey: Buffer): KeyObject | undefined {
   }
 }
 
-/** Returns the first four bytes of the log ID, the SHA-256 of its public key, by which Sigstore verifiers look it up. */
+/** Returns the first four bytes of the log ID, the SHA-256 of its public key, by which Sigstore verifiers look up the key. */
 function keyHint(publicKey: Buffer): Buffer {
   return createHash('sha256').update(publicKey).digest().subarray(0, 4);
 }

@@ -3,21 +3,21 @@ import { element } from './der-writer.js';
 
 const INDEFINITE = 0x80;
 const CONSTRUCTED = 0x20;
-/** Maximum nesting of elements with indefinite length. CMS and PKCS #12 nest about six. */
+/** Maximum nesting of elements with indefinite length. CMS and PKCS #12 use about six levels. */
 const MAX_DEPTH = 32;
 
 interface Piece {
   /** The element, encoded with a definite length. */
   readonly der: Buffer;
-  /** Contents of the element if it is a string. */
+  /** Contents of the element, without tag and length. */
   readonly contents: Buffer;
   /** Offset after the element. */
   readonly end: number;
 }
 
 /**
- * Converts an element of indefinite length (X.690 section 8.1.3.6), as streaming writers of CMS and PKCS #12 produce it, to definite lengths, and joins
- * segmented octet strings. Elements of definite length stay unchanged, because they may be signed. Other input is returned unchanged.
+ * Converts an element of indefinite length (X.690 section 8.1.3.6) to definite lengths, and joins segmented octet strings. Streaming writers of CMS and PKCS
+ * #12 produce indefinite lengths. Elements of definite length stay unchanged, because they may be signed. Other input is returned unchanged.
  */
 export function withDefiniteLengths(bytes: Buffer): Buffer {
   if (bytes[1] !== INDEFINITE) return bytes;

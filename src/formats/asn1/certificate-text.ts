@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { fromBase64 } from '../encoding/base64.js';
 
-/** RFC 7468 section 5.1. The second label is an older name. */
+/** A certificate block (RFC 7468 section 5.1). X509 CERTIFICATE is an obsolete label. */
 const BLOCK = /^-----BEGIN (CERTIFICATE|X509 CERTIFICATE)-----([^-]*)-----END \1-----\s*/;
 const ADVICE =
   'send the output of openssl x509 -in FILE, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----';

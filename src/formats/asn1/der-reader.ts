@@ -1,4 +1,4 @@
-/** DER tags (X.690) for the only reader that is not driven by a schema. */
+/** DER maps types to their tags (X.690 section 8). */
 
 export const DER = {
   integer: 0x02,
@@ -106,7 +106,7 @@ function only(bytes: Buffer): DerElement | undefined {
 }
 
 /**
- * Returns the first element in `bytes`. Others may follow.
+ * Returns the first element in `bytes`. More elements may follow.
  *
  * @throws RangeError if the bytes do not start with an element
  */
@@ -123,7 +123,7 @@ const MAX_OID_BYTES = 128;
 /**
  * Formats OBJECT IDENTIFIER contents in dotted form (X.690 section 8.19).
  *
- * @throws RangeError if they are too long
+ * @throws RangeError if the contents are too long
  */
 export function dotted(contents: Buffer): string {
   if (contents.length > MAX_OID_BYTES) throw new RangeError('an object identifier is too long');
@@ -141,8 +141,8 @@ export function dotted(contents: Buffer): string {
 }
 
 /**
- * Parses UTCTime or GeneralizedTime, including offsets and missing seconds, which DER forbids but old authorities wrote.
- * Returns Invalid Date for other input.
+ * Parses UTCTime or GeneralizedTime, including offsets and missing seconds, which DER forbids but some old certification authorities wrote. Returns Invalid
+ * Date for other input.
  */
 export function derTime({ tag, contents }: DerElement): Date {
   const digits = tag === DER.utcTime ? 2 : 4;

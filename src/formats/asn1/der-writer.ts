@@ -16,10 +16,10 @@ export function element(tag: number, ...contents: Buffer[]): Buffer {
 
 export const sequence = (...elements: Buffer[]): Buffer => element(SEQUENCE, ...elements);
 
-/** SET OF. DER sorts the elements by their encodings (X.690 section 11.6). */
+/** Encodes a SET OF. DER sorts the elements by their encodings (X.690 section 11.6). */
 export const setOf = (...elements: Buffer[]): Buffer => element(SET, ...elements.toSorted(Buffer.compare));
 
-/** `[number] EXPLICIT`, or `[number] IMPLICIT` of a constructed type, depending on the contents. */
+/** Encodes `[number] EXPLICIT`, or `[number] IMPLICIT` of a constructed type, depending on the contents. */
 export const tagged = (number: number, ...contents: Buffer[]): Buffer => element(0xa0 | number, ...contents);
 
 export const octetString = (contents: Buffer): Buffer => element(TAGS.octetString, contents);
@@ -57,12 +57,15 @@ export function time(at: Date): Buffer {
     : generalizedTime(at);
 }
 
-/** Encodes GeneralizedTime, truncated to seconds. In fractions DER forbids trailing zeros, but some verifiers require three digits. */
+/**
+ * Encodes GeneralizedTime, truncated to seconds. Fractions are omitted, because DER forbids trailing zeros in fractions, but some verifiers require three
+ * digits.
+ */
 export function generalizedTime(at: Date): Buffer {
   return element(GENERALIZED_TIME, Buffer.from(`${digitsOf(at)}Z`));
 }
 
-/** YYYYMMDDhhmmss */
+/** Returns the time in UTC as YYYYMMDDhhmmss. */
 function digitsOf(at: Date): string {
   return at.toISOString().replace(/\D/g, '').slice(0, 14);
 }
@@ -79,7 +82,7 @@ function numberBytes(value: number): Buffer {
   return Buffer.from(octets.length === 0 ? [0] : octets);
 }
 
-/** Arcs under 2.25 have 128 bits, hence the bigint. */
+/** Encodes an arc. Arcs under 2.25 have up to 128 bits, which require bigint. */
 function base128(arc: bigint): number[] {
   const octets = [Number(arc % 128n)];
   for (let rest = arc / 128n; rest > 0n; rest /= 128n) octets.unshift(Number(rest % 128n) | 0x80);

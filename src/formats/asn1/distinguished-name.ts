@@ -2,8 +2,8 @@ import { trimEndOf } from '../../platform/text/trim-end.js';
 import { DER, derElements, type DerElement, dotted, elementsOfSequence } from './der-reader.js';
 
 /**
- * Short and long names of attribute types in lower case: those in RFC 4514 section 3, and others used in client certificates (RFC 4519,
- * ETSI EN 319 412-1, the Baseline Requirements of the CA/Browser Forum).
+ * Short and long names of attribute types in lower case: the names in RFC 4514 section 3, and further names used in client certificates (RFC 4519, ETSI EN
+ * 319 412-1, the Baseline Requirements of the CA/Browser Forum).
  */
 const TYPES: Readonly<Record<string, string>> = {
   cn: '2.5.4.3',
@@ -43,12 +43,12 @@ const SET = 0x31;
 /** Tags of strings with a well-defined encoding. TeletexString is excluded because programs disagree on its characters. */
 const STRING = { utf8: 0x0c, numeric: 0x12, printable: 0x13, ia5: 0x16, bmp: 0x1e } as const;
 
-/** `[type, value]`: the type as an object identifier, the value as text after `=`, or as hexadecimal DER after `#` if it is not a string. */
+/** `[type, value]`: the type as an object identifier, the value as text after `=`, or as hexadecimal DER after `#` if the value is not a string. */
 type Attribute = readonly [type: string, value: string];
 
 /**
- * ComparableName is a normalized distinguished name: the relative names in certificate order, each a set of attributes (RFC 5280 section 4.1.2.4). Values are
- * compared as written and case-sensitively, which is stricter than caseIgnoreMatch in RFC 4517. The string type in the certificate is
+ * ComparableName is a normalized distinguished name: the relative distinguished names in certificate order, each a set of attributes (RFC 5280 section
+ * 4.1.2.4). Values are compared as written and case-sensitively, which is stricter than caseIgnoreMatch in RFC 4517. The string type in the certificate is
  * ignored.
  */
 export type ComparableName = string;
@@ -101,10 +101,10 @@ const ESCAPED = /\\([0-9A-Fa-f]{2})|\\(.)|[^\\]+/g;
 const HEX_DER = /^#((?:[0-9A-Fa-f]{2})+)$/;
 
 /**
- * Returns a name given as RFC 4514 text, in which the last relative name is the first of the certificate. Spaces around `,`, `+` and `=` are accepted,
- * because programs print them.
+ * Returns a name given as RFC 4514 text, which lists the relative distinguished names in reverse order. Spaces around `,`, `+` and `=` are accepted, because
+ * some programs print them.
  *
- * @throws Error that describes what cannot be parsed, also for an empty name
+ * @throws Error that describes the fault if the name is empty or cannot be parsed
  */
 export function nameInText(text: string): ComparableName {
   if (text.startsWith('/')) throw new Error('it is in the legacy OpenSSL form; print it with openssl x509 -subject -nameopt RFC2253'); // prettier-ignore
@@ -150,7 +150,7 @@ function textValueOf(raw: string): string {
   return `=${utf8(Buffer.concat(parts))}`;
 }
 
-/** Removes trailing spaces, except for the first one if it is escaped. */
+/** Removes trailing spaces, but keeps an escaped space. */
 function withoutEnd(raw: string): string {
   const bare = trimEndOf(raw, ' ');
   const backslashes = bare.length - trimEndOf(bare, '\\').length;

@@ -21,7 +21,7 @@ export function isCostlyKey({ asymmetricKeyDetails: details = {} }: Pick<KeyObje
 /**
  * Returns the key if verification with it is affordable.
  *
- * @throws RangeError if it is not
+ * @throws RangeError if verification is too costly
  */
 export function affordable(key: KeyObject): KeyObject {
   if (!isCostlyKey(key)) return key;
@@ -34,9 +34,9 @@ export function affordable(key: KeyObject): KeyObject {
 
 /** MAX_PRIVATE_KEY_OCTETS is enough for an RSA key of 16,384 bits, the longest that OpenSSL uses. */
 export const MAX_PRIVATE_KEY_OCTETS = 10_240;
-/** Object identifier and parameters of RSA-PSS, of a named curve, or of an algorithm without parameters. */
+/** Maximum length of an AlgorithmIdentifier with RSA-PSS parameters, a named curve or no parameters. */
 const SHORT_IDENTIFIER_OCTETS = 256;
-/** A DSA key of 4,096 bits and a key on a curve with explicit parameters are shorter. */
+/** Maximum length of a key with long parameters. A DSA key of 4,096 bits and a key on a curve with explicit parameters are shorter. */
 const MAX_OCTETS_WITH_PARAMETERS = 1280;
 
 /**

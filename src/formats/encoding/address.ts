@@ -17,8 +17,8 @@ export const WIDTH = { 4: 32, 6: 128 } as const;
 const IPV4 = /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/;
 
 /**
- * Parses an address in the only notation that all programs interpret alike: four decimal numbers without leading zeros, or IPv6 without a zone (RFC
- * 4291 section 2.2). Undefined for all others, in particular octal, hexadecimal and short forms.
+ * Parses an address in the only notation that all programs interpret alike: four decimal numbers without leading zeros, or IPv6 without a zone (RFC 4291
+ * section 2.2). Undefined for all other notations, in particular octal, hexadecimal and short forms.
  */
 export function parseAddress(text: string): Address | undefined {
   if (IPV4.test(text) && isIPv4(text)) return { family: 4, value: ipv4Value(text) };
@@ -82,7 +82,7 @@ export function formatNetwork(network: Network): string {
   return `${formatAddress({ family: network.family, value: network.base })}/${network.bits}`;
 }
 
-/** Returns a Node block list of these blocks. IPv4 rules also match IPv4-mapped IPv6 addresses. */
+/** Returns a Node BlockList with the given addresses and CIDR blocks. IPv4 rules also match IPv4-mapped IPv6 addresses. */
 export function blockListOf(blocks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const block of blocks) {

@@ -82,8 +82,8 @@ describe('base64', () => {
 });
 
 /**
- * Node's decoder skips unknown characters and stops at the first `=`. The files listed here may use it, because their input is trusted: rows of this
- * service, keys exported by this process, or characters that were just validated.
+ * Node's decoder skips unknown characters and stops at the first `=`. The files listed here may use that decoder, because their input is trusted: rows
+ * written by this service, keys exported by this process, or characters that were just validated.
  */
 const OWN_TEXTS: Record<string, string> = {
   'src/formats/ssh/public-key.ts': 'JWK of a KeyObject',

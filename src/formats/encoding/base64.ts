@@ -34,7 +34,7 @@ export function base64Bytes(text: string): Buffer {
 }
 
 /**
- * Like `fromBase64Url`.
+ * Like `base64Bytes`, for base64url.
  *
  * @throws RangeError if the text is invalid
  */
@@ -66,7 +66,7 @@ export interface PemLayout {
 }
 
 /**
- * Returns a textual encoding of RFC 7468.
+ * Returns the textual encoding (RFC 7468) of DER data.
  *
  * @param label words after BEGIN, such as `CERTIFICATE`
  */

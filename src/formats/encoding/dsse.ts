@@ -1,6 +1,6 @@
 /**
- * DsseEnvelope contains a payload and the signatures over its type and bytes (secure-systems-lab/dsse v1). New signatures have no `keyid`: verifiers
- * based on go-securesystemslib, such as cosign, compute their own key ID and skip signatures with a different one.
+ * DsseEnvelope contains a payload and the signatures over its type and bytes (secure-systems-lab/dsse v1). New signatures have no `keyid`: verifiers based on
+ * go-securesystemslib, such as cosign, compute their own key ID and skip signatures with a different key ID.
  */
 export interface DsseEnvelope {
   readonly payloadType: string;
@@ -21,7 +21,7 @@ export function inTotoEnvelope(statement: Buffer, signature: DsseEnvelope['signa
   return { payloadType: IN_TOTO_PAYLOAD, payload: statement.toString('base64'), signatures: [signature] };
 }
 
-/** Returns the pre-authentication encoding of DSSE, which is what is signed. Lengths are in bytes, in decimal. */
+/** Returns the DSSE pre-authentication encoding (PAE), which is the signed data. Lengths are in bytes, in decimal. */
 export function preAuthEncoding(payloadType: string, payload: Buffer): Buffer {
   const head = `DSSEv1 ${Buffer.byteLength(payloadType)} ${payloadType} ${payload.length} `;
   return Buffer.concat([Buffer.from(head), payload]);

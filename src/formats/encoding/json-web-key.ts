@@ -59,8 +59,8 @@ interface DecodedJws {
 }
 
 /**
- * decodeJws splits a JWT in compact serialization (RFC 7515 section 7.1). It verifies nothing. Returns undefined for any other text, and for
- * a header or payload with a duplicate name (section 4, RFC 7519 section 4) or a number that cannot be represented exactly.
+ * decodeJws splits a JWT in compact serialization (RFC 7515 section 7.1). The signature is not verified. Returns undefined for any other text, and for a
+ * header or payload with a duplicate name (section 4, RFC 7519 section 4) or a number that cannot be represented exactly.
  */
 export function decodeJws(token: string): DecodedJws | undefined {
   const parts = token.split('.');

@@ -71,8 +71,8 @@ function plainLines(text: string): string {
 }
 
 /**
- * Removes headers: those of old encrypted keys end at an empty line (RFC 1421), those of SSH keys before the first line that has no colon and does not
- * continue a header (RFC 4716 section 3.3).
+ * Removes headers. The headers of old encrypted keys (RFC 1421) end at an empty line. The headers of SSH keys end before the first line that has no colon and
+ * does not continue a header (RFC 4716 section 3.3).
  */
 function withoutHeaders(inner: string): string {
   if (!inner.includes(':')) return inner;

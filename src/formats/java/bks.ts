@@ -8,7 +8,7 @@ const SALT_BYTES = 20;
 const MAC_KEY = 3;
 const PBE_TRIPLE_DES = '1.2.840.113549.1.12.1.3';
 const SEAL = 'PBEWithSHA1AndDESede';
-/** Tags of the data that follows the certificates of an entry. */
+/** Tags of entries. The tag determines which data follows the certificates. */
 const TAGS = { end: 0, certificate: 1, key: 2, secret: 3, sealed: 4 } as const;
 
 export interface BksEntry {
@@ -40,7 +40,7 @@ export function isBks(bytes: Buffer): boolean {
 /**
  * Reads a BKS store: names, certificates and, given a password, the algorithms of secret keys. For private keys, only the chain is read.
  *
- * @param password empty for none; the integrity of the store is then not verified
+ * @param password password of the store; if empty, the integrity of the store is not verified
  * @throws WrongPassword, DerivationTooCostly; RangeError if the store is entirely encrypted (UBER) or damaged
  */
 export function readBks(bytes: Buffer, password: string, budget: DerivationBudget): BksEntry[] {
@@ -93,7 +93,7 @@ function contentOf(
   return { kind, securedBy: SEAL, secret };
 }
 
-/** Returns the algorithm and length of a sealed secret key. Undefined if it cannot be decrypted. */
+/** Returns the algorithm and length of a sealed secret key. Undefined if the key cannot be decrypted. */
 function opened(sealed: Buffer, password: string, budget: DerivationBudget): BksSecret | undefined {
   let clear: Buffer | undefined;
   try {

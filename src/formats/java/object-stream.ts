@@ -42,7 +42,7 @@ const MAX_CONTENTS = 10_000;
  * Reads the single object of a Java object stream (Java Object Serialization Specification, chapter 6) at offset `at`. Returns the object and the offset
  * after it. No class is loaded and no code is run.
  *
- * @throws RangeError if there is no object, or one of undeterminable length
+ * @throws RangeError if there is no object or its length cannot be determined
  */
 export function readJavaObject(bytes: Buffer, at: number): { readonly value: JavaValue; readonly end: number } {
   const stream = new ObjectStream(bytes, at);

@@ -39,7 +39,7 @@ interface Certification {
   readonly at: Date;
   /** Expiry of the key. Undefined if the key does not expire. */
   readonly expiresAt?: Date;
-  /** Whether programs that show a single user ID show this one. */
+  /** Whether this is the primary user ID, which programs show if they show only one. */
   readonly primary: boolean;
   readonly hash: PgpHash;
 }
@@ -60,7 +60,7 @@ export function certificationOf(key: PgpPublicKey, order: Certification): SelfSt
 interface Revocation {
   readonly at: Date;
   readonly reason: RevocationReason;
-  /** Explanation by the revoking user. It is public. */
+  /** Explanation by the revoking user. The explanation is public. */
   readonly text: string;
   readonly hash: PgpHash;
 }

@@ -1,4 +1,4 @@
-/** Signed text (RFC 9580 section 7). Bytes are handled as Latin-1 characters, which preserves any encoding. */
+/** Lines that are dash-escaped (RFC 9580 section 7.2). Text is handled as Latin-1, which preserves the bytes of any encoding. */
 
 const DASH_ESCAPED = /^(?:-|From )/;
 
@@ -22,7 +22,7 @@ export function cleartextMessage(text: Buffer, hash: string): Buffer {
   return Buffer.from([...head, ...body, ''].join('\n'), 'latin1');
 }
 
-/** A final line ending does not start another line. */
+/** Returns the lines of a text. A final line ending does not start another line. */
 function linesOf(text: Buffer): string[] {
   const lines = text.toString('latin1').split('\n');
   if (lines.at(-1) === '') lines.pop();

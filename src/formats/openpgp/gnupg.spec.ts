@@ -34,7 +34,7 @@ function gpg(args: string[], input: Buffer | string): { ok: boolean; text: strin
   return { ok: status === 0, text: `${stdout.toString()}${stderr.toString()}` };
 }
 
-/** Prefix of a DigestInfo (RFC 8017 section 9.2), so that a digest can be signed as the HSM does it. */
+/** Prefix of a DigestInfo (RFC 8017 section 9.2), so that OpenSSL signs a digest as the HSM does. */
 const DIGEST_INFO: Record<PgpHash, string> = {
   sha256: '3031300d060960864801650304020105000420',
   sha384: '3041300d060960864801650304020205000430',
@@ -50,7 +50,7 @@ describe.skipIf(!HAS_GPG).each(KINDS)('GnuPG with a %s key', (kind, hash, genera
   const fingerprint = openPgpFingerprintOf(keyBody(key)).toString('hex').toUpperCase();
   const file = join(home, `${fingerprint}.txt`);
 
-  /** Creates the packet as the service does from an HSM signature. */
+  /** Creates the signature packet as the service does, with OpenSSL in place of the HSM. */
   function packetOf({ hashedPart, digest }: SelfStatement): Buffer {
     const pem = join(home, 'key.pem');
     writeFileSync(pem, pair.privateKey.export({ type: 'pkcs8', format: 'pem' }));

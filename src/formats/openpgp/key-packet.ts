@@ -70,7 +70,7 @@ export function mpi(magnitude: Buffer): Buffer {
   return Buffer.concat([head, octets]);
 }
 
-/** Returns the hashed form of a key, for its fingerprint and for signatures over it. */
+/** Returns the hashed form of a key, which is the input of its fingerprint and of signatures over the key. */
 export function hashedKey(body: Buffer, version = VERSION): Buffer {
   const head = Buffer.alloc(version === 4 ? 3 : 5);
   head[0] = KEY_MARK[version] ?? 0;

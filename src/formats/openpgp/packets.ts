@@ -1,4 +1,4 @@
-/** PgpPacket is a packet of an OpenPGP keyring (RFC 9580 section 4.2; RFC 4880 and LibrePGP use the same framing). */
+/** PgpPacket is a packet of an OpenPGP keyring (RFC 9580 section 4.2; RFC 4880 and LibrePGP use the same packet formats). */
 export interface PgpPacket {
   readonly tag: number;
   readonly body: Buffer;
@@ -19,7 +19,7 @@ export const PGP_TAG = {
 const MAX_PACKETS = 1_000_000;
 
 /**
- * Yields the packets of a binary keyring in order, including packets with old or partial lengths.
+ * Yields the packets of a binary keyring in order, including packets in the legacy format and packets with partial body lengths.
  *
  * @throws RangeError if the bytes are not packets or are truncated
  */
@@ -41,14 +41,14 @@ interface Framed {
   readonly end: number;
 }
 
-/** RFC 9580 section 4.2.2: a length of one, two or four octets, or all remaining bytes. */
+/** Reads the body of a legacy-format packet, with a length of one, two or four octets or of indeterminate length (RFC 9580 section 4.2.2). */
 function oldBody(bytes: Buffer, at: number, type: number): Framed {
   if (type === 3) return slice(bytes, at, bytes.length - at);
   const octets = 1 << type;
   return slice(bytes, at + octets, bytes.readUIntBE(at, octets));
 }
 
-/** RFC 9580 section 4.2.1. Joins a body of partial lengths. */
+/** Reads the body of an OpenPGP-format packet and joins the parts of a body with partial lengths (RFC 9580 section 4.2.1). */
 function newBody(bytes: Buffer, start: number): Framed {
   const parts: Buffer[] = [];
   for (let at = start; ;) {
@@ -61,7 +61,7 @@ function newBody(bytes: Buffer, start: number): Framed {
   }
 }
 
-/** Reads the length of a packet in the new framing: one, two or five octets, or that of a part (RFC 9580 section 4.2.1). */
+/** Reads the length of an OpenPGP-format packet: one, two or five octets, or a partial body length (RFC 9580 section 4.2.1). */
 function newLength(bytes: Buffer, at: number): { length: number; next: number; isPart: boolean } {
   const first = bytes.readUInt8(at);
   if (first < 192) return { length: first, next: at + 1, isPart: false };
@@ -70,7 +70,10 @@ function newLength(bytes: Buffer, at: number): { length: number; next: number; i
   return { length: 2 ** (first & 0x1f), next: at + 1, isPart: true };
 }
 
-/** subpacketLength reads the length of a subpacket: one, two or five octets, never a part (RFC 9580 section 5.2.3.7). Throws RangeError if it is cut short. */
+/**
+ * subpacketLength reads the length of a subpacket: one, two or five octets, never a partial length (RFC 9580 section 5.2.3.7). Throws RangeError if the
+ * length is truncated.
+ */
 export function subpacketLength(bytes: Buffer, at: number): { length: number; next: number } {
   const first = bytes.readUInt8(at);
   if (first < 192) return { length: first, next: at + 1 };
@@ -78,7 +81,7 @@ export function subpacketLength(bytes: Buffer, at: number): { length: number; ne
   return { length: bytes.readUInt32BE(at + 1), next: at + 5 };
 }
 
-/** Encodes a packet in the new framing (RFC 9580 section 4.2.1), which all current readers support. */
+/** Encodes a packet in the OpenPGP format (RFC 9580 section 4.2.1), which all current readers support. */
 export function pgpPacket({ tag, body }: PgpPacket): Buffer {
   return Buffer.concat([Buffer.from([0xc0 | tag]), writtenLength(body.length), body]);
 }

@@ -65,7 +65,7 @@ export function issuerFingerprintOf({ subpackets }: HashedPart): Buffer | undefi
     : undefined;
 }
 
-/** Returns what is hashed after the document: the hashed part and its length. */
+/** Returns the trailer that is hashed after the document: the hashed part and its length. */
 export function trailerOf(hashedPart: Buffer): Buffer {
   return Buffer.concat([hashedPart, Buffer.from([VERSION, 0xff]), fourOctets(hashedPart.length)]);
 }

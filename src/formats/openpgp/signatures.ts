@@ -3,7 +3,7 @@ import { subpacketLength } from './packets.js';
 /** PgpSignature contains the information that the inventory reads from a signature in a keyring. Signatures are not verified. */
 export interface PgpSignature {
   readonly type: number;
-  /** Creation time in seconds of Unix time. */
+  /** Creation time in Unix time (seconds). */
   readonly created: number;
   /** Last eight octets of the issuer's fingerprint, in hexadecimal. Undefined if the signature does not name the issuer. */
   readonly issuer: string | undefined;
@@ -54,7 +54,7 @@ export function pgpSignature(body: Buffer): PgpSignature | undefined {
   };
 }
 
-/** The issuer can be in the unhashed subpackets (RFC 9580 section 5.2.3.12). */
+/** Returns the key ID of the issuer, which can also be in the unhashed subpackets (RFC 9580 section 5.2.3.12). */
 function issuerIn(subpacketsOf: ReadonlyMap<number, Buffer>): string | undefined {
   const issuer = subpacketsOf.get(PGP_SUBPACKET.issuerFingerprint);
   if (issuer === undefined) return subpacketsOf.get(PGP_SUBPACKET.issuer)?.toString('hex');
@@ -62,14 +62,14 @@ function issuerIn(subpacketsOf: ReadonlyMap<number, Buffer>): string | undefined
   return (issuer[0] === 4 ? fingerprint.subarray(-8) : fingerprint.subarray(0, 8)).toString('hex');
 }
 
-/** RFC 4880 section 5.2.2. */
+/** Parses a signature of version 2 or 3 (RFC 4880 section 5.2.2). */
 function oldSignature(body: Buffer): PgpSignature {
   const issuer = body.subarray(7, 15).toString('hex');
   const [keyExpiry, keyFlags, reason] = [undefined, undefined, undefined];
   return { type: body.readUInt8(2), created: body.readUInt32BE(3), issuer, keyExpiry, keyFlags, reason };
 }
 
-/** Returns subpackets by type. The last one of a type counts. */
+/** Returns subpackets by type. The last subpacket of a type takes precedence. */
 function subpackets(bytes: Buffer): Map<number, Buffer> {
   return new Map(subpacketsIn(bytes).map(({ type, value }) => [type, value]));
 }

@@ -1,4 +1,4 @@
-/** PKCS #11 constants (header files of versions 2.40 and 3.0) that the key process and the agent use. Names are those of the standard without prefix. */
+/** PKCS #11 constants (header files of versions 2.40 and 3.0) that the key process and the agent use. Names are as in the standard, without prefix. */
 
 /** CK_RV: return value of a call. */
 export const CKR = {
@@ -142,18 +142,18 @@ export const CKM = {
 export const CKG_MGF1 = { sha256: 2, sha384: 3, sha512: 4, 'sha3-256': 7, 'sha3-384': 8, 'sha3-512': 9 } as const;
 
 export const CKF = {
-  /** Slot. */
+  /** Slot flags. */
   TOKEN_PRESENT: 0x1,
-  /** Token. */
+  /** Token flags. */
   RNG: 0x1,
   WRITE_PROTECTED: 0x2,
   LOGIN_REQUIRED: 0x4,
   USER_PIN_INITIALIZED: 0x8,
   TOKEN_INITIALIZED: 0x400,
-  /** Session. */
+  /** Session flags. */
   RW_SESSION: 0x2,
   SERIAL_SESSION: 0x4,
-  /** Mechanism. */
+  /** Mechanism flags. */
   HW: 0x1,
   SIGN: 0x800,
   EC_F_P: 0x100000,

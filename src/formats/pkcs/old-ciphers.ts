@@ -1,9 +1,9 @@
 /*
  * RC2 (RFC 2268) and RC4, which encrypt the certificates in the oldest PKCS #12 files. OpenSSL supports them only in its legacy provider, which is not
- * loaded. They are used only to read such files, never to protect anything.
+ * loaded. The ciphers are used only to read these files, never to protect data.
  */
 
-/** RFC 2268 section 2: a permutation of the octets. */
+/** PITABLE (RFC 2268 section 2), a permutation of the octets. */
 const PI = Buffer.from(
   'd978f9c419ddb5ed28e9fd794aa0d89dc67e37832b76538e624c6488448bfba2179a59f587b34f1361456d8d09817d32bd8f40eb86b77b0bf09521225c6b4e82' +
     '54d66593ce60b21c7356c014a78cf1dc1275ca1f3bbee4d1423dd430a33cb6266fbf0eda4669075727f21d9bbc944303f811c7f690ef3ee706c3d52fc8661ed7' +

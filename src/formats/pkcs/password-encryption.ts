@@ -3,12 +3,12 @@ import { DER, type DerElement, derElements, dotted, elementsInside } from '../as
 import { rc2Decrypt, rc4 } from './old-ciphers.js';
 
 /**
- * MAX_ROUNDS is the maximum number of rounds of PBKDF2 (RFC 8018) or RFC 7292 appendix B.2 for a whole document: a few seconds of work, and more than any tool
- * writes.
+ * MAX_ROUNDS is the maximum number of rounds of PBKDF2 (RFC 8018) or RFC 7292 appendix B.2 for a whole document. The limit corresponds to a few seconds of
+ * work and exceeds what any tool writes.
  */
 export const MAX_ROUNDS = 3_000_000;
 
-/** DerivationTooCostly means that a key derivation requires more rounds than are left. */
+/** DerivationTooCostly means that a key derivation requires more rounds than the budget has left. */
 export class DerivationTooCostly extends RangeError {}
 
 /**
@@ -29,7 +29,7 @@ export class DerivationBudget {
   }
 
   /**
-   * Reserves the rounds of a derivation before it runs. Returns false if fewer are left or the number is invalid. The part is then read without its
+   * Reserves the rounds of a derivation before it runs. Returns false if fewer rounds are left or the number is invalid. The part is then read without its
    * secrets.
    *
    * @param blocks number of hash blocks of the key, each of which costs all rounds
@@ -68,7 +68,7 @@ interface LegacyScheme {
   readonly decrypt: (key: Buffer, iv: Buffer, bytes: Buffer) => Buffer;
 }
 
-/** PKCS #12 schemes of RFC 7292 appendix C, with names that describe their parts. */
+/** PKCS #12 schemes of RFC 7292 appendix C. Their names state the digest and the cipher. */
 const LEGACY: Readonly<Record<string, LegacyScheme>> = {
   '1.2.840.113549.1.12.1.1': {
     name: 'PBEWithSHA1AndRC4_128',
@@ -81,7 +81,7 @@ const LEGACY: Readonly<Record<string, LegacyScheme>> = {
   '1.2.840.113549.1.12.1.5': { name: 'PBEWithSHA1AndRC2_128', keyBytes: 16, decrypt: rc2Decrypt },
   '1.2.840.113549.1.12.1.6': { name: 'PBEWithSHA1AndRC2_40', keyBytes: 5, decrypt: rc2Decrypt },
 };
-/** Version 1 of PKCS #5 (RFC 8018 appendix A.3), the default of OpenSSL before 1.1. */
+/** Schemes of PBES1 (RFC 8018 appendix A.3), the default of OpenSSL before 1.1. */
 const PBES1: Readonly<Record<string, Omit<LegacyScheme, 'keyBytes'> & { readonly digest: string }>> = {
   '1.2.840.113549.1.5.3': { name: 'PBEWithMD5AndDES-CBC', digest: 'md5', decrypt: tripleDes },
   '1.2.840.113549.1.5.6': { name: 'PBEWithMD5AndRC2-CBC', digest: 'md5', decrypt: rc2Decrypt },
@@ -121,7 +121,7 @@ const SHA1_PRF = '1.2.840.113549.2.7';
 export interface PasswordEncryption {
   /** Name of the scheme, which rules can evaluate. */
   readonly name: string;
-  /** Undefined for an unsupported cipher. Throws if the password is wrong, and DerivationTooCostly. */
+  /** Decrypts the data; undefined for an unsupported cipher. Throws an error if the password is wrong, or DerivationTooCostly. */
   readonly decrypt: ((bytes: Buffer, password: string | null, budget: DerivationBudget) => Buffer) | undefined;
   /** Whether no password (null) differs from an empty password, as in the schemes of PKCS #12. */
   readonly takesNoPassword?: boolean;
@@ -154,13 +154,13 @@ export function passwordEncryption(algorithm: Buffer, nameByOid: NameByOid): Pas
   return { name, decrypt, takesNoPassword: true };
 }
 
-/** Decrypts triple DES, repeating the given keys. With a single key it equals DES, which OpenSSL supports only in its legacy provider. */
+/** Decrypts triple DES, repeating the given keys. With a single key, triple DES equals DES, which OpenSSL supports only in its legacy provider. */
 function tripleDes(key: Buffer, iv: Buffer, bytes: Buffer): Buffer {
   const stream = createDecipheriv('des-ede3-cbc', Buffer.alloc(24, key), iv);
   return Buffer.concat([stream.update(bytes), stream.final()]);
 }
 
-/** RFC 8018 section 6.1: the iterated hash of password and salt is the key and the IV. */
+/** Returns the decryption of PBES1 (RFC 8018 section 6.1), which derives the key and the IV from the iterated hash of password and salt. */
 function pbes1(oid: string, salt: DerElement, iterations: DerElement | undefined): PasswordEncryption['decrypt'] {
   const scheme = PBES1[oid];
   if (scheme === undefined) return undefined;
@@ -216,7 +216,7 @@ function pbkdf2(salt: DerElement, [iterations, ...rest]: readonly DerElement[], 
   return { name: `HMAC-${hash.digest.toUpperCase()}`, derive };
 }
 
-/** A block of scrypt costs about as much as a round of PBKDF2. */
+/** Returns the scrypt key derivation. A block of scrypt counts as a round of PBKDF2, because the costs are similar. */
 function scrypt(salt: DerElement, [cost, block, parallel]: readonly DerElement[]): KeyDerivation['derive'] {
   return (password, keyBytes, budget) => {
     const [N, r, p] = [smallInteger(cost), smallInteger(block), smallInteger(parallel)];

@@ -29,7 +29,7 @@ const MACS: Readonly<Record<string, string>> = {
   '1.2.840.113549.2.10': 'HMAC-SHA-384',
   '1.2.840.113549.2.11': 'HMAC-SHA-512',
 };
-/** Tags of a segmented OCTET STRING, and of one below the tag [0]. */
+/** Tags of a segmented OCTET STRING: constructed, or with the implicit tag [0]. */
 const IN_PIECES: ReadonlySet<number> = new Set([0x24, 0xa0]);
 /** Maximum nesting of bags. */
 const MAX_DEPTH = 8;
@@ -37,7 +37,7 @@ const MAX_DEPTH = 8;
 /** Attributes of an item in a store. */
 interface Named {
   readonly name: string | undefined;
-  /** Hexadecimal. Links a key to its certificate. Undefined if the store does not contain it. */
+  /** Hexadecimal. Links a key to its certificate. Undefined if the item has no localKeyId. */
   readonly keyId: string | undefined;
 }
 
@@ -175,7 +175,7 @@ function secretIn(bag: DerElement, options: Pkcs12Options): Pick<Pkcs12Secret, '
   }
 }
 
-/** Returns the key in an encrypted PKCS #8. Undefined if it cannot be decrypted. */
+/** Returns the key in an encrypted PKCS #8. Undefined if the key cannot be decrypted. */
 function secretKey(shrouded: Buffer, { passwords, budget, nameByOid }: Pkcs12Options): Pkcs12Secret['key'] {
   const [algorithm, content] = elementsIn(shrouded);
   const { decrypt } = passwordEncryption(there(algorithm).raw, nameByOid);
@@ -187,7 +187,7 @@ function secretKey(shrouded: Buffer, { passwords, budget, nameByOid }: Pkcs12Opt
       const [, identifier, key] = elementsIn(clear);
       return { oid: oidOf(elementsInside(identifier)[0]), octets: there(key).contents.length };
     } catch {
-      // Wrong password, or too costly: try the next one.
+      // The password is wrong or the derivation is too costly: try the next password.
     } finally {
       clear?.fill(0);
     }
@@ -209,7 +209,7 @@ function macOf(macData: DerElement | undefined): string | undefined {
   return MACS[name] ?? `HMAC-${name}`;
 }
 
-/** BMPString is big-endian UTF-16. */
+/** Returns the friendlyName, a BMPString (big-endian UTF-16). */
 function friendlyName(attributes: DerElement | undefined): string | undefined {
   const name = attribute(attributes, FRIENDLY_NAME);
   return name

@@ -23,7 +23,7 @@ export interface SshCertificateContent {
   readonly blob: Buffer;
 }
 
-/** Number of strings in the key itself, by plain key type. */
+/** Number of strings in the certified public key, by plain key type. */
 const PARTS = new Map([
   ['ssh-ed25519', 1],
   ['ssh-rsa', 2],
@@ -32,7 +32,7 @@ const PARTS = new Map([
   ['ecdsa-sha2-nistp521', 2],
 ]);
 const MAX_BYTES = 32 * 1024;
-/** Largest time that a Date can represent. A certificate without expiry ends there. */
+/** Largest time that a Date can represent. A certificate without an expiry gets this time. */
 const LAST_SECOND = 8_640_000_000_000n;
 
 /** Parses `ssh-ed25519-cert-v01@openssh.com AAAA… comment`. Undefined for any other text, more than one line, or an invalid signature. */
@@ -80,7 +80,7 @@ function read(blob: Buffer): SshCertificateContent | undefined {
   return { ...content, authority, blob };
 }
 
-/** Returns the length of the next string, which must be the last one. */
+/** Returns the length of the next string, which must be the last string in the blob. */
 function lastLength(blob: Buffer, reader: WireReader): number {
   return blob.length - 4 - reader.position;
 }

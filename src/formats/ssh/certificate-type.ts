@@ -1,6 +1,6 @@
 /** Suffix of the certificate types whose layout is known (PROTOCOL.certkeys). */
 const KNOWN_SUFFIX = '-cert-v01@openssh.com';
-/** Namespace of key types defined by OpenSSH. Certificate types have it as a suffix, after the version. */
+/** Namespace of key types defined by OpenSSH. Certificate types have the namespace as a suffix, after the version. */
 const NAMESPACE = '@openssh.com';
 /** Names of certificate types: OpenSSH in any version, X.509 (RFC 6187 section 3) and OpenPGP (RFC 4253 section 6.6). */
 const CERTIFICATE = /-cert|^x509v3-|^pgp-sign-/i;
@@ -14,7 +14,8 @@ export function isSshCertificateType(type: string): boolean {
 }
 
 /**
- * certifiedKeyTypeOf returns the type of the key in a certificate of a known layout. Undefined for all other types. Keys of security tokens keep the namespace.
+ * certifiedKeyTypeOf returns the type of the key in a certificate of a known layout. Undefined for all other types. The types of security keys keep the
+ * namespace.
  */
 export function certifiedKeyTypeOf(type: string): string | undefined {
   if (!type.endsWith(KNOWN_SUFFIX)) return undefined;

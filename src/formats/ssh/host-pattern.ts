@@ -1,6 +1,6 @@
 /**
  * matchesHostPattern reports whether a name matches an OpenSSH pattern (ssh_config(5), PATTERNS). `*` matches any characters, including dots, and `?` matches
- * one. Matching is case-sensitive. The time is bounded by the product of both lengths.
+ * one character. Matching is case-sensitive. The time is bounded by the product of both lengths.
  */
 export function matchesHostPattern(pattern: string, name: string): boolean {
   let [at, inName, star, restart] = [0, 0, -1, 0];
@@ -15,7 +15,7 @@ export function matchesHostPattern(pattern: string, name: string): boolean {
   return at === pattern.length;
 }
 
-/** namesHost reports whether a pattern restricts host names. A pattern of only wildcards, dots and marks (`*`, `*.*`) matches hosts with any name. */
+/** namesHost reports whether a pattern restricts host names. A pattern without letters and digits (`*`, `*.*`) does not restrict host names. */
 export function namesHost(pattern: string): boolean {
   return /[\p{L}\p{N}]/u.test(pattern);
 }

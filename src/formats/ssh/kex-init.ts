@@ -39,8 +39,8 @@ export function readKexInitLists(reader: WireReader): KexInit {
 }
 
 /**
- * Reads KEXINIT from the first bytes of a server: its version line and an unencrypted packet (RFC 4253 sections 4.2 and 6). Undefined if it is missing or
- * incomplete.
+ * Reads KEXINIT from the first bytes of a server: its version line and an unencrypted packet (RFC 4253 sections 4.2 and 6). Undefined if KEXINIT is missing
+ * or incomplete.
  */
 export function kexInitIn(bytes: Buffer): KexInit | undefined {
   const version = bytes.indexOf('SSH-');

@@ -65,8 +65,8 @@ function readOption(text: string): LineOption {
 const EXPIRY = 'expiry-time';
 
 /**
- * ExpirySupport is how a key's expiry is written for a host's sshd. `utc` since OpenSSH 9.1. `local`: local time of the host, since 7.7. `none`: sshd rejects a
- * line with an unknown option.
+ * ExpirySupport is the time zone in which a host's sshd reads the expiry of a key. `utc`: UTC, since OpenSSH 9.1. `local`: local time of the host, since 7.7.
+ * `none`: the option is not supported, and sshd rejects lines with unknown options.
  */
 export type ExpirySupport = 'utc' | 'local' | 'none';
 
@@ -78,10 +78,7 @@ export function expirySupport(software: string): ExpirySupport {
   return version >= 707 ? 'local' : 'none';
 }
 
-/**
- * Prepends an expiry to the options and leaves all other bytes unchanged. An existing expiry stays, because sshd applies the
- * earlier one.
- */
+/** Prepends an expiry to the options and leaves all other bytes unchanged. An existing expiry stays, because sshd applies the earlier of the two. */
 export function withExpiry(options: string, at: string): string {
   const limit = `${EXPIRY}="${at}"`;
   return options === '' ? limit : `${limit},${options}`;

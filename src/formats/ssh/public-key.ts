@@ -45,8 +45,8 @@ const ED25519_BYTES = 32;
 const CURVES: Record<string, string> = { prime256v1: 'nistp256', secp384r1: 'nistp384', secp521r1: 'nistp521' };
 
 /**
- * Decodes the blob of a line like OpenSSH: base64 whose inner name is the type of `name`, complete if the type is known. The returned blob is
- * canonical: leading zeros of integers, which sshd ignores, are removed. Undefined for anything else, including certificates.
+ * Decodes the base64 blob of a key line as OpenSSH does. The type in the blob must match `name`, and the blob of a known type must be complete. The returned
+ * blob is canonical: leading zeros of integers, which sshd ignores, are removed. Undefined for anything else, including certificates.
  *
  * @param name type of the key, or one of its algorithms
  */
@@ -75,8 +75,8 @@ function canonical(blob: Buffer, type: string): Buffer | undefined {
 }
 
 /**
- * Parses `TYPE BASE64 [COMMENT]`, as in a .pub file. Undefined if the text is malformed, has more than one line or a character not allowed in a key file, or
- * is a certificate, which grants no access in authorized_keys and is not revoked by a revocation list that names its bytes.
+ * Parses `TYPE BASE64 [COMMENT]`, as in a .pub file. Undefined if the text is malformed, has more than one line, or contains a character not allowed in a key
+ * file. Also undefined for a certificate; see `isSshCertificateType`.
  */
 export function readPublicKeyLine(text: string): (SshPublicKey & { readonly comment: string }) | undefined {
   const [type = '', base64 = '', ...comment] = (oneKeyLine(text) ?? '').split(/[ \t]+/);

@@ -84,7 +84,7 @@ export function wirePacket(payload: Buffer): Buffer {
   return Buffer.concat([head, payload, randomBytes(padding)]);
 }
 
-/** Encodes a non-negative integer given as big-endian bytes, without leading zeros except one that keeps it positive. */
+/** Encodes a non-negative integer given as big-endian bytes, without leading zeros except one that keeps the number positive. */
 export function wireMpint(magnitude: Buffer): Buffer {
   const first = magnitude.findIndex((byte) => byte !== 0);
   const digits = first === -1 ? Buffer.alloc(0) : magnitude.subarray(first);

@@ -22,8 +22,8 @@ interface Pair {
 }
 
 /**
- * Canary is a key that signs only random digests, to detect whether the token still works. The session state does not show this: it remains valid
- * after the token has been removed.
+ * Canary is a key that signs only random digests, to detect whether the token still works. The session state is not sufficient, because a session remains
+ * valid after the token has been removed.
  */
 export class Canary {
   private readonly parts: SigningParts;
@@ -33,7 +33,7 @@ export class Canary {
     this.parts = parts;
   }
 
-  /** Finds a working canary key, or creates one. Two processes may each have created one, and a crash may leave half a key pair. */
+  /** Finds a working canary key, or creates one. The token may contain several canary keys if processes started together, and half a key pair after a crash. */
   async prepare(): Promise<void> {
     this.pair = await this.workingPair();
     if (this.pair) return;
@@ -41,7 +41,7 @@ export class Canary {
     this.pair = (await this.workingPair()) ?? (await this.create());
   }
 
-  /** Throws the error of the token, or a fatal KeyProcessFault. */
+  /** Signs with the canary key to check that the token works. Throws the error of the token, or a fatal KeyProcessFault. */
   async probe(): Promise<void> {
     const { token, directory } = this.parts;
     token.assertPresent();

@@ -18,34 +18,34 @@ export class KeyDirectory {
   private readonly handles = new Map<string, Handle>();
   private created = false;
 
-  /** `session` is used only for searches, each of which ends before it returns. */
+  /** `session` is used only for searches. Each method completes its search before it returns. */
   constructor(token: Pkcs11Token, session: Handle) {
     this.token = token;
     this.session = session;
   }
 
   /**
-   * Call this after this process has created token objects. SoftHSM then misses objects that other processes created at the same time, until
-   * something else changes. A new process, which has not created anything yet, must look for a key that seems missing.
+   * Records that this process creates token objects. SoftHSM may then miss objects that other processes created at the same time, until another object
+   * changes. If a key seems to be missing, a new process, which has not created any objects, must search for the key.
    */
   noteCreation(): void {
     this.created = true;
   }
 
   /**
-   * Throws KeyProcessFault `key-missing` (see also noteCreation), `other-key` if the object with this CKA_ID has a different label, or `refused` if
-   * several objects match both.
+   * Returns the handle of a private key. Throws KeyProcessFault `key-missing` (see also noteCreation), `other-key` if the object with this CKA_ID has a
+   * different label, or `refused` if several objects match both attributes.
    */
   privateKey(key: TokenKey): Handle {
     return this.known(key) ?? this.lookUp(CKO.PRIVATE_KEY, key);
   }
 
-  /** Throws the same faults as `privateKey`. */
+  /** Returns the handle of a secret key. Throws the same faults as `privateKey`. */
   secretKey(key: TokenKey): Handle {
     return this.known(key) ?? this.lookUp(CKO.SECRET_KEY, key);
   }
 
-  /** Runs `once`, and repeats it with a new handle if the cached one has become invalid. */
+  /** Runs `once`, and repeats it with a new handle if the cached handle has become invalid. */
   async withFreshHandles<T>(key: TokenKey, once: () => Promise<T>): Promise<T> {
     try {
       return await once();
@@ -88,7 +88,7 @@ export class KeyDirectory {
     if (this.created) throw this.missing();
   }
 
-  /** Removes a key that the token no longer contains. */
+  /** Removes the cached handle of a key that the token no longer contains. */
   forget(key: TokenKey): void {
     this.handles.delete(nameOf(key));
   }
@@ -116,7 +116,7 @@ export class KeyDirectory {
     return this.token.findLabelled(this.session, objectClass, label);
   }
 
-  /** Returns all private and secret keys of this service, as recognized by their label, or those with this label. */
+  /** Returns the private and secret keys of this service, recognized by the prefix of their labels. With `wanted`, returns only the keys with this label. */
   holdings(wanted?: string): HeldKey[] {
     const keys = [CKO.PRIVATE_KEY, CKO.SECRET_KEY].flatMap((objectClass) =>
       this.token.findAll(this.session, objectClass, wanted),
@@ -161,7 +161,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * Returns the CKA_LABELs of a key, current first. Labels of different purposes and owners never coincide, because owners have a fixed form. In
  * earlier versions, the label of a signing key contained only its name and version.
  *
- * @throws KeyProcessFault `refused` if the owner has any other form
+ * @throws KeyProcessFault `refused` if the owner does not have the required form
  */
 export function labelsOf({ purpose, owner }: KeyIdentity): readonly [string, ...string[]] {
   if (purpose === 'ssh-ca' || purpose === 'ssh-key') {

@@ -1,8 +1,8 @@
 import { ckrOf, isFatal, isRefusal } from './pkcs11-errors.js';
 
 /**
- * Outcome of an order as reported by the key process. `unseen`: the order was not started, because its key may be visible only to the next process.
- * This process then returns every later order as `unseen`, and exits when it is told to stop.
+ * Outcome of an order as reported by the key process. `unseen`: the order was not started, because its key may be visible only to the next process. The
+ * process then returns every later order as `unseen`, and exits when it is told to stop.
  */
 export const OUTCOMES = [
   'done',

@@ -69,7 +69,7 @@ export function generationPlan(key: NewKey): GenerationPlan {
   };
 }
 
-/** CKA_ALLOWED_MECHANISMS is an array of CK_ULONG in the machine's byte order, 8 bytes each on 64-bit systems. */
+/** Returns CKA_ALLOWED_MECHANISMS, an array of CK_ULONG in the machine's byte order, 8 bytes each on 64-bit systems. */
 export function allowedMechanisms(...mechanisms: number[]): { type: number; value: Buffer } {
   return { type: CKA.ALLOWED_MECHANISMS, value: Buffer.from(BigUint64Array.from(mechanisms.map(BigInt)).buffer) };
 }

@@ -12,7 +12,7 @@ const FATAL: ReadonlySet<number> = new Set([
   CKR.TOKEN_NOT_PRESENT,
   CKR.TOKEN_NOT_RECOGNIZED,
   CKR.USER_NOT_LOGGED_IN,
-  // SoftHSM returns this while another process logs in, which writes the file of the token. The PIN was not checked.
+  // SoftHSM returns this code while another process logs in and rewrites the token file. The PIN was not checked.
   CKR.USER_PIN_NOT_INITIALIZED,
   CKR.CRYPTOKI_NOT_INITIALIZED,
 ]);
@@ -43,7 +43,7 @@ export function isRefusal(error: unknown): boolean {
   return REFUSAL.has(ckrOf(error) ?? -1);
 }
 
-/** Handles become invalid when the token is logged out or an object is replaced. The object may be found again. */
+/** Reports whether a handle has become invalid, because the token was logged out or the object was replaced. A new search may find the object. */
 export function isStaleHandle(error: unknown): boolean {
   const code = ckrOf(error);
   return code === CKR.OBJECT_HANDLE_INVALID || code === CKR.KEY_HANDLE_INVALID;

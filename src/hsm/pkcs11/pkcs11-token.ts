@@ -23,15 +23,14 @@ const UNKNOWN_COUNT = 0xffffffff;
 export const SIGNATURE_BUFFER_BYTES = 1024;
 const GCM_TAG_BYTES = 16;
 const FIND_AT_MOST = 64;
-/** When another process logs in, SoftHSM's token file is rewritten, and cannot be read for a few milliseconds. */
+/** When another process logs in, SoftHSM rewrites the token file, which then cannot be read for a few milliseconds. */
 const OPEN_ATTEMPTS = 8;
 const OPEN_PAUSE_MS = 40;
 
 /**
- * Pkcs11Token is the only caller of the HSM library. Locking uses the primitives of the operating system (CKF_OS_LOCKING_OK), because without them
- * concurrent calls crash SoftHSM. Signing, verifying and generating run on libuv's threads through the `…Async` calls, which keep their buffers
- * alive. The library is never finalized or logged out: with calls in progress that crashes, and a library that has lost its token recovers only in a
- * new process.
+ * Pkcs11Token is the only caller of the HSM library. Locking uses the primitives of the operating system (CKF_OS_LOCKING_OK), because without them concurrent
+ * calls crash SoftHSM. Signing, verifying and generating run on libuv's threads through the `…Async` calls, which keep their buffers alive. The library is
+ * never finalized or logged out, because this crashes while calls are in progress, and a library that has lost its token recovers only in a new process.
  */
 export class Pkcs11Token {
   private readonly library: pkcs11js.PKCS11;
@@ -70,7 +69,7 @@ export class Pkcs11Token {
     return new Pkcs11Token(library, found.slot, found.identity);
   }
 
-  /** C_Login as the user. The login applies to the whole process. */
+  /** Logs in as the user (C_Login). The login applies to the whole process. */
   login(session: Handle, pin: string): void {
     try {
       this.library.C_Login(session, pkcs11js.CKU_USER, pin);
@@ -79,7 +78,7 @@ export class Pkcs11Token {
     }
   }
 
-  /** Queries the token again. Unlike C_GetSessionInfo, this fails if the token was removed. */
+  /** Asserts that the token is present. Unlike C_GetSessionInfo, C_GetTokenInfo fails if the token was removed. */
   assertPresent(): void {
     this.library.C_GetTokenInfo(this.slot);
   }
@@ -89,7 +88,7 @@ export class Pkcs11Token {
     return this.library.C_OpenSession(this.slot, flags);
   }
 
-  /** Never throws, because the caller has its own error to report and a session that cannot be closed is already lost. */
+  /** Closes a session. Never throws, because the caller has its own error to report and a session that cannot be closed is already lost. */
   closeSession(session: Handle): void {
     try {
       this.library.C_CloseSession(session);
@@ -98,7 +97,7 @@ export class Pkcs11Token {
     }
   }
 
-  /** Returns the CKM_… of the token. */
+  /** Returns the mechanisms (CKM_…) that the token supports. */
   mechanisms(): ReadonlySet<number> {
     return new Set(this.library.C_GetMechanismList(this.slot));
   }
@@ -119,7 +118,7 @@ export class Pkcs11Token {
     ]);
   }
 
-  /** Returns all objects of a class (CKO_…), or all with this CKA_LABEL. */
+  /** Returns all objects of a class (CKO_…), or only the objects with this CKA_LABEL. */
   findAll(session: Handle, objectClass: number, label?: string): Handle[] {
     const found: Handle[] = [];
     const labelled = label === undefined ? [] : [{ type: CKA.LABEL, value: label }];
@@ -181,8 +180,8 @@ export class Pkcs11Token {
   }
 
   /**
-   * Calls C_SignInit and C_Sign. The caller has exclusive use of the session and discards it on any error. The signature is a view into `buffer`,
-   * which must have SIGNATURE_BUFFER_BYTES.
+   * Calls C_SignInit and C_Sign. The caller has exclusive use of the session and discards it on any error. The signature is a view into `buffer`, which must
+   * be SIGNATURE_BUFFER_BYTES long.
    */
   sign(session: Handle, mechanism: Mechanism, key: Handle, data: Buffer, buffer: Buffer): Promise<Buffer> {
     this.library.C_SignInit(session, mechanism, key);

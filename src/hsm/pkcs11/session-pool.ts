@@ -1,12 +1,12 @@
 import { type Handle, type Pkcs11Token, SIGNATURE_BUFFER_BYTES } from './pkcs11-token.js';
 
-/** Maximum number of public keys that a session contains as session objects. They are removed with the session. */
+/** Maximum number of public keys that a session contains as session objects. The objects are removed when the session is closed. */
 const PUBLIC_KEYS_PER_SESSION = 256;
 
 /** A session used exclusively by one holder, with the public keys that were loaded into it. */
 export class PooledSession {
   readonly handle: Handle;
-  /** Buffer for this session's signatures. They are copied before the session is reused. */
+  /** Buffer for this session's signatures. Signatures are copied before the session is reused. */
   readonly signatureBuffer = Buffer.alloc(SIGNATURE_BUFFER_BYTES);
   private readonly token: Pkcs11Token;
   private readonly publicKeys = new Map<string, Handle>();
@@ -42,8 +42,8 @@ interface Slot {
 }
 
 /**
- * SessionPool lends sessions exclusively, because PKCS #11 allows one operation per session and does not report interleaved ones. After any failure,
- * a session may contain an unfinished operation, so it is closed; its slot opens a new session when needed.
+ * SessionPool lends sessions exclusively, because PKCS #11 allows one operation per session and does not report interleaved operations. After any failure, a
+ * session may contain an unfinished operation, so it is closed; its slot opens a new session when needed.
  */
 export class SessionPool {
   private readonly token: Pkcs11Token;
@@ -57,7 +57,7 @@ export class SessionPool {
     this.idle = [...this.slots];
   }
 
-  /** Runs `work` with an exclusive session. `overdue` uses `limitMs`; the work is not interrupted. */
+  /** Runs `work` with an exclusive session. If the work takes longer than `limitMs`, `overdue` returns true; the work is not interrupted. */
   async use<T>(limitMs: number, work: (session: PooledSession) => Promise<T>): Promise<T> {
     const slot = this.idle.pop() ?? (await new Promise<Slot>((resolve) => void this.waiting.push(resolve)));
     slot.dueAt = performance.now() + limitMs;
@@ -80,7 +80,7 @@ export class SessionPool {
     return this.waiting.length > 0;
   }
 
-  /** True if a call has exceeded its time limit. The process must then be replaced. */
+  /** Reports whether a call has exceeded its time limit. The process must then be replaced. */
   overdue(): boolean {
     const now = performance.now();
     return this.slots.some(({ dueAt }) => dueAt < now);

@@ -12,9 +12,7 @@ const signAsync = promisify(
     sign(null, data, key, done),
 );
 
-/**
- * First byte of a sealed key that is bound to its purpose and owner. Earlier versions stored the output of the sealer unchanged, which starts with 1.
- */
+/** First byte of a sealed key that is bound to its purpose and owner. Earlier versions stored the output of the sealer unchanged; its first byte is 1. */
 const BOUND = Buffer.from([2]);
 
 export interface SealedSignOrder {
@@ -30,9 +28,8 @@ export interface SealedSignOrder {
 }
 
 /**
- * SoftwareKeys handles keys of types that the token does not support. The private key is generated in software and encrypted with a key of the token.
- * It is in plaintext only in this process, for the duration of one signature. This is weaker than a key in the token, and the evidence of the key
- * states so.
+ * SoftwareKeys handles keys of types that the token does not support. The private key is generated in software and encrypted with a key of the token. The
+ * plaintext exists only in this process, for the duration of one signature. This is weaker than a key in the token, as the key's evidence states.
  */
 export class SoftwareKeys {
   private readonly token: Pkcs11Token;

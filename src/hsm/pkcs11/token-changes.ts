@@ -1,18 +1,18 @@
-/** An operation that takes longer is followed by a rest, in milliseconds. */
+/** Duration in milliseconds above which an operation is followed by a pause. */
 const LONG_MS = 250;
-/** Time after a long operation in which only urgent operations begin, in milliseconds. A vote needs several, one after another. */
+/** Pause in milliseconds after a long operation, during which only urgent operations start. A vote needs several urgent operations, one after another. */
 const REST_MS = 1000;
 
 /**
- * TokenChanges runs operations that create or destroy token objects one after another. SoftHSM returns CKR_GENERAL_ERROR if a thread reads the file
- * of an object that another thread is writing or removing, and after that error the process is replaced.
+ * TokenChanges serializes the operations that create or destroy token objects. SoftHSM returns CKR_GENERAL_ERROR if a thread reads the file of an object that
+ * another thread is writing or removing, and after that error the process is replaced.
  */
 export class TokenChanges {
   private readonly assertMayBegin: () => void;
   private readonly urgent: (() => Promise<void>)[] = [];
   private readonly waiting: (() => Promise<void>)[] = [];
   private isRunning = false;
-  /** Until this time, on the clock of performance.now(), only urgent operations begin. */
+  /** Until this time, on the clock of performance.now(), only urgent operations start. */
   private restUntil = 0;
 
   /** @param assertMayBegin throws if this process must not start further operations; waiting operations are then not started */
@@ -25,8 +25,8 @@ export class TokenChanges {
   }
 
   /**
-   * Runs an urgent operation before all waiting ones. It waits for at most one long operation, such as the generation of an RSA key: after each of them,
-   * urgent operations have a second to themselves.
+   * Runs an urgent operation before all waiting operations. An urgent operation waits for at most one long operation, such as the generation of an RSA key,
+   * because only urgent operations start in the pause after a long operation.
    */
   runNext<T>(work: () => Promise<T>): Promise<T> {
     return this.enqueue(this.urgent, work);
@@ -64,7 +64,7 @@ export class TokenChanges {
     return this.urgent.shift() ?? (isResting ? undefined : this.waiting.shift());
   }
 
-  /** Reports whether operations may begin. Operations that may not are rejected without a rest. */
+  /** Reports whether operations may start. If not, waiting operations are rejected without a pause. */
   private mayBegin(): boolean {
     try {
       this.assertMayBegin();

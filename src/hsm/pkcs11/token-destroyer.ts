@@ -5,8 +5,8 @@ import type { Handle } from './pkcs11-token.js';
 import type { SigningParts } from './token-signer.js';
 
 /**
- * TokenDestroyer destroys key pairs in the token. Both the CKA_ID and the CKA_LABEL must match the order, and secret keys are never searched: the key
- * of the log, the canary key and the sealing keys cannot be destroyed, whatever a row contains.
+ * TokenDestroyer destroys key pairs in the token. Both the CKA_ID and the CKA_LABEL must match the order, and secret keys are never searched. Therefore, no
+ * database row can cause the key of the log, the canary key or a sealing key to be destroyed.
  */
 export class TokenDestroyer {
   private readonly parts: SigningParts;
@@ -15,7 +15,10 @@ export class TokenDestroyer {
     this.parts = parts;
   }
 
-  /** Throws KeyProcessFault `other-key` for a key with a different label, or the error of the HSM library. */
+  /**
+   * Destroys a key pair and returns the number of private keys destroyed. Throws KeyProcessFault `other-key` for a key with a different label, or the error
+   * of the HSM library.
+   */
   destroy({ ckaId, labels }: TokenKey): { destroyed: number } {
     const { token, directory } = this.parts;
     const [privateKeys, publicKeys] = this.find(ckaId);

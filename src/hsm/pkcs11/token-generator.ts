@@ -15,7 +15,10 @@ import { generationPlan } from './key-templates.js';
 import type { Handle, KeyPair } from './pkcs11-token.js';
 import { padsSha3, type SigningParts, type TokenSigner } from './token-signer.js';
 
-/** Key generation takes one to two orders of magnitude longer than signing, in hardware and in software. */
+/**
+ * Time limit of key generation, as a multiple of the limit for signing. Key generation takes one to two orders of magnitude longer, in hardware and in
+ * software.
+ */
 const SIGNING_LIMITS = 12;
 
 export interface GenerateOrder {
@@ -43,7 +46,7 @@ export class TokenGenerator {
   /**
    * Generates a key pair. If the token does not confirm that the private key was generated in it and cannot be extracted, the key pair is destroyed.
    *
-   * @throws KeyProcessFault `refused` in that case, or if the CKA_ID is in use
+   * @throws KeyProcessFault `refused` if the token does not confirm this, or if the CKA_ID is in use
    */
   async generate(order: TokenGenerateOrder): Promise<GeneratedKey> {
     const { token, pool, directory, limitMs } = this.parts;
@@ -83,13 +86,13 @@ export class TokenGenerator {
     }
   }
 
-  /** The handles come from this key generation, so no other key can be affected. */
+  /** Destroys a new key pair. The handles come from the key generation, so no other key can be affected. */
   private destroy(session: Handle, pair: KeyPair): void {
     for (const object of [pair.privateKey, pair.publicKey]) {
       try {
         this.parts.token.destroyObject(session, object);
       } catch {
-        // The original error is reported. A remaining key pair is not used by any key and signs nothing.
+        // The original error is reported. No stored key refers to a remaining key pair, so it signs nothing.
       }
     }
   }

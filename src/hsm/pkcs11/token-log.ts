@@ -32,14 +32,14 @@ interface KeptAnchor {
 }
 
 /**
- * TokenLog signs checkpoints with the key of the log, which signs nothing else. The token stores the last signed checkpoint in a data object. A
- * checkpoint that does not continue it is not signed, whatever the database contains.
+ * TokenLog signs checkpoints with the key of the log, which signs nothing else. The token stores the last signed checkpoint in a data object. A checkpoint
+ * that is not consistent with the stored one is not signed, whatever the database contains.
  */
 export class TokenLog {
   private readonly parts: SigningParts;
   private readonly signer: TokenSigner;
   private readonly generator: TokenGenerator;
-  /** Calls run as token changes, one at a time, because reading the anchor and writing the next one must be atomic. */
+  /** Calls run as token changes, one at a time, because reading the anchor and writing the next anchor must be atomic. */
   private readonly changes: TokenChanges;
 
   constructor(parts: SigningParts, signer: TokenSigner, generator: TokenGenerator, changes: TokenChanges) {
@@ -49,7 +49,7 @@ export class TokenLog {
     this.changes = changes;
   }
 
-  /** Throws KeyProcessFault `refused` if anything has been signed for a log with this origin, with any key. */
+  /** Generates the key and the anchor of a log. Throws KeyProcessFault `refused` if a checkpoint of a log with this origin has been signed, with any key. */
   generateKey({ ckaId, origin }: NewLogOrder): Promise<GeneratedKey> {
     return this.changes.run(async () => {
       assertOrigin(origin);
@@ -69,8 +69,8 @@ export class TokenLog {
   }
 
   /**
-   * Signs a checkpoint before waiting key changes, because the service waits for it with a transaction open. The signature is returned only after the
-   * anchor has been written. After a crash in between, the token is ahead and signs the same checkpoint again.
+   * Signs a checkpoint before pending key changes, because the service waits for the signature with an open transaction. The signature is returned only after
+   * the anchor has been written. After a crash between these two steps, the token signs the same checkpoint again, because the anchor equals the checkpoint.
    */
   sign(order: CheckpointOrder): Promise<CheckpointAnswer> {
     return this.changes.runNext(async () => {
@@ -106,7 +106,7 @@ export class TokenLog {
     });
   }
 
-  /** Returns the anchor for a log that an earlier version started: its newest checkpoint, if it was signed with the key in the token. */
+  /** Returns the first anchor of a log that an earlier version started: the newest checkpoint, if that checkpoint was signed with the key in the token. */
   private started({ origin, lastNote }: CheckpointOrder, key: TokenKey): LogAnchor | undefined {
     const { directory } = this.parts;
     const [object] = directory.all(CKO.PUBLIC_KEY, key);
@@ -173,7 +173,7 @@ function assertOrigin(origin: string): void {
     throw new KeyProcessFault('refused', 'the name of a log must be a single line without spaces');
 }
 
-/** Encodes the anchor as CKA_VALUE of its data object: lines of text. */
+/** Encodes the anchor as lines of text, for the CKA_VALUE of its data object. */
 function encodeAnchor({ origin, ckaId, size, root, since }: LogAnchor): Buffer {
   const hex = Buffer.from(ckaId).toString('hex');
   return Buffer.from(

@@ -36,7 +36,7 @@ export class TokenSealer {
     this.changes = changes;
   }
 
-  /** Throws KeyProcessFault, or the error of the HSM library. */
+  /** Encrypts with the current sealing key. Throws KeyProcessFault, or the error of the HSM library. */
   async seal({ plain, associatedData }: SealOrder): Promise<Buffer> {
     const { token, pool, directory, limitMs } = this.parts;
     const id = await this.sealingId.get();
@@ -50,7 +50,7 @@ export class TokenSealer {
     return Buffer.concat([Buffer.from([GCM]), id, nonce, sealed]);
   }
 
-  /** Throws KeyProcessFault `not-authentic` unless the bytes were sealed by this token with this associated data. */
+  /** Decrypts sealed bytes. Throws KeyProcessFault `not-authentic` unless the bytes were sealed by this token with this associated data. */
   async unseal({ sealed, associatedData }: UnsealOrder): Promise<Buffer> {
     const { token, pool, directory, limitMs } = this.parts;
     const { id, nonce, body } = readSealed(Buffer.from(sealed));
@@ -67,7 +67,7 @@ export class TokenSealer {
     }
   }
 
-  /** Creates the key that encrypts from now on, in every process within a minute. Returns its CKA_ID. */
+  /** Creates a sealing key, with which every process encrypts within a minute. Returns the CKA_ID of the key. */
   async newKey(): Promise<Buffer> {
     const id = await this.create();
     this.sealingId.forget();
@@ -100,8 +100,8 @@ export class TokenSealer {
 }
 
 /**
- * Returns a CKA_ID that sorts before those of all earlier sealing keys, because the first key encrypts, also in earlier versions: two zero bytes, the
- * remaining milliseconds of 48 bits (6), random (8). IDs of earlier versions are random.
+ * Returns a CKA_ID that sorts before the CKA_IDs of all earlier sealing keys, because this and earlier versions encrypt with the first key. Layout: two zero
+ * bytes, 2^48 − 1 minus the time in milliseconds (6 bytes), random (8 bytes). CKA_IDs of earlier versions are random.
  */
 function newKeyId(): Buffer {
   const id = randomBytes(ID_BYTES);
@@ -120,7 +120,7 @@ function readSealed(sealed: Buffer): { id: Buffer; nonce: Buffer; body: Buffer }
   };
 }
 
-/** Returns the key of sealed bytes, which identify it by CKA_ID. Only sealing keys can decrypt. */
+/** Returns the sealing key with this CKA_ID. The label ensures that no other key is used for decryption. */
 function keyOf(ckaId: Buffer): TokenKey {
   return { ckaId, labels: [LABEL] };
 }

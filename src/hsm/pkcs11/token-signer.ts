@@ -22,7 +22,7 @@ const PSS: Record<DigestAlgorithm, Mechanism> = {
   'sha3-512': pssOf('sha3-512', CKM.SHA3_512),
 };
 
-/** A sign order whose key is identified as in the token. */
+/** A sign order that identifies the key by its CKA_ID and CKA_LABEL. */
 export interface TokenSignOrder extends Omit<SignOrder, 'key' | 'message'> {
   readonly key: TokenKey & Pick<VaultKey, 'type' | 'publicKey'>;
 }
@@ -39,7 +39,9 @@ export interface SigningParts {
 export class TokenSigner {
   private readonly parts: SigningParts;
   private readonly rsa = new RsaCheck();
-  /** False for a token whose CKM_RSA_PKCS_PSS does not support SHA-3. The padding is then computed in software and signed as a number. */
+  /**
+   * False for a token whose CKM_RSA_PKCS_PSS does not support SHA-3. The padding is then computed in software, and the token performs the raw RSA operation.
+   */
   private readonly tokenPadsSha3: boolean;
 
   constructor(parts: SigningParts) {
@@ -47,7 +49,7 @@ export class TokenSigner {
     this.tokenPadsSha3 = padsSha3(parts.token);
   }
 
-  /** Throws KeyProcessFault, or the error of the HSM library. */
+  /** Signs the digest of an order. Throws KeyProcessFault, or the error of the HSM library. */
   async sign({ key, scheme, algorithm, digest }: SignOrder): Promise<Buffer> {
     const { ckaId, type, publicKey } = key;
     return await this.signWith({
@@ -58,7 +60,7 @@ export class TokenSigner {
     });
   }
 
-  /** Like `sign`, with a key that no sign order can specify. */
+  /** Like `sign`, for keys that no sign order can specify, such as the key of the log. */
   async signWith(order: TokenSignOrder): Promise<Buffer> {
     return await this.parts.directory.withFreshHandles(order.key, () => this.signOnce(order));
   }
@@ -109,12 +111,15 @@ export class TokenSigner {
   }
 }
 
-/** PKCS #11 v3.0 tokens that list a SHA-3 PSS mechanism also accept SHA-3 in the parameters of CKM_RSA_PKCS_PSS. */
+/**
+ * Reports whether the token can pad SHA-3 digests for RSASSA-PSS. PKCS #11 v3.0 tokens that list a SHA-3 PSS mechanism also accept SHA-3 in the parameters of
+ * CKM_RSA_PKCS_PSS.
+ */
 export function padsSha3(token: Pkcs11Token): boolean {
   return token.mechanisms().has(CKM.SHA3_256_RSA_PKCS_PSS);
 }
 
-/** Returns the padding with the digest, MGF1 with the same digest, and a salt of the same length. */
+/** Returns the RSASSA-PSS mechanism with MGF1 over the same digest and a salt as long as the digest. */
 function pssOf(algorithm: DigestAlgorithm, hashAlg: number): Mechanism {
   return pssMechanism(hashAlg, CKG_MGF1[algorithm], DIGEST_BYTES[algorithm]);
 }

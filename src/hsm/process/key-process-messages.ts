@@ -41,7 +41,7 @@ export type CallHandlers = {
   readonly [Name in CallName]: (order: KeyProcessCalls[Name]['order']) => Promise<KeyProcessCalls[Name]['answer']>;
 };
 
-/** First message to the key process. Only this message contains the PIN, not the environment or the arguments. */
+/** First message to the key process. The PIN is only in this message, not in the environment or the arguments. */
 export interface StartMessage {
   readonly kind: 'start';
   readonly library: string;

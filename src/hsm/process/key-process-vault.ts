@@ -30,7 +30,8 @@ import { assertKeyNamed, assertSealable, assertSignable, vaultProblem } from './
 /** Maximum number of pending orders in this process. Further callers get `hsm.busy`. */
 const MAX_WAITING = 10_000;
 /**
- * Minimum number of orders in the key process at a time. All of them are lost if the process ends, so their number is limited to what keeps it busy.
+ * Minimum window: the number of orders in the key process at a time. Orders in the key process are lost if it ends, so the window is limited to the number
+ * that keeps the process busy.
  */
 const MIN_WINDOW = 32;
 const WINDOW_PER_SESSION = 8;
@@ -67,9 +68,9 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private readonly window: number;
   private readonly queue = new FairQueue<Pending>();
   private readonly inFlight = new Map<number, Pending>();
-  /** Orders for the next process, ahead of all others. */
+  /** Orders that are sent to the next process before all other orders. */
   private readonly unseen: Pending[] = [];
-  /** True if the process cannot see a key that another process created. It is told to stop, and gets no further orders. */
+  /** True if the process cannot see a key that another process created. The process is told to stop, and gets no further orders. */
   private leaving = false;
   private lastId = 0;
   private flushing = false;
@@ -243,7 +244,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       pending.handedAt = now;
       this.inFlight.set(pending.id, pending);
     }
-    // Signatures first: after an order to create a key, the process reports a missing key as possibly unseen.
+    // Signatures are sent first, because after an order to create a key, the process reports a missing key as `unseen`.
     const orders = handed.filter((pending) => pending.kind === 'sign');
     if (orders.length > 0) this.supervisor.send(encodeOrders(orders));
     for (const pending of handed)
@@ -276,8 +277,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   /**
-   * Only an order that was not started is passed to another process. The first order that a process returns is the one whose key it did not find, and
-   * two attempts are sufficient for it. The orders behind it were returned only because of it.
+   * Rejects a failed order. An `unseen` order was not started, so it is passed to the next process. The first order that a process returns as `unseen` is the
+   * order whose key was not found; it is rejected after the second attempt. All later orders were returned only because of the first.
    */
   private fail(pending: Pending, outcome: Exclude<CallOutcome, 'done'>, detail: string): void {
     if (outcome !== 'unseen') return pending.reject(vaultProblem(outcome, detail));
@@ -316,7 +317,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     else this.endGrace();
   }
 
-  /** From now on, callers are served if the process is up, and otherwise rejected immediately. */
+  /** Ends the grace period. Afterwards, callers are rejected immediately unless the process is up. */
   private endGrace(): void {
     clearTimeout(this.grace);
     this.grace = undefined;

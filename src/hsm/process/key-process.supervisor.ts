@@ -21,7 +21,7 @@ const WATCH_EVERY_MS = 250;
 /** A process that ran for at least this long is replaced immediately; otherwise, the replacement waits for the backoff. */
 const PROVEN_MS = 2000;
 const BACKOFF_MS = 50;
-/** If a process has come up before, the HSM evidently works, so callers can wait for the next process. Otherwise, they are rejected. */
+/** If a process has come up before, the HSM evidently works, so callers can wait for the next process. Otherwise, callers are rejected. */
 const MAX_BACKOFF_MS = { wasUp: 250, neverUp: 2000 };
 const LAST_WORDS_MS = 200;
 
@@ -29,12 +29,13 @@ export interface SupervisorListener {
   ready(): void;
   results(block: Buffer): void;
   onReply(message: ReplyMessage): void;
-  /** The key process ended, and all orders in it are lost. */
+  /** Called after the key process has ended. All orders in it are lost. */
   lost(why: LastMessage['why'], wasUp: boolean): void;
 }
 
 /**
- * KeyProcessSupervisor keeps one key process running: it starts, watches, kills and replaces it. Only a rejected PIN stops it, until the PIN changes.
+ * KeyProcessSupervisor keeps one key process running: it starts, watches, kills and replaces it. Only a rejected PIN stops the restarts, until the PIN
+ * changes or an operator allows a retry.
  */
 export class KeyProcessSupervisor {
   private readonly log = new Logger('KeyVault');
@@ -42,7 +43,7 @@ export class KeyProcessSupervisor {
   private state: 'starting' | 'up' | 'waiting' | 'halted' | 'stopped' = 'stopped';
   private detail = 'the key process was not started';
   private respawns = 0;
-  /** PIN of the current attempt, until it is known whether the token accepts it. */
+  /** PIN of the current attempt, until it is known whether the token accepts the PIN. */
   private refusable?: string;
   private failures = 0;
   private startedAt = 0;
@@ -59,7 +60,7 @@ export class KeyProcessSupervisor {
     this.pinWatch = new PinWatch(() => readPin(config), pins);
   }
 
-  /** Does nothing if it was already started. */
+  /** Starts the key process. Does nothing if the supervisor was already started. */
   start(): void {
     if (this.watch !== undefined) return;
     this.watch = setInterval(() => this.checkSilence(), WATCH_EVERY_MS);
@@ -97,7 +98,7 @@ export class KeyProcessSupervisor {
     this.startedAt = this.lastMessageAt = performance.now();
     let pin: string;
     try {
-      // Read for each start, so that it is not kept in memory.
+      // The PIN is read for each start, so that it is not kept in memory.
       pin = readPin(this.config);
     } catch (error) {
       const fault = error instanceof ConfigError ? error.faults[0] : undefined;
@@ -128,8 +129,9 @@ export class KeyProcessSupervisor {
   }
 
   /**
-   * env(1) sets the size of libuv's pool, which can only be set at process start: one thread for each session, because a call blocks a thread, and no
-   * more, because idle threads cause wake-ups. It also removes this service's own settings, including secrets that the HSM library must not see.
+   * Starts the key process through env(1), which sets the size of libuv's thread pool, because the size can only be set at process start. The pool has one
+   * thread for each session, because a call blocks a thread, and no more, because idle threads cause wake-ups. env(1) also removes the settings of this
+   * service, which include secrets that the HSM library must not see.
    */
   private forkChild(): ChildProcess {
     const withheld = Object.keys(SETTINGS).flatMap((name) => ['-u', name]);
@@ -142,7 +144,7 @@ export class KeyProcessSupervisor {
     });
   }
 
-  /** A process that sends invalid messages is treated as failed, and must not affect this process. */
+  /** Processes a message. A key process that sends an invalid message is treated as failed, and must not affect this process. */
   private readSafely(message: FromKeyProcess): void {
     try {
       this.read(message);
@@ -176,7 +178,7 @@ export class KeyProcessSupervisor {
     }
   }
 
-  /** Messages that the process sent before it died are still read: the exit is handled when the channel has ended. */
+  /** Handles the exit of the process after the channel has closed, because messages that the process sent before its exit must still be read. */
   private exited(child: ChildProcess, how: string): void {
     const lose = (): void => this.lose('fatal', `it ended with ${how}`, child);
     if (!child.connected) lose();
@@ -198,7 +200,7 @@ export class KeyProcessSupervisor {
     setImmediate(() => silent() && this.lose('stuck', `it did not respond for ${limit} ms`, child));
   }
 
-  /** Kills the key process unless it has exited, and schedules the next one. */
+  /** Kills the key process unless it has exited, and schedules the next start. */
   private lose(why: LastMessage['why'], detail: string, child = this.child, last?: LastMessage): void {
     if (child !== this.child || this.final) return;
     const wasUp = this.up;
@@ -209,13 +211,16 @@ export class KeyProcessSupervisor {
     this.detail = detail;
     if (why === 'login') this.halt(this.refusable ?? '', detail);
     else this.respawnAfter(this.backoff(wasUp ? MAX_BACKOFF_MS.wasUp : MAX_BACKOFF_MS.neverUp), news);
-    // Done last, because the receiver of a result may send the next order immediately.
+    // Results are delivered last, because the receiver of a result may send the next order immediately.
     if (last) this.listener.results(bufferOf(last.results));
     if (last?.reply) this.listener.onReply(last.reply);
     this.listener.lost(why, wasUp);
   }
 
-  /** A token locks its PIN after a few wrong attempts, so the same PIN is not tried again before an operator intervenes. */
+  /**
+   * Stops the restarts after a rejected PIN. A token locks its PIN after a few wrong attempts, so the same PIN is not tried again before an operator
+   * intervenes.
+   */
   private halt(pin: string, detail: string): void {
     this.state = 'halted';
     this.refusable = undefined;
@@ -238,8 +243,8 @@ export class KeyProcessSupervisor {
   }
 
   /**
-   * Returns the delay before the next start. The first failure causes no delay; later ones double it, with jitter so that several services do not
-   * retry at the same time.
+   * Returns the delay before the next start. The first failure causes no delay. Each later failure doubles the delay, with jitter so that several services do
+   * not retry at the same time.
    */
   private backoff(longestMs: number): number {
     if (this.failures < 2) return 0;

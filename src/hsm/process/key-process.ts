@@ -29,7 +29,7 @@ const QUIET_MS = 1500;
 const CANARY_CHECK_MS = 1000;
 const SLOWEST_TICK_MS = 1000;
 const FASTEST_TICK_MS = 25;
-/** Maximum number of results per message, and how long the first of them may wait for the others. */
+/** Maximum number of results per message, and the time for which the first result may wait for further results. */
 const FULL_MESSAGE = 16;
 const LINGER_MS = 2;
 /** Time limit for sending the last message before the process exits without it. */
@@ -80,7 +80,7 @@ class KeyProcess {
       this.end(isFatal(error) ? 'fatal' : 'login', `C_Login: ${faultOf(error).message}`);
       return;
     }
-    // One session is for the directory and one for key generation, if the token limits sessions at all.
+    // One session is for the directory and one for key generation, if the token limits the number of sessions.
     const size = Math.max(1, Math.min(sessions, (token.identity.maxSessions ?? Infinity) - 2));
     const pool = new SessionPool(token, size);
     const parts = { token, pool, directory: new KeyDirectory(token, session), limitMs: deadlineMs };
@@ -135,19 +135,22 @@ class KeyProcess {
     this.leaveWhenDone();
   }
 
-  /** Throws if the token is not open, or if this process is about to be replaced by one that sees all keys. */
+  /** Returns the components. Throws if the token is not open, or if this process is about to be replaced by a process that sees all keys. */
   private parts(): Running {
     if (this.unseen) throw this.unseen;
     if (!this.running) throw new Error('the token is not open yet');
     return this.running;
   }
 
-  /** Exits only when orders in progress are done, so that they are not lost because this process cannot see one key. */
+  /** Exits only when the orders in progress are done, so that these orders are not lost because this process cannot see one key. */
   private leaveWhenDone(): void {
     if (this.leaving && this.underWay === 0) this.end('fatal', this.unseen?.message ?? 'it was asked to stop');
   }
 
-  /** A removed token looks like one without the key, or one that cannot decrypt. A probe with the canary key distinguishes them. */
+  /**
+   * Returns the fault of a failed order. A removed token looks like a token that does not contain the key or cannot decrypt. A probe with the canary key
+   * distinguishes these cases.
+   */
   private async settle(error: unknown): Promise<ReturnType<typeof faultOf>> {
     const fault = faultOf(error);
     if (fault.outcome === 'unseen') this.unseen ??= fault;
@@ -161,7 +164,7 @@ class KeyProcess {
     }
   }
 
-  /** Not called during a change, which could fail in SoftHSM because of the probe. */
+  /** Probes a token that has not signed recently. The probe does not run during a token change, which could fail in SoftHSM because of the probe. */
   private async probe({ canary, changes }: Running): Promise<void> {
     if (this.isProbing || this.unseen || performance.now() - this.lastGood < QUIET_MS) return;
     this.isProbing = true;
@@ -181,8 +184,8 @@ class KeyProcess {
   }
 
   /**
-   * Results are sent together, because a message costs as much as the processing of a signature. While orders wait for a session, delaying a result
-   * keeps no caller idle; when none wait, it is sent in this iteration of the event loop.
+   * Sends results together, because a message costs as much as the processing of a signature. While orders are waiting for a session, a result may be
+   * delayed, because the sessions stay busy. If no orders are waiting, the result is sent in this iteration of the event loop.
    */
   private report(result: OrderResult): void {
     const count = this.results.push(result);
@@ -248,6 +251,6 @@ const keyProcess = new KeyProcess();
 process.on('message', (message: ToKeyProcess) => {
   keyProcess.receive(message).catch((error: unknown) => keyProcess.end('fatal', faultOf(error).message));
 });
-// Signals of a terminal or service manager reach the whole group. The parent decides when this process exits.
+// Signals of a terminal or service manager reach the whole process group. The parent decides when this process exits.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', die);

@@ -57,7 +57,7 @@ export function encodeOrders(orders: readonly NumberedOrder[]): Buffer {
   return block;
 }
 
-/** Decodes the orders of a block. Their buffers are views into it. Throws RangeError for a block that `encodeOrders` did not write. */
+/** Decodes the orders of a block. The buffers are views into the block. Throws RangeError for a block that `encodeOrders` did not write. */
 export function decodeOrders(block: Buffer): NumberedOrder[] {
   const orders: NumberedOrder[] = [];
   for (let at = 0; at < block.length;) {
@@ -79,7 +79,7 @@ export function decodeOrders(block: Buffer): NumberedOrder[] {
   return orders;
 }
 
-/** Encodes results as one block. Each: number (4 bytes, little-endian), index of the outcome (1), length (2), bytes. */
+/** Encodes results as one block. Each result: number (4 bytes, little-endian), index of the outcome (1), length (2), bytes. */
 export function encodeResults(results: readonly OrderResult[]): Buffer {
   let size = 0;
   for (const { bytes } of results) size += RESULT_HEADER + bytes.length;
@@ -95,7 +95,7 @@ export function encodeResults(results: readonly OrderResult[]): Buffer {
   return block;
 }
 
-/** Decodes the results of a block. Their bytes are copied. Throws RangeError for a block that `encodeResults` did not write. */
+/** Decodes the results of a block. The bytes are copied. Throws RangeError for a block that `encodeResults` did not write. */
 export function decodeResults(block: Buffer): OrderResult[] {
   const results: OrderResult[] = [];
   for (let at = 0; at < block.length;) {

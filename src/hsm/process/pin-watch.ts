@@ -9,7 +9,7 @@ const LOOK_EVERY_MS = 2000;
 export class PinWatch {
   private readonly salt = randomBytes(32);
   private timer?: NodeJS.Timeout;
-  /** Fingerprint of the last PIN that the token accepted, so that the next key process need not query the database about it. */
+  /** Fingerprint of the last PIN that the token accepted, so that the next start of the key process need not query the database. */
   private taken?: Buffer;
 
   /** Without `pins`, only the attempts of this process are known. `readPin` throws while the file cannot be read. */
@@ -29,7 +29,7 @@ export class PinWatch {
     this.taken = this.digestOf(pin);
   }
 
-  /** Watches until the file contains a different PIN, or the database no longer lists this one; then calls `again` once. */
+  /** Watches until the file contains a different PIN, or the database no longer lists the rejected PIN; then calls `again` once. */
   async begin(pin: string, again: () => void): Promise<void> {
     const refused = this.digestOf(pin);
     this.stop();

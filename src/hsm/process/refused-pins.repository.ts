@@ -4,7 +4,7 @@ import { type DataSource, Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Config } from '../../platform/config/config.js';
 import { derivedKeys } from '../../platform/sealing/derived-keys.js';
 
-/** A PIN that the token rejected. No other process tries it. */
+/** A PIN that the token rejected. No other process tries the PIN. */
 @Entity('hsm_refused_pin')
 export class RefusedPin {
   /** HMAC-SHA-256 over the label of the token and the PIN. */
@@ -15,12 +15,12 @@ export class RefusedPin {
   at: Date;
 }
 
-/** Time limit for queries, because the HSM does not wait for the database. */
+/** Time limit for queries, because the key process must start even if the database does not respond. */
 const PATIENCE_MS = 500;
 
 /**
- * RefusedPins records PINs that the token rejected, shared by all processes: a token locks its PIN after a few wrong attempts, and each process would
- * otherwise make one. They are stored as HMACs, because a PIN has only a few digits.
+ * RefusedPins records PINs that the token rejected, shared by all processes: a token locks its PIN after a few wrong attempts, and otherwise each process
+ * would try the rejected PIN. PINs are stored as HMACs, because an unkeyed hash of a short PIN can be reversed by guessing.
  */
 export class RefusedPins {
   private readonly key: KeyObject;
@@ -32,7 +32,7 @@ export class RefusedPins {
     [this.key] = derivedKeys(config, 'sealwright refused pin');
   }
 
-  /** Returns undefined if the database does not respond. */
+  /** Reports whether the token rejected the PIN in any process. Returns undefined if the database does not respond. */
   async isRefused(pin: string): Promise<boolean | undefined> {
     const asked = this.db.query('SELECT 1 FROM hsm_refused_pin WHERE fingerprint = $1', [this.fingerprintOf(pin)]).then(
       (rows: unknown[]) => rows.length > 0,
@@ -41,7 +41,7 @@ export class RefusedPins {
     return Promise.race([asked, sleep(PATIENCE_MS, undefined, { ref: false })]);
   }
 
-  /** Returns false if the database does not respond; then only this process knows the PIN. */
+  /** Records a rejected PIN. Returns false if the database does not respond; then only this process knows that the PIN was rejected. */
   async remember(pin: string): Promise<boolean> {
     const sql = 'INSERT INTO hsm_refused_pin (fingerprint) VALUES ($1) ON CONFLICT DO NOTHING';
     return this.db.query(sql, [this.fingerprintOf(pin)]).then(

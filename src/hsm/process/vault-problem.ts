@@ -11,7 +11,7 @@ import {
 } from '../key-vault.js';
 import { isCurve } from '../signatures/ecdsa.js';
 
-/** An `unseen` order is passed to the next process, and is `unavailable` if there is none in time. */
+/** The outcomes that callers see as errors. An `unseen` order is passed to the next process, and fails as `unavailable` if no process starts in time. */
 type Failure = Exclude<CallOutcome, 'done' | 'unseen'> | 'deadline' | 'busy';
 
 /** Seconds after which the HSM is likely to be available again: replacing a key process takes well under one second. */
@@ -47,7 +47,7 @@ export function vaultProblem(failure: Failure, detail: string): Problem {
   return new Problem(kind, `hsm.${failure}`, text(detail), { cause: new Error(detail), retryAfter });
 }
 
-/** Rejects a sign order whose parts do not match each other. Throws Problem `hsm.refused`. */
+/** Rejects a sign order whose key, scheme, algorithm and digest do not match. Throws Problem `hsm.refused`. */
 export function assertSignable({ key, scheme, algorithm, digest, message }: SignOrder): void {
   const length = DIGEST_BYTES[algorithm];
   if (digest.length !== length) {
@@ -68,7 +68,7 @@ export function assertSealable({ plain: { length } }: SealOrder): void {
     throw vaultProblem('refused', `sealed data must have 1 to ${MAX_SEALED_BYTES} bytes, not ${length}`);
 }
 
-/** Rejects a key whose CKA_ID or owner cannot be encoded: their lengths are sent in one byte each; see order-codec. */
+/** Rejects a key whose CKA_ID or owner is empty or too long. The order codec encodes each of the two lengths in one byte. */
 export function assertKeyNamed({ ckaId, identity: { owner } }: Pick<VaultKey, 'ckaId' | 'identity'>): void {
   if (ckaId.length === 0 || ckaId.length > MAX_ID_BYTES)
     throw vaultProblem('refused', `the CKA_ID must have 1 to ${MAX_ID_BYTES} bytes`);

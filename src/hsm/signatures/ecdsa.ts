@@ -11,8 +11,9 @@ export function isCurve(type: KeyType): type is CurveType {
 }
 
 /**
- * Returns the leftmost bits of the digest, as many as the group order has (FIPS 186-5 section 6.4.1). The orders of P-256 and P-384 are whole bytes and no
- * digest is longer than that of P-521, so truncating bytes is exact. Some tokens truncate themselves, others return CKR_DATA_LEN_RANGE.
+ * Returns the leftmost bits of the digest, as many as the group order has (FIPS 186-5 section 6.4.1). The orders of P-256 and P-384 have a whole number of
+ * bytes, and no digest is longer than the order of P-521, so truncating bytes is exact. Some tokens truncate the digest themselves; other tokens return
+ * CKR_DATA_LEN_RANGE.
  */
 export function leftmostBits(digest: Buffer, curve: CurveType): Buffer {
   return digest.length > CURVE_BYTES[curve] ? digest.subarray(0, CURVE_BYTES[curve]) : digest;
@@ -26,8 +27,8 @@ export function rawToDer(raw: Buffer): Buffer {
 }
 
 /**
- * Converts SEQUENCE { r INTEGER, s INTEGER } to r‖s. Throws RangeError if it is not DER or does not fit the curve. A length with more octets than
- * necessary is BER, and would be a second encoding of the signature that nobody made.
+ * Converts SEQUENCE { r INTEGER, s INTEGER } to r‖s. Throws RangeError if the input is not DER or does not fit the curve. A length with more octets than
+ * necessary is valid BER but not DER. Accepting it would make signatures malleable.
  */
 export function derToRaw(der: Buffer, curve: CurveType): Buffer {
   const size = CURVE_BYTES[curve];

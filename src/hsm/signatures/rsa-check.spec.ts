@@ -7,7 +7,7 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 10
 const spki = publicKey.export({ type: 'spki', format: 'der' });
 const sha256 = (content: string) => createHash('sha256').update(content).digest();
 
-/** Returns a signature whose first octet is zero, as one in 256 has. */
+/** Returns a signature whose first octet is zero. One in 256 signatures has this property. */
 function signatureWithZero(key: KeyObject, padding: number): { content: string; signature: Buffer } {
   for (let i = 0; ; i += 1) {
     const signature = sign('sha256', Buffer.from(`file ${i}`), { key, padding, saltLength: 32 });

@@ -20,7 +20,7 @@ export class RsaCheck {
     return recovered?.equals(digestInfo(algorithm, digest)) ?? false;
   }
 
-  /** Verifies RSASSA-PSS (RFC 8017 section 8.1.2) with MGF1 over the same digest and a salt of its length. */
+  /** Verifies RSASSA-PSS (RFC 8017 section 8.1.2) with MGF1 over the same digest and a salt as long as the digest. */
   pss(publicKey: Buffer, algorithm: DigestAlgorithm, digest: Buffer, signature: Buffer): boolean {
     const encoded = this.publicOperation(publicKey, signature, constants.RSA_NO_PADDING);
     return encoded !== undefined && verifyPss(algorithm, digest, encoded, this.modulusBits(publicKey));
@@ -53,7 +53,7 @@ function readRsaKey(publicKey: Buffer): KeyObject {
     const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
     if (key.asymmetricKeyType === 'rsa') return key;
   } catch {
-    // The error below covers this case, as it does other types of key.
+    // The error below covers unreadable keys and other types of key.
   }
   throw new RangeError('the stored public key is not an RSA key');
 }

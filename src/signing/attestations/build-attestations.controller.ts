@@ -38,7 +38,7 @@ export class BuildAttestationsController {
 
   /**
    * Get a build attestation
-   * @remarks Returns an attestation by its request ID. With `wait`, responds as soon as it is final.
+   * @remarks Returns an attestation by its request ID. With `wait`, responds as soon as the request is final.
    */
   @Get('attestations/:id')
   @Needs('sign:read')

@@ -26,7 +26,8 @@ export interface ShownAttestation {
 }
 
 /**
- * BuildAttestationsService attests how files were built. Attestations contain verified claims of the caller's token, not statements of the caller.
+ * BuildAttestationsService creates attestations of how files were built. Attestations contain verified claims of the caller's token, not statements of the
+ * caller.
  */
 @Injectable()
 export class BuildAttestationsService {
@@ -35,7 +36,7 @@ export class BuildAttestationsService {
     private readonly requests: SigningRequestsReader,
   ) {}
 
-  /** Throws the Problems of `SigningService.submit`, and Problem `attestation.no-identity`. */
+  /** Creates and signs an attestation. Throws the Problems of `SigningService.submit`, and Problem `attestation.no-identity`. */
   async attest(caller: Caller, { subjects, ...order }: AttestationOrder): Promise<ShownAttestation> {
     if (caller.identity === undefined) {
       const detail = 'Only workloads can create build attestations. Authenticate with a workload token.';
@@ -51,7 +52,10 @@ export class BuildAttestationsService {
     return shown(await this.signing.submit(caller, whole));
   }
 
-  /** Waits up to `seconds` for the request to become final. Throws Problem `attestation.none` if the request is not for an attestation. */
+  /**
+   * Returns the attestation of a request, waiting up to `seconds` for the request to become final. Throws Problem `attestation.none` if the request is not
+   * for an attestation.
+   */
   async find(caller: Caller, id: string, seconds = 0): Promise<ShownAttestation> {
     const request = await this.requests.find(caller, id, seconds);
     if (request.format === 'attestation') return shown(request);

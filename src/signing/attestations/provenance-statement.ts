@@ -20,8 +20,8 @@ interface BuildFacts {
 }
 
 /**
- * provenanceStatement returns an in-toto statement v1 with SLSA v1 provenance: the run with these verified claims produced these files. Only the
- * names and digests of the files come from the caller.
+ * provenanceStatement returns an in-toto statement v1 with SLSA v1 provenance, which states that the run with these verified claims produced these files.
+ * Only the names and digests of the files come from the caller.
  */
 export function provenanceStatement(subject: readonly StatementSubject[], identity: VerifiedIdentity): object {
   const facts = factsOf(identity.claims);
@@ -62,7 +62,7 @@ function factsOf(claims: Claims): BuildFacts {
   };
 }
 
-/** GitHub Actions, and issuers with the same claims (Gitea, Forgejo): the workflow build type v1 of the slsa-framework. */
+/** Returns the facts for GitHub Actions and for issuers with the same claims (Gitea, Forgejo): the workflow build type v1 of the slsa-framework. */
 function githubFacts(claims: Claims): BuildFacts {
   const of = (claim: string) => textOf(claims, claim) ?? '';
   const server = serverOf(of('iss'));
@@ -101,7 +101,7 @@ function gitlabFacts(claims: Claims, server: string): BuildFacts {
   };
 }
 
-/** Splits `org/app/.github/workflows/release.yml@refs/heads/main` before the ref. The ref itself may contain an `@`, because branch names may. */
+/** Splits `org/app/.github/workflows/release.yml@refs/heads/main` before the ref. The ref itself may contain an `@`, because branch names can contain it. */
 function workflowOf(workflow: string, ref: string): [file: string, ref: string] {
   const at = workflow.endsWith(`@${ref}`) ? workflow.length - ref.length - 1 : workflow.indexOf('@');
   return at === -1 ? [workflow, ''] : [workflow.slice(0, at), workflow.slice(at + 1)];
@@ -110,7 +110,8 @@ function workflowOf(workflow: string, ref: string): [file: string, ref: string] 
 const GITHUB_ISSUER = 'https://token.actions.githubusercontent.com';
 
 /**
- * Returns the URL of the server that hosts the repositories. The issuer of github.com has a different host name; other issuers use the server's own.
+ * Returns the URL of the server that hosts the repositories. The issuer of github.com has a different host name; other issuers use the host name of the
+ * server.
  */
 function serverOf(issuer: string): string {
   if (issuer === GITHUB_ISSUER || issuer.startsWith(`${GITHUB_ISSUER}/`)) return 'https://github.com';
@@ -130,7 +131,7 @@ function has(claims: Claims, ...names: readonly string[]): boolean {
   return names.every((name) => textOf(claims, name) !== undefined);
 }
 
-/** Returns undefined for a list with several values: a trust may have accepted any of them. */
+/** Returns the only value of a claim. Returns undefined for a list of several values, because the trust may have accepted any of these values. */
 function textOf(claims: Claims, name: string): string | undefined {
   const [value, ...others] = claimValues(claims, name);
   return others.length === 0 ? value : undefined;

@@ -10,10 +10,10 @@ import { shownBatch } from '../requests/shown-batch.js';
 import { useOfRequest } from '../requests/shown-request.js';
 
 const MAX_ATTEMPTS = 3;
-/** A single request gets a separate approval. */
+/** Minimum number of requests that share an approval. A single request gets a separate approval. */
 const MIN_JOINT = 2;
 
-/** HeldBatches records requests from one call that share an approval. The approval releases all of them. */
+/** HeldBatches records requests from one call that share an approval. The approval releases all of these requests. */
 @Injectable()
 export class HeldBatches {
   constructor(
@@ -23,8 +23,8 @@ export class HeldBatches {
   ) {}
 
   /**
-   * Records all requests that need approval, together with the approval, or none of them. The policies of all requests are combined. Returns a map
-   * from the IDs in `asked` to the recorded IDs. An ID differs if an earlier request used the same Idempotency-Key.
+   * Records all requests that need approval, together with the approval, or records nothing. The policies of all requests are combined. Returns a map from
+   * the IDs in `asked` to the recorded IDs. An ID differs if an earlier request used the same Idempotency-Key.
    */
   async holdForApproval(batchId: string, asked: readonly NewSigningRequest[]): Promise<ReadonlyMap<string, string>> {
     for (let attempt = 1; ; attempt += 1) {

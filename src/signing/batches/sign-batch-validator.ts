@@ -44,7 +44,7 @@ export class SignBatchValidator {
     );
   }
 
-  /** As for single requests, a key is reloaded before its cached state causes a refusal. */
+  /** Validates the orders. As for single requests, a key is reloaded before its cached state causes a refusal. */
   private async validated(caller: Caller, batchId: string, orders: readonly SigningOrder[]): Promise<Validated> {
     try {
       return await this.validateOnce(caller, batchId, orders);
@@ -70,7 +70,7 @@ export class SignBatchValidator {
     return requests;
   }
 
-  /** Looks a missing key up once, not for each of its orders. */
+  /** Validates the orders. A missing key is looked up once, not for each of its orders. */
   private async validateAll(caller: Caller, orders: readonly SigningOrder[]): Promise<Requests> {
     const validated = async (order: SigningOrder) =>
       [order, await this.validator.validate(caller, order).catch(asProblem)] as const;

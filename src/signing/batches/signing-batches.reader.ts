@@ -50,10 +50,10 @@ const FINAL = SIGNING_STATUSES.filter(isFinalSigningStatus)
   .map((status) => `'${status}'`)
   .join(', ');
 
-/** Finds batches that the caller may see. */
+/** SigningBatchesReader finds batches that the caller may see. */
 @Injectable()
 export class SigningBatchesReader implements BeforeApplicationShutdown {
-  /** Waiting callers are notified once, when the last item is final, because each of them reads all items of the batch. */
+  /** Waiting callers are notified once, when the last item is final, because each caller reads all items of the batch. */
   private readonly rows: RowWatch;
 
   constructor(private readonly db: DataSource) {

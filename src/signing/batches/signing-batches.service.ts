@@ -36,7 +36,7 @@ export class SigningBatchesService {
     private readonly reader: SigningBatchesReader,
   ) {}
 
-  /** A repeated call continues where the first call was interrupted. Accepted items are not accepted again. */
+  /** Signs the items of a batch. A repeated call continues where the first call was interrupted. Accepted items are not accepted again. */
   async submit(caller: Caller, order: BatchOrder): Promise<ShownBatch> {
     const batch = await this.reserve(caller, order);
     if (batch.refused !== null) {
@@ -87,7 +87,8 @@ export class SigningBatchesService {
 }
 
 /**
- * Returns the items without a request, with the reason. If an error is temporary (429) or not a refusal, the batch remains open and can be continued.
+ * Returns the refused items with the reasons. Rethrows an error that is temporary (429) or not a refusal; the batch then remains open, and a repeated call
+ * continues the batch.
  */
 function refusedOf(results: readonly PromiseSettledResult<unknown>[], accepted: ReadonlySet<number>): RefusedItem[] {
   return results.flatMap((result, index) => {

@@ -62,7 +62,7 @@ export function pathFrom(leaf: X509Certificate, others: readonly X509Certificate
   return path;
 }
 
-/** Returns the only certificate that issued none of the others. */
+/** Returns the only certificate that did not issue any of the other certificates. */
 export function leafCertificateOf(certificates: readonly X509Certificate[]): X509Certificate {
   const leaves = certificates.filter(
     (candidate) => !certificates.some((other) => other !== candidate && isIssuedBy(other, candidate)),
@@ -76,7 +76,7 @@ export function leafCertificateOf(certificates: readonly X509Certificate[]): X50
   return leaf;
 }
 
-/** Reports whether a certificate is signed with its own key. The certificate need not be an authority: a key may vouch only for itself. */
+/** Reports whether a certificate is signed with its own key. The certificate does not have to be a CA certificate, because it certifies only its own key. */
 export function isSelfSigned(certificate: X509Certificate): boolean {
   return certificate.subject === certificate.issuer && certificate.verify(certificate.publicKey);
 }
@@ -151,7 +151,7 @@ const FAULTS: Record<KeyPurpose, Check> = {
   openpgp: signatures(),
   'ssh-login': signatures(),
   'ssh-signatures': signatures(),
-  /** RFC 3161 section 2.3: exactly one purpose, critical. Verifiers reject a key that may also be used for anything else. */
+  /** RFC 3161 section 2.3: the extended key usage must be critical and contain exactly one purpose. Verifiers reject a certificate with further purposes. */
   timestamping({ keyUsage, purposes, purposesCritical, isAuthority }) {
     if (purposes.length !== 1 || purposes[0] !== 'time-stamping' || !purposesCritical)
       return 'its extended key usage must be critical and contain only timeStamping';

@@ -13,7 +13,7 @@ interface Ending {
   readonly notAfter: Date;
   /** Name of the signing key; null for an external certificate. */
   readonly key: string | null;
-  /** True if a newer certificate has replaced it, or if its key no longer signs. */
+  /** True if a newer certificate has replaced the certificate, or if its key no longer signs. */
   readonly over: boolean;
   readonly daysLeft: number;
 }
@@ -26,7 +26,9 @@ interface Ending {
 export class CertificateEndings {
   constructor(private readonly db: DataSource) {}
 
-  /** Also runs when a process starts, for certificates that approached their expiry while no worker was running. */
+  /**
+   * Records the alert events of all certificates. Also runs when a process starts, for certificates that approached their expiry while no worker was running.
+   */
   @Background({ name: 'signing-certificates', scope: 'process', every: CHECK_EVERY_MS, first: 0 })
   async recordEvents(): Promise<void> {
     await this.db.transaction(async (tx) => {

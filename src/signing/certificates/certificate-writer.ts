@@ -35,7 +35,7 @@ export interface RequestedCertificate {
 /** The only version of PKCS #10. */
 const VERSION = 0;
 
-/** CertificationRequestInfo (RFC 2986 section 4.1), DER: the bytes that the key signs to request a certificate. */
+/** Returns the CertificationRequestInfo (RFC 2986 section 4.1) in DER: the bytes that the key signs to request a certificate. */
 export function certificationRequestInfo({ subject, publicKey, purpose }: RequestedCertificate): Buffer {
   const attribute = new ExtensionsAttribute(extensionsFor(purpose, publicKey));
   return sequence(integer(VERSION), nameOf(subject), publicKey, tagged(0, Buffer.from(attribute.rawData)));
@@ -48,13 +48,13 @@ export interface SelfIssuedCertificate extends RequestedCertificate {
   readonly notAfter: Date;
 }
 
-/** Value of version 3. */
+/** Value that encodes version 3. */
 const VERSION_3 = 2;
 const SERIAL_NUMBER_BYTES = 16;
 
 /**
- * TBSCertificate (RFC 5280 section 4.1.2) whose issuer is its subject, DER. The serial number is a hash of the other fields, so equal contents
- * produce equal bytes.
+ * Returns a TBSCertificate (RFC 5280 section 4.1.2) in DER, whose issuer equals its subject. The serial number is a hash of the other fields, so equal
+ * contents produce equal bytes.
  */
 export function selfIssuedCertificate(contents: SelfIssuedCertificate): Buffer {
   const { subject, publicKey, purpose, algorithm, notBefore, notAfter } = contents;
@@ -74,12 +74,12 @@ export function selfIssuedCertificate(contents: SelfIssuedCertificate): Buffer {
   return sequence(tagged(0, integer(VERSION_3)), integer(serialNumber), ...rest);
 }
 
-/** CertificationRequest or Certificate, DER: the signed structure, the algorithm and the signature. */
+/** Returns a CertificationRequest or Certificate in DER: the signed structure, the algorithm and the signature. */
 export function signed(toBeSigned: Buffer, algorithm: Buffer, signature: Buffer): Buffer {
   return sequence(toBeSigned, algorithm, bitString(signature));
 }
 
-/** Name (RFC 5280 section 4.1.2.4), DER. */
+/** Returns a Name (RFC 5280 section 4.1.2.4) in DER. */
 function nameOf(subject: DistinguishedName): Buffer {
   const parts = Object.keys(NAME_PARTS) as (keyof typeof NAME_PARTS)[];
   const given = parts.flatMap((part) => {
@@ -105,7 +105,7 @@ function extensionsFor(purpose: KeyPurpose, publicKey: Buffer): Extension[] {
   return [new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true), ...extended, ski];
 }
 
-/** Extended key usage for the certificate of a key. None is defined for OpenPGP and SSH. */
+/** Extended key usage for the certificate of a key. No usage is defined for OpenPGP and SSH. */
 const USAGES: Partial<Record<KeyPurpose, keyof typeof EXTENDED_KEY_USAGES>> = {
   signing: 'code-signing',
   'code-signing': 'code-signing',

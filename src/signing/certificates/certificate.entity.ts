@@ -11,7 +11,7 @@ export class Certificate {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** The signing key and the version whose public key it certifies; null for an external certificate. */
+  /** The signing key whose version `keyVersion` is certified; null for an external certificate. */
   @Column('uuid', { nullable: true })
   keyId: string | null;
 
@@ -39,7 +39,7 @@ export class Certificate {
   @Column('timestamptz')
   notAfter: Date;
 
-  /** Purposes of its extended key usage. Empty if the extension is absent, which allows every use. */
+  /** Purposes in the extended key usage extension. Empty if the extension is absent, which allows every use. */
   @Column('text', { array: true })
   purposes: string[];
 

@@ -14,8 +14,8 @@ export class ChainBody {
 }
 
 /**
- * Names in certificates and requests. A request is signed without approval, so it must not also be a valid script: control characters, quotes, angle
- * brackets and other characters with a meaning for shells and interpreters are rejected.
+ * Validates names in certificates and certification requests. A certification request is signed without approval, so it must not also be a valid script.
+ * Control characters, quotes, angle brackets and other characters with a meaning for shells and interpreters are rejected.
  */
 const IsNameInCertificate = () =>
   Matches(/^[\p{L}\p{M}\p{N} '()+,./:=?@&_*!#-]+$/u, {
@@ -39,7 +39,7 @@ export class DistinguishedNameBody {
 
 export class CertificationRequestBody {
   @Nested(DistinguishedNameBody) subject: DistinguishedNameBody;
-  /** Key version that signs the request. Defaults to the newest. @example 1 */
+  /** Key version that signs the request. Defaults to the newest version. @example 1 */
   @Optional(Int(1, 100_000)) version?: number;
 }
 
@@ -61,11 +61,11 @@ export class CertificateView {
   fingerprint: string;
   notBefore: Date;
   notAfter: Date;
-  /** Whole days until notAfter; negative if it has passed. @example 364 */
+  /** Whole days until notAfter; negative if notAfter has passed. @example 364 */
   daysLeft: number;
   /** @example ["code-signing"] */
   purposes: string[];
-  /** ID of the signing key. Absent if the certificate belongs to another key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the signing key. Absent for the certificate of an external key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   keyId?: string;
   /** @example 1 */
   keyVersion?: number;
@@ -87,7 +87,7 @@ export class CertificatePage extends PageOf(CertificateView) {}
 
 export class SelfSignedCertificateBody {
   @Nested(DistinguishedNameBody) subject: DistinguishedNameBody;
-  /** Expiry of the certificate. Defaults to the key's expiry, or to none (RFC 5280 section 4.1.2.5). @example 2036-01-01T00:00:00Z */
+  /** Expiry of the certificate. Defaults to the key's expiry, or to no expiry (RFC 5280 section 4.1.2.5). @example 2036-01-01T00:00:00Z */
   @Optional(Moment()) notAfter?: Date;
 }
 

@@ -10,8 +10,8 @@ import { notSealed } from '../../platform/sealing/sealed-rows.js';
 import { Certificate } from './certificate.entity.js';
 
 /**
- * CertificatesReader finds certificates. Rows never change, so they can be cached. The certificate of a signing key must also be in the audit log:
- * otherwise, a row inserted directly into the database would put its certificate into signatures.
+ * CertificatesReader finds certificates. Rows never change, so they can be cached. The import of a signing key's certificate must be in the audit log.
+ * Otherwise, a certificate inserted directly into the database would become part of signatures.
  */
 @Injectable()
 export class CertificatesReader {
@@ -51,7 +51,7 @@ export class CertificatesReader {
     return id === null ? undefined : (await this.get(id)).chain;
   }
 
-  /** Newest first. */
+  /** Returns certificates, newest first. */
   async list(page: PageQuery): Promise<Page<Certificate>> {
     return this.cursors.newest('certificates', this.db.createQueryBuilder(Certificate, 'certificate'), page);
   }

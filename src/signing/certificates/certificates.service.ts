@@ -23,8 +23,8 @@ import { certificateFactsOf } from '../../auth/credentials/certificates/certific
 import { confirmRead } from '../../platform/database/statements.js';
 
 /**
- * CertificatesService imports certificates of signing keys and of external keys. Certificates of signing keys are validated completely, so that no
- * verifier rejects their signatures.
+ * CertificatesService imports certificates of signing keys and of external keys. Certificates of signing keys are validated completely, so that verifiers
+ * accept signatures with these certificates.
  */
 @Injectable()
 export class CertificatesService {
@@ -37,8 +37,8 @@ export class CertificatesService {
   ) {}
 
   /**
-   * Imports the certificate of a key with its issuers, PEM in any order. The version is found by its public key. A version that is waiting for its
-   * certificate becomes active.
+   * Imports the certificate of a key with its issuers, PEM in any order. The key version is found by the public key in the certificate. A version that is
+   * waiting for its certificate becomes active.
    *
    * @throws Problem `certificate.other-key`, `certificate.purpose`, `certificate.known`, and the Problems of `pathFrom`
    */

@@ -49,8 +49,8 @@ export class CertificatesController {
 
   /**
    * Create a self-signed certificate
-   * @remarks Issues a certificate that the signing key signs itself. This is a signing request: if it needs approval, the response is 202; repeat the call
-   * after approval.
+   * @remarks Issues a certificate that the signing key signs itself. The call creates a signing request. If the request needs approval, the response is 202;
+   * repeat the call after approval.
    */
   @Post('signing-keys/:id/self-signed-certificate')
   @Needs('signing-keys:write')

@@ -24,8 +24,8 @@ export class CertificationRequestsService {
   ) {}
 
   /**
-   * Creates a certification request (RFC 2986) for one version of a key, PEM. It is signed through a separate signing request, so that this use of
-   * the key is recorded like any other. Repeating a call with its Idempotency-Key returns the first result.
+   * Returns a certification request (RFC 2986) for one version of a key, PEM. The certification request is signed through a separate signing request, so that
+   * this use of the key is recorded like any other use. Repeating a call with its Idempotency-Key returns the first result.
    */
   async create(caller: Caller, keyId: string, { subject, version, use }: CertificationRequestOrder): Promise<string> {
     const key = await this.keys.version(keyId, version);
@@ -46,7 +46,7 @@ export class CertificationRequestsService {
   }
 }
 
-/** Returns the same bytes for the same version and subject. */
+/** Returns the CertificationRequestInfo, whose bytes are the same for the same version and subject. */
 function infoOf({ publicKey, purpose }: ActiveKey, subject: DistinguishedName): Buffer {
   return certificationRequestInfo({ subject, publicKey, purpose });
 }

@@ -28,7 +28,7 @@ export interface SelfSignedCertificate {
   readonly certificate?: Certificate;
 }
 
-/** The structure to be signed, and how to sign it. */
+/** The structure to be signed, and the parameters of its signature. */
 interface Composed {
   readonly toBeSigned: Buffer;
   /** AlgorithmIdentifier, DER. */
@@ -50,8 +50,8 @@ const REQUEST_PURPOSES: Partial<Record<KeyPurpose, { readonly purpose: Signature
 };
 
 /**
- * SelfSignedCertificatesService issues self-signed certificates for programs that ignore keys without a certificate (Java's PKCS #11 provider). The
- * signature is a regular signing request: it is subject to the policies of the key, and counted.
+ * SelfSignedCertificatesService issues self-signed certificates for programs that ignore keys without a certificate (Java's PKCS #11 provider). The signature
+ * is a regular signing request, which is subject to approval policies and to the limits of the key.
  */
 @Injectable()
 export class SelfSignedCertificatesService {
@@ -64,8 +64,8 @@ export class SelfSignedCertificatesService {
   ) {}
 
   /**
-   * Creates the certificate for the active version, or requests its approval. Equal orders produce the same certificate, so the caller repeats the
-   * call after approval, which stores the certificate.
+   * Creates the certificate for the active version, or requests its approval. Equal orders produce the same certificate. After the approval, the caller
+   * repeats the call, which then stores the certificate.
    *
    * @throws Problem `certificate.self-signed`
    */

@@ -10,8 +10,9 @@ import { SigningEnvelope, type SigningRequest } from '../signing-request.entity.
 export interface Approved {
   /** The approval document for this request alone. */
   readonly shown: Record<string, unknown>;
-  /** For a request in a batch: index in the manifest, and the inclusion path to the root, base64. */
+  /** For a request in a batch: index in the manifest. */
   readonly place?: number;
+  /** For a request in a batch: audit path from the request to the root of the manifest, base64. */
   readonly path?: string[];
 }
 
@@ -23,7 +24,7 @@ export class ApprovedRequests {
     private readonly approvals: ApprovalsService,
   ) {}
 
-  /** Returns the IDs of the audit entries about the voters' sign-ins, as referenced by the entries of their votes. */
+  /** Returns the IDs of the audit entries about the voters' sign-ins, as referenced by the entries about the votes. */
   async signInsOf(approvalId: string): Promise<string[]> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT DISTINCT ${uuidOf(`(e.detail ->> 'signIn')`)} AS id FROM audit_entry e
@@ -33,7 +34,7 @@ export class ApprovedRequests {
     return rows.flatMap(({ id }) => id ?? []);
   }
 
-  /** Returns undefined if no approval was required. */
+  /** Returns the approved document of a request. Returns undefined if no approval was required. */
   async of(request: SigningRequest): Promise<Approved | undefined> {
     const { id, approvalId, enveloped } = request;
     if (approvalId === null) return undefined;

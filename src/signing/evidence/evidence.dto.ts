@@ -31,7 +31,7 @@ export class EvidenceLeafView {
   kind: 'entry' | 'record' | 'missing' | 'foreign';
   /** The bytes of the leaf, base64. @example eyJhY3Rpb24iOiJzaWduaW5nLnNpZ25lZCJ9 */
   data: string;
-  /** Hashes to the root, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
+  /** Merkle audit path from the leaf to the root, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
   path: string[];
 
   static of({ index, kind, data, path }: ProvenLeaf): EvidenceLeafView {
@@ -43,13 +43,13 @@ export class EvidenceLeafView {
 export class EvidenceLogView {
   /** @example localhost:9090/log */
   origin: string;
-  /** Public key of the log (SubjectPublicKeyInfo, DER, base64). Compare it with your copy. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
+  /** Public key of the log (SubjectPublicKeyInfo, DER, base64). Compare the key with your copy. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
   publicKey: string;
-  /** Signed note over the tree that contains all these leaves (C2SP tlog-checkpoint). @example "localhost:9090/log\n4711\n…" */
+  /** Signed note over the tree that contains all listed leaves (C2SP tlog-checkpoint). @example "localhost:9090/log\n4711\n…" */
   checkpoint: string;
   /** Log entries about this request, oldest first. */
   leaves: EvidenceLeafView[];
-  /** Log entries about the voters' sign-ins, which are referenced by `signIn` of their votes. Present only if approval was required. */
+  /** Log entries about the voters' sign-ins. The log entries about the votes reference them as `signIn`. Present only if approval was required. */
   signIns?: EvidenceLeafView[];
 }
 
@@ -59,7 +59,7 @@ export class EvidenceApprovalView {
   shown: Record<string, unknown>;
   /** For a batch: index in the manifest, from 0. @example 17 */
   place?: number;
-  /** For a batch: hashes to the root of the manifest, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
+  /** For a batch: Merkle audit path from this item to the manifest root, leaf to root, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
   path?: string[];
 }
 
@@ -67,9 +67,9 @@ export class EvidenceWorkloadView {
   identity: VerifiedIdentityView;
   /** Token as signed by the issuer. Omitted until the token has expired. @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
   token?: string;
-  /** Time from which `token` is included. Absent once it is. */
+  /** Time from which `token` is included. Absent if `token` is present. */
   tokenFrom?: Date;
-  /** The issuer's key that verified the token, as published at that time (JWK). */
+  /** The issuer's key that verified the token, as published at the time of verification (JWK). */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
@@ -94,7 +94,7 @@ export class EvidenceView {
   approval?: EvidenceApprovalView;
   /** Verified claims of the workload's token. Present only for workload requests. */
   workload?: EvidenceWorkloadView;
-  /** Sigstore bundle v0.3 with the inclusion proof of its record. Present only for requests in that format. */
+  /** Sigstore bundle v0.3 with the inclusion proof of its record. Present only for the formats sigstore-bundle and attestation. */
   @ApiPropertyOptional({
     type: 'object',
     additionalProperties: true,

@@ -14,22 +14,22 @@ export interface Evidence {
   readonly request: ShownRequest;
   readonly key: ActiveKey;
   readonly proofs: TargetProofs;
-  /** Entries about the voters' sign-ins, in the same tree. Votes by earlier versions do not reference any. */
+  /** Entries about the voters' sign-ins, in the same tree. Votes recorded by earlier versions of the service do not reference sign-ins. */
   readonly signIns: readonly ProvenLeaf[];
   readonly logKey: MadeLogKey;
   /** The approved document; present only if approval was required. */
   readonly approved: Approved | undefined;
   /** Present only for workload requests. */
   readonly workload: WorkloadProof | undefined;
-  /** The Sigstore bundle with its log entry; present only for requests in that format. */
+  /** The Sigstore bundle with its log entry; present only for the formats sigstore-bundle and attestation. */
   readonly bundle: object | undefined;
 }
 
-/** Entries are numbered once a second. A call right after signing waits up to this long for its entry. */
+/** Entries are numbered once a second. A call right after signing waits up to this long for its log entry. */
 const MAX_WAIT_MS = 5000;
 const STEP_MS = 200;
 
-/** EvidenceService collects everything that a verifier needs who has only this file and the log's public key. */
+/** EvidenceService collects everything that an offline verifier needs in addition to the log's public key. */
 @Injectable()
 export class EvidenceService {
   constructor(
@@ -40,7 +40,7 @@ export class EvidenceService {
     private readonly workloads: WorkloadProofReader,
   ) {}
 
-  /** Throws Problem `evidence.not-signed` or `log.not-yet`. */
+  /** Returns the evidence of a signed request. Throws Problem `evidence.not-signed` or `log.not-yet`. */
   async of(caller: Caller, id: string): Promise<Evidence> {
     const request = await this.requests.find(caller, id);
     if (request.status !== 'SIGNED')
@@ -94,8 +94,8 @@ interface ProvenTree {
 }
 
 /**
- * Returns the bundle (Sigstore v0.3, JSON) with the proof that the log contains its record: a TransparencyLogEntry of sigstore_rekor.proto. The log
- * guarantees no time, so the integrated time is 0; the time of a bundle is that of its timestamp.
+ * Returns the bundle (Sigstore v0.3, JSON) with the proof that the log contains its record: a TransparencyLogEntry of sigstore_rekor.proto. The log does not
+ * attest times, so the integrated time is 0. The timestamp in the bundle attests the time.
  */
 function withLogEntry(bundle: Buffer, { index, data, hash, path }: ProvenLeaf, tree: ProvenTree): object {
   const parsed = JSON.parse(bundle.toString()) as { verificationMaterial: object };

@@ -4,18 +4,18 @@ import { SEALED_WORKLOAD_TOKEN, type VerifiedIdentity } from '../../access/ident
 import type { PublicJwk } from '../../formats/encoding/json-web-key.js';
 import { LastingSeal } from '../../platform/sealing/lasting-seal.js';
 
-/** WorkloadProof is a verified identity with the data by which third parties can verify it. */
+/** WorkloadProof is a verified identity with the data that third parties need to verify the identity. */
 export interface WorkloadProof {
   readonly identity: VerifiedIdentity;
   /** Token as signed by the issuer; absent while another service might still accept it. */
   readonly token?: string;
-  /** Time from which the token may be disclosed; absent if it already may be. */
+  /** Time from which the token may be disclosed; absent if `token` is present. */
   readonly tokenFrom?: Date;
-  /** The issuer's key that verified the token, as published at that time. */
+  /** The issuer's key that verified the token, as published at the time of verification. */
   readonly key: PublicJwk;
 }
 
-/** Services accept tokens for a few minutes after their expiry, because clocks differ. */
+/** Time after expiry in which other services might still accept a token, because clocks differ. */
 const ACCEPTED_LATE_SECONDS = 600;
 
 /** WorkloadProofReader reads the proof of identity of the workload that requested a signature. */
@@ -27,7 +27,8 @@ export class WorkloadProofReader {
   ) {}
 
   /**
-   * Omits a token that is still valid or expired only recently, because another service with the same audience might accept it.
+   * Returns the proof of an identity. Omits a token that is still valid or expired only recently, because another service with the same audience might accept
+   * the token.
    *
    * @throws Problem of the KeyVault, and `secret.not-openable`
    */

@@ -21,7 +21,7 @@ export class EarlierRequests {
     private readonly keys: SigningKeyReader,
   ) {}
 
-  /** Returns the newest request of this caller for the same signature that needed approval, unless it failed. */
+  /** Returns the caller's newest request for the same signature that needed approval and has not failed. */
   async find(caller: Caller, order: FacadeOrder): Promise<ShownRequest | undefined> {
     const key = await this.activeKey(order.key);
     if (key === undefined) return undefined;
@@ -39,7 +39,7 @@ export class EarlierRequests {
     return request.status === 'FAILED' ? undefined : request;
   }
 
-  /** Returns undefined if `submit` has to decide, because the cached state of a key may be seconds old. */
+  /** Returns the active key. Returns undefined if the key seems unusable: `submit` decides, because the cached state of a key may be seconds old. */
   private async activeKey(name: string): Promise<ActiveKey | undefined> {
     try {
       return await this.keys.active(name);

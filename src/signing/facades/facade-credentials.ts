@@ -12,17 +12,17 @@ import { otherMountErrors, signServerErrors, vaultErrors } from './vault-errors.
 const VAULT = ['/v1/transit/', '/v1/sys/', '/v1/auth/'];
 const SIGN_SERVER = '/rest/v1/workers/';
 const FORM = 'application/x-www-form-urlencoded';
-/** Matches every Content-Type that a Vault client sends. */
+/** Internal Content-Type that replaces the Content-Type of every request from a Vault client. */
 const VAULT_BODY = 'application/vnd.sealwright.vault';
-/** A name and its value. JSON never starts like this, with or without a byte order mark. */
+/** Matches the start of a form: a name and an equals sign. JSON never starts like this, with or without a byte order mark. */
 const LOOKS_LIKE_FORM = /^[\w.~%+*-]+=/;
 
 /**
  * FacadeCredentials adapts HTTP for clients of other services.
  *
- * Credentials are sent in `X-Vault-Token`, or in HTTP Basic (RFC 7617) for SignServer. Both contain an API key or an access token; the user name is
- * ignored. For Vault, a body is parsed as JSON regardless of the Content-Type, including curl's form type, and as a form only if it starts like one.
- * Errors use the formats of these clients.
+ * Credentials are sent in `X-Vault-Token`, or in HTTP Basic (RFC 7617) for SignServer. Both contain an API key or an access token; the user name is ignored.
+ * For Vault, a body is parsed as JSON regardless of the Content-Type, because curl sends the form type by default. A body with the form type is parsed as a
+ * form only if it starts like a form. Errors use the formats that these clients expect.
  */
 @Injectable()
 export class FacadeCredentials implements OnModuleInit {

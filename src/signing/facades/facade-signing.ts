@@ -10,13 +10,13 @@ import { EarlierRequests, type FacadeOrder } from './earlier-requests.js';
 
 export type SignedRequest = ShownRequest & { readonly signature: Buffer };
 
-/** A signature of a batch, and the key version that made it. */
+/** A signature of a batch, and the key version that made the signature. */
 export interface BatchSignature {
   readonly signature: Buffer;
   readonly keyVersion: number;
 }
 
-/** Options that clients of a facade cannot specify: they get a raw signature immediately, or an error. */
+/** Options that clients of a facade cannot specify. A client gets a raw signature immediately, or an error. */
 const BARE = { format: 'raw', timestamp: false, reference: null, background: false } as const;
 /** Maximum number of parallel lookups per call. A higher number would delay other callers. */
 const AT_ONCE = 8;
@@ -34,7 +34,7 @@ export class FacadeSigning {
     private readonly config: Config,
   ) {}
 
-  /** Throws Problem `approval.needed` (forbidden) while the approval is pending, and the Problems of `SigningService.submit`. */
+  /** Signs one digest. Throws Problem `approval.needed` (forbidden) while the approval is pending, and the Problems of `SigningService.submit`. */
   async sign(caller: Caller, order: FacadeOrder): Promise<SignedRequest> {
     const request =
       (await this.earlier.find(caller, order)) ?? (await this.signing.submit(caller, { ...order, ...BARE }));

@@ -18,7 +18,7 @@ export interface ProcessOrder {
 const MAX_DATA = 44_000;
 const MAX_FILE_NAME = 1024;
 
-/** Throws Problem `request.invalid` that names the invalid field. */
+/** Parses the body of a request. Throws Problem `request.invalid` that names the invalid field. */
 export function processOrder(given: unknown): ProcessOrder {
   const body = WeakValues.of(given);
   const metaData = body.object('metaData');
@@ -45,7 +45,7 @@ function dataOf(body: WeakValues): Buffer {
   return bytes;
 }
 
-/** Without `encoding`, the data is used unchanged. A base64 hash value then does not have the length of the hash. */
+/** Returns the hash value from the client. Without `encoding`, the data is not decoded, so a base64 hash value has the wrong length and is rejected. */
 function hashValueOf(bytes: Buffer, body: WeakValues, algorithm: DigestAlgorithm): Buffer {
   const wanted = DIGEST_BYTES[algorithm];
   if (bytes.length === wanted) return bytes;

@@ -22,13 +22,13 @@ export class ProcessBody {
   data: string;
   /** BASE64. With NONE, or without an encoding, the data is text and cannot be a hash value. @example BASE64 */
   encoding?: string;
-  /** File name for approvers if `metaData` has no FILENAME; SignClient sends it here. @example app.exe */
+  /** File name shown to approvers if `metaData` has no FILENAME. SignClient sends the file name in this field. @example app.exe */
   filename?: string;
   metaData?: ProcessMetaData;
 }
 
 export class ProcessView {
-  /** Signature, base64. Empty if the hash was that of empty data, which clients send to get the certificate. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
+  /** Signature, base64. Empty for the hash of empty data, which clients send to get the certificate. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   data: string;
   /** ID of the signing request; empty if nothing was signed. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   archiveId: string;

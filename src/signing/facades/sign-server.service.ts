@@ -26,10 +26,10 @@ export class SignServerService {
   ) {}
 
   /**
-   * Nothing is signed for the hash of empty data. If the key has no certificate, the request is rejected before anything is signed, because every
-   * SignServer response contains a certificate and its clients do not check for a missing one.
+   * Signs a hash value. Nothing is signed for the hash of empty data. If the key has no certificate, the request is rejected before anything is signed,
+   * because every SignServer response contains a certificate and clients do not handle a missing certificate.
    *
-   * @throws Problem `certificate.none`, `certificate.expired`, `approval.needed` if approval is required, and those of signing.
+   * @throws Problem `certificate.none`, `certificate.expired`, `approval.needed` if approval is required, and the Problems of signing.
    */
   async process(caller: Caller, name: string, order: ProcessOrder): Promise<Processed> {
     const certificate = await this.certificateOf(name);

@@ -25,11 +25,11 @@ export interface TransitOptions {
   readonly marshaling: 'asn1' | 'jws';
   /** Length of the PSS salt in bytes; undefined for the default. */
   readonly saltLength: number | undefined;
-  /** 0 is the newest version. */
+  /** Key version; 0 selects the newest version. */
   readonly version: number;
 }
 
-/** @param hash the hash algorithm in the path; the body may repeat it, but not name a different one */
+/** @param hash the hash algorithm in the path; the body may name the same algorithm, but not a different one */
 export function transitOptions(body: WeakValues, hash?: string): TransitOptions {
   const algorithm = hashAlgorithmOf([hash, body.text('hash_algorithm'), body.text('algorithm')]);
   const marshaling = body.text('marshaling_algorithm') ?? '';
@@ -46,8 +46,8 @@ export function transitOptions(body: WeakValues, hash?: string): TransitOptions 
 }
 
 /**
- * Returns the hash value of an item, hashing the input unless it is prehashed. The input may be empty, like a file, but not missing: Vault treats a
- * missing input as empty, and signs it.
+ * Returns the hash value of an item, hashing the input unless it is prehashed. The input may be empty, like a file, but not missing: Vault treats a missing
+ * input as empty, and signs the empty input.
  */
 export function transitDigest(item: WeakValues, { algorithm, prehashed }: TransitOptions): Buffer {
   assertContext(item);
@@ -85,7 +85,7 @@ export function transitSignature(item: WeakValues, { marshaling }: TransitOption
   return { version: Number(version), bytes };
 }
 
-/** Defaults to PSS for RSA keys, as Vault does. Clients that need PKCS #1 v1.5 specify it. */
+/** Returns the signature scheme. Defaults to PSS for RSA keys, as Vault does. Clients that need PKCS #1 v1.5 specify it. */
 export function transitScheme(type: KeyType, { padding, marshaling }: TransitOptions): SignatureScheme {
   if (isMlDsa(type)) return 'ml-dsa';
   if (!isRsa(type)) return marshaling === 'jws' ? 'ecdsa-raw' : 'ecdsa-der';
@@ -94,7 +94,7 @@ export function transitScheme(type: KeyType, { padding, marshaling }: TransitOpt
   throw refusal('signature_algorithm', `unsupported rsa signature algorithm "${truncate(padding, 40)}"`);
 }
 
-/** Salts have the length of the hash (RFC 8017 section 9.1). With `auto`, the signer chooses the length and a verifier detects it. */
+/** Asserts that the salt is as long as the hash (RFC 8017 section 9.1). With `auto`, the signer chooses the length and a verifier detects it. */
 export function assertSaltLength({ saltLength, algorithm }: TransitOptions, scheme: SignatureScheme): void {
   if (scheme !== 'rsa-pss' || saltLength === undefined || saltLength === DIGEST_BYTES[algorithm]) return;
   throw refusal(
@@ -103,7 +103,7 @@ export function assertSaltLength({ saltLength, algorithm }: TransitOptions, sche
   );
 }
 
-/** `auto`, `hash`, Go's numeric values for them (0, -1), or a length in bytes. */
+/** Parses `salt_length`: `auto`, `hash`, Go's numeric values for these words (0, -1), or a length in bytes. */
 function saltLengthOf(body: WeakValues, algorithm: DigestAlgorithm): number | undefined {
   const given = (body.text('salt_length') ?? '').toLowerCase();
   if (given === '' || given === 'auto' || given === '0') return undefined;
@@ -113,8 +113,8 @@ function saltLengthOf(body: WeakValues, algorithm: DigestAlgorithm): number | un
 }
 
 /**
- * Clients can name the hash in three members. Vault uses the first one; this service rejects members that differ, because one of them would have no
- * effect.
+ * Returns the hash algorithm, which clients can name in the path and in two members. Vault uses the first name. This service rejects different names, because
+ * one of the names would have no effect.
  */
 function hashAlgorithmOf(given: readonly (string | undefined)[]): DigestAlgorithm {
   const [first = 'sha2-256', ...others] = given.filter((name): name is string => name !== undefined && name !== '');
@@ -136,7 +136,7 @@ function algorithmOf(name: string): DigestAlgorithm {
   }
 }
 
-/** Validates the context. It is only for derived keys, which are not supported, but the value must be well formed. */
+/** Validates the context, which only derived keys use. Derived keys are not supported, but the value must be well formed. */
 function assertContext(item: WeakValues): void {
   if (fromBase64(item.text('context') ?? '') === undefined) throw refusal('context', 'failed to base64-decode context');
 }

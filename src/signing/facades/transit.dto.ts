@@ -17,7 +17,7 @@ export class TransitHashParam extends TransitKeyParam {
 export class TransitNewKeyBody {
   /** @example ecdsa-p256 */
   type?: string;
-  /** 44, 65 or 87, if the type is ml-dsa. @example '65' */
+  /** Parameter set (44, 65 or 87), if the type is ml-dsa. @example '65' */
   parameter_set?: string;
 }
 

@@ -48,7 +48,7 @@ const MAX_LISTED = 200;
 /** Maximum number of items in a verify call. An ECDSA verification takes about 10 to 40 ms. */
 const MAX_VERIFIED = 100;
 
-/** Purposes of the listed keys. Vault clients do not state what their digests are for. */
+/** Purposes of the listed keys. Vault clients do not state a purpose. */
 const SERVED = keyPurposesFor(undefined);
 
 /** TransitService implements HashiCorp Vault's transit engine. Every signature is a regular signing request. */
@@ -107,7 +107,7 @@ export class TransitService {
     return this.key(name);
   }
 
-  /** Throws Problem `approval.needed` (forbidden) if approval is required, because the client cannot wait. */
+  /** Signs one item. Throws Problem `approval.needed` (forbidden) if approval is required, because the client cannot wait. */
   async sign(caller: Caller, name: string, item: WeakValues, options: TransitOptions): Promise<TransitSigned> {
     return shownAs(await this.signing.sign(caller, await this.orderOf(name, item, options)), options);
   }
@@ -197,7 +197,7 @@ function claimOf(item: WeakValues, options: TransitOptions): TransitClaim {
   return { signature, digest: transitDigest(item, options) };
 }
 
-/** Throws the Problem of an item, and Problem `signing-key.version` if the key was rotated in the meantime. */
+/** Returns a signature in Vault's format. Throws the Problem of the item, or Problem `signing-key.version` if the key was rotated in the meantime. */
 function shownAs(outcome: BatchSignature | Problem | undefined, options: TransitOptions): TransitSigned {
   if (outcome === undefined || outcome instanceof Problem) throw outcome ?? new Error('every order has an outcome');
   const { signature, keyVersion: version } = outcome;
@@ -206,7 +206,7 @@ function shownAs(outcome: BatchSignature | Problem | undefined, options: Transit
   return { signature: `vault:v${version}:${signature.toString(encoding)}`, version };
 }
 
-/** A client that omits the padding when it verifies, as cosign does, may have signed with either padding. */
+/** Returns the options to verify with. A client that omits the padding when it verifies, as cosign does, may have signed with either padding. */
 function paddingsOf({ type }: KnownKey, options: TransitOptions): TransitOptions[] {
   if (options.padding !== '' || !isRsa(type)) return [options];
   return ['pkcs1v15', 'pss'].map((padding) => ({ ...options, padding }));
@@ -221,7 +221,7 @@ function assertCurrent({ version }: TransitOptions, current: number): void {
   );
 }
 
-/** Vault specifies the parameter set of ML-DSA separately from the type. */
+/** Returns the requested key type. Vault specifies the parameter set of ML-DSA separately from the type. */
 function typeWanted(order: WeakValues): string {
   const type = order.text('type') ?? '';
   return type === 'ml-dsa' ? `ml-dsa-${order.text('parameter_set') ?? ''}` : type;

@@ -18,8 +18,9 @@ const OTHER_MOUNT =
   'signing keys are available at transit/ and at the names in SVC_TRANSIT_MOUNTS (TRANSIT_SECRET_ENGINE_PATH of cosign)';
 
 /**
- * Returns errors as Vault does: `{"errors": [text, …]}` without other members, because its Go client treats a 404 with other members as a response. A
- * missing or unknown token is 403. A missing key is 404 with an empty list when it is read, and 400 when it is used. Other state errors are 400.
+ * Returns errors as Vault does: `{"errors": [text, …]}` without other members, because Vault's Go client treats a 404 with other members as a response. A
+ * missing or unknown token causes a 403. A missing key causes a 404 with an empty list when the key is read, and a 400 when the key is used. Other state
+ * errors cause a 400.
  */
 export const vaultErrors: ErrorShape = (refusal, request) => {
   const { status, problem } = refusal;
@@ -38,9 +39,7 @@ function ofRouter(code: string, { url }: FastifyRequest): ForeignAnswer {
   return answer(404, noHandler(url));
 }
 
-/**
- * Handles Vault requests to a mount that does not exist. Vault clients are recognized by their headers, because this service has other paths there.
- */
+/** Handles Vault requests to a mount that does not exist. Vault clients are recognized by their headers, because this service has other routes under /v1/. */
 export const otherMountErrors: ErrorShape = ({ status }, { url, headers, is404 }) =>
   status === 404 && is404 && ('x-vault-token' in headers || 'x-vault-request' in headers)
     ? answer(404, noHandler(url), OTHER_MOUNT)
@@ -61,7 +60,8 @@ function answer(status: number, ...errors: string[]): ForeignAnswer {
 }
 
 /**
- * SignServer's REST interface returns `{"error": text}`, which jsign shows. SignClient shows only the text of a header. Both clients use HTTP Basic.
+ * Returns errors as SignServer's REST interface does: `{"error": text}`, which jsign shows. The text is repeated in a header, because SignClient shows only
+ * the header. Both clients use HTTP Basic.
  */
 export const signServerErrors: ErrorShape = ({ status, problem }: Refusal) => {
   const error = problem.code === 'auth.missing' ? SEND_BASIC : problem.message;

@@ -20,7 +20,7 @@ import {
 import { VaultSystemService } from './vault-system.service.js';
 import { WeakValues } from './weak-values.js';
 
-/** VaultSystemController serves what Vault clients call in addition to the transit engine. */
+/** VaultSystemController serves the routes that Vault clients call in addition to the transit engine. */
 @ApiTags('Facades')
 @RefusesAsVault()
 @Controller('v1')
@@ -29,7 +29,7 @@ export class VaultSystemController {
 
   /**
    * Get health as Vault
-   * @remarks Reports in Vault's format whether the HSM responds: unsealed if it does, otherwise sealed.
+   * @remarks Reports in Vault's format whether the HSM responds: unsealed if the HSM responds, otherwise sealed.
    */
   @Get('sys/health')
   @Public()

@@ -29,7 +29,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** VaultSystemService handles requests of Vault clients other than those to the transit engine: health, identity and permissions. */
+/** VaultSystemService handles requests of Vault clients outside the transit engine: health, identity and permissions. */
 @Injectable()
 export class VaultSystemService {
   constructor(
@@ -80,8 +80,8 @@ export class VaultSystemService {
   }
 
   /**
-   * Returns the capabilities by path and, as Vault does, those of the first path under `capabilities`. Throws Problem `request.invalid` if there are
-   * no paths.
+   * Returns the capabilities by path and, as Vault does, the capabilities of the first path under `capabilities`. Throws Problem `request.invalid` if there
+   * are no paths or too many.
    */
   capabilities({ scopes }: Caller, paths: readonly string[]): Record<string, string[]> {
     if (paths.length === 0 || paths.length > MAX_PATHS) throw refusal(`paths must have 1 to ${MAX_PATHS} items`);
@@ -89,7 +89,7 @@ export class VaultSystemService {
     return { ...Object.fromEntries(found), capabilities: found[0]?.[1] ?? ['deny'] };
   }
 
-  /** Throws Problem `signing-key.missing` if the mount does not exist. */
+  /** Returns a mount by its name. Throws Problem `route.missing` if the mount does not exist. */
   mount(name: string): VaultMountData {
     if (name === 'transit' || this.config.transitMounts.includes(name)) return mounted(name);
     throw new Problem('missing', 'route.missing', 'Path not found.');

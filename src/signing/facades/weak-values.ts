@@ -5,8 +5,8 @@ const FALSE = new Set(['', '0', 'f', 'F', 'FALSE', 'false', 'False']);
 const WHOLE = /^[+-]?(?:\d{1,15}|0[xX][\da-fA-F]{1,12})$/;
 
 /**
- * WeakValues reads the fields of a body with Vault's weak typing: its command line sends every value as a string, other clients send numbers and
- * booleans, and all of them are accepted. A value that is null or absent is undefined. Unknown fields are ignored.
+ * WeakValues reads the fields of a body with Vault's weak typing. Vault's command line sends every value as a string, other clients send numbers and
+ * booleans, and all of these types are accepted. A value that is null or absent is undefined. Unknown fields are ignored.
  */
 export class WeakValues {
   private constructor(
@@ -46,12 +46,12 @@ export class WeakValues {
     throw this.wrong(name, 'an integer');
   }
 
-  /** Returns the values of an object; no values if it is absent. */
+  /** Returns the values of an object; no values if the object is absent. */
   object(name: string): WeakValues {
     return WeakValues.of(this.values[name], `${this.at}/${name}`);
   }
 
-  /** Returns the items of a list; undefined if it is absent. */
+  /** Returns the items of a list; undefined if the list is absent. */
   list(name: string): WeakValues[] | undefined {
     const value = this.values[name] ?? undefined;
     if (value === undefined) return undefined;

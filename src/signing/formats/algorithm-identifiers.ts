@@ -7,7 +7,7 @@ import {
 } from '../../hsm/key-vault.js';
 import { integer, nullValue, oid, sequence, tagged } from '../../formats/asn1/der-writer.js';
 
-/** Digests that certificates, CMS, JWS and bundles can identify and that their verifiers support. */
+/** Digests that certificates, CMS, JWS and Sigstore bundles can identify and that verifiers support. */
 export const FORMAT_DIGESTS = ['sha256', 'sha384', 'sha512'] as const satisfies readonly DigestAlgorithm[];
 export type FormatDigest = (typeof FORMAT_DIGESTS)[number];
 
@@ -43,13 +43,13 @@ const ML_DSA: Record<MlDsaType, string> = {
 };
 const DIGEST_BYTES: Record<FormatDigest, number> = { sha256: 32, sha384: 48, sha512: 64 };
 
-/** AlgorithmIdentifier of a digest, with absent parameters (RFC 5754 section 2). */
+/** Returns the AlgorithmIdentifier of a digest, with absent parameters (RFC 5754 section 2). */
 export const digestIdentifier = (digest: FormatDigest): Buffer => sequence(oid(DIGEST_OID[digest]));
 
 /**
- * Returns the AlgorithmIdentifier of a signature in CMS. RSA PKCS #1 v1.5 uses that of the key, which every verifier accepts (RFC 3370 section 3.2);
- * the others are ecdsa-with-SHA2 (RFC 5754 section 3.3), id-RSASSA-PSS with parameters (RFC 4056) and, for ML-DSA, that of the key (RFC 9882), which
- * requires `type`.
+ * Returns the AlgorithmIdentifier of a signature in CMS. RSA PKCS #1 v1.5 uses rsaEncryption, which every verifier accepts (RFC 3370 section 3.2). RSASSA-PSS
+ * uses id-RSASSA-PSS with parameters (RFC 4056), and ECDSA uses ecdsa-with-SHA2 (RFC 5754 section 3.3). ML-DSA uses the identifier of the key type (RFC
+ * 9882), which requires `type`.
  */
 export function cmsSignatureIdentifier(scheme: SignatureScheme, digest: FormatDigest, type?: KeyType): Buffer {
   if (scheme === 'rsa-pkcs1v15') return sequence(oid(RSA_ENCRYPTION), nullValue);
@@ -73,7 +73,7 @@ export function signatureIdentifier(scheme: SignatureScheme, digest: FormatDiges
   }
 }
 
-/** RSASSA-PSS-params (RFC 4055 section 3.1): the digest, MGF1 with the same digest, and a salt as long as the digest. */
+/** Returns RSASSA-PSS-params (RFC 4055 section 3.1): the digest, MGF1 with the same digest, and a salt as long as the digest. */
 function pssParameters(digest: FormatDigest): Buffer {
   const hash = sequence(oid(DIGEST_OID[digest]), nullValue);
   return sequence(tagged(0, hash), tagged(1, sequence(oid(MGF1), hash)), tagged(2, integer(DIGEST_BYTES[digest])));

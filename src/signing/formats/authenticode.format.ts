@@ -18,7 +18,7 @@ const SIGNED_DATA = oid('1.2.840.113549.1.7.2');
 export const authenticode: SignatureFormatWriter = {
   needsCertificate: true,
   schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-der']),
-  /** The message digest is that of the contents of SpcIndirectDataContent, without its tag and length. */
+  /** Returns the signed attributes. The messageDigest is the hash of SpcIndirectDataContent without its tag and length. */
   toBeSigned({ algorithm, content = Buffer.alloc(0) }) {
     const [outer] = derElements(content);
     const digest = createHash(algorithm)
@@ -54,8 +54,8 @@ export interface ExtractedData extends FileHash {
 }
 
 /**
- * Parses the output of `osslsigncode extract-data`: a PKCS #7 SignedData without signers whose content is SpcIndirectDataContent, or only that
- * content. Throws RangeError for anything else.
+ * Parses the output of `osslsigncode extract-data`: a PKCS #7 SignedData without signers whose content is SpcIndirectDataContent, or only the
+ * SpcIndirectDataContent. Throws RangeError for anything else.
  */
 export function readExtractedData(bytes: Buffer): ExtractedData {
   const outer = only(bytes);

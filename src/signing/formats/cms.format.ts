@@ -15,7 +15,7 @@ import { signingCertificate } from './signing-certificate.js';
 
 const DATA = '1.2.840.113549.1.7.1';
 
-/** Returns the supported digests: for ML-DSA, those at least as strong as the key (RFC 9882 section 3.3); otherwise all. */
+/** Returns the supported digests: for ML-DSA, the digests at least as strong as the key (RFC 9882 section 3.3); otherwise FORMAT_DIGESTS. */
 export function digestsForCms(type: KeyType): readonly FormatDigest[] {
   if (type === 'ml-dsa-65') return ['sha384', 'sha512'];
   return type === 'ml-dsa-87' ? ['sha512'] : FORMAT_DIGESTS;

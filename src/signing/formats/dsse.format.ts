@@ -5,8 +5,8 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { dsseBundle } from './sigstore-bundle.format.js';
 
 /**
- * A single signature of a DSSE envelope, as JSON (secure-systems-lab/dsse, envelope.md), as used by in-toto and SLSA attestations. The digest is that
- * of the pre-authentication encoding, which the client composes from the payload and its type.
+ * A single signature of a DSSE envelope, as JSON (secure-systems-lab/dsse, envelope.md), as used by in-toto and SLSA attestations. The digest is the hash of
+ * the pre-authentication encoding, which the client composes from the payload and its type.
  */
 export const dsse: SignatureFormatWriter = {
   needsCertificate: false,
@@ -16,8 +16,8 @@ export const dsse: SignatureFormatWriter = {
 };
 
 /**
- * An in-toto statement in a DSSE envelope, in a Sigstore bundle v0.3. The service composes the statement, so callers cannot choose this format: a key
- * that is restricted to it signs no caller-defined content.
+ * An in-toto statement in a DSSE envelope, in a Sigstore bundle v0.3. The service composes the statement, so callers cannot choose this format: a key that is
+ * restricted to this format does not sign caller-defined content.
  */
 export const attestation: SignatureFormatWriter = {
   needsCertificate: false,

@@ -28,8 +28,8 @@ export interface FileHash {
 }
 
 /**
- * fileHashIn returns the file hash in SpcIndirectDataContent. Callers send this structure and the key signs it, so it must contain nothing beyond its
- * defined fields: bytes chosen by a caller could be a script or another document.
+ * fileHashIn returns the file hash in SpcIndirectDataContent. Callers send this structure and the key signs it, so the structure must contain only its
+ * defined fields. Otherwise, a caller could add bytes that are a script or another document.
  *
  * @throws RangeError that describes the fault
  */
@@ -56,7 +56,7 @@ function hashIn(digestInfo: DerElement | undefined): FileHash {
   return { digest: Buffer.from(digest.contents), algorithm };
 }
 
-/** SpcPeImageData: SEQUENCE { flags BIT STRING, file [0] SpcLink }. */
+/** Reports whether an element is an SpcPeImageData: SEQUENCE { flags BIT STRING, file [0] SpcLink }. */
 function isImageData({ tag, contents }: DerElement): boolean {
   if (tag !== DER.sequence) return false;
   const [flags, file, ...more] = derElements(contents);
@@ -67,14 +67,14 @@ function isImageData({ tag, contents }: DerElement): boolean {
   return link !== undefined && others.length === 0 && (isLink(link) || isPageHashes(link));
 }
 
-/** SpcLink: file [2] SpcString, which is empty or `<<<Obsolete>>>`. */
+/** Reports whether an element is an SpcLink with the choice file [2] SpcString, which is empty or `<<<Obsolete>>>`. */
 function isLink({ tag, contents }: DerElement): boolean {
   if (tag !== 0xa2) return false;
   const [text, ...more] = derElements(contents);
   return more.length === 0 && text?.tag === 0x80 && (text.contents.length === 0 || text.contents.equals(OBSOLETE));
 }
 
-/** SpcLink: moniker [1] SpcSerializedObject with a hash for each page of the program. */
+/** Reports whether an element is an SpcLink with the choice moniker [1] SpcSerializedObject that contains a hash for each page of the program. */
 function isPageHashes({ tag, contents }: DerElement): boolean {
   if (tag !== 0xa1) return false;
   const [classId, data, ...more] = derElements(contents);
@@ -105,7 +105,7 @@ function isTable(table: Buffer, hashBytes: number): boolean {
   return true;
 }
 
-/** SpcSipInfo: SEQUENCE { INTEGER, OCTET STRING of 16 bytes, INTEGER, INTEGER, INTEGER, INTEGER, INTEGER }. */
+/** Reports whether an element is an SpcSipInfo: SEQUENCE { INTEGER, OCTET STRING of 16 bytes, INTEGER, INTEGER, INTEGER, INTEGER, INTEGER }. */
 function isSipInfo({ tag, contents }: DerElement): boolean {
   if (tag !== DER.sequence) return false;
   const [version, guid, ...numbers] = derElements(contents);

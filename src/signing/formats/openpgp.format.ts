@@ -18,7 +18,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { FORMAT_DIGESTS, type FormatDigest } from './algorithm-identifiers.js';
 import { type FormatOrder, isRsa, type SignatureFormatWriter } from './signature-format.js';
 
-/** Callers can request signatures of documents. Only the service composes statements of a key about itself. */
+/** Types of document signatures, which callers can request. Only the service composes self-signatures of a key. */
 export const OPENPGP_DOCUMENTS: readonly number[] = [PGP_SIGNATURE.binary, PGP_SIGNATURE.text];
 const STATEMENTS: readonly number[] = [PGP_SIGNATURE.certification, PGP_SIGNATURE.keyRevocation];
 /** Subpackets permitted in the signature of a document. */
@@ -35,8 +35,8 @@ const MAX_CLOCK_SKEW_S = 300;
 const MAX_HASHED_BYTES = 4096;
 
 /**
- * An OpenPGP signature of version 4 (RFC 9580 section 5.2.3): the packet, binary. `content` is the hashed part, which the client composes. The digest
- * covers the document followed by the hashed part.
+ * A version 4 OpenPGP signature packet (RFC 9580 section 5.2.3), not armored. `content` is the hashed part, which the client composes. The digest covers the
+ * document followed by the hashed part.
  */
 export const openpgp: SignatureFormatWriter = {
   needsCertificate: false,
@@ -59,7 +59,7 @@ export function digestsForOpenPgp(type: KeyType): readonly FormatDigest[] {
   return type === 'ec-p521' ? ['sha512'] : FORMAT_DIGESTS;
 }
 
-/** Returns the hashed part if it is for a signature by this key with this digest. */
+/** Parses the hashed part, which must be for a signature by this key with this digest algorithm. */
 function hashedPartOf({ content, algorithm, madeAt, publicKey }: FormatOrder): HashedPart {
   const part = read(content);
   if (part.hash !== algorithm) throw refused('openpgp.hash', `names a hash algorithm other than ${algorithm}`);
@@ -115,7 +115,7 @@ function momentOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString();
 }
 
-/** Flags, length of the name, length of the value, name, value (RFC 9580 section 5.2.3.24). */
+/** Formats a notation: flags, length of the name, length of the value, name, value (RFC 9580 section 5.2.3.24). */
 function notationIn(value: Buffer): string {
   const end = 8 + value.readUInt16BE(4);
   return `${textIn(value.subarray(8, end))}=${textIn(value.subarray(end))}`;

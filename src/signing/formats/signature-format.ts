@@ -26,7 +26,7 @@ export interface FormatOrder {
   readonly keyType: KeyType;
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
-  /** Key ID and version, for formats that identify a key by more than its certificate. */
+  /** Key ID and version, for formats that contain a name of the key. */
   readonly keyName: string;
   /** DER, starting with the key's certificate; empty if the key has none. */
   readonly chain: readonly Buffer[];
@@ -34,7 +34,7 @@ export interface FormatOrder {
   readonly madeAt: Date;
   /** `authenticode`: SpcIndirectDataContent, DER. `openpgp`: the hashed part of the signature. */
   readonly content?: Buffer;
-  /** True if the service composed a statement of the key about itself. Callers cannot request one. */
+  /** True for an OpenPGP self-signature that the service composed. Callers cannot request self-signatures. */
   readonly isStatement?: boolean;
 }
 

@@ -10,7 +10,7 @@ const SIGNING_TIME = '1.2.840.113549.1.9.5';
 /** id-aa-timeStampToken (RFC 3161 appendix A): the attribute that turns CAdES-BES into CAdES-T. */
 export const TIMESTAMP_TOKEN = '1.2.840.113549.1.9.16.2.14';
 
-/** Attribute (RFC 5652 section 5.3) with one value. */
+/** Returns an Attribute (RFC 5652 section 5.3) with one value. */
 export const attribute = (type: string, value: Buffer): Buffer => sequence(oid(type), setOf(value));
 
 export const contentType = (type: string): Buffer => attribute(CONTENT_TYPE, oid(type));

@@ -28,7 +28,7 @@ export interface CertificateId {
 const SEQUENCE = 0x30;
 const OCTET_STRING = 0x04;
 
-/** signingCertificate returns the attribute signing-certificate-v2 for a certificate. SHA-256 is the default and therefore omitted. */
+/** signingCertificate returns the attribute signing-certificate-v2 for a certificate. The hash algorithm SHA-256 is the default and therefore omitted. */
 export function signingCertificate(certificate: Buffer): Buffer {
   const { issuer, serialNumber } = issuerAndSerialNumber(certificate);
   const hash = octetString(createHash('sha256').update(certificate).digest());
@@ -37,7 +37,8 @@ export function signingCertificate(certificate: Buffer): Buffer {
 }
 
 /**
- * Parses a value of the attribute signing-certificate or signing-certificate-v2: the signer's certificate first, then those that restrict its path.
+ * Parses a value of the attribute signing-certificate or signing-certificate-v2: the signer's certificate first, then the certificates that restrict its
+ * path.
  *
  * @throws RangeError if the value is malformed, contains no certificate, or uses an unsupported hash
  */
@@ -48,7 +49,7 @@ export function readSigningCertificate(version: SigningCertificateVersion, value
   return ids;
 }
 
-/** identifies reports whether the ID is that of this certificate (DER): the hash and, if present, issuer and serial number must match. */
+/** identifies reports whether the ID identifies this certificate (DER): the hash and, if present, issuer and serial number must match. */
 export function identifies({ algorithm, hash, issuerSerial }: CertificateId, certificate: Buffer): boolean {
   if (!createHash(algorithm).update(certificate).digest().equals(hash)) return false;
   if (issuerSerial === undefined) return true;

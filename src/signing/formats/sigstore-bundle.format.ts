@@ -50,7 +50,7 @@ function granted(token: Buffer): Buffer {
 const HASHEDREKORD = { kind: 'hashedrekord', version: '0.0.1' };
 
 /**
- * Returns the record of a signature in the format of Rekor's `hashedrekord` 0.0.1, as canonical JSON. Sigstore verifiers look it up in a transparency
+ * Returns the record of a signature in the format of Rekor's `hashedrekord` 0.0.1, as canonical JSON. Sigstore verifiers look the record up in a transparency
  * log. `signature` is the signature from the HSM.
  */
 function hashedrekord({ algorithm, digest, publicKey }: FormatOrder, signature: Buffer): string {

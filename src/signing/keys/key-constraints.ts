@@ -8,7 +8,8 @@ export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as con
 export type Weekday = (typeof WEEKDAYS)[number];
 
 /**
- * SigningHours is when a key may be used: on these days, from `from` until `until` (HH:MM; 24:00 is the end of the day), in local time of `timeZone`.
+ * SigningHours is the time in which a key may be used: on `days`, from `from` until `until` (HH:MM; 24:00 is the end of the day), in local time of
+ * `timeZone`.
  */
 export interface SigningHours {
   readonly days: readonly Weekday[];
@@ -45,7 +46,7 @@ export interface KeyConstraints {
   readonly formats?: readonly SignatureFormat[];
   /** `metadata.filename` must be present and match one of these patterns; see fitsPattern. */
   readonly fileNames?: readonly string[];
-  /** IDs of API keys and OAuth clients, or of users, which include everything that acts on their behalf. */
+  /** IDs of API keys, OAuth clients, workload trusts or users. A user ID includes everything that acts on behalf of the user. */
   readonly callers?: readonly string[];
   /** Only workloads whose verified claims match all of these conditions. */
   readonly verified?: readonly ClaimCondition[];
@@ -64,8 +65,9 @@ export interface KeyUse {
   readonly format: SignatureFormat;
   readonly metadata: Record<string, unknown>;
   readonly timestamp: boolean;
-  /** The caller, and the user on whose behalf it acts. */
+  /** ID of the caller. */
   readonly requestedBy: string;
+  /** ID of the user on whose behalf the caller acts. */
   readonly ownerId: string;
   /** Verified claims of the caller; null for callers that are not workloads. */
   readonly identity: VerifiedIdentity | null;
@@ -121,18 +123,18 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
 /** Formats in which the key signs the caller's digest, and not the hash of bytes that the service composed. */
 const CALLERS_DIGEST: readonly SignatureFormat[] = ['raw', 'sigstore-bundle', 'dsse', 'openpgp'];
 
-/** Length in bytes of the digests of which ECDSA signs every bit. P-521 signs all of every digest. */
+/** Maximum length in bytes of a digest that ECDSA signs without truncation. P-521 does not truncate any supported digest. */
 const CURVE_BYTES: Partial<Record<KeyType, number>> = { 'ec-p256': 32, 'ec-p384': 48 };
 
 /**
- * isTruncated reports whether ECDSA ignores the end of the caller's digest (FIPS 186-5 section 6.4.1). The rest can be a digest of an algorithm that the
- * key does not allow.
+ * isTruncated reports whether ECDSA ignores the end of the caller's digest (FIPS 186-5 section 6.4.1). The first octets can be a digest of an algorithm that
+ * the key does not allow.
  */
 function isTruncated(type: KeyType, { algorithm, format }: Pick<KeyUse, 'algorithm' | 'format'>): boolean {
   return CALLERS_DIGEST.includes(format) && DIGEST_BYTES[algorithm] > (CURVE_BYTES[type] ?? Infinity);
 }
 
-/** Only verified claims are considered, not the caller's own statements. */
+/** Rejects a caller whose verified claims do not meet the constraints. The caller's own statements are not considered. */
 function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse): void {
   if (constraints.verified === undefined) return;
   if (identity === null)
@@ -143,10 +145,7 @@ function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse
   throw forbidden('key-policy.claim', '/key', detail);
 }
 
-/**
- * Returns the names of the files to be signed. An attestation has one name for each of its files. Any other request, including a statement from the
- * caller, has its name in the metadata.
- */
+/** Returns the names of the files to be signed. An attestation has one name for each of its files. Any other request has one name, in its metadata. */
 function namesOf({ format, metadata }: KeyUse): unknown[] {
   const subjects = format === 'attestation' ? subjectNames(metadata) : undefined;
   return subjects ?? [metadata['filename']];
@@ -169,8 +168,8 @@ export function forbidden(code: string, pointer: string, detail: string): Proble
 }
 
 /**
- * Reports whether a name matches a pattern in which `*` matches any characters including `/`, and `?` matches one; other characters match themselves.
- * For any pattern, the number of steps is at most the product of both lengths.
+ * Reports whether a name matches a pattern in which `*` matches any characters including `/`, and `?` matches one character; other characters match
+ * themselves. For any pattern, the number of steps is at most the product of both lengths.
  */
 export function fitsPattern(name: string, pattern: string): boolean {
   let at = 0;

@@ -21,9 +21,9 @@ interface Demand {
 const TODAY = `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')`;
 
 /**
- * Counts uses in the transaction that accepts them: one compare-and-set per key and period, always in the same order, so that concurrent requests or
- * processes cannot both take the last remaining use. Throws for the whole group if it exceeds the limit of one of its keys; GroupCommit then writes
- * smaller groups, down to single requests. A use remains counted if its request fails later.
+ * Counts uses in the transaction that accepts the requests. Each key and period has one compare-and-set, so that concurrent requests cannot both take the
+ * last remaining use. The order is always the same, so that transactions do not deadlock. Throws for the whole group if the group exceeds a limit of one key;
+ * GroupCommit then writes smaller groups, down to single requests. A use remains counted if the request fails later.
  */
 export async function countUses(tx: EntityManager, uses: readonly CountedUse[]): Promise<void> {
   const demands = demandsOf(uses);
@@ -45,7 +45,7 @@ export async function countUses(tx: EntityManager, uses: readonly CountedUse[]):
   if (refused !== undefined) throw spent(refused);
 }
 
-/** Initializes the counters of a key with its uses so far. Limits count from the creation of the key, whenever they are set. */
+/** Initializes the counters of a key with its uses so far. Limits count all uses since the creation of the key, regardless of when the limits are set. */
 export async function startCounting(
   tx: EntityManager,
   keyId: string,
@@ -84,8 +84,8 @@ const REMEMBERED_MS = 10_000;
 const MAX_REMEMBERED = 1000;
 
 /**
- * SpentKeys remembers keys that have reached a limit. Further requests for them are rejected without a transaction, which would fail for all requests
- * of its group. An entry applies to one revision of a key: a raised limit takes effect immediately.
+ * SpentKeys remembers keys that have reached a limit. Further requests for these keys are rejected without a transaction, because the transaction would fail
+ * for all requests of the group. An entry applies to one revision of a key, so a raised limit takes effect immediately.
  */
 export class SpentKeys {
   private readonly refusals = new Map<string, { readonly problem: Problem; readonly until: number }>();
@@ -93,7 +93,7 @@ export class SpentKeys {
   /**
    * Throws the Problem of an earlier request for this revision of the key.
    *
-   * @param isRepeated reports whether this request repeats one that was accepted, which it then returns
+   * @param isRepeated reports whether this request repeats an accepted request, whose result is then returned
    */
   async assertNotSpent(keyId: string, revision: number, isRepeated: () => Promise<boolean>): Promise<void> {
     const refusal = this.refusals.get(`${keyId} ${revision}`);

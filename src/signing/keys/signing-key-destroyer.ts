@@ -59,9 +59,9 @@ const QUEUE = {
 const CLAIM = dueRows({ ...DUE_DESTRUCTION, columns: 't.key_id, to_jsonb(k) AS key', limit: 1, locks: 't, k' });
 
 /**
- * Destroys private keys after their waiting period. The intent (DESTROYING) is committed before the HSM is called, and the destruction of each
- * version after it. If a process was killed after it destroyed a version in the token but before it recorded this, the next attempt finds the version
- * missing.
+ * SigningKeyDestroyer destroys private keys after their waiting period. The intent (DESTROYING) is committed before the HSM is called, and the destruction of
+ * each version is committed afterwards. If a process is killed between destroying a version in the token and recording the destruction, the next attempt
+ * finds the version missing.
  */
 @Injectable()
 export class SigningKeyDestroyer {
@@ -78,7 +78,7 @@ export class SigningKeyDestroyer {
     this.queue = new WorkQueue(db, { ...QUEUE, leaseSeconds: leaseMs(config) / 1000 });
   }
 
-  /** Runs due destructions one after the other. None is started while the HSM is unavailable. */
+  /** Runs due destructions one after the other. No destruction is started while the HSM is unavailable. */
   async destroyDue(stopping: () => boolean): Promise<void> {
     while (this.vault.health().up && !stopping()) {
       const claim = await this.claim();
@@ -170,7 +170,10 @@ export class SigningKeyDestroyer {
     });
   }
 
-  /** The key stays DESTROYING and signs nothing. The destruction is retried with increasing delays until it succeeds. */
+  /**
+   * Schedules a retry of a failed destruction. The key stays DESTROYING and signs nothing. Retries continue with increasing delays until the destruction
+   * succeeds.
+   */
   private async postpone(claim: Claim, error: unknown): Promise<void> {
     const code = error instanceof Problem ? error.code : 'signing.internal';
     await this.db.transaction(async (tx) => {

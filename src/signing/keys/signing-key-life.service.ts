@@ -39,8 +39,8 @@ export class SigningKeyLifeService {
   }
 
   /**
-   * From the commit on, no request is accepted for the key. Queued requests fail when they are claimed; requests that are waiting for approval fail
-   * within seconds.
+   * Disables a key. From the commit on, no request is accepted for the key. Queued requests fail when they are claimed; requests that are waiting for
+   * approval fail within seconds.
    */
   disable(caller: Caller, id: string): Promise<SigningKeyWithVersion> {
     return this.move(caller, id, { from: 'ACTIVE', to: 'DISABLED', action: 'signing-key.disabled' });
@@ -51,9 +51,9 @@ export class SigningKeyLifeService {
   }
 
   /**
-   * Generates another key pair under the same name. The old pair stays in the token: requests that were accepted for it are signed with it, and its
-   * signatures verify with the public key and certificate that are stored with its version. Repeating a call with its Idempotency-Key generates no
-   * second pair, because the CKA_ID of the first is derived from it.
+   * Generates another key pair under the same name. The old key pair stays in the token and signs the requests that were accepted for its version. Its
+   * signatures verify with the public key and certificate that are stored with that version. A repeated call with the same Idempotency-Key does not generate
+   * a second key pair: it finds the first key pair by its CKA_ID, which is derived from the resource ID of the first call.
    */
   async rotate(caller: Caller, id: string, { activate, use }: KeyRotationOrder): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);
@@ -73,7 +73,7 @@ export class SigningKeyLifeService {
     return this.reader.get(id);
   }
 
-  /** Rotations are serialized by a lock on the key row. Returns undefined if an earlier call has reserved the version. */
+  /** Reserves the next version. Rotations are serialized by a lock on the key row. Returns undefined if an earlier call has reserved the version. */
   private async reserve(
     caller: Caller,
     id: string,
@@ -100,7 +100,10 @@ export class SigningKeyLifeService {
     });
   }
 
-  /** Returns false if the pair of the Idempotency-Key exists. Throws a Problem if it does not exist yet, or never will. */
+  /**
+   * Returns false if the key pair of an earlier call with this Idempotency-Key exists. Throws a Problem if that key pair is still being generated or could
+   * not be generated.
+   */
   private async isFirst(tx: EntityManager, use: IdempotentUse): Promise<boolean> {
     const earlier = await this.idempotency.earlier(tx, use);
     if (earlier === undefined) return true;
@@ -142,8 +145,8 @@ export class SigningKeyLifeService {
   }
 
   /**
-   * Reports whether the key is disabled according to the audit log. A row from an earlier disabling could have been restored in the database, to be
-   * replaced again later.
+   * Reports whether the key is disabled according to the audit log. The row is not sufficient, because an old row of a disabled key could have been restored
+   * in the database temporarily.
    */
   private isDisabled(tx: EntityManager, id: string): Promise<boolean> {
     return this.audit.isRecorded(tx, 'signing-key.disabled', id, 'signing-key.enabled');
@@ -171,7 +174,7 @@ function ckaIdOf(id: string): Buffer {
   return Buffer.from(id.replaceAll('-', ''), 'hex');
 }
 
-/** Activates a version that is newer than the active one. Throws Problem `signing-key.inactive` if the key is not active. */
+/** Activates a version that is newer than the active version. Throws Problem `signing-key.inactive` if the key is not active. */
 export async function activateVersion(tx: EntityManager, keyId: string, version: number): Promise<void> {
   const isOlder = (key: SigningKey) => key.state === 'ACTIVE' && key.version < version;
   if ((await changeKey(tx, keyId, isOlder, { version })) === undefined) throw inactive();

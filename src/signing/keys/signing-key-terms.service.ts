@@ -29,7 +29,7 @@ export class SigningKeyTermsService {
 
   /**
    * @param revision of the key as read by the caller
-   * @throws Problem `request.stale` if it has changed since
+   * @throws Problem `request.stale` if the key has changed since
    */
   async change(caller: Caller, id: string, revision: number, terms: KeyTerms): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);

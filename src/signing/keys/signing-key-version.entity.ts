@@ -11,12 +11,12 @@ export class SigningKeyVersion {
   @PrimaryColumn('int')
   version: number;
 
-  /** CKA_ID, by which the key pair is found in the token. */
+  /** CKA_ID of the key pair in the token. */
   @Unique('signing_key_version_cka_id', ['ckaId'])
   @Column('bytea')
   ckaId: Buffer;
 
-  /** SubjectPublicKeyInfo, DER. Every signature is verified with it. Null until the token has generated the key pair. */
+  /** SubjectPublicKeyInfo, DER. Every signature is verified with this public key. Null until the token has generated the key pair. */
   @Column('bytea', { nullable: true })
   publicKey: Buffer | null;
 
@@ -28,7 +28,7 @@ export class SigningKeyVersion {
   @Column('jsonb', { nullable: true })
   evidence: KeyEvidence | null;
 
-  /** Time at which its creation was abandoned. */
+  /** Time at which the creation of the version was abandoned. */
   @Column('timestamptz', { nullable: true })
   failedAt: Date | null;
 

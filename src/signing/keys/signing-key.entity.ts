@@ -41,16 +41,16 @@ export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 /** Purposes of keys that sign digests of callers. */
 export const CALLER_PURPOSES: readonly KeyPurpose[] = ['signing', ...SIGNATURE_PURPOSES];
 
-/** Purposes of keys that sign digests without a stated purpose: such requests have always been for code and documents. */
+/** Purposes of keys that sign digests without a stated purpose. Requests without a purpose have always been for code and documents. */
 const UNNAMED_PURPOSES: readonly KeyPurpose[] = ['signing', 'code-signing', 'documents'];
 
-/** Returns the purposes of keys that may sign for this purpose; undefined if the caller stated none. */
+/** Returns the purposes of keys that may sign for this purpose. `purpose` is undefined if the caller did not state a purpose. */
 export function keyPurposesFor(purpose: SignaturePurpose | undefined): readonly KeyPurpose[] {
   if (purpose === undefined) return UNNAMED_PURPOSES;
   return purpose === 'code-signing' || purpose === 'documents' ? [purpose, 'signing'] : [purpose];
 }
 
-/** A key as its users see it: a name. The key pairs in the token are its versions. */
+/** A signing key, which callers refer to by its name. Its versions are the key pairs in the token. */
 @Entity('signing_key')
 @Index('signing_key_name', ['name'], { unique: true, where: `state <> 'FAILED'` })
 @Sealed<SigningKey>({ except: ['createdAt'], while: `t.state NOT IN ('FAILED', 'DESTROYED')`, generation: 2 })
@@ -96,7 +96,7 @@ export class SigningKey extends SealedEntity {
   createdAt: Date;
 }
 
-/** The number of uses of a key in a period, for keys with a quota or a cap. */
+/** The number of uses of a key in a period, for keys with a daily or lifetime limit. */
 @Entity('signing_key_usage')
 export class SigningKeyUsage {
   @PrimaryColumn('uuid')
@@ -115,7 +115,7 @@ export class SigningKeyUsage {
   most: number;
 }
 
-/** A scheduled destruction of a signing key and its progress. Cancelling it removes the row. */
+/** A scheduled destruction of a signing key and its progress. Cancelling the destruction removes the row. */
 @Entity('signing_key_destruction')
 @Index('signing_key_destruction_due', ['destroyAt'], { where: 'finished_at IS NULL' })
 @Sealed<SigningKeyDestruction>({
@@ -135,7 +135,7 @@ export class SigningKeyDestruction extends SealedEntity {
   @Column('uuid', { nullable: true })
   worker: string | null;
 
-  /** No other worker claims the destruction before this time: a worker is running it, or waiting before a retry. */
+  /** No other worker claims the destruction before this time: a worker is running the destruction, or a retry is pending. */
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
 

@@ -32,7 +32,7 @@ export interface KnownKey {
   readonly type: KeyType;
 }
 
-/** A key with one of its versions: the active version, unless another was requested. */
+/** A key with one of its versions: the active version, unless another version was requested. */
 export interface SigningKeyWithVersion {
   readonly keyId: string;
   readonly name: string;
@@ -45,7 +45,7 @@ export interface SigningKeyWithVersion {
   readonly revision: number;
   readonly version: number;
   readonly createdAt: Date;
-  /** Time at which this version was requested. It never changes, and the OpenPGP fingerprint covers it. */
+  /** Time at which this version was requested. This time never changes, because the OpenPGP fingerprint covers it. */
   readonly madeAt: Date;
   /** Time at which the private keys are due to be destroyed; null if no destruction is scheduled. */
   readonly destroyAt: Date | null;
@@ -57,19 +57,19 @@ export interface SigningKeyWithVersion {
   readonly sealed: Buffer | null;
   /** ID of the newest certificate that was imported for this version. */
   readonly certificateId: string | null;
-  /** Expiry of that certificate. */
+  /** Expiry of the certificate `certificateId`. */
   readonly certificateExpiresAt: Date | null;
 }
 
 export type ActiveKey = SigningKeyWithVersion & { readonly ckaId: Buffer; readonly publicKey: Buffer };
 
-/** Returns the key for a vault order: for this purpose, regardless of its row. */
+/** Returns the key for a vault order, with this purpose instead of the purpose in its row. */
 export function vaultKeyOf(key: ActiveKey, purpose: KeyPurpose): VaultKey {
   const { ckaId, type, publicKey, sealed } = key;
   return { ckaId, identity: identityOf(purpose, key), type, publicKey, sealed };
 }
 
-/** A key for a vault order, with the creation time of its version, which formats need. */
+/** A key for a vault order, with the creation time of its version, which some formats need. */
 export type SigningVaultKey = VaultKey & Pick<ActiveKey, 'madeAt'>;
 
 /** A use that was accepted for one version of a key, at one revision of the key. */
@@ -132,7 +132,7 @@ export class SigningKeyReader {
     return key;
   }
 
-  /** Returns a key by its name or ID, in any state. Without one, returns the configured key. */
+  /** Returns a key by its name or ID, in any state. Without a name or ID, returns the configured key. */
   async known(nameOrId: string | undefined): Promise<KnownKey> {
     const wanted = nameOrId ?? this.config.defaultKey;
     const rows: { key: JsonRow }[] = await this.db.query(
@@ -171,14 +171,14 @@ export class SigningKeyReader {
     const now = this.clock.now();
     assertInDate(key, now);
     if (!use.composed) await this.assertPermitted(key, use, now);
-    // The token compares this purpose with its label: a timestamping key does not sign digests of callers, regardless of its row.
+    // The token compares this purpose with the label of the key, so a timestamping key does not sign digests of callers, whatever its row contains.
     const vaultKey = vaultKeyOf(key, use.composed || CALLER_PURPOSES.includes(key.purpose) ? key.purpose : 'signing');
     return { ...vaultKey, madeAt: key.madeAt };
   }
 
   /**
-   * Rejects a use that the constraints of the key do not allow. While several issuers are enabled, a constraint on claims must name the issuer:
-   * otherwise, each of them could assert the claims.
+   * Rejects a use that the constraints of the key do not allow. While several issuers are enabled, a constraint on claims must name the issuer: otherwise,
+   * each of the issuers could assert the claims.
    */
   async assertPermitted(key: Pick<ActiveKey, 'name' | 'type' | 'constraints'>, use: KeyUse, now: Date): Promise<void> {
     assertPermitted(key, use, now);
@@ -199,7 +199,7 @@ export class SigningKeyReader {
     return key.state === 'ACTIVE' ? expired(key.name, key.notAfter) : stopped(key);
   }
 
-  /** Returns the uses of a key that its quota and cap count. */
+  /** Returns the numbers of uses that count toward the limits of a key. */
   async usage(keyId: string): Promise<KeyUsage> {
     const rows: { period: string; used: number }[] = await this.db.query(
       `SELECT CASE period WHEN 'lifetime' THEN period ELSE 'today' END AS period, used FROM signing_key_usage
@@ -216,7 +216,7 @@ export class SigningKeyReader {
     this.byVersion.forget(`${keyId} ${version}`);
   }
 
-  /** Removes the key with this name or ID from the cache; without one, the configured key. */
+  /** Removes the key with this name or ID from the cache. Without a name or ID, removes the configured key. */
   forgetNamed(nameOrId: string | undefined): void {
     this.byNameOrId.expire(cacheKeyOf(nameOrId ?? this.config.defaultKey));
   }
@@ -238,7 +238,7 @@ export class SigningKeyReader {
     );
   }
 
-  /** Newest first. */
+  /** Returns signing keys, newest first. */
   async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<SigningKeyWithVersion>> {
     const [before = null] = this.cursors.read('signing-keys', cursor) ?? [];
     const rows: VersionRow[] = await this.db.query(
@@ -249,7 +249,10 @@ export class SigningKeyReader {
     return this.cursors.page('signing-keys', keys, limit, ({ keyId }) => [keyId]);
   }
 
-  /** Checks the audit log, because rows from before the destruction of a key could have been restored together with their seals. */
+  /**
+   * Asserts that the audit log does not record the key as destroyed, because rows from before the destruction of a key could have been restored together with
+   * their seals.
+   */
   private async assertNotDestroyed({ keyId }: ActiveKey): Promise<void> {
     if ((await this.ledger.recent())?.destroyedKeys.has(keyId) === true) throw inactive();
   }
@@ -287,7 +290,7 @@ export class SigningKeyReader {
   /** @throws Problem `row.not-sealed` */
   private vouched(json: JsonRow): SigningKey {
     const key = decodedKey(this.db, json);
-    // A version that was destroyed, or whose creation was abandoned, signs nothing and has no seal.
+    // A key that was destroyed, or whose creation failed, signs nothing and has no seal.
     if (['FAILED', 'DESTROYED'].includes(key.state)) return key;
     if (sealsOf(this.db.manager).trusted(SigningKey, key) === null) throw notSealed('signing_key', key.id);
     return key;

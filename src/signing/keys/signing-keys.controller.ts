@@ -71,7 +71,7 @@ export class SigningKeysController {
 
   /**
    * Update a signing key
-   * @remarks Changes the dates and the constraints of a signing key. Requires `If-Match` with its ETag.
+   * @remarks Changes the dates and the constraints of a signing key. Requires `If-Match` with the ETag of the key.
    */
   @Patch(':id')
   @Needs('signing-keys:write')
@@ -115,7 +115,7 @@ export class SigningKeysController {
 
   /**
    * Disable a signing key
-   * @remarks The key stops signing at once, and pending requests fail.
+   * @remarks Stops a signing key from signing at once. Pending requests fail.
    */
   @Post(':id/disable')
   @HttpCode(200)

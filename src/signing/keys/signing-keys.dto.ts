@@ -31,9 +31,9 @@ export class CreateSigningKeyBody {
 }
 
 export class ChangeSigningKeyBody {
-  /** Start of the period in which the key signs. null removes it. @example 2027-01-01T00:00:00Z */
+  /** Start of the period in which the key signs. null removes the start. @example 2027-01-01T00:00:00Z */
   @Optional(Moment({ nullable: true })) @Nullable() notBefore?: Date | null;
-  /** End of the period in which the key signs. null removes it. @example 2029-01-01T00:00:00Z */
+  /** End of the period in which the key signs. null removes the end. @example 2029-01-01T00:00:00Z */
   @Optional(Moment({ nullable: true })) @Nullable() notAfter?: Date | null;
   /** Replaces all constraints; {} removes them. */
   @Optional(Nested(KeyConstraintsBody)) constraints?: KeyConstraintsBody;
@@ -87,7 +87,7 @@ export class SigningKeyView {
   notBefore?: Date;
   notAfter?: Date;
   @ApiProperty({ type: KeyConstraintsBody }) constraints: KeyConstraints;
-  /** Current values of its quotas; absent in lists and for keys without quotas. */
+  /** Usage counts of a key with limits; absent in lists and for keys without limits. */
   usage?: KeyUsageView;
   /** SubjectPublicKeyInfo, PEM; absent until the key is generated. */
   @ApiProperty({ required: false, example: EXAMPLE_KEY }) publicKey?: string;
@@ -97,7 +97,7 @@ export class SigningKeyView {
   evidence?: KeyEvidenceView;
   /** Certificate of this version; see /api/v1/certificates. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   certificateId?: string;
-  /** Time at which that certificate expires. */
+  /** Time at which the certificate `certificateId` expires. */
   certificateExpiresAt?: Date;
   /** Time at which the private keys are destroyed. The destruction can be cancelled until then. @example 2027-02-01T00:00:00Z */
   destroyAt?: Date;

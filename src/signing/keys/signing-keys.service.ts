@@ -151,7 +151,7 @@ export function assertSpan(notBefore: Date | null, notAfter: Date | null): void 
   throw new Problem('malformed', 'signing-key.dates', '/notAfter: must be later than notBefore.', { errors });
 }
 
-/** Timestamping and certificate keys sign only data from the service, which enforces no other constraints on them. */
+/** Rejects constraints on timestamping and certificate keys, which sign only data from the service. No constraints are enforced for these keys. */
 export function assertConstrainable(purpose: KeyPurpose, constraints: KeyConstraints): void {
   if (CALLER_PURPOSES.includes(purpose) || Object.keys(constraints).length === 0) return;
   const detail = `are not allowed for keys with the purpose ${purpose}`;
@@ -159,7 +159,7 @@ export function assertConstrainable(purpose: KeyPurpose, constraints: KeyConstra
   throw new Problem('malformed', 'key-policy.purpose', `/constraints: ${detail}.`, { errors });
 }
 
-/** ML-DSA is supported by verifiers of code and documents. Certificates, timestamps, OpenPGP, SSH and TLS do not support it yet. */
+/** Rejects ML-DSA for purposes other than code and documents. Certificates, timestamps, OpenPGP, SSH and TLS do not support ML-DSA yet. */
 function assertSuits(type: KeyType, purpose: KeyPurpose): void {
   if (!isMlDsa(type) || keyPurposesFor(undefined).includes(purpose)) return;
   const errors = [{ pointer: '/type', detail: `is not supported for keys with the purpose ${purpose}` }];

@@ -15,15 +15,13 @@ export interface OpenPgpCertificate {
   readonly users: readonly RequestedStatement[];
   /** The newest revocation; undefined if none was requested. */
   readonly revocation: RequestedStatement | undefined;
-  /** Undefined until a user ID is certified, because no program accepts a key without one. */
+  /** Undefined until a user ID is certified, because no program accepts a key without a user ID. */
   readonly armored: string | undefined;
 }
 
 export type OpenPgpKey = Pick<ActiveKey, 'keyId' | 'name' | 'type' | 'version' | 'publicKey' | 'madeAt'>;
 
-/**
- * Builds the certificate of a key from its statements, oldest first. Unsigned statements are listed in the result but not part of the certificate.
- */
+/** Builds the certificate of a key from its statements, oldest first. Unsigned statements are listed in the result but are not part of the certificate. */
 export function openPgpCertificate(key: OpenPgpKey, statements: readonly RequestedStatement[]): OpenPgpCertificate {
   const certifications = statements.filter(({ kind }) => kind === 'certification');
   const revocations = statements.filter(({ kind }) => kind === 'revocation');
@@ -42,7 +40,7 @@ export function openPgpCertificate(key: OpenPgpKey, statements: readonly Request
   };
 }
 
-/** Returns each user ID with its newest signature; older ones are superseded. */
+/** Returns each user ID with its newest signature, which supersedes older signatures. */
 function certifiedUsers(signed: readonly Signed[]): CertifiedUser[] {
   const newest = new Map(signed.map((one) => [one.userId ?? '', one.signature]));
   return [...newest].map(([userId, signature]) => ({ userId, certifications: [signature] }));

@@ -39,7 +39,7 @@ export class OpenPgpCertificatesController {
 
   /**
    * Certify OpenPGP user IDs
-   * @remarks Binds user IDs and an expiry to the OpenPGP key of a signing key. Each is a signing request and may need approval.
+   * @remarks Binds user IDs and an expiry to the OpenPGP key of a signing key. Each certification is a signing request and may need approval.
    */
   @Post('signing-keys/:id/openpgp')
   @HttpCode(200)

@@ -35,8 +35,8 @@ export interface RevocationOrder {
 type StatementColumns = Pick<OpenPgpStatement, 'kind' | 'userId' | 'expiresAt'>;
 
 /**
- * OpenPgpCertificatesService issues OpenPGP certificates of signing keys. A statement of a key about itself is a regular signing request, and needs
- * approval if the key requires it.
+ * OpenPgpCertificatesService issues OpenPGP certificates of signing keys. Each self-signature is a regular signing request, and needs approval if a policy
+ * requires it.
  */
 @Injectable()
 export class OpenPgpCertificatesService {
@@ -74,7 +74,7 @@ export class OpenPgpCertificatesService {
     return this.of(key);
   }
 
-  /** Signs a revocation with the active version of a key. It cannot be undone. */
+  /** Signs a revocation with the active version of a key. A revocation cannot be undone. */
   async revoke(caller: Caller, id: string, { reason, text }: RevocationOrder): Promise<OpenPgpCertificate> {
     const key = await this.keyFor(id);
     const known = await this.statements.of([key]);
@@ -116,7 +116,10 @@ export class OpenPgpCertificatesService {
     throw new Problem('conflict', 'openpgp.key-type', detail);
   }
 
-  /** Requests the signature of a statement unless it exists or has been requested. The statement is stored first, so that a crash loses nothing. */
+  /**
+   * Requests the signature of a statement unless it exists or has been requested. The statement is stored before its signature is requested, so that it
+   * survives a crash.
+   */
   private async ask(
     caller: Caller,
     key: ActiveKey,
@@ -151,7 +154,6 @@ export class OpenPgpCertificatesService {
   }
 }
 
-/** Only the newest statement about a user ID counts: after an expiry was changed and changed back, a new statement is needed. */
 function saysTheSame(one: RequestedStatement, { kind, userId, expiresAt }: StatementColumns): boolean {
   return one.kind === kind && one.userId === userId && one.expiresAt?.getTime() === expiresAt?.getTime();
 }

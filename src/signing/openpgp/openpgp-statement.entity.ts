@@ -5,8 +5,8 @@ export const STATEMENT_KINDS = ['certification', 'revocation'] as const;
 export type StatementKind = (typeof STATEMENT_KINDS)[number];
 
 /**
- * A statement of a key version about itself in OpenPGP: a user ID belongs to the key, or the key is revoked. The row is the intent. The signature is
- * in the signing request with the same key, digest and hashed part. Rows never change.
+ * An OpenPGP self-signature of a key version: the certification of a user ID, or the revocation of the key. The row is the intent. The signature is in the
+ * signing request with the same key, digest and hashed part. Rows never change.
  */
 @Entity('openpgp_statement')
 @Check('openpgp_statement_user', `(kind = 'certification') = (user_id IS NOT NULL)`)

@@ -6,7 +6,7 @@ import type { SigningStatus } from '../signing-request.entity.js';
 import { OpenPgpStatement } from './openpgp-statement.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
 
-/** A statement with the newest request for its signature. `status` is null until there is a request. */
+/** A statement with the newest request for its signature. `status` is null until a request exists. */
 export interface RequestedStatement extends OpenPgpStatement {
   readonly requestId: string | null;
   readonly approvalId: string | null;
@@ -40,7 +40,10 @@ export class OpenPgpStatementsRepository {
     });
   }
 
-  /** Call this before a response that confirms statements of earlier calls. */
+  /**
+   * Waits until a standby has the statements that were read, if commits are synchronous. Call this method before a response that relies on statements of
+   * earlier calls.
+   */
   confirm(): Promise<void> {
     return confirmRead(this.db);
   }

@@ -10,13 +10,13 @@ import { RefusedClaims } from './refused-claims.js';
 export interface MaybeHeld {
   readonly id: string;
   readonly approvalId: string | null;
-  /** Read from the approval tables, so that changing the row of a request cannot detach it from its approval. */
+  /** Read from the approval tables, so that changing the row of a request cannot detach the request from its approval. */
   readonly hasApproval: boolean;
 }
 
 /** A request that passed the check. */
 interface Cleared {
-  /** IDs of the entries about its approval in the audit log; undefined for a request without approval. */
+  /** IDs of the audit entries about the approval; undefined for a request without approval. */
   readonly approvalEntries?: readonly string[] | undefined;
 }
 
@@ -66,7 +66,7 @@ export class ApprovalCheck {
           ? await this.renewal.renewedOf(tx, approval, some)
           : { requests: some.map(({ request }) => request), failure: lost };
       for (const { id } of requests) refused.add(id);
-      // The other requests of the claim are not affected: they belong to other callers.
+      // The other requests of the claim are not affected, because they belong to other callers.
       if (failure !== undefined) await this.refused.fail(tx, requests, { code: failure.code, detail: failure.message });
     }
     const entries = new Map(

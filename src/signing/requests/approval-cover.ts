@@ -29,7 +29,7 @@ export class ApprovalCover<Approval extends CoveringApproval> {
   }
 }
 
-/** Returns the document as processes of the previous version compose it. */
+/** Returns the document as processes of the previous version compose the document. */
 function formerShown({ openpgp: _openpgp, composedBy: _composedBy, ...shown }: Record<string, unknown>) {
   return shown;
 }

@@ -8,7 +8,7 @@ import { shownRequest, useOfRequest } from './shown-request.js';
 import type { NewSigningRequest } from './signing-attempt.js';
 import { SigningRequestRepository } from './signing-request.repository.js';
 
-/** ApprovalGate decides whether a request needs approval, and records it: ready to be signed, or together with the approval. */
+/** ApprovalGate decides whether a request needs approval, and records the request, together with the approval if one is needed. */
 @Injectable()
 export class ApprovalGate {
   constructor(
@@ -33,7 +33,7 @@ export class ApprovalGate {
   /**
    * Commits the request. Returns its ID, or the ID of an earlier request with the same Idempotency-Key.
    *
-   * @throws Problem `approval.policies-changed`, `signing-key.inactive`, and those of the key's limits
+   * @throws Problem `approval.policies-changed`, `signing-key.inactive`, and the Problems of the key's limits
    */
   record(request: NewSigningRequest): Promise<string> {
     const { row, envelope, requirement: demand, caller } = request;
@@ -54,7 +54,7 @@ export class ApprovalGate {
   }
 }
 
-/** Returns the request as it waits for this approval. */
+/** Returns the request as pending for this approval. */
 export function waitingFor(approvalId: string, request: NewSigningRequest): NewSigningRequest {
   return { ...request, row: { ...request.row, status: 'PENDING_APPROVAL', approvalId, attempt: 0 } };
 }

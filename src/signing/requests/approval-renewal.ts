@@ -58,9 +58,9 @@ export class ApprovalRenewal {
   }
 
   /**
-   * Requests approval again for claimed requests whose key was rotated after the approval, or for which the current policies require more votes.
-   * Returns these requests. Requests of a batch that have already been signed keep their approval, so the rest of the batch gets another one. A
-   * single request keeps its votes.
+   * Requests approval again for claimed requests whose key was rotated after the approval, or for which the current policies require more votes. Returns
+   * these requests. Requests of a batch that have already been signed keep their approval, so the rest of the batch gets a new approval. A single request
+   * keeps its votes.
    */
   async renewedOf(tx: EntityManager, old: KnownApproval, claimed: readonly Held[]): Promise<Renewed> {
     const versions = await versionsOf(tx, claimed);
@@ -85,13 +85,13 @@ export class ApprovalRenewal {
   }
 
   /**
-   * Renews a whole approval. Does nothing if a request has been changed since, in which case its claim fails later. Locks are taken in the same order
-   * as by a vote: first the approval, then the requests that are waiting for it.
+   * Renews a whole approval. Does nothing if the row of a request no longer matches the approval; the claim of that request fails later. Locks are taken in
+   * the same order as for a vote: first the approval, then the requests that are waiting for it.
    */
   private async renewPending(tx: EntityManager, id: string): Promise<void> {
     const old = await this.approvals.holdPending(tx, id);
     if (old === undefined) return;
-    // The statement contains the status, because the index covers only these requests.
+    // The statement contains the status, because the partial index covers only requests with this status.
     const requests = await tx
       .createQueryBuilder(SigningRequest, 'r')
       .where(`r.approval_id = :id AND r.status = 'PENDING_APPROVAL'`, { id })

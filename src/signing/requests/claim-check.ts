@@ -15,7 +15,7 @@ export type ClaimedRow = Claimed & MaybeHeld & { readonly enveloped: boolean };
 
 /** Actions of entries that end a request. */
 const ENDS = ['signing.signed', 'signing.failed'];
-/** Actions of entries that state which request was accepted, and whether it ended. */
+/** Actions of entries that record the acceptance, the renewals and the end of a request. */
 const ABOUT_REQUEST = ['signing.accepted', 'signing.approval-renewed', ...ENDS];
 const NOT_LOGGED = {
   code: 'signing.not-logged',
@@ -27,8 +27,8 @@ const NEEDED = {
 };
 
 /**
- * ClaimCheck verifies claimed requests, because anyone with write access to the database can insert a row into the queue. Before a request is signed,
- * the audit log must confirm that the service accepted it, and the policies must not require an approval that it does not have.
+ * ClaimCheck verifies claimed requests, because anyone with write access to the database can insert a row into the queue. Before a request is signed, the
+ * audit log must confirm that the service accepted the request, and the policies must not require an approval that the request does not have.
  */
 @Injectable()
 export class ClaimCheck {
@@ -38,7 +38,7 @@ export class ClaimCheck {
     private readonly refused: RefusedClaims,
   ) {}
 
-  /** Returns the requests that may be signed, in the transaction that claimed them. The others become FAILED. */
+  /** Returns the requests that may be signed, in the transaction that claimed them. All other requests become FAILED. */
   async passed<One extends ClaimedRow>(tx: EntityManager, rows: readonly One[]): Promise<One[]> {
     if (rows.length === 0) return [];
     const ids = rows.map(({ id }) => id);
@@ -77,18 +77,18 @@ function publicKeySha256In(about: readonly EntryRow[]): string | undefined {
   return named.at(-1);
 }
 
-/** Reports whether the log entries about the row match it. */
+/** Reports whether the log entries about a request match its row. */
 function isLogged(row: ClaimedRow, about: readonly EntryRow[]): boolean {
   const [first, ...more] = about.filter(({ action }) => action === 'signing.accepted');
   if (first === undefined || more.length > 0 || first.actorId !== row.requestedBy) return false;
-  // A request is signed only once. If it has already ended, its row was put back into the queue.
+  // A request is signed only once. If the log records the end of a request, its row was put back into the queue.
   if (about.some(({ action }) => ENDS.includes(action))) return false;
   if (row.enveloped !== (row.envelope !== undefined)) return false;
   const logged: Record<string, unknown> = { ...first.detail };
   for (const { action, detail } of about) {
     if (action !== 'signing.approval-renewed') continue;
     for (const name of ['approval', 'keyVersion']) if (name in detail) logged[name] = detail[name];
-    // Only a request that was bound to another version of its key has key facts and different bytes to sign.
+    // The key facts are logged only if the renewal bound the request to another key version, which also changes the bytes to sign.
     if ('publicKeySha256' in detail) logged['signedDigest'] = detail['signedDigest'];
   }
   const found = { ...detailOf(row), ...detailOfKey(row, logged), ...detailOfEnvelope(row, logged) };
@@ -122,7 +122,7 @@ function detailOfKey(
   return { keyId, owner: ownerId, ...said, composed: composed || undefined };
 }
 
-/** Returns the digest that is signed instead of the request's own, and whether there is an envelope at all. */
+/** Returns the digest that is signed instead of the request's digest, and whether the request has an envelope. */
 function detailOfEnvelope(
   { enveloped, envelope }: ClaimedRow,
   logged: Readonly<Record<string, unknown>>,

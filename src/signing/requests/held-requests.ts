@@ -16,7 +16,7 @@ import { useOfRequest } from './shown-request.js';
 import { requestEntry, SWEEP_AFTER_MS, SIGNING_QUEUE } from '../signing-jobs.js';
 import { SigningRequest } from '../signing-request.entity.js';
 
-/** HeldRequests releases or ends the requests that are waiting for an approval: a single request, or those of a batch. */
+/** HeldRequests releases or ends the requests that are waiting for an approval: a single request, or all requests of a batch. */
 @Injectable()
 export class HeldRequests implements ApprovalSubject, OnModuleInit {
   constructor(
@@ -31,7 +31,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     this.subjects.register('signing-batch', this);
   }
 
-  /** Policies refer to keys as requests do. */
+  /** Returns the names that do not belong to a key. Policies refer to keys by name, as requests do. */
   async unknownKeys(tx: EntityManager, names: readonly string[]): Promise<readonly string[]> {
     const known: { name: string }[] = await tx.query(
       `SELECT name FROM signing_key WHERE name = ANY($1::text[]) AND state <> 'FAILED'`,
@@ -41,7 +41,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     return names.filter((name) => !found.has(name));
   }
 
-  /** Throws Problem `signing-request.missing` for requests that the caller may not see. */
+  /** Returns the facts about requests that policies evaluate. Throws Problem `signing-request.missing` for requests that the caller may not see. */
   async usesOf(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]> {
     const found = ids.length === 0 ? [] : await tx.findBy(SigningRequest, { id: In(ids) });
     const known = new Map(found.map((request) => [request.id, request]));

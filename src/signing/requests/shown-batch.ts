@@ -12,7 +12,7 @@ export interface BatchedRequest {
   readonly envelope: Envelope | undefined;
 }
 
-/** A line of the manifest: the text shown to approvers, and the hash of the document for an approval of this request alone. */
+/** A line of the manifest: the text shown to approvers, and the hash of the document that approvers of this request alone would see. */
 export interface ManifestLine {
   /** Index in the request, from 0. */
   readonly index: number | null;
@@ -28,8 +28,8 @@ export interface ManifestLine {
 const MAX_NAMED = 3;
 
 /**
- * Returns the document that approvers see for many requests together. The hash of the approval covers all of it. `manifest` is the root of the Merkle
- * tree over the hashes of its lines, with which evidence of one request proves its position without the other requests.
+ * Returns the document that approvers see for many requests together. The hash of the approval covers the whole document. `manifest` is the root of the
+ * Merkle tree over the hashes of the lines. With this root, the evidence of one request proves the position of the request without the other requests.
  */
 export function shownBatch(batchId: string, batched: readonly BatchedRequest[]): ShownSubject {
   const lines = batched.map(manifestLine);
@@ -49,14 +49,14 @@ export function shownBatch(batchId: string, batched: readonly BatchedRequest[]):
       // The requests of a batch come in one call, and therefore from one caller.
       verified: identity ?? undefined,
       items: lines,
-      // Kept out of the lines, because processes of the previous version compare whole lines.
+      // The details are not part of the lines, because processes of the previous version compare whole lines.
       details: batched.map(detailOf),
     },
     items: { ids: lines.map(({ requestId }) => requestId), manifest: { size: lines.length, root } },
   };
 }
 
-/** Returns the facts about a request that its manifest line omits: the form in which it is signed, and the metadata from the caller. */
+/** Returns the facts about a request that its manifest line omits: the format of its signature, and the metadata from the caller. */
 function detailOf({ request, envelope }: BatchedRequest): Record<string, unknown> {
   const { batchIndex: index, format, scheme, certificateId, metadata, reference } = request;
   return { index, format, scheme, certificateId, metadata, reference, timestamp: envelope?.timestamped ?? false };

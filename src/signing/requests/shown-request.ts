@@ -37,8 +37,8 @@ export function shownRequest(request: SigningRequest, envelope: Envelope | undef
 }
 
 /**
- * Returns the statements of an OpenPGP signature, and whether the service composed the signed structure. Callers cannot cause the latter to be shown:
- * they can only request signatures of OpenPGP documents, and their raw requests contain no bytes to be signed.
+ * Returns the statements of an OpenPGP signature, and `composedBy` if the service composed the signed structure. Callers cannot cause `composedBy` to be
+ * shown: callers can request only document signatures in OpenPGP, and raw requests of callers contain no bytes to be signed.
  */
 function statedBy({ format }: SigningRequest, envelope: Envelope | undefined): Record<string, unknown> {
   const { content = null, toBeSigned = null } = envelope ?? {};
@@ -68,7 +68,7 @@ function nameOf({ metadata, reference, algorithm, digest }: SigningRequest): str
   return plain === null ? `${algorithm} ${digest.toString('hex').slice(0, 16)}…` : nameInTitle(plain, MAX_NAME_LENGTH);
 }
 
-/** SHA-256, base64. */
+/** Returns the SHA-256, base64. */
 function hashOf(bytes: Buffer | null | undefined): string | null {
   return bytes === null || bytes === undefined ? null : createHash('sha256').update(bytes).digest('base64');
 }

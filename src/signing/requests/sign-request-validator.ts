@@ -27,7 +27,7 @@ import type { SigningRequest } from '../signing-request.entity.js';
 
 /** A signature request from a caller. */
 export interface SigningOrder {
-  /** Base64 of the hash value; may be absent if `content` contains it. */
+  /** Base64 of the hash value; may be absent if `content` contains the hash value. */
   readonly digest?: string;
   readonly algorithm: string;
   readonly key?: string;
@@ -37,7 +37,7 @@ export interface SigningOrder {
   readonly format: SignatureFormat;
   /** Base64. `authenticode`: the output of `osslsigncode extract-data`; `openpgp`: the hashed part of the signature. */
   readonly content?: string;
-  /** True if the service composed a statement of the key about itself. Callers cannot request one. */
+  /** True for an OpenPGP self-signature that the service composed. Callers cannot request self-signatures. */
   readonly isStatement?: boolean;
   /** The structure that the service composed and the key signs; `attestation` and `raw` only. */
   readonly statement?: Buffer;
@@ -154,7 +154,7 @@ export class SignRequestValidator {
   }
 }
 
-/** A workload can use only the keys that its trust lists. */
+/** Asserts that the trust of a workload lists the key. */
 function assertGiven({ keys }: Caller, name: string): void {
   if (keys === undefined || keys.includes(name) || keys.includes('*')) return;
   const detail = `this workload's trust does not allow key "${name}"`;
@@ -188,7 +188,7 @@ function purposeOf({ format, purpose }: SigningOrder): SignaturePurpose | undefi
   );
 }
 
-/** The digest of an attestation is that of its statement. */
+/** Returns the digest to be signed. The digest of an attestation is the hash of its statement. */
 function digestOf(order: SigningOrder): Digest {
   const { format, digest, content: encoded, statement } = order;
   if (format === 'attestation') return statementDigest(statement);
@@ -215,7 +215,10 @@ function statementDigest(statement: Buffer | undefined): Digest {
   return { algorithm: 'sha256', digest: createHash('sha256').update(statement).digest(), content: statement };
 }
 
-/** For `authenticode`, the digest is in the data extracted from the file. An additional digest must be equal to it. */
+/**
+ * Returns the digest of an `authenticode` order, which is in the data extracted from the file. If the order also contains a digest, both digests must be
+ * equal.
+ */
 function authenticodeDigest({ digest, content: encoded }: SigningOrder): Digest {
   if (encoded === undefined)
     throw malformedContent('content.missing', 'must be the output of osslsigncode extract-data, in base64');

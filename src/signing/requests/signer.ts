@@ -25,7 +25,7 @@ export class Signer {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Never throws: errors are outcomes. The state, dates and constraints of the key are checked again. */
+  /** Makes one attempt. Never throws: errors are outcomes. The state, dates and constraints of the key are checked again. */
   async sign(request: Claimed): Promise<SigningOutcome> {
     const started = performance.now();
     let type = 'none';
@@ -101,8 +101,8 @@ function assertPublicKey({ publicKeySha256: logged }: Claimed, publicKey: Uint8A
 }
 
 /**
- * assertSignedDigest verifies that the bytes of an envelope are those whose digest was logged when the request was accepted. ML-DSA signs the bytes
- * themselves, so without this check a row of signing_envelope would suffice to have arbitrary bytes signed.
+ * assertSignedDigest verifies that the bytes of an envelope have the digest that was logged when the request was accepted. ML-DSA signs the bytes themselves,
+ * so without this check a row of signing_envelope would suffice to have arbitrary bytes signed.
  *
  * @throws Problem `signing.not-logged`
  */
@@ -127,7 +127,10 @@ function wrapped(
   return { ...made, signature, record: writer.record?.(order, made.signature) };
 }
 
-/** An error that may be temporary releases the request, until the limit on strikes is reached. An unexpected error counts as temporary. */
+/**
+ * Converts an error to an outcome. An error that may be temporary releases the request, until the limit on strikes is reached. An unexpected error counts as
+ * temporary.
+ */
 function outcomeOf(error: unknown, strikes: number): SigningOutcome {
   const problem =
     error instanceof Problem

@@ -15,7 +15,7 @@ export type SigningRow = Pick<SigningRequest, keyof SigningRequest>;
 
 /** A validated request that has not been recorded yet. */
 export interface NewSigningRequest {
-  /** The row to be committed. Its times are replaced with those of the database at the commit. */
+  /** The row to be committed. Its times are replaced with the database time of the commit. */
   readonly row: SigningRow;
   /** Absent if the HSM signs the digest of the request and the response is the raw signature. */
   readonly envelope?: Envelope;
@@ -25,7 +25,7 @@ export interface NewSigningRequest {
   readonly keyFacts: SigningKeyFacts;
   /** Limits of the key that count requests. */
   readonly limits: Pick<KeyConstraints, 'perDay' | 'lifetime'>;
-  /** Revision of the evaluated approval policies; absent if none were. */
+  /** Revision of the evaluated approval policies; absent if no policies were evaluated. */
   readonly policies?: number;
   /** The approval that the request requires, if any. */
   readonly requirement?: ApprovalRequirement;
@@ -59,7 +59,7 @@ export type Claimed = Pick<
   readonly envelope?: Envelope;
   /** SHA-256 of the public key according to the audit entries of the request, base64. Absent in entries written by earlier versions. */
   readonly publicKeySha256?: string | undefined;
-  /** IDs of the entries that the audit log had about the approval of the request when it was claimed. */
+  /** IDs of the audit entries about the approval at the time of the claim. */
   readonly approvalEntries?: readonly string[] | undefined;
 };
 

@@ -53,7 +53,7 @@ const QUEUE = {
   begin: `status = 'PROCESSING', worker = '${WORKER_ID}'`,
 };
 
-/** SigningClaims claims requests for background work, and recovers those of dead processes. All times come from the database clock. */
+/** SigningClaims claims requests for background work, and recovers the requests of dead processes. All times come from the database clock. */
 @Injectable()
 export class SigningClaims {
   private readonly queue: WorkQueue<ClaimedRow>;
@@ -68,7 +68,7 @@ export class SigningClaims {
     this.queue = new WorkQueue(db, { ...QUEUE, leaseSeconds: leaseMs(config) / 1000 });
   }
 
-  /** Claims those of these requests that are still waiting. Two workers with the same signal share the requests without waiting for each other. */
+  /** Claims the given requests that are still waiting. Two workers with the same signal share the requests without waiting for each other. */
   claim(requestIds: readonly string[]): Promise<Claimed[]> {
     const which = { where: 'id = ANY($1::uuid[])', order: 'id', limit: 1000 };
     return this.db.transaction((tx) => this.take(tx, which, [requestIds]));
@@ -84,8 +84,8 @@ export class SigningClaims {
   }
 
   /**
-   * Takes requests from processes whose lease has expired. Whether the HSM signed is unknown, and the audit entry states this. If such a process
-   * resumes, its outcome is fenced off.
+   * Takes requests from processes whose lease has expired. Whether the HSM signed is unknown, as the audit entry states. If such a process resumes, its
+   * outcome is fenced off.
    */
   async reclaim(): Promise<number> {
     const reclaimed = await whenDue(this.db, LEASE_IS_OVER, async (tx) => {

@@ -23,7 +23,7 @@ export class SigningExecutor {
     await this.signAll(await this.claims.claim(requestIds));
   }
 
-  /** Signs requests for which no signal arrived, until none is left or `stopping` returns true. Returns the number of signed requests. */
+  /** Signs requests for which no signal arrived, until no request is left or `stopping` returns true. Returns the number of signed requests. */
   async sweep(everything: boolean, stopping: () => boolean): Promise<number> {
     let done = 0;
     const max = 100;
@@ -37,7 +37,7 @@ export class SigningExecutor {
   }
 
   private async signAll(claimed: readonly Claimed[]): Promise<void> {
-    // A request whose outcome cannot be written is left to its lease; the others continue.
+    // A request whose outcome cannot be written is left to its lease; the other requests continue.
     const ended = await Promise.allSettled(claimed.map((request) => this.attempt(request)));
     const lost = ended.find((result) => result.status === 'rejected');
     if (lost !== undefined) throw lost.reason;

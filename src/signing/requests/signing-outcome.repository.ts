@@ -12,7 +12,7 @@ import { requestEntry } from '../signing-jobs.js';
 import { signingStatusesBefore } from '../signing-request.entity.js';
 import type { Claimed, SigningOutcome } from './signing-attempt.js';
 
-/** `id` and `attempt` are the fence for an outcome. */
+/** The end of an attempt. `id` and `attempt` fence off late outcomes. */
 interface Ended extends Pick<Claimed, 'id' | 'attempt' | 'correlation'> {
   readonly outcome: SigningOutcome;
 }
@@ -32,8 +32,8 @@ export class SigningOutcomeRepository implements OnApplicationShutdown {
   }
 
   /**
-   * Commits an outcome and returns its time. Returns undefined if the request no longer belongs to this attempt because another worker has claimed
-   * it. The outcome, including a signature, is then discarded, and recorded as discarded.
+   * Commits an outcome and returns its time. Returns undefined if the request no longer belongs to this attempt because another worker has claimed it. The
+   * outcome, including a signature, is then discarded, and an audit entry records this.
    */
   async settle(
     { id, attempt, correlation }: Claimed,
@@ -132,7 +132,7 @@ function settledEntry(ended: Ended, moved: boolean): NewEntry {
   }
 }
 
-/** SHA-256, base64. */
+/** Returns the SHA-256, base64. */
 function sha256Of(bytes: Buffer | undefined): string | undefined {
   return bytes && createHash('sha256').update(bytes).digest('base64');
 }

@@ -55,8 +55,8 @@ const FROM_ITEM = Object.entries(COLUMNS)
   .join(', ');
 
 /**
- * SigningRequestRepository records requests: the intent that is committed before the HSM is called. Concurrent requests share one transaction,
- * together with their audit entries, their Idempotency-Keys and the uses counted by the limits of their keys.
+ * SigningRequestRepository records requests: the intent that is committed before the HSM is called. Concurrent requests are committed in one transaction,
+ * with their audit entries, Idempotency-Keys and the usage counts of the keys.
  */
 @Injectable()
 export class SigningRequestRepository implements OnApplicationShutdown {
@@ -119,7 +119,7 @@ export class SigningRequestRepository implements OnApplicationShutdown {
   }
 
   /**
-   * The INSERT statement checks the key and the policies again, so that a key that has been disabled or changed in the meantime accepts no new
+   * Inserts the requests. The statement checks the key and the policies again, so that a key that has been disabled or changed in the meantime accepts no new
    * request, and a new policy is not missed.
    */
   private async insert(tx: EntityManager, items: readonly NewSigningRequest[]): Promise<void> {
@@ -179,7 +179,7 @@ export class SigningRequestRepository implements OnApplicationShutdown {
   }
 }
 
-/** Returns the reason why the statement did not insert all of these requests. */
+/** Returns the reason why `insert` did not insert all requests. */
 async function refusalOf(tx: EntityManager, items: readonly NewSigningRequest[]): Promise<Problem> {
   const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
   return items.some(({ policies }) => policies !== undefined && policies !== row?.revision)
@@ -224,7 +224,7 @@ function acceptedEntry({ row, envelope, caller, keyFacts, policies }: NewSigning
   };
 }
 
-/** SHA-256 of the canonical JSON, base64. */
+/** Returns the SHA-256 of the canonical JSON, base64. */
 export function metadataSha256(metadata: Record<string, unknown>): string {
   return createHash('sha256').update(canonicalJson(metadata)).digest('base64');
 }

@@ -75,7 +75,7 @@ export class SigningRequestsReader {
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  /** Waits up to `seconds` for the request to become final. */
+  /** Returns a request, waiting up to `seconds` for the request to become final. */
   async find(caller: Caller, id: string, seconds = 0): Promise<ShownRequest> {
     const request = await this.watch.rows.until(id, seconds, async () => {
       const row = await this.read(caller, id);
@@ -87,7 +87,7 @@ export class SigningRequestsReader {
   /**
    * Returns the request of an earlier call with the same Idempotency-Key, waiting up to `seconds`.
    *
-   * @throws Problem `idempotency.other-body` if the earlier call was a different one
+   * @throws Problem `idempotency.other-body` if the earlier call had a different body
    */
   async findRepeated(
     caller: Caller,
@@ -102,8 +102,8 @@ export class SigningRequestsReader {
   }
 
   /**
-   * Returns the request for this digest and key version: a signed one by any caller, or else the caller's newest that has not failed. Pending
-   * requests of other callers do not count, because their requesters could withdraw them.
+   * Returns the request for this digest and key version: a signed request of any caller, or else the caller's newest request that has not failed. Pending
+   * requests of other callers do not count, because the other callers could withdraw them.
    */
   async about(
     caller: Caller,

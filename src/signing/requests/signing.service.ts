@@ -27,7 +27,7 @@ export interface OwnOrder {
 
 export interface OwnSignature {
   readonly signature: Buffer;
-  /** The version that signed. If this order repeats an earlier one, the version of the earlier order. */
+  /** The key version that signed. For a repeated order, the key version that signed the first order. */
   readonly keyVersion: number;
 }
 
@@ -67,7 +67,7 @@ export class SigningService {
     return this.finish(recorded.request, recorded.id);
   }
 
-  /** Signs a structure composed by the service with any key. It is recorded like every other request, but no policy is evaluated. */
+  /** Signs a structure composed by the service with any key. The request is recorded like every other request, but no policy is evaluated. */
   async signOwn(caller: Caller, order: OwnOrder): Promise<OwnSignature> {
     const request = ownRequest(caller, order);
     const { id, signature, keyVersion } = await this.finish(request, await this.gate.record(request));
@@ -76,9 +76,9 @@ export class SigningService {
   }
 
   /**
-   * Checks, before there is a digest, whether `submit` would sign immediately, except for the limits that count requests. Nothing is recorded.
+   * Checks, before the digest is known, whether `submit` would sign immediately. Limits that count requests are not checked. Nothing is recorded.
    *
-   * @throws Problem as `submit`, and `approval.needed` (forbidden) if approval is required
+   * @throws the Problems of `submit`, and `approval.needed` (forbidden) if approval is required
    */
   async assertSignsAtOnce(caller: Caller, order: Omit<SigningOrder, 'digest'>): Promise<void> {
     const digest = Buffer.alloc(DIGEST_BYTES[digestAlgorithm(order.algorithm)], 0xff).toString('base64');
@@ -97,7 +97,7 @@ export class SigningService {
     return this.requests.shown(signedOrThrow(row, outcome, settledAt));
   }
 
-  /** A repeated call gets the request of the first call, and waits for it as the first caller does. */
+  /** Returns the request of the first call to a repeated call, which waits for the outcome as the first call does. */
   private async repeated({ row, caller, use }: NewSigningRequest, id: string): Promise<ShownRequest> {
     const waits = row.status === 'PROCESSING';
     const request = await this.requests.findRepeated(caller, id, { use, seconds: waits ? REPEAT_WAIT_S : 0 });
@@ -105,7 +105,7 @@ export class SigningService {
     return request;
   }
 
-  /** Keys and policies are cached for seconds, so they are reloaded before a cached value causes a refusal. */
+  /** Runs `work`, and repeats it with reloaded keys and policies before a cached value causes a refusal. Keys and policies are cached for seconds. */
   private async readingAnew<T>(order: SigningOrder, work: (isFirst: boolean) => Promise<T>): Promise<T> {
     let keyWasRead = false;
     for (let attempt = 1; ; attempt += 1) {

@@ -41,7 +41,7 @@ export class StoppedKeyRequests {
     }
   }
 
-  /** A shared approval continues for the requests of its other keys. */
+  /** Ends the waiting requests of a stopped key. A shared approval continues for the requests of other keys. */
   private async end({ approvalId, keyId }: Affected, why: Problem): Promise<void> {
     const [row]: { others: number }[] = await this.db.query(
       `SELECT count(*)::int AS others FROM signing_request WHERE approval_id = $1 AND status = 'PENDING_APPROVAL' AND key_id <> $2`,

@@ -10,8 +10,8 @@ const RETRY_AFTER_MS = 5000;
 const BELIEVED_MS = 600_000;
 
 /**
- * ClockGuard vouches for the time in timestamps. The clock of this process must agree with the database clock for every token, and with most of the
- * configured time servers. A step of the clock between two checks is detected with the monotonic clock.
+ * ClockGuard ensures that the time in timestamps is correct. The clock of this process must agree with the database clock for every token, and with most of
+ * the configured time servers. A step of the clock between two checks is detected with the monotonic clock.
  */
 @Injectable()
 export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
@@ -39,14 +39,17 @@ export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
     clearTimeout(this.timer);
   }
 
-  /** Returns the current time if it is trusted. Otherwise throws TimestampRefusal timeNotAvailable. */
+  /** Returns the current time if the clock is trusted. Otherwise throws TimestampRefusal timeNotAvailable. */
   now(): Date {
     const now = this.clock.now();
     if (this.servers.length > 0) this.assertBelieved(now);
     return now;
   }
 
-  /** `shown` is the time that the database clock showed between `before` and now. Throws TimestampRefusal timeNotAvailable. */
+  /**
+   * Asserts that the local clock agrees with the database clock. `shown` is the time that the database clock showed between `before` and now. Throws
+   * TimestampRefusal timeNotAvailable.
+   */
   assertAgrees(shown: Date, before: Date): void {
     const ahead = before.getTime() - shown.getTime();
     const behind = shown.getTime() - this.clock.now().getTime();
@@ -76,7 +79,10 @@ export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
     this.timer = setTimeout(() => void this.check(), fault === '' ? CHECK_EVERY_MS : RETRY_AFTER_MS).unref();
   }
 
-  /** More than half of all servers must respond, and their median must be close to the local clock. Returns an empty string if there is no fault. */
+  /**
+   * Returns the fault of the clock, or an empty string if there is no fault. More than half of all servers must respond, and the median of their times must
+   * be close to the local clock.
+   */
   private judge(offsets: number[]): string {
     if (offsets.length * 2 <= this.servers.length)
       return `only ${offsets.length} of ${this.servers.length} time servers responded`;

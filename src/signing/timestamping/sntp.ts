@@ -59,8 +59,8 @@ async function ask(server: string, socket: Socket, { host, port }: HostAndPort, 
 }
 
 /**
- * Converts an NTP timestamp to milliseconds since 1970: seconds and their fraction, 32 bits each. If the highest bit is 0, it belongs to the second
- * era (RFC 4330 section 3).
+ * Converts an NTP timestamp to milliseconds since 1970: seconds and their fraction, 32 bits each. If the highest bit is 0, the timestamp belongs to the
+ * second era (RFC 4330 section 3).
  */
 function timeAt(packet: Buffer, offset: number): number {
   const raw = packet.readUInt32BE(offset);

@@ -54,7 +54,7 @@ export class TimestampAuthority {
     return timestampToken(info, attributes, signature, { stamper, certificates: query.certificates });
   }
 
-  /** Signs a token, between the two commits. */
+  /** Signs a token, after the commit of the intent and before the commit of the outcome. */
   private async signed(
     intent: TimestampIntent,
     { key, stamper, at }: { key: ActiveKey; stamper: Stamper; at: Date },

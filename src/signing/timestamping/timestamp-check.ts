@@ -17,7 +17,10 @@ const GRANTED = [PKIStatus.granted, PKIStatus.grantedWithMods];
 /** Maximum difference in milliseconds between the clock of an external authority and the local clock. */
 const MAX_APART_MS = 60_000;
 const MAX_CERTIFICATES = 8;
-/** Every signed attribute is encoded and hashed once for each certificate of the token, before the signature is known to be valid. */
+/**
+ * Maximum number of signed attributes. Every attribute is encoded and hashed once for each certificate of the token, before the signature is known to be
+ * valid.
+ */
 const MAX_ATTRIBUTES = 32;
 const CERTIFICATES_AND_LISTS: readonly number[] = [0xa0, 0xa1];
 const MAX_SIGNER_FIELDS = 7;
@@ -32,11 +35,11 @@ export interface Expected {
   readonly now: Date;
 }
 
-/** The response of an external authority is not the requested timestamp. */
+/** BadTimestamp means that a response or a token is not the expected timestamp. */
 export class BadTimestamp extends Error {}
 
 /**
- * Extracts the token from a TimeStampResp and verifies all of it: imprint, nonce, time, the signature over the signed attributes, the purpose of the
+ * Extracts the token from a TimeStampResp and verifies the complete token: imprint, nonce, time, the signature over the signed attributes, the purpose of the
  * certificate, and its path to a trusted certificate (RFC 3161 section 2.4.2). Throws BadTimestamp with the reason.
  */
 export function checkedToken(response: Buffer, expected: Expected): Buffer {
@@ -56,8 +59,8 @@ function tokenIn(response: Buffer, expected: Expected): Buffer {
 }
 
 /**
- * Returns the time at which a token attests that a digest existed. The checks are the same, except for those of a response to a query. Certificates
- * must have been valid at that time. Throws BadTimestamp with the reason.
+ * Returns the time at which a token attests that a digest existed. The checks are the same as in `checkedToken`, except for the nonce and the current time,
+ * which only a response to a query must match. Certificates must have been valid at the attested time. Throws BadTimestamp with the reason.
  */
 export function timeOfToken(token: Buffer, expected: Pick<Expected, 'digest' | 'algorithm' | 'roots'>): Date {
   return believed(() => {
@@ -69,7 +72,7 @@ export function timeOfToken(token: Buffer, expected: Pick<Expected, 'digest' | '
   });
 }
 
-/** Converts errors of values that cannot be parsed (certificates, keys, numbers), which are thrown where the values are first used. */
+/** Converts parse errors of certificates, keys and numbers to BadTimestamp. The errors are thrown where the values are first used. */
 function believed<Result>(check: () => Result): Result {
   try {
     return check();
@@ -150,14 +153,14 @@ function signs(certificate: X509Certificate, signer: SignerInfo, info: Buffer): 
     Buffer.from(signed.find(({ attrType }) => attrType === type)?.attrValues[0] ?? new ArrayBuffer(0));
   const digest = createHash(algorithm).update(info).digest();
   if (!value(MESSAGE_DIGEST).subarray(2).equals(digest) || !value(CONTENT_TYPE).equals(oid(TST_INFO))) return false;
-  // The signature covers the DER encoding of the attributes, whatever order they arrived in (RFC 5652 section 5.4).
+  // The signature covers the DER encoding of the attributes, regardless of the order in which they arrived (RFC 5652 section 5.4).
   const attributes = setOf(...signed.map((one) => Buffer.from(AsnConvert.serialize(one))));
   return verify(algorithm, attributes, certificate.publicKey, Buffer.from(signer.signature.buffer));
 }
 
 /**
- * Asserts that the token identifies this certificate as the signer's, in its signer identifier and in the signing-certificate attribute, which every
- * token must have (RFC 3161 section 2.4.1, RFC 5816). This is required because the certificates in the token are not signed.
+ * Asserts that the token identifies this certificate as the signer's certificate, in its signer identifier and in the signing-certificate attribute, which
+ * every token must have (RFC 3161 section 2.4.1, RFC 5816). This is required because the certificates in the token are not signed.
  */
 function assertNamed({ raw }: X509Certificate, { sid, signedAttrs = [] }: SignerInfo): void {
   const { issuer, serialNumber } = issuerAndSerialNumber(raw);
@@ -182,7 +185,7 @@ function assertPurpose(certificate: X509Certificate): void {
     throw new BadTimestamp('its certificate is not restricted to time stamping');
 }
 
-/** Asserts a path of valid certificates from the authority's certificate to a trusted one. */
+/** Asserts a path of valid certificates from the authority's certificate to a trusted root. */
 function assertTrusted(
   own: X509Certificate,
   others: readonly X509Certificate[],

@@ -23,7 +23,7 @@ export class TimestampKeys {
     private readonly clock: Clock,
   ) {}
 
-  /** Throws Problem `tsa.none` if no key is configured, `certificate.expired`, or the Problems of the key. */
+  /** Returns the key and the certificate chain. Throws Problem `tsa.none` if no key is configured, `certificate.expired`, or the Problems of the key. */
   async current(): Promise<{ key: ActiveKey; stamper: Stamper }> {
     const key = await this.key();
     const certificate = key.certificateId === null ? undefined : await this.certificates.get(key.certificateId);
@@ -53,7 +53,7 @@ function notSetUp(detail: string): Problem {
   return new Problem('conflict', 'tsa.none', `The timestamp authority is not configured. ${detail}`);
 }
 
-/** Reports whether the service's own timestamp authority can issue timestamps. */
+/** TimestampingHealth reports whether the service's own timestamp authority can issue timestamps. */
 @Injectable()
 export class TimestampingHealth {
   constructor(

@@ -31,9 +31,9 @@ export interface TimestampQuery {
   readonly imprint: Buffer;
   readonly digest: Buffer;
   readonly algorithm: FormatDigest;
-  /** Object identifier in dotted form. */
+  /** OBJECT IDENTIFIER of the requested policy, DER. */
   readonly policy?: Buffer;
-  /** INTEGER in DER: the nonce of the query, converted to DER, because clients that fill it with random bytes do not always send DER. */
+  /** INTEGER in DER: the nonce of the query, converted to DER, because clients that fill the nonce with random bytes do not always send DER. */
   readonly nonce?: Buffer;
   /** Whether the response must include the certificate of the authority. */
   readonly certificates: boolean;
@@ -52,8 +52,8 @@ const TAG = {
 };
 
 /**
- * Accepts BER where the standard requires DER (X.690), because many clients write it. Returns only DER, because the signed structure is built from
- * it. Throws TimestampRefusal badDataFormat, badRequest, badAlg or unacceptedExtension.
+ * Parses a TimeStampReq. Accepts BER where the standard requires DER (X.690), because many clients send BER. Returns only DER, because the result becomes
+ * part of the signed structure. Throws TimestampRefusal badDataFormat, badRequest, badAlg or unacceptedExtension.
  */
 export function readQuery(bytes: Buffer): TimestampQuery {
   const [version, imprint, ...optional] = fieldsOf(bytes);
@@ -96,7 +96,7 @@ function fieldsOf(bytes: Buffer): DerElement[] {
   return readElements(outer.contents);
 }
 
-/** The optional fields have a fixed order, and each occurs at most once. */
+/** Returns the optional fields, which have a fixed order and occur at most once. */
 function takeOptional(fields: DerElement[]) {
   const rest = [...fields];
   const take = (tag: number) => (rest[0]?.tag === tag ? rest.shift() : undefined);
@@ -125,7 +125,7 @@ function readImprint(imprint: DerElement): Pick<TimestampQuery, 'digest' | 'algo
   return { algorithm, digest: hash.contents, imprint: sequence(name, octetString(hash.contents)) };
 }
 
-/** Hash functions have no parameters, which is encoded as NULL or omitted (RFC 5754 section 2). The token uses the encoding of the query. */
+/** Asserts that the hash algorithm has no parameters, which are encoded as NULL or omitted (RFC 5754 section 2). The token uses the encoding of the query. */
 function assertNoParameters(parameters: readonly DerElement[]): void {
   const [first, ...more] = parameters;
   if (more.length > 0) throw new TimestampRefusal('badDataFormat', 'The hash algorithm has more than one parameter.');

@@ -31,13 +31,13 @@ export class TimestampSources {
     private readonly keys: TimestampKeys,
   ) {}
 
-  /** Throws Problem `tsa.none` if no authority could ever issue a timestamp. */
+  /** Asserts that an authority is configured. Throws Problem `tsa.none` if no authority could ever issue a timestamp. */
   async assertAny(): Promise<void> {
     if (this.config.tsaAuthorities.every((one) => one === 'own')) await this.keys.current();
   }
 
   /**
-   * Returns the token of the first authority that issues a valid one. Failures of the others are logged.
+   * Returns the token of the first authority that issues a valid token. Failures of earlier authorities are logged.
    *
    * @param requestId the signing request whose signature is timestamped
    * @throws Problem `timestamp.unavailable`

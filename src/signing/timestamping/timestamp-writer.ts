@@ -37,7 +37,7 @@ export interface Stamper {
   readonly chain: readonly Buffer[];
 }
 
-/** TSTInfo (RFC 3161 section 2.4.2). The time is truncated to whole seconds, which every verifier supports. The accuracy covers the difference. */
+/** Returns the TSTInfo (RFC 3161 section 2.4.2). The time is truncated to whole seconds, which every verifier supports. The accuracy covers the difference. */
 export function timestampInfo(statement: TimestampStatement): Buffer {
   return sequence(
     integer(1),
@@ -56,7 +56,7 @@ export function timestampAttributes(info: Buffer, { algorithm, chain: [own = Buf
   return signedAttributes(contentType(TST_INFO), messageDigest(digest), certificateAttribute(own));
 }
 
-/** TimeStampToken, DER. It contains certificates only if the query requests them. */
+/** Returns the TimeStampToken in DER, with certificates only if the query requests them. */
 export function timestampToken(
   info: Buffer,
   attributes: Buffer,
@@ -81,12 +81,12 @@ export function messageImprint(algorithm: FormatDigest, digest: Buffer): Buffer 
   return sequence(sequence(oid(DIGEST_OID[algorithm]), nullValue), octetString(digest));
 }
 
-/** TimeStampResp with a token, DER. */
+/** Returns a TimeStampResp with a token, DER. */
 export function granted(token: Buffer): Buffer {
   return sequence(sequence(integer(GRANTED)), token);
 }
 
-/** TimeStampResp that states why there is no token, DER. */
+/** Returns a TimeStampResp that states the reason for the rejection, DER. */
 export function rejected({ failure, message }: TimestampRefusal): Buffer {
   const bit = FAILURE_BITS[failure];
   // A BIT STRING of named bits ends with its last 1 (X.690 section 11.2.2).
@@ -98,7 +98,7 @@ export function rejected({ failure, message }: TimestampRefusal): Buffer {
 
 const attributes = new WeakMap<Buffer, Buffer>();
 
-/** Returns the attribute, which is the same for every token with one certificate. */
+/** Returns the signing-certificate attribute, which is the same for all tokens with the same certificate. */
 function certificateAttribute(certificate: Buffer): Buffer {
   const known = attributes.get(certificate);
   if (known !== undefined) return known;

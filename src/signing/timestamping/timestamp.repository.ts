@@ -32,8 +32,8 @@ const LOST_AFTER = '1 minute';
 const BACKGROUND: Actor = { kind: 'system', id: 'schedule', name: 'schedule' };
 
 /**
- * TimestampRepository makes the two writes around every token: the intent before the HSM is called, and the outcome before the client gets the token.
- * Concurrent writes are grouped.
+ * TimestampRepository commits the intent of every token before the HSM is called, and the outcome before the client gets the token. Concurrent writes are
+ * grouped.
  */
 @Injectable()
 export class TimestampRepository implements OnApplicationShutdown {
@@ -58,7 +58,7 @@ export class TimestampRepository implements OnApplicationShutdown {
     return this.intents.add(intent);
   }
 
-  /** Commits the outcome. Returns false if the token has been given up in the meantime; it must then not be returned. */
+  /** Commits the outcome. Returns false if the token has been marked as LOST in the meantime; the token must then not be returned to the client. */
   settle(intent: TimestampIntent, outcome: Pick<Outcome, 'signature' | 'failureCode'>): Promise<boolean> {
     return this.outcomes.add({ intent, ...outcome });
   }
@@ -81,7 +81,7 @@ export class TimestampRepository implements OnApplicationShutdown {
     });
   }
 
-  /** Marks tokens as lost whose process never reported an outcome. */
+  /** Marks tokens as LOST if their process has not reported an outcome. */
   async giveUp(): Promise<void> {
     await this.db.transaction(async (tx) => {
       const rows = await claimDue<Pick<Timestamp, 'id'>>(tx, {

@@ -21,7 +21,7 @@ const PATH_WITH_KEY = '/tsa/:key';
 /** Content types that clients send with a query instead of the correct one. The last is curl's default for `--data-binary`. */
 const UNSPECIFIC = new Set(['', 'application/octet-stream', 'application/x-www-form-urlencoded']);
 
-/** Reports whether a path segment is a credential, which is an API key. */
+/** Reports whether a path segment is an API key. */
 function isKeyInPath(text: string): boolean {
   return text.startsWith('sw_');
 }
@@ -74,7 +74,7 @@ export class TimestampingHttp implements OnModuleInit {
   }
 }
 
-/** TimestampAdmission limits callers without a credential, and callers whose credential is in the URL, where logs and proxies see it. */
+/** TimestampAdmission limits the rate of callers without a credential, and of callers whose credential is in the URL, where logs and proxies see it. */
 @Injectable()
 export class TimestampAdmission {
   constructor(
@@ -82,12 +82,12 @@ export class TimestampAdmission {
     private readonly rates: RateLimits,
   ) {}
 
-  /** Throws Problem 429 `rate-limit.exceeded` for an address with too many calls. */
+  /** Counts a call without a credential. Throws Problem 429 `rate-limit.exceeded` for an address with too many calls. */
   admit(caller: Caller, reply: FastifyReply): void {
     if (caller.kind === 'anonymous') this.take(`tsa:${networkOf(caller.origin.address)}`, reply);
   }
 
-  /** Throws Problem 403 `timestamp.wide-key` for a key with further permissions, because such a key must not be in a URL. */
+  /** Checks and counts a call with a key in the URL. Throws Problem 403 `timestamp.wide-key` for a key with further permissions, which must not be in a URL. */
   admitByPath(caller: Caller, key: string, reply: FastifyReply): void {
     if (!isKeyInPath(key)) return;
     const [only, ...more] = caller.scopes;

@@ -15,11 +15,11 @@ export interface CertificateFinding {
 type Chain = readonly X509Certificate[];
 
 /**
- * certificateCheckOf checks the certificate of a signature against the certificates that were onboarded for the version of the key that made it. The sender
- * of a message chooses the certificates in it, so they only select an onboarded one: every certificate in the message and every certificate that the
+ * certificateCheckOf checks the certificate of a signature against the certificates that were onboarded for the key version that made the signature. The
+ * sender of a message chooses its certificates, so they only select an onboarded chain. Every certificate in the message and every certificate that the
  * signature names must belong to one onboarded chain, and the path is built only from that chain.
  *
- * @param at the time at which the path must be valid: now, or that of a verified timestamp
+ * @param at the time at which the path must be valid: now, or the time in a verified timestamp
  * @returns undefined if neither the message nor the record has a certificate
  */
 export function certificateCheckOf(
@@ -48,7 +48,9 @@ export function certificateCheckOf(
   return findingOf(leaf === undefined && certificateIds.length === 0 ? named : [chain], at);
 }
 
-/** The signer's certificate is first in the IDs. The others restrict the path (RFC 5035 section 5). */
+/**
+ * Reports whether the IDs name certificates of the chain. The first ID is for the signer's certificate; the other IDs restrict the path (RFC 5035 section 5).
+ */
 function isNamedBy([own, ...path]: NonNullable<SignatureClaim['certificateIds']>[number], chain: Chain): boolean {
   const [leaf, ...above] = chain;
   if (own === undefined || leaf === undefined || !identifies(own, leaf.raw)) return false;
@@ -56,8 +58,8 @@ function isNamedBy([own, ...path]: NonNullable<SignatureClaim['certificateIds']>
 }
 
 /**
- * Returns the finding for the first chain with a valid path, or else for the newest. A message that identifies no certificate matches all chains of
- * its key.
+ * Returns the finding for the first chain with a valid path, or else for the newest chain. A message that identifies no certificate matches all chains of its
+ * key.
  */
 function findingOf(chains: readonly Chain[], at: Date): CertificateFinding {
   const findings = chains.map((chain) => pathFinding(chain, at));

@@ -10,12 +10,12 @@ import { SigningService } from '../requests/signing.service.js';
 
 /** JsonSigner signs a JSON document with an enveloped signature (JSON Signature Format 0.82). */
 export interface JsonSigner {
-  /** Members of the signature other than its value. They are also signed. */
+  /** Members of the signature other than its value. These members are also signed. */
   readonly facts: Omit<JsonSignature, 'value'>;
   readonly hash: string;
   /**
    * @param digest of the canonical form (RFC 8785) of the document with `facts` as its signature
-   * @throws Problem as for every signature; `signing-key.version` (conflict) if the key was rotated in the meantime
+   * @throws the Problems of signing; `signing-key.version` (conflict) if the key was rotated in the meantime
    */
   sign(digest: Buffer): Promise<JsonSignature>;
   /** Returns the document with its signature. */
@@ -33,8 +33,8 @@ export class JsonSignaturesService {
   /**
    * Validates that the key would sign the document, before the document is written.
    *
-   * @throws Problem as for every signature; `approval.needed` (forbidden) if approval is required, because the caller gets the document and its
-   * signature together or not at all.
+   * @throws the Problems of signing; `approval.needed` (forbidden) if approval is required, because the caller gets the document and its signature together
+   * or not at all.
    */
   async signer(caller: Caller, keyName: string, metadata: { filename: string }): Promise<JsonSigner> {
     // A cached key may be seconds old, and its public key becomes part of the document.

@@ -12,14 +12,14 @@ import { OPENPGP_DOCUMENTS } from '../formats/openpgp.format.js';
 import type { CertificateId } from '../formats/signing-certificate.js';
 import { JsonRefused, readJsonObject } from '../../platform/json/strict-json.js';
 
-/** The bytes are not a signature of the expected format. The message is shown to the caller. */
+/** BadSignature means that the bytes are not a signature of the expected format. The message is shown to the caller. */
 export class BadSignature extends Error {}
 
 /** A file and its signature as a caller sent them for verification. */
 export interface FileToVerify {
   readonly digest: Buffer;
   readonly algorithm: DigestAlgorithm;
-  /** Used only for the format raw; the other formats contain their scheme. */
+  /** Scheme for formats that do not contain a scheme, such as raw. */
   readonly scheme: SignatureScheme;
   /** The raw signature, or the file that contains it, as returned by the service. */
   readonly signature: Buffer;
@@ -35,23 +35,23 @@ export interface SignatureClaim {
   readonly algorithm: DigestAlgorithm;
   /** The digest that the key signed: the digest of the file, or of bytes that contain it. */
   readonly signedDigest: Buffer;
-  /** The bytes of that digest, which ML-DSA signs instead of their hash. */
+  /** The bytes whose hash is `signedDigest`. ML-DSA signs these bytes instead of their hash. */
   readonly message?: Buffer;
   /** The bare signature value. */
   readonly signature: Buffer;
   /**
-   * Certificates in the message, starting with the signer's. They are chosen by the sender, so they are compared with those on record and never
-   * trusted.
+   * Certificates in the message, starting with the signer's certificate. The sender chooses these certificates, so they are compared with the onboarded
+   * certificates and never trusted.
    */
   readonly certificates: readonly X509Certificate[];
   /**
-   * The identifiers by which the signature refers to its certificates, one list for each attribute or header: the signer's certificate first, then
-   * those of its path.
+   * The identifiers by which the signature refers to its certificates, one list for each attribute or header: the signer's certificate first, then the
+   * certificates of its path.
    */
   readonly certificateIds?: readonly (readonly CertificateId[])[];
   /** TimeStampToken, DER. */
   readonly timestampToken?: Buffer;
-  /** Names of the key in a Sigstore bundle or DSSE signature. They are not signed, so a name can only be evidence against the key. */
+  /** Names of the key in a Sigstore bundle or DSSE signature. The names are not signed: a different name excludes a key, but an equal name proves nothing. */
   readonly keyHints?: readonly KeyHint[];
   /** OpenPGP only: the hashed part, which must identify the key that made the signature. */
   readonly hashedPart?: HashedPart;
@@ -65,7 +65,7 @@ interface KeyHint {
 /** Key IDs that earlier versions of the service wrote into DSSE signatures: key and version, or a SHA-256 in base64. Other tools use other IDs. */
 const OWN_KEY_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.\d+|[A-Za-z0-9+/]{43}=)$/;
 
-/** Returns a hint of the signature that identifies a key other than this one. */
+/** Returns a hint of the signature that identifies a key other than `publicKey`, or undefined. */
 export function otherKeyIn(
   { keyHints = [] }: SignatureClaim,
   keyName: string,
@@ -117,7 +117,7 @@ export const readJws: SignatureReader = ({ digest, algorithm, signature }) => {
 /** Header parameters by which a JWS contains or locates its own key (RFC 7515 sections 4.1.2, 4.1.3 and 4.1.5). */
 const SENDERS_KEY = ['jku', 'jwk', 'x5u'] as const;
 
-/** RFC 7515 sections 4.1.7 and 4.1.8. */
+/** Returns the certificate ID in an x5t or x5t#S256 header (RFC 7515 sections 4.1.7 and 4.1.8). */
 function thumbprint(algorithm: 'sha1' | 'sha256', value: unknown): CertificateId[][] {
   if (value === undefined) return [];
   if (typeof value !== 'string') throw new BadSignature('a thumbprint in its header is not a string');
@@ -133,7 +133,10 @@ function certificatesIn(list: unknown): X509Certificate[] {
 
 const HASH_NAME = new Map(FORMAT_DIGESTS.map((name) => [name, `SHA2_${name.slice(-3)}`]));
 
-/** Parses a Sigstore bundle v0.3 with a message signature. Its digest is compared with that of the file, which other verifiers do not do. */
+/**
+ * Parses a Sigstore bundle v0.3 with a message signature. The digest in the bundle is compared with the digest of the file, which other verifiers do not
+ * check.
+ */
 export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme, signature: bundle }) => {
   const content = bundleOf(bundle, 'messageSignature');
   const { messageDigest, signature } = record(content['messageSignature']);
@@ -151,7 +154,7 @@ export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme,
   };
 };
 
-/** Parses a single signature of a DSSE envelope. The digest is that of the pre-authentication encoding. */
+/** Parses a single signature of a DSSE envelope. The digest is the hash of the pre-authentication encoding. */
 export const readDsse: SignatureReader = ({ digest, algorithm, scheme, signature }) => {
   const { sig, keyid } = json(signature.toString());
   return {
@@ -165,9 +168,9 @@ export const readDsse: SignatureReader = ({ digest, algorithm, scheme, signature
 };
 
 /**
- * Parses an OpenPGP signature packet. The digest covers the document and the hashed part of the packet, so only a holder of the document can compute
- * it. The hashed part is therefore compared with that of the request. Without a request, it must be that of a document and, as for signing, identify
- * the key.
+ * Parses an OpenPGP signature packet. The digest covers the document and the hashed part of the packet, so only a holder of the document can compute it. The
+ * hashed part is therefore compared with the hashed part of the request. Without a request, the hashed part must be for a document signature and, as for
+ * signing, identify the key.
  */
 export const readOpenPgp: SignatureReader = ({ digest, algorithm, signature: packet, hashedPart: requested }) => {
   const { hashedPart: bytesOfPart, left, numbers } = readSignaturePacket(packet);
@@ -215,7 +218,7 @@ export const readAttestation: SignatureReader = ({ digest, algorithm, scheme, si
 
 const BUNDLE_CONTENTS = ['messageSignature', 'dsseEnvelope'] as const;
 
-/** Parses a Sigstore bundle v0.3. Rejects a bundle with any other or additional content, because verifiers could disagree on which one counts. */
+/** Parses a Sigstore bundle v0.3. Rejects a bundle with any other or additional content, because verifiers could disagree on which content counts. */
 function bundleOf(bytesOfBundle: Buffer, content: (typeof BUNDLE_CONTENTS)[number]): Record<string, unknown> {
   const bundle = json(bytesOfBundle.toString());
   if (bundle['mediaType'] !== SIGSTORE_BUNDLE) throw new BadSignature(`its mediaType is not "${SIGSTORE_BUNDLE}"`);
@@ -240,7 +243,7 @@ function hintsOfBundle(content: Record<string, unknown>): KeyHint[] {
   return publicKey === undefined ? [] : hint('sigstore', record(publicKey)['hint']);
 }
 
-/** An empty hint is absent, as in Protobuf. */
+/** Returns the hint as a list. An empty hint counts as absent, as in Protobuf. */
 function hint(kind: KeyHint['kind'], text: unknown): KeyHint[] {
   if (text === undefined || text === null || text === '') return [];
   if (typeof text !== 'string') throw new BadSignature('its key hint is not a string');

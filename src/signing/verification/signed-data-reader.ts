@@ -20,7 +20,7 @@ const SIGNED_DATA = oid('1.2.840.113549.1.7.2');
 const CONTENT_TYPE = '1.2.840.113549.1.9.3';
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
 const CMS_SCHEMES: readonly SignatureScheme[] = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der'];
-/** RFC 5652 sections 5.1 and 5.3: the signer is named by issuer and serial number. */
+/** Versions for a signer that is identified by issuer and serial number (RFC 5652 sections 5.1 and 5.3). */
 const SIGNED_DATA_VERSIONS = [integer(1), integer(3)];
 const SIGNER_VERSIONS = [integer(1)];
 const SET = 0x31;
@@ -146,7 +146,7 @@ function certificateIdsIn(attributes: DerElement): CertificateId[][] {
   });
 }
 
-/** Returns the certificates, the signer's first. */
+/** Returns the certificates, starting with the signer's certificate. */
 function inOrder(certificates: DerElement[], issuerAndSerial: DerElement): X509Certificate[] {
   const names = (one: DerElement): boolean => {
     const { issuer, serialNumber } = issuerAndSerialNumber(one.raw);
@@ -160,7 +160,7 @@ function inOrder(certificates: DerElement[], issuerAndSerial: DerElement): X509C
   return [own, ...certificates.filter((one) => one !== own)].map(({ raw }) => wholeCertificate(raw));
 }
 
-/** Parameters are absent or NULL (RFC 5754 section 2). */
+/** Returns the digest algorithm of an AlgorithmIdentifier, whose parameters are absent or NULL (RFC 5754 section 2). */
 function digestNamed({ raw }: DerElement): FormatDigest {
   const isNamed = (name: FormatDigest) =>
     [[], [nullValue]].some((parameters) => raw.equals(sequence(oid(DIGEST_OID[name]), ...parameters)));
@@ -201,7 +201,7 @@ function onlyAttribute(attributes: DerElement, type: string): DerElement {
   return tagged(value, DER.sequence);
 }
 
-/** OpenSSL rejects an INTEGER that is empty or has unnecessary octets. */
+/** Asserts that the version has one of these encodings, because OpenSSL rejects an INTEGER that is empty or has unnecessary octets. */
 function assertVersion(version: DerElement | undefined, versions: readonly Buffer[]): void {
   const { raw } = required(version);
   if (!versions.some((one) => one.equals(raw))) throw new BadSignature('it has another version than in RFC 5652');

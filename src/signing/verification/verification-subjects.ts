@@ -14,7 +14,7 @@ import { TimestampClient } from '../timestamping/timestamp-client.js';
 import type { FileToVerify } from './signature-readers.js';
 
 export interface VerificationOrder {
-  /** Request that provides digest, algorithm, scheme, format and key, and also the signature unless another one is sent. */
+  /** Request that provides digest, algorithm, scheme, format and key, and also the signature unless the order contains a signature. */
   readonly requestId?: string;
   /** Base64 of the hash value. */
   readonly digest?: string;
@@ -35,7 +35,7 @@ export interface VersionToVerify {
   readonly publicKey: Buffer;
   /** Creation time of the version, which the OpenPGP fingerprint covers. */
   readonly madeAt: Date;
-  /** Chains of its onboarded certificates, newest first. Each starts with the key's certificate. */
+  /** Chains of the onboarded certificates, newest first. Each chain starts with the key's certificate. */
   readonly chains: readonly (readonly X509Certificate[])[];
 }
 
@@ -57,7 +57,7 @@ export interface Subject {
   readonly file: Omit<FileToVerify, 'scheme'>;
   readonly format: SignatureFormat;
   readonly signers: readonly [CandidateSigner, ...CandidateSigner[]];
-  /** The key that the caller specified, directly or through a request; the configured key if the service has to find the key. */
+  /** The key that the caller specified, directly or through a request; otherwise the configured key. */
   readonly wanted: KnownKey;
   readonly isNamed: boolean;
   readonly timestampToken?: Buffer;
@@ -91,7 +91,7 @@ export class VerificationSubjects {
       : this.ofRequest(order, await this.requests.find(caller, order.requestId));
   }
 
-  /** Returns the roots for timestamps: current and earlier ones of the service's own authority, and trusted external ones. */
+  /** Returns the root certificates for timestamps: current and earlier roots of the service's own authority, and the trusted roots of external authorities. */
   async timestampRoots(): Promise<X509Certificate[]> {
     const rows: { root: Buffer }[] = await this.db.query(
       `SELECT DISTINCT chain[cardinality(chain)] AS root FROM certificate WHERE key_id IS NOT NULL AND 'time-stamping' = ANY(purposes)`,
@@ -164,7 +164,7 @@ export class VerificationSubjects {
     };
   }
 
-  /** If the caller specifies the key, version or format, the signature must match it. */
+  /** Rejects an order whose digest, key, version, algorithm, format or scheme differs from the request. */
   private async assertConsistent(order: VerificationOrder, request: ShownRequest): Promise<void> {
     const { digest, algorithm, keyId } = request;
     const isOtherKey = order.key !== undefined && (await this.keys.known(order.key)).id !== keyId;
@@ -180,7 +180,8 @@ export class VerificationSubjects {
   }
 
   /**
-   * Returns what the key signed in addition to the digest: the ML-DSA message of a request that the service composed, and the hashed part of OpenPGP.
+   * Returns the data that the key signed in addition to the digest: the ML-DSA message of a request that the service composed, and the hashed part of
+   * OpenPGP.
    */
   private async envelopeOf(request: ShownRequest): Promise<Pick<FileToVerify, 'message' | 'hashedPart'>> {
     const { id, composed, scheme, format } = request;

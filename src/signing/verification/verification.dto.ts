@@ -12,7 +12,7 @@ import type { CheckName, Verification } from './verification.service.js';
 const MAX_BASE64 = 64_000;
 
 export class VerifyBody {
-  /** ID of one of your signing requests. It provides digest, algorithm, scheme, format and key, and also the signature unless you send one. A value that differs from the request is rejected. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of one of your signing requests. The request provides digest, algorithm, scheme, format and key, and also the signature unless you send one. A value that differs from the request is rejected. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) requestId?: string;
   /** Base64 of the hash value of the file. For `openpgp`, hash the document, the hashed part of the signature and its trailer (RFC 9580 section 5.2.4). @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @ValidateIf(({ requestId, digest }: VerifyBody) => requestId === undefined || digest !== undefined)
@@ -27,7 +27,7 @@ export class VerifyBody {
   /** Version of the key. Defaults to any version. @example 1 */
   @Optional(Int(1, 100_000)) version?: number;
   @Optional(OneOf(SIGNATURE_FORMATS, { default: 'raw' })) format?: SignatureFormat;
-  /** Signature scheme, for the format raw. Defaults to that of the key. */
+  /** Signature scheme, for the format raw. Defaults to the scheme of the key. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
   /** Base64 of a TimeStampToken (DER) over the signature, if the file does not contain it. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   @IsOptional() @IsBase64Text() @Length(4, MAX_BASE64) timestamp?: string;
@@ -70,7 +70,7 @@ export class VerificationView {
   valid: boolean;
   @ApiProperty({ type: [CheckView] }) checks: CheckView[];
   key: VerifyingKeyView;
-  /** Time of the timestamp, if it is valid. @example 2027-01-31T12:00:00Z */
+  /** Time of the timestamp, if the timestamp is valid. @example 2027-01-31T12:00:00Z */
   signedBefore?: Date;
   /** Subject of the key's certificate. @example 'CN=Release signing, O=Example Ltd' */
   subject?: string;

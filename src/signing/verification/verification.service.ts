@@ -181,7 +181,7 @@ function takeApart(format: SignatureFormat, file: FileToVerify): SignatureClaim 
 }
 
 /**
- * refused returns a failed verification. It contains only the key that the caller specified, or the configured key: which keys signed a digest is
+ * refused returns a failed verification. The result contains only the key that the caller specified, or the configured key: which keys signed a digest is
  * disclosed only to callers who may see the requests.
  */
 function refused({ wanted }: Subject, detail: string): Verification {
