@@ -126,7 +126,7 @@ interface Scheme {
   readonly decrypt: ((bytes: Buffer, password: string, budget: DerivationBudget) => Buffer | undefined) | undefined;
 }
 
-/** Returns the encryption scheme. PBES2 (RFC 8018) as used by Bouncy Castle: the purpose of the key is an input of the key derivation. */
+/** Returns the encryption scheme: PBES2 (RFC 8018) as used by Bouncy Castle, whose key derivation includes the purpose of the key. */
 function schemeOf(algorithm: DerElement | undefined, purpose: string): Scheme {
   const [id, parameters] = elementsInside(algorithm);
   const oid = id === undefined ? '' : dotted(id.contents);

@@ -117,7 +117,7 @@ function repairOf(root: unknown, depth: number, about: Fault): Repair | undefine
   return place && repairAt(place, about);
 }
 
-/** Path of the cryptographic facts. Unknown words are accepted only there: elsewhere, a word can determine how the other members are interpreted. */
+/** Path of the cryptographic facts, in which unknown words are accepted. Elsewhere, a word can determine how the other members are interpreted. */
 const CRYPTO = '/cryptoProperties/';
 
 function repairAt(place: Place, { pointer, detail }: Fault): Repair | undefined {

@@ -54,7 +54,7 @@ export class IngestView {
   updated: number;
   /** @example 16 */
   unchanged: number;
-  /** Number of components that neither are cryptographic nor use cryptography. @example 0 */
+  /** Number of components that are not cryptographic and do not use cryptography. @example 0 */
   ignored: number;
   rejected: RejectionView[];
   repairs: RemarkView[];

@@ -1,6 +1,6 @@
 import { Problem } from '../../../platform/errors/problem.js';
 
-/** Number of characters to which every document may expand, plus EXPANSION times its own size. */
+/** A document may expand to MIN_CHARACTERS plus EXPANSION times its own size in characters. */
 const MIN_CHARACTERS = 1_000_000;
 const EXPANSION = 4;
 /** CHARACTERS_PER_REFERENCE is the number of characters counted for each object that a run refers to in inline external properties. */

@@ -9,7 +9,7 @@ const TITLE =
   /(?:broken|deprecated|insecure|obsolete|predictable|risky|unsafe|weak)[ /a-z_-]{0,40}(?:cipher|crypto|digest|encryption|hash|random)/i;
 /** Cryptographic weaknesses in the Common Weakness Enumeration. Older tools state only the category: 310 for cryptography, 330 for random numbers. */
 const CRYPTOGRAPHIC = new Set([310, 326, 327, 328, 330, 338, 759, 760, 780, 916, 1240]);
-/** MAX_TEXT is the number of characters of a text in which names are searched. Tools name the algorithm in the first sentence. */
+/** MAX_TEXT is the number of characters that are searched for names. Tools name the algorithm at the start of a text. */
 const MAX_TEXT = 4000;
 
 /** NamedAlgorithm is an algorithm named by a finding. */

@@ -52,7 +52,7 @@ function read(text: string, mode: Mode) {
   }
 }
 
-/** Returns the outcome, and asserts that parsing the document in parts and as a whole have the same outcome. */
+/** Returns the outcome, and asserts that it is the same whether the document is parsed in parts or as a whole. */
 function outcome(components: unknown[], dependencies: unknown[], mode: Mode = 'repair') {
   const inParts = read(textOf(components, dependencies, false), mode);
   expect(read(textOf(components, dependencies, true), mode)).toEqual(inParts);

@@ -266,7 +266,7 @@ export class DocumentIngest {
     return { staged, isKnown, ...merged };
   }
 
-  /** Returns the time limit of a merge: 0.1 ms more for each asset. */
+  /** Returns the time limit of a merge statement: the configured limit plus 0.1 ms per asset. */
   private mergeLimitMs(received: number): number {
     return this.limits.mergeMs + received / 10;
   }
