@@ -28,7 +28,7 @@ export interface RefLink<Asset = unknown> {
 
 const NONE: never[] = [];
 
-/** DraftRefs contains the names in one document, each once. */
+/** DraftRefs contains the names in one document, without duplicates. */
 export class DraftRefs<Asset = unknown> {
   private readonly all = new Map<string, DraftRef<Asset>>();
 

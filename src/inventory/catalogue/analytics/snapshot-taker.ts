@@ -18,7 +18,7 @@ export class SnapshotTaker {
     private readonly clock: Clock,
   ) {}
 
-  /** Takes the snapshot of yesterday. @returns the day, and whether a snapshot was created */
+  /** Takes yesterday's snapshot, unless the snapshot already exists. @returns the day, and whether a snapshot was created */
   @Background({
     name: 'inventory-snapshot',
     scope: 'process',

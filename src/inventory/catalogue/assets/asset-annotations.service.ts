@@ -14,7 +14,7 @@ export interface Annotation {
   readonly labels?: readonly string[];
 }
 
-/** AssetAnnotationsService changes the owner and labels of assets. Imported documents never change them. */
+/** AssetAnnotationsService changes the owner and labels of assets. Imported documents never change owners or labels. */
 @Injectable()
 export class AssetAnnotationsService {
   constructor(

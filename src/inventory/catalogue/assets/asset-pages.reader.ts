@@ -6,9 +6,12 @@ import { hashId } from '../../model/asset-identity.js';
 import { type Conditions, whereClause } from './asset-filter.js';
 import { nameAtSource } from './asset-source-name.entity.js';
 
-/** Rows scanned in list order before falling back to a planner-chosen query. */
+/** MAX_WALKED is the number of rows scanned in list order before falling back to a planner-chosen query. */
 const MAX_WALKED = 3000;
-/** Maximum rows of a second walk. It runs only if the matches of the first walk suggest that it will fill the page. */
+/**
+ * MAX_SECOND_WALK is the maximum number of rows scanned in a second walk, which runs only if the matches of the first walk suggest that the page will be
+ * filled.
+ */
 const MAX_SECOND_WALK = 20_000;
 /** RARE is the number of matches in the first walk below which a filter is considered rare. For a rare filter, the planner must not expect an early match. */
 const RARE = 3;
@@ -36,7 +39,7 @@ export interface AssetOrder {
   readonly notNull?: string;
 }
 
-/** AssetList describes the assets that match a filter, in an order. */
+/** AssetList describes a list of assets: filter, order, and the position after the previous page. */
 export interface AssetList extends Conditions {
   readonly order: AssetOrder;
   /** Name of the source whose names for the assets are returned. */
@@ -67,12 +70,12 @@ const LISTED_COMPONENT = `CASE WHEN a.kind <> 'related-crypto-material' THEN '{}
  */
 @Injectable()
 export class AssetPages {
-  /** Filters that no index supports, with the time at which each entry expires. */
+  /** Filters that no index serves, with the time until which each filter is remembered. */
   private readonly unserved = new Map<string, number>();
 
   constructor(private readonly reads: ReadReplica) {}
 
-  /** Returns the first `count` assets of a list, or fewer together with the position to continue from. */
+  /** Returns up to `count` assets of a list, and the position from which to continue if reading stopped early. */
   async read(list: AssetList, count: number): Promise<ListPart> {
     const filter = JSON.stringify([list.where, list.values]);
     if (list.after !== undefined && performance.now() < (this.unserved.get(filter) ?? 0))

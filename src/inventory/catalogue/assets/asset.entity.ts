@@ -13,7 +13,7 @@ import type { AssetKind, AssetState } from '../../model/asset-kind.js';
 @Index('asset_owner', ['owner', 'id'], { where: 'owner IS NOT NULL' })
 @Index('asset_component', ['id'], { where: "kind = 'component'" })
 @Index('asset_gone', ['id'], { where: "state <> 'active'" })
-// GIN indexes, which TypeORM cannot describe. The second one exists if the database has pg_trgm (search-indexes.ts).
+// The indexes are GIN indexes, which TypeORM cannot describe. The second index exists if the database has pg_trgm (search-indexes.ts).
 @Index('asset_labels', { synchronize: false })
 @Index('asset_name_text', { synchronize: false })
 @Index('asset_not_after', ['notAfter', 'id'], { where: 'not_after IS NOT NULL' })
@@ -32,7 +32,7 @@ export class Asset {
   @Column('uuid', { nullable: true })
   verdictId: string | null;
 
-  /** How the algorithm of a key, certificate or protocol was resolved. */
+  /** Steps by which the algorithm of a key, certificate or protocol was resolved. */
   @Column('json', { nullable: true })
   resolvedBy: ResolvedBy[] | null;
 

@@ -106,7 +106,7 @@ export class BomLinksReader {
     throw unresolved('The document is known, but no asset in the inventory has this bom-ref in it.');
   }
 
-  /** Returns the documents that can be linked to, newest first. */
+  /** Returns the documents to which BOM-Links can refer, newest first. */
   async documents(serial: string | undefined, limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<LinkedDocument>> {
     const list = `bom-links ${serial ?? ''}`;
     const [at, id] = this.cursors.read(list, cursor) ?? [];

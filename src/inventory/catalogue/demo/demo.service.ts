@@ -45,7 +45,6 @@ export class DemoService {
     return true;
   }
 
-  /** Returns the number of demo sources. */
   async sources(): Promise<number> {
     const [row] = (await this.db.query(`SELECT count(*)::int AS count FROM inventory_source WHERE ${IS_DEMO}`)) as {
       count: number;

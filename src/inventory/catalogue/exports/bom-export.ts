@@ -30,7 +30,7 @@ const RECENT = 1000;
 export interface BomExport {
   /** Identifies the snapshot and the filter. Exports with the same tag have the same bytes. */
   readonly tag: string;
-  /** Undefined if the client already has this tag. */
+  /** Undefined if the client already has the document with this tag. */
   readonly body: Readable | undefined;
 }
 

@@ -158,7 +158,7 @@ async function bound(runner: QueryRunner, { text, values }: CopyQuery): Promise<
   return text.replaceAll(/\$(\d+)/g, (_, number: string) => row?.literals[Number(number) - 1] ?? 'NULL');
 }
 
-/** Requests the next item of a generator before it is needed. */
+/** ReadAhead requests the next item of a generator before the item is needed. */
 class ReadAhead<Item> {
   private ahead: Promise<IteratorResult<Item, void>>;
 

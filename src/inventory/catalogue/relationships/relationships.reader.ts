@@ -48,8 +48,8 @@ export class RelationshipsReader {
   ) {}
 
   /**
-   * Returns edges, each once, regardless of how many sources report it. With `assetId`, returns only the edges that leave the asset (`out`) or lead to the
-   * asset (`in`).
+   * Returns edges without duplicates, regardless of how many sources report an edge. With `assetId`, returns only the edges that leave the asset (`out`) or
+   * lead to the asset (`in`).
    */
   async list({ assetId, direction = 'out', kind, limit = DEFAULT_LIMIT, cursor }: EdgeQuery): Promise<Page<Edge>> {
     const list = `edges ${assetId ?? ''} ${direction} ${kind ?? ''}`;
@@ -82,7 +82,7 @@ export class RelationshipsReader {
     // The details of a level are read while the next level is searched.
     const complete = await this.walk(id, { depth, max, direction: 'in' }, met, (ids) => {
       const reading = this.show(ids);
-      // A failure is reported when all reads are awaited. Until then, it must not count as unhandled.
+      // A failure is reported when all reads are awaited. Until then, the rejection must not count as unhandled.
       reading.catch(() => undefined);
       shown.push(reading);
     });

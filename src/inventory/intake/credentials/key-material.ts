@@ -71,7 +71,7 @@ const ALGORITHMS: Readonly<Record<number, Reader>> = {
   36: fixed('ML-KEM-1024+X448', 'kem', 56 + 1568),
 };
 
-/** pgpAlgorithm returns the algorithm of a key. An unknown algorithm is named by its number, and its fields cannot be skipped. */
+/** pgpAlgorithm returns the algorithm of a key. The name of an unknown algorithm contains its number. The fields of an unknown algorithm cannot be skipped. */
 export function pgpAlgorithm(id: number, fields: PgpFields): PublicKeyAlgorithm {
   const read = ALGORITHMS[id];
   return read?.(fields) ?? named(`OpenPGP algorithm ${id}`, { primitive: 'unknown' });

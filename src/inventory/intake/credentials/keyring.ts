@@ -134,7 +134,7 @@ function newer(newest: PgpSignature | undefined, signature: PgpSignature): PgpSi
   return newest === undefined || signature.created > newest.created ? signature : newest;
 }
 
-/** Returns the keys. A subkey expires no later than its primary key. */
+/** Returns the keys with the facts that their signatures state. A subkey expires no later than its primary key. */
 function finished(drafts: readonly Draft[]): PgpKey[] {
   const known = new Map<Draft, Statements>();
   return drafts.map((draft) => {

@@ -59,7 +59,7 @@ export class SchemaCompiler {
     };
   }
 
-  /** Resolves a reference on first use, because documents use a small part of a schema and schemas refer to themselves. */
+  /** Resolves a reference on first use, because documents use only a small part of a schema, and schemas refer to themselves. */
   private reference(ref: string, base: string): SchemaCheck {
     let check: SchemaCheck | undefined;
     return (value, found) => (check ??= this.target(ref, base))(value, found);

@@ -29,7 +29,7 @@ const PRINTED = /^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4}) GMT$/;
 const PRINTED_BY_JAVA = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (?:GMT|UTC) (\d{4})$/;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** UTCTime for the years 1950 to 2049, and GeneralizedTime (RFC 5280 section 4.1.2.5). */
+/** Matches UTCTime for the years 1950 to 2049, and GeneralizedTime (RFC 5280 section 4.1.2.5). */
 const OF_DER = /^(\d\d)?(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
 
 /** Converts times printed by OpenSSL (`Jan  1 00:00:00 2024 GMT`) or Java, and DER times (`240101000000Z`). */

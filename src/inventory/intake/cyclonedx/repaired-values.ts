@@ -13,7 +13,7 @@ const LISTED = 'must be one of ';
 /** Word of the schema for values that its lists do not contain. */
 const OTHER = 'other';
 const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?$/;
-/** `1.2`: the version of a protocol, as written by YAML and scripts. */
+/** Matches the version of a protocol, such as `1.2`, which YAML and scripts write as a number. */
 const SHORT_DECIMAL = /^\d{1,3}\.\d{1,2}$/;
 
 /**

@@ -14,14 +14,14 @@ import { truncate } from '../../../platform/text/truncate.js';
 const VERSION = '2.1.0';
 const MAX_LOCATION = 4000;
 const MAX_WARNINGS = 100;
-/** Maximum number of places. Each place is a separate source, with its own document and transaction. */
+/** MAX_PLACES is the maximum number of sources in one log. Each source gets its own document and transaction. */
 const MAX_PLACES = 100;
 
 export function isSarif(document: JsonMembers): boolean {
   return Array.isArray(document['runs']) && document['bomFormat'] === undefined;
 }
 
-/** The findings of one or more runs at one place, which is a source of the inventory. */
+/** Findings of one or more runs for one source of the inventory. */
 interface Place {
   readonly name: string | undefined;
   readonly assets: Map<string, DraftAsset>;
@@ -38,8 +38,8 @@ interface Place {
  * readSarif reads SARIF 2.1.0 (OASIS Standard, 27 March 2020). A result is used if it reports a finding (`kind`, `baselineState`, `suppressions`), its rule
  * is about cryptography, and it names an algorithm. All other results are only counted.
  *
- * Returns a draft for each place that the runs describe: `source` if given, otherwise the category of the run, otherwise its repository. A run replaces only
- * earlier findings of the same tool for the same place and category. A run without results, a failed run, and a run whose results are in an external file
+ * Returns a draft for each source. The source of a run is `source` if given, otherwise the category of the run, otherwise its repository. A run replaces only
+ * earlier findings of the same tool for the same source and category. A run without results, a failed run, and a run whose results are in an external file
  * replace nothing.
  *
  * @param size number of characters of the document, from which the expansion limit is derived

@@ -36,7 +36,7 @@ interface Context {
 
 const NEGATED: Readonly<Record<string, QueryOperator>> = { '=': '!=', '!=': '=' };
 
-/** Query fields and their comparisons. The names match those in responses. */
+/** Query fields and their comparisons. Field names match the member names in responses. */
 const FIELDS: Readonly<Record<string, Compare>> = {
   kind: each(kind),
   state: each(choice('state', ASSET_STATES)),
@@ -208,7 +208,7 @@ function seenAt(operator: QueryOperator, values: readonly QueryValue[], { alias,
   return `${operator === '=' ? '' : 'NOT '}EXISTS (${place})`;
 }
 
-/** Number of characters in the index on location prefixes. Locations begin with a host or a folder. */
+/** INDEXED_CHARACTERS is the number of characters of a location that the prefix index contains. Locations begin with a host or a folder. */
 const INDEXED_CHARACTERS = 32;
 
 /**
