@@ -26,7 +26,7 @@ function nameAlgorithm(component: CdxComponent, properties: JsonMembers): void {
   const curve = registryCurve(properties['curve']);
   if (curve === undefined) return;
   properties['ellipticCurve'] = curve;
-  // A curve name that differs from the name in the registry is kept in addition.
+  // A curve name that differs from the name in the registry is kept as well.
   if (curve.endsWith(`/${String(properties['curve'])}`)) delete properties['curve'];
 }
 

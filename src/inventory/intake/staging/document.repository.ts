@@ -58,7 +58,7 @@ const CONFIRMED_AFTER = `interval '1 hour'`;
 /**
  * newestOfSameBytes returns the newest document of the source if it has the same bytes.
  *
- * @param confirmedUntil time before which all commits have been replicated to the required number of standbys
+ * @param confirmedUntil time before which all commits are confirmed (see InstanceHeartbeat.confirmedUntil)
  */
 export async function newestOfSameBytes(
   tx: EntityManager,

@@ -113,7 +113,7 @@ export class DocumentIngest {
   ) {}
 
   /**
-   * @param confirmedUntil time before which all commits have been replicated to the required number of standbys
+   * @param confirmedUntil time before which all commits are confirmed (see InstanceHeartbeat.confirmedUntil)
    * @throws Problem if the body cannot be read or is rejected
    */
   async ingest(order: IngestOrder, confirmedUntil: Date | undefined, onProgress: OnProgress): Promise<IngestOutcome> {
