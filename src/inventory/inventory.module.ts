@@ -69,7 +69,7 @@ import { RiskVerdictRow } from './judgement/risk/risk-verdict.entity.js';
 import { SavedView, SavedViewsService } from './catalogue/views/saved-views.service.js';
 import { SavedViewsController } from './catalogue/views/saved-views.controller.js';
 
-/** The inventory of cryptographic assets: ingest, identity, risk, search and export. */
+/** InventoryModule provides the inventory of cryptographic assets: ingest, identity, risk, search and export. */
 @Module({
   imports: [
     SigningModule,
@@ -152,7 +152,7 @@ import { SavedViewsController } from './catalogue/views/saved-views.controller.j
 })
 export class InventoryModule {}
 
-/** The background work of the inventory. */
+/** InventoryWorkerModule contains the background work of the inventory. */
 @Module({
   imports: [InventoryModule],
   providers: [FoundAssetsConsumer, Rereader, SearchIndexer, SourceCounter],

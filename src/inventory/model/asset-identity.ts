@@ -4,7 +4,7 @@ import { uuidOfDigest } from '../../platform/text/uuid.js';
 import { certificateSha256, namedFacts, statesFingerprint } from './certificate-identity.js';
 import { ALGORITHM_FAMILY, type CdxComponent, type DraftAsset, keptMember } from './document.js';
 
-/** Properties of an exported asset that preserve its identity when it is imported. */
+/** Names of the properties by which an exported asset keeps its identity when it is imported again. */
 export const SCOPE_PROPERTY = 'sealwright:scope';
 export const ORDINAL_PROPERTY = 'sealwright:ordinal';
 export const WITHHELD_PROPERTY = 'sealwright:withheld';
@@ -13,13 +13,13 @@ export const PUBLIC_KEY_PROPERTY = 'sealwright:public-key-sha256';
 const GENERATED = /[@_-]?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const TELLING_ID = /^.{16,}$/;
 
-/** hashId returns the UUIDv8 (RFC 9562 section 5.8) derived from the SHA-256 of these facts. */
+/** hashId returns the UUIDv8 (RFC 9562 section 5.8) derived from the SHA-256 of the given facts. */
 export function hashId(...facts: unknown[]): string {
   return hashIdOfText(canonicalJson(facts));
 }
 
 export function hashIdOfText(text: string | Uint8Array): string {
-  // As a string, because a buffer would cost twice as much.
+  // The digest is a binary string, because a Buffer would cost twice as much.
   return uuidOfDigest(hash('sha256', text, 'binary'));
 }
 
@@ -27,7 +27,7 @@ export function propertyOf(component: CdxComponent, name: string): string | unde
   return component.properties?.find((property) => property.name === name)?.value;
 }
 
-/** Documents spell names in many ways (SHA256, sha-256), so only letters and digits are compared. */
+/** Removes differences in spelling: SHA256, sha-256 and SHA_256 are the same name. */
 function bareName(name: string): string {
   return name.toLowerCase().replaceAll(/[\s_-]+/g, '');
 }
@@ -37,12 +37,12 @@ export function bareOid(oid: string | undefined): string | undefined {
 }
 
 /**
- * ownIdentity returns the facts that identify an asset, or undefined if only its location does (`anonymousIdentity`). An algorithm is identified by
- * all its facts, wherever it is used; a certificate by its fingerprint, otherwise by subject, issuer and validity; a key or other material by the
- * hash of its public half, otherwise by an id long enough to be unique; a protocol by type, version and suites; a component by its package URL,
- * otherwise by group, name and version.
+ * ownIdentity returns the facts that identify an asset, or undefined if only the location of the asset identifies it (`anonymousIdentity`). An algorithm is
+ * identified by all its facts, regardless of where it is used; a certificate by its fingerprint, otherwise by subject, issuer and validity; a key or other
+ * material by the hash of its public half, otherwise by an id long enough to be unique; a protocol by type, version and suites; a component by its package
+ * URL, otherwise by group, name and version.
  *
- * `ProvisionalAssets` adds the references of an asset if its verdict depends on them.
+ * `ProvisionalAssets` adds the references of an asset to the facts if the verdict depends on the references.
  */
 export function ownIdentity(asset: DraftAsset): unknown[] | undefined {
   const { component, kind } = asset;
@@ -77,7 +77,8 @@ export function protocolIdentity({ kind, component }: DraftAsset): unknown[] {
 }
 
 function certificateFacts(component: CdxComponent): unknown[] {
-  // The previous version did not read the fingerprint that CycloneDX 1.7 states.
+  // Ignores a fingerprint in the form of CycloneDX 1.7. The previous version did not read that form, so the identities of stored certificates do not include
+  // it.
   const fingerprint = statesFingerprint(component) ? undefined : certificateSha256(component);
   return fingerprint === undefined ? namedFacts(component) : ['sha256', fingerprint];
 }
@@ -100,8 +101,8 @@ function materialFacts(component: CdxComponent): unknown[] | undefined {
 }
 
 /**
- * anonymousIdentity identifies keys that a source scan found without any distinguishing fact, such as `key@<random uuid>`, by their type, the algorithms they
- * use, the source and the files. Lines are excluded, because they move with every commit; `ordinal` distinguishes equal keys.
+ * anonymousIdentity returns the facts that identify a key which a source scan found without any distinguishing fact, such as `key@<random uuid>`: type,
+ * algorithms, source and files. Lines are excluded, because line numbers change with every commit. `ordinal` distinguishes equal keys.
  */
 export function anonymousIdentity(asset: DraftAsset, scope: string, algorithms: readonly string[]): unknown[] {
   const { component } = asset;

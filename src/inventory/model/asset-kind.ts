@@ -1,10 +1,10 @@
-/** Kinds of assets. The first four are CycloneDX 1.6 `assetType`s; a `component` is a library or application that uses one. */
+/** Kinds of assets. The first four are CycloneDX 1.6 `assetType`s; a `component` is a library or application that uses cryptographic assets. */
 export const ASSET_KINDS = ['algorithm', 'certificate', 'protocol', 'related-crypto-material', 'component'] as const;
 export type AssetKind = (typeof ASSET_KINDS)[number];
 
 /**
- * State of an asset. `stale`: missing from the newest document of every source that contained it; `resolved`: missing three times in a row. An asset becomes
- * `active` again as soon as one source contains it.
+ * State of an asset. `stale`: missing from the newest document of every source that contained the asset; `resolved`: missing from three consecutive
+ * documents. An asset becomes `active` again as soon as one source contains the asset.
  */
 export const ASSET_STATES = ['active', 'stale', 'resolved'] as const;
 export type AssetState = (typeof ASSET_STATES)[number];
@@ -13,8 +13,9 @@ export type AssetState = (typeof ASSET_STATES)[number];
 export const MISSED_UNTIL_RESOLVED = 3;
 
 /**
- * stateOf returns SQL for the state of the asset whose occurrences are grouped. One occurrence that is not missing makes the asset active. @param row alias of
- * `asset_occurrence`
+ * stateOf returns SQL for the state of the asset whose occurrences the query groups. One occurrence that is not missing makes the asset active.
+ *
+ * @param row alias of `asset_occurrence`
  */
 export function stateOf(row: string): string {
   return `CASE WHEN min(${row}.missed) = 0 THEN 'active' WHEN min(${row}.missed) >= ${MISSED_UNTIL_RESOLVED} THEN 'resolved' ELSE 'stale' END`;

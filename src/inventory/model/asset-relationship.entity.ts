@@ -1,8 +1,9 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * Kinds of relationships between two assets. `dependsOn` means use; `provides` means that an asset offers the other one without using it (CycloneDX 1.6,
- * dependencies). The others are the references inside `cryptoProperties`. Rows store positions in this list as bits, so new kinds must be appended.
+ * Kinds of relationships between two assets. `dependsOn` means that an asset uses the other asset; `provides` means that an asset offers the other asset
+ * without using it (CycloneDX 1.6, dependencies). The remaining kinds are the references inside `cryptoProperties`. Rows store positions in this list as
+ * bits, so new kinds must be appended.
  */
 export const RELATIONSHIP_KINDS = [
   'dependsOn',
@@ -35,8 +36,8 @@ export class AssetRelationship {
 }
 
 /*
- * Two assets are often related in more than one way: a key names its algorithm in `algorithmRef` and also in `dependencies`. A row contains all kinds of its
- * edge in one number, because a row per kind would double the rows and index entries (docs/decisions/0064).
+ * Two assets are often related in more than one way: a key names its algorithm in `algorithmRef` and also in `dependencies`. A row stores all kinds of an
+ * edge in one bit mask, because a row per kind would double the rows and index entries (docs/decisions/0064).
  */
 
 /** bitOf returns the bit of a kind in `asset_relationship.kinds`, from its position in RELATIONSHIP_KINDS. */
@@ -44,13 +45,13 @@ export function bitOf(kind: RelationshipKind): number {
   return 1 << RELATIONSHIP_KINDS.indexOf(kind);
 }
 
-/** USES is the mask of the kinds that mean use: all except `provides`. */
+/** USES is the mask of the kinds that mean that one asset uses the other: all except `provides`. */
 export const USES = RELATIONSHIP_KINDS.filter((kind) => kind !== 'provides').reduce(
   (mask, kind) => mask | bitOf(kind),
   0,
 );
 
-/** tellingUse returns the most specific use of an edge. A reference is more specific than `dependsOn`. */
+/** tellingUse returns the most specific kind of use of an edge. A reference is more specific than `dependsOn`. */
 export function tellingUse(mask: number): RelationshipKind {
   return RELATIONSHIP_KINDS.findLast((kind) => (mask & USES & bitOf(kind)) !== 0) ?? 'dependsOn';
 }

@@ -2,12 +2,12 @@ import { canonicalJson, inCanonicalOrder } from '../../platform/json/canonical-j
 import { keptMember, type CdxComponent } from './document.js';
 import { isMembers } from './json.js';
 
-/** Property of an exported certificate with its SHA-256 in hexadecimal. */
+/** Name of the property that contains the hexadecimal SHA-256 of an exported certificate. */
 export const CERTIFICATE_PROPERTY = 'sealwright:certificate-sha256';
 const CERTIFICATE = 'cryptoProperties.certificateProperties';
 const MATERIAL = 'cryptoProperties.relatedCryptoMaterialProperties';
 
-/** certificateSha256 returns the hexadecimal SHA-256 of a certificate, if stated in one of the forms of CycloneDX 1.6. */
+/** certificateSha256 returns the hexadecimal SHA-256 of a certificate if a property or a hash of the component states it, as in CycloneDX 1.6. */
 export function certificateSha256({ properties, hashes }: CdxComponent): string | undefined {
   return (
     properties?.find(({ name }) => name === CERTIFICATE_PROPERTY)?.value ??
@@ -15,13 +15,13 @@ export function certificateSha256({ properties, hashes }: CdxComponent): string 
   );
 }
 
-/** statedSha256 is like `certificateSha256`, but also reads the form of CycloneDX 1.7. */
+/** statedSha256 is like `certificateSha256`, but also reads the fingerprint in the form of CycloneDX 1.7. */
 export function statedSha256(component: CdxComponent): string | undefined {
   const { alg, content } = fingerprintIn(component, CERTIFICATE) ?? {};
   return certificateSha256(component) ?? (alg === 'SHA-256' ? content : undefined);
 }
 
-/** statesFingerprint reports whether the fingerprint of a certificate is stated in the form of CycloneDX 1.7. */
+/** statesFingerprint reports whether the component states the fingerprint of a certificate in the form of CycloneDX 1.7. */
 export function statesFingerprint(component: CdxComponent): boolean {
   return fingerprintIn(component, CERTIFICATE) !== undefined;
 }
@@ -33,8 +33,8 @@ export function namedFacts({ name, cryptoProperties }: CdxComponent): unknown[] 
 }
 
 /**
- * furtherFacts returns further facts that identify a certificate, as canonical JSON: serial number, fingerprints other than SHA-256 and extensions (CycloneDX
- * 1.7, also as kept by `asVersion16`). Returns '' if there are none.
+ * furtherFacts returns additional facts that identify a certificate, as canonical JSON: serial number, fingerprints other than SHA-256, and extensions. It
+ * reads the members of CycloneDX 1.7, or the properties in which `asVersion16` preserved them. Returns '' if there are none.
  */
 export function furtherFacts(component: CdxComponent): string {
   const serial = memberOf(component, CERTIFICATE, 'serialNumber');
@@ -55,7 +55,7 @@ export function furtherFacts(component: CdxComponent): string {
 }
 
 /**
- * materialFingerprint returns the fingerprint that CycloneDX 1.7 states for a key or other material, as algorithm and digest, or undefined if there is none.
+ * materialFingerprint returns the fingerprint that CycloneDX 1.7 states for a key or other material, as algorithm and digest, or undefined if none is stated.
  */
 export function materialFingerprint(component: CdxComponent): readonly [string, string] | undefined {
   const stated = fingerprintIn(component, MATERIAL);
@@ -69,7 +69,7 @@ function fingerprintIn(component: CdxComponent, path: string): { alg: string; co
   return typeof alg === 'string' && typeof content === 'string' ? { alg, content: content.toLowerCase() } : undefined;
 }
 
-/** Returns the member itself, or as it was kept when the component was converted to 1.6. */
+/** Returns a member of the certificate or material properties, or the value that `asVersion16` preserved when it converted the component. */
 function memberOf(component: CdxComponent, path: string, member: string): unknown {
   const { certificateProperties, relatedCryptoMaterialProperties } = component.cryptoProperties ?? {};
   const facts = path === CERTIFICATE ? certificateProperties : relatedCryptoMaterialProperties;

@@ -4,12 +4,12 @@ const DATE_TIME =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** isDate reports whether a text is a date of RFC 3339 section 5.6: YYYY-MM-DD. */
+/** isDate reports whether a text is a full-date: YYYY-MM-DD (RFC 3339 section 5.6). */
 export function isDate(text: string): boolean {
   return DATE.test(text) && startsWithDay(text);
 }
 
-/** isDateTime reports whether a text is a time of RFC 3339 section 5.6. A leap second must be the last second of a day in UTC (section 5.7). */
+/** isDateTime reports whether a text is a date-time (RFC 3339 section 5.6). A leap second must be the last second of a day in UTC (section 5.7). */
 export function isDateTime(text: string): boolean {
   if (!DATE_TIME.test(text) || !startsWithDay(text)) return false;
   return !text.startsWith('60', 17) || new Date(withoutLeapSecond(text)).toISOString().slice(11, 19) === '23:59:59';
@@ -20,7 +20,7 @@ function withoutLeapSecond(text: string): string {
   return `${text.slice(0, 17)}59${text.slice(19)}`;
 }
 
-/** Whether a text that starts with YYYY-MM-DD starts with a valid calendar day. */
+/** Reports whether a text that starts with YYYY-MM-DD starts with a valid calendar day. */
 function startsWithDay(text: string): boolean {
   return isDay(Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10)));
 }
@@ -41,7 +41,7 @@ export function validityPeriodOf(crypto: CryptoProperties | undefined) {
   };
 }
 
-/** UTC with seconds, in this or the last century, on a day that every month has. This is the usual case, which needs no further check. */
+/** Matches a UTC time with seconds, in the years 1900 to 2099, on one of the days 1 to 28 of a month. This common case needs no further check. */
 const PLAIN = /^(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
 
 /** instant returns the value as a time that PostgreSQL accepts, or null. */

@@ -2,14 +2,14 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { Rejection, Remark } from './document.js';
 
 /**
- * MAX_REJECTED is the maximum number of items of a document that may be rejected individually. A response names each of them, and an item may be as short as
- * two bytes, so an unlimited list would take far more memory than the body.
+ * MAX_REJECTED is the maximum number of items of a document that may be rejected individually. The response lists each rejected item, and an item may be as
+ * short as two bytes, so an unlimited list would take far more memory than the body.
  */
 export const MAX_REJECTED = 10_000;
-/** MAX_REMARKS is the maximum number of repairs and of warnings of a document listed in a response. */
+/** MAX_REMARKS is the maximum number of repairs, and of warnings, of a document that a response lists. */
 export const MAX_REMARKS = 1000;
 
-/** addRejection lists an item that is rejected individually. Throws Problem 422 `document.invalid` for the first one above MAX_REJECTED. */
+/** addRejection adds an item to the list of rejected items. Throws Problem 422 `document.invalid` if the list already contains MAX_REJECTED items. */
 export function addRejection(rejected: Rejection[], rejection: Rejection): void {
   if (rejected.length < MAX_REJECTED) return void rejected.push(rejection);
   const { pointer, detail } = rejection;
@@ -21,7 +21,7 @@ export function addRejection(rejected: Rejection[], rejection: Rejection): void 
   );
 }
 
-/** addRemark lists a repair or a warning, up to MAX_REMARKS. */
+/** addRemark adds a repair or a warning to the list, unless the list already contains MAX_REMARKS remarks. */
 export function addRemark(remarks: Remark[], remark: Remark): void {
   if (remarks.length < MAX_REMARKS) remarks.push(remark);
 }

@@ -28,7 +28,7 @@ export interface AlgorithmProperties {
   primitive?: string;
   parameterSetIdentifier?: string;
   curve?: string;
-  /** CycloneDX 1.7, replacing `curve`: registry and name, such as `secg/secp521r1`. */
+  /** Replaces `curve` in CycloneDX 1.7: registry and name, such as `secg/secp521r1`. */
   ellipticCurve?: string;
   /** Algorithm family (CycloneDX 1.7). */
   algorithmFamily?: string;
@@ -47,15 +47,15 @@ export interface DraftOccurrence {
   readonly context: string | null;
 }
 
-/** DraftAsset is an asset of a document before it has an identity. `ref` is its name within the document. */
+/** DraftAsset is an asset of a document before it has an identity. `ref` is the name of the asset within the document. */
 export interface DraftAsset {
   readonly ref: string;
   readonly kind: AssetKind;
   readonly component: CdxComponent;
   readonly occurrences: DraftOccurrence[];
-  /** Links, some repeated. Links to targets that are not assets of the document are dropped later. */
+  /** Links, possibly with duplicates. Links to targets that are not assets of the document are dropped later. */
   readonly links: DraftLink[];
-  /** Whether the component was read from the bytes of a certificate or public key whose hash identifies it, rather than stated by the document. */
+  /** Whether the component was parsed from the certificate or public key whose hash identifies the asset, rather than stated by the document. */
   readonly isProven?: boolean;
 }
 
@@ -73,26 +73,26 @@ export interface DraftHead {
   readonly time: string | null;
   /** Name of the described application or repository; undefined if the document does not state it. */
   readonly source: string | undefined;
-  /** True for a complete document, whose missing assets no longer exist; false for a partial scan. */
+  /** True for a complete document: assets missing from the document no longer exist. False for a partial scan. */
   readonly whole: boolean;
-  /** Present in a complete document that covers one of its source's tools; undefined if it covers the whole source. */
+  /** Locations that the document replaces, if the document is complete but covers only one tool of the source; undefined if it covers the whole source. */
   readonly replaces?: Replaced;
 }
 
-/** Replaced describes the locations of a source that a document replaces, by the prefix of their context. */
+/** Replaced selects the locations of a source that a document replaces, by context prefix. */
 export interface Replaced {
   readonly contexts: readonly string[];
-  /** Contexts as written by the previous version. Each counts until a document of the source uses it. */
+  /** Context prefixes in the form of the previous version. Each prefix applies until another document of the source uses it. */
   readonly former: readonly string[];
 }
 
 /** Draft is the content of a document. Counts, repairs and warnings are complete once its assets have been iterated. */
 export interface Draft extends DraftHead {
   /**
-   * Yields the assets. Can be iterated once, because some formats read assets on demand. Links that an asset does not state itself are added to its
-   * name in `refs`.
+   * Yields the assets. The result can be iterated only once, because some formats read assets on demand. Links that another part of the document states for
+   * an asset are added to the name of the asset in `refs`.
    *
-   * @throws Problem with which the document is rejected, at any time until the last asset.
+   * @throws Problem if the document must be rejected, at any time until the last asset.
    */
   assets(refs: DraftRefs): Iterable<DraftAsset>;
   received: number;
@@ -103,26 +103,29 @@ export interface Draft extends DraftHead {
 }
 
 /**
- * CheckedDocument is a document whose lists have not been read yet. `draft` reads them, unless the newest document of the source is known to have the same
- * lists.
+ * CheckedDocument is a document whose lists have not been read yet. `draft` reads the lists. It is not called if the newest document of the source is known
+ * to have the same lists.
  */
 export interface CheckedDocument extends DraftHead {
-  /** Hash of the content, without the members that differ in each edition of a document; undefined for formats that are read as a whole. */
+  /** Hash of the content, without the members that differ in each edition of a document; undefined for formats whose documents are read as a whole. */
   readonly said: Buffer | undefined;
   /** Repairs outside of the lists. */
   readonly repairs: readonly Remark[];
   draft(): Draft;
 }
 
-/** keptMemberName returns the name of the property that keeps a member which CycloneDX 1.6 cannot express, from the path of the member in its component. */
+/**
+ * keptMemberName returns the name of the property that preserves a member that CycloneDX 1.6 cannot express. `path` is the path of the member in its
+ * component.
+ */
 export function keptMemberName(path: string): string {
   return `sealwright:cyclonedx:${path}`;
 }
 
-/** Path of the CycloneDX 1.7 algorithm family, which is kept if the name of the algorithm does not imply it. */
+/** Path of the algorithm family of CycloneDX 1.7. The family is preserved if the name of the algorithm does not imply it. */
 export const ALGORITHM_FAMILY = 'cryptoProperties.algorithmProperties.algorithmFamily';
 
-/** keptMember returns a member that `asVersion16` has removed from a component, by its path, or undefined if there is none. */
+/** keptMember returns the member at `path` that `asVersion16` removed from a component, or undefined if there is none. */
 export function keptMember({ properties }: CdxComponent, path: string): unknown {
   const kept = properties?.find(({ name }) => name === keptMemberName(path))?.value;
   if (kept === undefined) return undefined;
@@ -142,7 +145,7 @@ export interface Rejection {
   readonly detail: string;
 }
 
-/** Remark describes something that was repaired (repair mode) or deserves attention. The rest of the document was stored. */
+/** Remark describes a repair (in repair mode) or a warning. The rest of the document was stored. */
 export interface Remark {
   readonly pointer: string;
   readonly code: string;

@@ -1,20 +1,20 @@
 import type { RelationshipKind } from './asset-relationship.entity.js';
 
-/** DraftRef is a name (`bom-ref`) within a document, with its asset. It exists as soon as anything refers to it. */
+/** DraftRef is a name (`bom-ref`) within a document, with its asset. A DraftRef exists as soon as any part of the document refers to the name. */
 export interface DraftRef<Asset = unknown> {
   readonly name: string;
-  /** Asset with this name; undefined until it is read. */
+  /** Asset with this name; undefined until the asset is read. */
   asset: Asset | undefined;
-  /** Links from the asset that other parts of the document state (`dependencies`). Links that the asset states itself are stored with it. */
+  /** Links from the asset that other parts of the document state (`dependencies`). Links that the asset itself states are stored with the asset. */
   links: RefLink<Asset>[];
   /** Whether a component has this name, even if it is not an asset. */
   isComponent: boolean;
   isCryptographic: boolean;
   /** Bit mask of the lists in the document that contain an item with this name. */
   lists: number;
-  /** Number of links that lead to the name. */
+  /** Number of links to the name. */
   uses: number;
-  /** Links that lead to the name, one object for each kind. */
+  /** Links to the name, one object for each kind. */
   incoming: RefLink<Asset>[];
 }
 
@@ -22,13 +22,13 @@ export interface DraftRef<Asset = unknown> {
 export interface RefLink<Asset = unknown> {
   readonly kind: RelationshipKind;
   readonly to: DraftRef<Asset>;
-  /** The same link to the asset with that name, shared by all assets with this link; undefined until it is created. */
+  /** Link to the asset that has the name, shared by all assets with this link; undefined until the edge is created. */
   edge: { readonly kind: RelationshipKind; readonly to: Asset } | undefined;
 }
 
 const NONE: never[] = [];
 
-/** DraftRefs contains the names in one document, each once. */
+/** DraftRefs contains the names in one document, without duplicates. */
 export class DraftRefs<Asset = unknown> {
   private readonly all = new Map<string, DraftRef<Asset>>();
 
@@ -60,15 +60,15 @@ export class DraftRefs<Asset = unknown> {
     return link;
   }
 
-  /** Returns the names in the order in which they were found. */
+  /** Returns the names in the order in which the document first uses them. */
   values(): Iterable<DraftRef<Asset>> {
     return this.all.values();
   }
 }
 
 /**
- * addLink adds a link to a name. Most names have no link or one. They share an empty list, because a growing array reserves space for sixteen more
- * items.
+ * addLink adds a link to a name. Most names have at most one link. Names without links share an empty list, and the first link creates an array of one,
+ * because an array that grows reserves space for sixteen more items.
  */
 export function addLink<Asset>(ref: DraftRef<Asset>, link: RefLink<Asset>): void {
   if (ref.links.length === 0) ref.links = [link];

@@ -17,7 +17,7 @@ export class InventoryDocument {
   @Column('bytea')
   digest: Buffer;
 
-  /** Hash of the content. Documents with the same hash share the meaning of their bom-refs. */
+  /** Hash of the content. A bom-ref refers to the same asset in all documents with the same hash. */
   @Column('bytea', { nullable: true })
   said: Buffer | null;
 
@@ -27,7 +27,7 @@ export class InventoryDocument {
   @Column('text', { nullable: true })
   serialNumber: string | null;
 
-  /** Version of the document: any integer in JSON. A bigint is represented as a string. */
+  /** Version of the document: any integer in JSON. A string, because a bigint can exceed the range of a number. */
   @Column('bigint', { nullable: true })
   version: string | null;
 

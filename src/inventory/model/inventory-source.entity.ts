@@ -7,12 +7,12 @@ export class InventorySource {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** The index is for name prefixes in any collation (`text_pattern_ops`), which TypeORM cannot describe. */
+  /** The index supports searches for name prefixes in any collation (`text_pattern_ops`), which TypeORM cannot describe. */
   @Index('inventory_source_name', { synchronize: false })
   @Column('text')
   name: string;
 
-  /** Newest whole document; null for a source that reports in parts. */
+  /** Newest complete document; null for a source that sends partial documents. */
   @Column('uuid', { nullable: true })
   documentId: string | null;
 
@@ -20,29 +20,27 @@ export class InventorySource {
   @Column('timestamptz', { nullable: true })
   documentTime: Date | null;
 
-  /** Hash of the content of the newest whole document, without the members that differ in each edition. */
+  /** Hash of the content of the newest complete document, without the members that differ in each edition. */
   @Column('bytea', { nullable: true })
   said: Buffer | null;
 
-  /** Time at which that content was last merged into the inventory. */
+  /** Time at which the content of the newest complete document was last merged into the inventory. */
   @Column('timestamptz', { nullable: true })
   mergedAt: Date | null;
 
-  /** Start of the oldest transaction that was open at the merge, which did not see its changes. */
+  /** Start of the oldest transaction that was open during the merge and did not see the merged rows. */
   @Column('timestamptz', { nullable: true })
   mergedSince: Date | null;
 
-  /** Edition of the reader that read its assets; null for a source stored by a version that did not record editions. */
+  /** Reading edition with which the assets of the source were read; null for a source stored by a version that did not record editions. */
   @Column('int', { nullable: true })
   reading: number | null;
 
-  /**
-   * The merge up to which `reading` is valid. If it differs from the last merge, a version that does not record editions has since merged a document.
-   */
+  /** Time of the merge for which `reading` is valid. If it differs from `mergedAt`, a version that does not record editions has since merged a document. */
   @Column('timestamptz', { nullable: true })
   readMerge: Date | null;
 
-  /** While the source is being reread: the last asset that was reread. */
+  /** Last asset that was reread, while the source is being reread. */
   @Column('uuid', { nullable: true })
   readAfter: string | null;
 

@@ -16,7 +16,7 @@ export function memberTextOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A text with this escape may contain characters that PostgreSQL cannot store, so its parsed value is searched. Most texts have no such escapes. */
+/** Only a text with this escape can contain characters that PostgreSQL cannot store. Its parsed value is then searched. Most texts have no such escapes. */
 const ESCAPE = String.raw`\u`;
 const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
 const MAX_DEPTH = 200;
@@ -52,7 +52,7 @@ export function bodyText(bytes: Buffer): string {
 export type PointerTo = (member: string) => string;
 const FROM_THE_TOP: PointerTo = (member) => (member === '' ? '' : `/${member}`);
 
-/** A number with 16 digits or an exponent may exceed 2^53−1. Only then are the numbers checked. */
+/** A number with 16 digits or an exponent may exceed 2^53−1. Numbers are checked only in texts that contain such a number. */
 const WIDE_NUMBER = /[:[,]\s*-?(?:\d{16}|[\d.]+[eE])/;
 
 /** parseJson parses a document. @throws Problem 400 if the text is not JSON, 422 for strings that cannot be stored */
@@ -67,24 +67,24 @@ export function parseJson(text: string, pointerTo: PointerTo = FROM_THE_TOP): un
   return value;
 }
 
-/** parseExactJson is `parseJson` for documents whose numbers are stored. @throws Problem 422 also for numbers that a double changes */
+/** parseExactJson is `parseJson` for documents whose numbers are stored. @throws Problem 422 also for numbers beyond ±(2^53−1) */
 export function parseExactJson(text: string, pointerTo: PointerTo = FROM_THE_TOP): unknown {
   const value = parseJson(text, pointerTo);
   assertExactNumbers(value, text, pointerTo);
   return value;
 }
 
-/** @throws Problem 422 if the value, which was parsed from this text, has a number that a double changes. */
+/** @throws Problem 422 if the value, which was parsed from the text, contains a number beyond ±(2^53−1). */
 export function assertExactNumbers(value: unknown, text: string, pointerTo: PointerTo = FROM_THE_TOP): void {
   if (WIDE_NUMBER.test(text)) visit(value, pointerTo, assertNumber);
 }
 
-/** Finding the fault in a longer text would take seconds. */
+/** MAX_SEARCHED is the maximum length of a text that is searched for a syntax error. The search of a longer text would take seconds. */
 const MAX_SEARCHED = 16 * 1024 * 1024;
 
 /**
- * malformed returns the problem for a text that is not JSON, with the position of the fault if it can be searched. The message of the parser is not used,
- * because it quotes the body, which may contain a secret.
+ * malformed returns the problem for a text that is not JSON, with the position of the syntax error if the text is short enough to be searched. The parser's
+ * message is not used, because it quotes the body, which may contain a secret.
  */
 export function malformed(pointer: string, text = ''): Problem {
   const found = text === '' || text.length > MAX_SEARCHED ? undefined : jsonFault(text);
@@ -94,7 +94,7 @@ export function malformed(pointer: string, text = ''): Problem {
   return new Problem('malformed', 'request.malformed', message, { errors: [{ pointer, detail }] });
 }
 
-/** Calls `assert` for every value, and for every name with the pointer of its object. Not recursive. */
+/** Calls `assert` for every value, and for every member name with the pointer of its object. Uses a stack instead of recursion. */
 function visit(root: unknown, pointerTo: PointerTo, assert: (value: unknown, pointer: string) => void): void {
   const stack: { value: unknown; pointer: string; depth: number }[] = [{ value: root, pointer: '', depth: 0 }];
   for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
@@ -121,7 +121,7 @@ function assertText(text: unknown, pointer: string): void {
   if (!text.isWellFormed()) throw unstorable(pointer, 'contains an unpaired surrogate');
 }
 
-/** JSON readers do not preserve larger numbers (RFC 7493 section 2.2). */
+/** Rejects numbers that JSON readers do not preserve (RFC 7493 section 2.2). */
 function assertNumber(value: unknown, pointer: string): void {
   if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return;
   throw unstorable(pointer, 'exceeds ±9007199254740991 (2^53−1): send it as a string', 'a number');

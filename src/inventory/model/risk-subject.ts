@@ -12,8 +12,8 @@ export interface AlgorithmUse {
   readonly param: string | null;
   readonly purpose: AlgorithmPurpose;
   /**
-   * Scheme that a hash or cipher is part of. `password` and `derivation`: a hash alone that stores passwords or derives keys; `reduced`: a variant with fewer
-   * rounds or private changes.
+   * Scheme that a hash or cipher is part of. `password` and `derivation`: a plain hash that is used to store passwords or derive keys; `reduced`: a variant
+   * with fewer rounds or nonstandard changes.
    */
   readonly usage: 'signature' | 'mac' | 'kdf' | 'password' | 'derivation' | 'reduced' | null;
   readonly mode: string | null;
@@ -30,7 +30,10 @@ export interface ProtocolFacts {
   readonly type: string;
   readonly version: string | null;
   readonly suites: readonly string[];
-  /** Whether the key exchange withstands Shor's algorithm: it has a post-quantum part or uses pre-shared keys alone. Null if no key exchange is declared. */
+  /**
+   * Whether the key exchange withstands Shor's algorithm, because it includes a post-quantum algorithm or uses only pre-shared keys. Null if no key exchange
+   * is declared.
+   */
   readonly kePq: boolean | null;
 }
 
@@ -39,14 +42,14 @@ export interface RiskSubject {
   readonly kind: AssetKind;
   readonly ingredients: readonly AlgorithmUse[];
   readonly protocol?: ProtocolFacts;
-  /** Conditions on keys and other material, as named by the rules. */
+  /** Names of the conditions on keys and other material that the asset meets, as used in rules. */
   readonly material?: readonly string[];
-  /** Conditions on certificates. */
+  /** Names of the conditions on certificates that the asset meets. */
   readonly certificate?: readonly string[];
   readonly quality?: readonly string[];
-  /** Names of algorithms that were not recognized, or not well enough to be classified as safe. Users can define them. */
+  /** Names of algorithms that were not recognized, or not recognized precisely enough to be classified as safe. Users can define the meaning of such names. */
   readonly unread?: readonly string[];
-  /** Algorithm under which the asset is listed if it is not the first by rank: the key of a certificate. */
+  /** Algorithm under which the asset is listed, if it differs from the highest-ranked one. For a certificate, it is the algorithm of the key. */
   readonly main?: AlgorithmUse;
   readonly selfSignedRoot?: boolean;
   /** Whether no verdict applies, as for a salt, which is neither safe nor unsafe. */

@@ -9,7 +9,7 @@ export interface Deadline {
   /** Last day of the previous state. */
   readonly date: string;
   readonly state: string;
-  /** Document that sets the deadline, always under the same name. */
+  /** Canonical name of the document that sets the deadline. */
   readonly authority: string;
   /** Section and scope within the document. */
   readonly provision?: string;
@@ -17,7 +17,7 @@ export interface Deadline {
   /** Whether the deadline is binding rather than advisory. */
   readonly binding: boolean;
   readonly draft: boolean;
-  /** Plans, acquisitions or organizations to which the deadline is limited. Such a date does not end any existing use. */
+  /** Plans, acquisitions or organizations to which the deadline is limited. A limited deadline does not end any existing use. */
   readonly appliesTo?: string;
   /** False if the deadline was taken from secondary sources and not checked against the primary source. */
   readonly verified?: boolean;
@@ -35,7 +35,7 @@ export interface RiskFinding {
   readonly standards: readonly string[];
   readonly deadlines: readonly Deadline[];
   readonly target: string | null;
-  /** False for a well-known fact that was not checked against its source for this edition of the rules. */
+  /** False for a well-known fact that was not checked against a source for this edition of the rules. */
   readonly verified: boolean;
   /** The part of the asset that the finding is about: an algorithm or a cipher suite. */
   readonly subject: string;
@@ -60,8 +60,8 @@ export interface RiskVerdict {
   /** Date of `deadlineBy`. */
   readonly deadline: string | null;
   /**
-   * First binding deadline of all findings, or the first deadline if none is binding. Undefined in verdicts written by versions that did not store
-   * it.
+   * First binding deadline of all findings, or the first deadline if none is binding. Undefined in verdicts written by versions that did not store this
+   * member.
    */
   readonly deadlineBy?: Deadline | null;
   readonly findings: readonly RiskFinding[];

@@ -50,7 +50,7 @@ export interface Rule {
 
 /** OwnName is a name that no vocabulary contains, with the meaning that a user defined. */
 export interface OwnName {
-  /** The name in a document, without surrounding blanks. Case does not matter. */
+  /** The name in a document, without surrounding spaces. Case is ignored. */
   readonly name: string;
   /** A known name, such as AES-256-GCM. */
   readonly means: string;

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { blankSecrets, withoutSecretMembers, WITHHELD } from './secrets.js';
 
-/** Blanks the secrets of a parsed text. */
+/** Returns the parsed text with its secrets blanked, and the number of blanked secrets. */
 function blanked(text: string): { value: unknown; places: number } {
   const value = JSON.parse(text) as object;
   const places = blankSecrets(value);

@@ -6,7 +6,7 @@ import { bytesOf, pemBlocks } from '../../formats/encoding/pem-blocks.js';
 /** WITHHELD replaces a secret. */
 export const WITHHELD = '[withheld]';
 
-/** Material whose value may be stored, because it is public by nature. */
+/** Types of material whose value may be stored, because it is public. */
 const PUBLIC_MATERIAL = new Set([
   'public-key',
   'ciphertext',
@@ -52,7 +52,7 @@ const SECRET_NAME = /pass(?:word|wd|phrase)|secret|token|private.?key|credential
 /** Base64 in one or more lines, of which only the last is short. */
 const BASE64_BLOB =
   /(?:\\[nrt])?[A-Za-z0-9+/]{24,}(?:(?:\s|\\[nrt]){1,16}[A-Za-z0-9+/]{24,})*(?:(?:\s|\\[nrt]){1,16}[A-Za-z0-9+/]{1,23})?={0,2}/g;
-/** Where DER can begin within such a text: `/` and `+` may be separators instead of base64. */
+/** Positions in a base64 text at which DER can begin: `/` and `+` may be separators instead of base64. */
 const BLOB_START = /(?<![A-Za-z0-9])M|(?<=\\[nrt])M/g;
 
 /** withoutSecretMembers replaces the recognizable secrets in a text. */
@@ -109,7 +109,7 @@ function blankMembers(members: Record<string, unknown>): number {
       const isSecret = (isNamedSecret && name === 'value') || isPrivateOfJwk(members, name);
       const clean = isSecret ? WITHHELD : withoutSecretMembers(member);
       if (clean === member) continue;
-      // Even a member named __proto__ is an own member, so this changes no prototype.
+      // JSON.parse creates even `__proto__` as an own property, so this assignment does not change a prototype.
       members[name] = clean;
       blanked += 1;
     } else if (typeof member === 'object' && member !== null) blanked += blankSecrets(member);
@@ -131,8 +131,8 @@ export function isPublicMaterial(type: unknown): boolean {
 }
 
 /**
- * publicKeyFingerprint returns the hexadecimal SHA-256 of the SubjectPublicKeyInfo of a private or public key in PEM or base64 DER, so that a key is the same
- * asset whichever half was found. Returns undefined if the text is not a key that can be read without a passphrase.
+ * publicKeyFingerprint returns the hexadecimal SHA-256 of the SubjectPublicKeyInfo of a private or public key in PEM or base64 DER, so that both halves of a
+ * key pair identify the same asset. Returns undefined if the text is not a key that can be read without a passphrase.
  */
 export function publicKeyFingerprint(text: string): string | undefined {
   try {

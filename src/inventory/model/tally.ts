@@ -16,7 +16,7 @@ export const ACTIVE_BY_VERDICT = `
 /**
  * addToTally returns SQL that adds to the running counts.
  *
- * @param counted rows of `step`, `level`, `dimension` and `value`, as returned by `tallied`.
+ * @param counted SQL for rows of `step`, `level`, `dimension` and `value`, as returned by `tallied`.
  * @param slot one of several rows of the same count. Concurrent transactions use different slots.
  */
 export const addToTally = (counted: string, slot = '0'): string => `
@@ -29,7 +29,7 @@ export const addToTally = (counted: string, slot = '0'): string => `
 const ofLevel = (level: number) => `coalesce(sum(c.n) FILTER (WHERE c.level = ${level}), 0)`;
 
 /**
- * keepSourceCount returns SQL that stores the current number of assets of the source $1, and nothing for a deleted source.
+ * keepSourceCount returns SQL that stores the current number of assets of the source $1. Stores nothing if the source has been deleted.
  *
  * @param counted rows of a level (-1 for assets without a verdict) and its number of assets.
  */

@@ -10,7 +10,7 @@ import { summaryOf } from './summary.js';
 /** Dimension is a property by which assets are counted. */
 export type Dimension = 'kind' | 'state' | 'owner' | 'quantum' | 'family' | 'size' | 'deadline' | 'expiry';
 
-/** SourceCount is a source with the number of assets it reports. */
+/** SourceCount contains a source and the number of assets that the source reports. */
 export interface SourceCount {
   readonly id: string;
   readonly name: string;
@@ -54,7 +54,7 @@ export class AnalyticsReader {
     return this.cursors.page(list, rows, limit, (row) => [String(row.total), row.id]);
   }
 
-  /** Returns the daily snapshots in order, without their counts. Both bounds are inclusive days (YYYY-MM-DD). */
+  /** Returns the daily snapshots in ascending order, without their counts. `from` and `to` are days (YYYY-MM-DD, inclusive). */
   async overTime(from: string, to: string): Promise<InventorySnapshot[]> {
     return this.reads.db.query(
       `SELECT day::text, taken_at AS "takenAt", demo, summary FROM inventory_snapshot WHERE day BETWEEN $1 AND $2 ORDER BY day`,
@@ -72,7 +72,6 @@ export class AnalyticsReader {
     return row;
   }
 
-  /** Returns the current summary. */
   async summary(): Promise<InventorySummary> {
     const dimensions = ['kind', 'quantum', 'deadline', 'expiry'] as const;
     const counts = await Promise.all(dimensions.map(async (name) => [name, await this.by(name)] as const));

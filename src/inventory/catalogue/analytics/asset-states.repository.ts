@@ -2,12 +2,12 @@ import type { DataSource } from 'typeorm';
 import { NIL_ID } from '../../../platform/database/new-id.js';
 import { stateOf } from '../../model/asset-kind.js';
 
-/** Assets per statement. Keeps each statement within a few milliseconds. */
+/** PAGE is the number of assets per statement. It keeps each statement within a few milliseconds. */
 const PAGE = 1000;
 
 /**
- * repairStates corrects the state of every asset that disagrees with its occurrences, one statement per page. It does not adjust the running counts, which must
- * be reconciled afterwards.
+ * repairStates corrects the state of every asset whose state disagrees with its occurrences, one statement per page. It does not adjust the running counts,
+ * which must be reconciled afterwards.
  *
  * @returns the number of corrected states
  */
@@ -21,7 +21,7 @@ export async function repairStates(db: DataSource): Promise<number> {
   return repaired;
 }
 
-/** SQL: repairs one page of assets, starting after $1. `last` is null on the last page. */
+/** SQL that repairs one page of assets, starting after $1. `last` is null on the last page. */
 const REPAIR_PAGE = `
   WITH page AS MATERIALIZED (SELECT id FROM asset WHERE id > $1 ORDER BY id LIMIT ${PAGE}),
   actual AS (

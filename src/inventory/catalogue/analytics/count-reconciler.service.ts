@@ -13,12 +13,12 @@ import { Background, isWorker } from '../../../platform/work/background.js';
 
 const JOB = 'reconcile-counts';
 const DAY_MS = 24 * 3_600_000;
-/** Timeout for the statement and for the driver, in milliseconds. The statement reads every asset, which takes minutes at 100 million assets. */
+/** MAX_MS is the timeout for the statement and for the driver. The statement reads every asset, which takes minutes at 100 million assets. */
 const MAX_MS = 3_600_000;
-/** Sources per statement. */
+/** PAGE is the number of sources per statement. */
 const PAGE = 200;
 
-/** WrongCounts is the number of wrong counts in one dimension of `inventory_tally` and their total deviation. */
+/** WrongCounts is the number of wrong counts in one dimension of `inventory_tally`, with their total deviation. */
 export interface WrongCounts {
   readonly dimension: string;
   readonly values: number;
@@ -34,10 +34,10 @@ export interface Reconciled {
 }
 
 /**
- * CountReconciler compares asset states with occurrences and running counts with assets, and repairs both. Ingests update counts by differences, so a
- * count that is wrong because of a bug or an older version would otherwise never be corrected.
+ * CountReconciler compares asset states with occurrences and running counts with assets, and repairs both. Ingests only add differences to the counts, so a
+ * count that a bug or an older version made wrong would otherwise never be corrected.
  *
- * Comparison and repair are one statement on one snapshot. The repair also adds a difference, so concurrent updates are preserved.
+ * One statement compares and repairs the counts on one snapshot. The repair also adds a difference, so concurrent updates are preserved.
  */
 @Injectable()
 export class CountReconciler {
@@ -66,7 +66,7 @@ export class CountReconciler {
   /** Reconciles once a day, and after every migration. */
   @Background({ name: JOB, scope: 'cluster', every: DAY_MS, when: isWorker, drain: false, quotesErrors: false })
   async reconcile(): Promise<Reconciled> {
-    // States first: the tally counts them.
+    // States first, because the tally counts assets by state.
     const states = await repairStates(this.db);
     const tally = await this.reconcileTally();
     const sources = await this.reconcileSources();
@@ -114,7 +114,7 @@ export class CountReconciler {
     }
   }
 
-  /** Requests a recount of sources with wrong counts. Sources already waiting for a recount are expected to be wrong and are skipped. */
+  /** Requests a recount of sources with wrong counts. Skips sources that are already waiting for a recount, because their counts are expected to be wrong. */
   private async reconcileSources(): Promise<number> {
     let wrong = 0;
     for (let after: string | undefined = NIL_ID; after !== undefined;) {
@@ -143,7 +143,7 @@ const REPAIR_TALLY = `
 
 const ofLevel = (level: number) => `coalesce(sum(n) FILTER (WHERE level = ${level}), 0)::int`;
 
-/** SQL: requests a recount of the sources after $1 whose counts disagree with their assets. `last` is null on the last page. */
+/** SQL that requests a recount of the sources after $1 whose counts disagree with their assets. `last` is null on the last page. */
 const RECOUNT_WRONG_SOURCES = `
   WITH page AS (SELECT id FROM inventory_source WHERE id > $1 ORDER BY id LIMIT ${PAGE}),
   wrong AS (

@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import type { Count } from '../../model/tally.js';
 
-/** Number of assets that a source currently reports. Recounted shortly after each change. */
+/** Number of assets that a source currently reports. The assets are recounted shortly after each change. */
 @Entity('inventory_source_count')
 @Index('inventory_source_count_total', ['total', 'sourceId'])
 export class InventorySourceCount {
@@ -22,7 +22,10 @@ export class InventorySourceCount {
   countedAt: Date;
 }
 
-/** A source waiting for a recount. Each transaction that changes its assets inserts a row, so that transactions do not wait for each other. */
+/**
+ * A source waiting for a recount. Each transaction that changes assets of the source inserts a row of its own, so that transactions do not wait for each
+ * other.
+ */
 @Entity('inventory_recount')
 @Index('inventory_recount_source', ['sourceId'])
 export class InventoryRecount {
@@ -72,7 +75,7 @@ export interface InventorySummary {
   readonly due: Readonly<Record<string, number>>;
 }
 
-/** The inventory at the end of a day. A database trigger rejects later changes. */
+/** The inventory at the end of a day. A database trigger rejects changes to the row. */
 @Entity('inventory_snapshot')
 export class InventorySnapshot {
   /** Day of the snapshot (UTC). */
@@ -82,7 +85,7 @@ export class InventorySnapshot {
   @Column('timestamptz', { default: () => 'now()' })
   takenAt: Date;
 
-  /** Whether the snapshot was generated for the demo. The demo deletes it on removal. */
+  /** Whether the snapshot was generated as demo data. Such a snapshot is deleted with the demo data. */
   @Column('boolean', { default: false })
   demo: boolean;
 

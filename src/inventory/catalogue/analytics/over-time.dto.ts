@@ -104,7 +104,7 @@ export class SourceCountView {
   levels: LevelCountsView;
   /** Number of assets without a verdict, such as components that use no cryptography themselves. @example 0 */
   unjudged: number;
-  /** Time of the last report. Identical reports update it at most once an hour. */
+  /** Time of the last report. Identical reports update this time at most once an hour. */
   lastSeen: Date;
   /** Time of the last count. Assets are recounted shortly after each change. */
   countedAt: Date;

@@ -7,7 +7,7 @@ const BATCH = 200;
 const WAITING = { table: 'inventory_recount', where: 'true', order: 'id' };
 const JOB_LOCK = `hashtextextended('inventory.recount', 0)`;
 
-/** SourceCounter maintains the asset counts by source, independently of ingests, which do not wait for it. */
+/** SourceCounter maintains the asset counts of sources. Ingests do not wait for it. */
 @Injectable()
 export class SourceCounter {
   constructor(private readonly db: DataSource) {}
@@ -19,7 +19,10 @@ export class SourceCounter {
   }
 }
 
-/** Runs one at a time, so that an older count never overwrites a newer one. Returns whether any source was waiting. */
+/**
+ * Counts one batch of sources. Only one process counts at a time, so that an older count never overwrites a newer one. Returns false if no source was waiting
+ * or another process is counting.
+ */
 async function countBatch(tx: EntityManager): Promise<boolean> {
   const [lock] = (await tx.query(`SELECT pg_try_advisory_xact_lock(${JOB_LOCK}) AS mine`)) as { mine: boolean }[];
   if (lock?.mine !== true) return false;

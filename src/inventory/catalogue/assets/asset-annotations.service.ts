@@ -14,7 +14,7 @@ export interface Annotation {
   readonly labels?: readonly string[];
 }
 
-/** AssetAnnotationsService changes the owner and labels of assets. Imported documents never change them. */
+/** AssetAnnotationsService changes the owner and labels of assets. Imported documents never change owners or labels. */
 @Injectable()
 export class AssetAnnotationsService {
   constructor(
@@ -45,7 +45,7 @@ export class AssetAnnotationsService {
   }
 }
 
-/** Moves an asset from the count of one owner to that of another. */
+/** Moves an asset from the count of the previous owner to the count of the new owner. */
 async function recount(tx: EntityManager, before: Pick<Asset, 'id' | 'owner'>, owner: string | null): Promise<void> {
   if (before.owner === owner) return;
   const counted = `

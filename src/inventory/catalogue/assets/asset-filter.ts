@@ -86,8 +86,8 @@ export function conditionsOf(filter: AssetFilter, alias: string, now: Date): Con
 const OF_VERDICTS = ['family', 'quantum', 'classical', 'rule'] as const;
 
 /**
- * verdictConditionsOf returns the part of the filter that depends on verdicts alone, as conditions on the `risk_verdict` with the alias `alias`. Assets with
- * any other verdict cannot match the filter.
+ * verdictConditionsOf returns the conditions of the filter that concern only verdicts, on the `risk_verdict` with the alias `alias`. The filter matches only
+ * assets whose verdict meets these conditions.
  */
 export function verdictConditionsOf(filter: AssetFilter, alias: string, now: Date): Conditions {
   const where: string[] = [];

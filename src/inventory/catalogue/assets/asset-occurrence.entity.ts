@@ -3,7 +3,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 /** An occurrence of an asset in a source. The location is empty if the source did not state one. */
 @Entity('asset_occurrence')
 @Index('asset_occurrence_source', ['sourceId', 'assetId'])
-// An index on location prefixes and, if the database has pg_trgm, a trigram GIN index (search-indexes.ts). TypeORM can describe neither.
+// The indexes are a B-tree on location prefixes and, if the database has pg_trgm, a trigram GIN index (search-indexes.ts). TypeORM can describe neither.
 @Index('asset_occurrence_location_start', { synchronize: false })
 @Index('asset_occurrence_location_text', { synchronize: false })
 export class AssetOccurrence {
@@ -36,7 +36,7 @@ export class AssetOccurrence {
   @Column('timestamptz', { default: () => 'now()' })
   firstSeen: Date;
 
-  /** Updated at most once an hour, so that a scan without changes costs only reads. */
+  /** Updated at most once an hour, so that a scan without changes requires only reads. */
   @Column('timestamptz', { default: () => 'now()' })
   lastSeen: Date;
 

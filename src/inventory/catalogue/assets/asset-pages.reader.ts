@@ -6,18 +6,21 @@ import { hashId } from '../../model/asset-identity.js';
 import { type Conditions, whereClause } from './asset-filter.js';
 import { nameAtSource } from './asset-source-name.entity.js';
 
-/** Rows scanned in list order before falling back to a planner-chosen query. */
+/** MAX_WALKED is the number of rows scanned in list order before falling back to a planner-chosen query. */
 const MAX_WALKED = 3000;
-/** Maximum rows of a second walk. It runs only if the matches of the first walk suggest that it will fill the page. */
+/**
+ * MAX_SECOND_WALK is the maximum number of rows scanned in a second walk, which runs only if the matches of the first walk suggest that the page will be
+ * filled.
+ */
 const MAX_SECOND_WALK = 20_000;
-/** A value with fewer matches in the walk is considered rare, so the planner must not expect an early match. */
+/** RARE is the number of matches in the first walk below which a filter is considered rare. For a rare filter, the planner must not expect an early match. */
 const RARE = 3;
-/** Timeout of a search, in milliseconds. Searches served by an index finish earlier; slower ones would scan the table. */
+/** MAX_SEARCH_MS is the timeout of a search. Searches served by an index finish earlier; all others would scan the table. */
 const MAX_SEARCH_MS = 300;
 const MAX_COUNT_MS = 1000;
 /** Maximum number of assets that one call reads if no index serves its filter. */
 const MAX_READ = 50_000;
-/** Time for which a filter is remembered as not supported by any index, in milliseconds. Later pages of the list are read without another search. */
+/** UNSERVED_MS is the time for which a filter is remembered as not served by any index. Later pages of the list are then read without another search. */
 const UNSERVED_MS = 10_000;
 const MAX_UNSERVED = 1000;
 const QUERY_CANCELED = '57014';
@@ -32,11 +35,11 @@ export interface AssetOrder {
   readonly isDescending?: boolean;
   /** Sort key of a cursor, in addition to the id: a column of `asset` or a constant. */
   readonly key: string;
-  /** Column that must not be null. The index excludes assets with a null value. */
+  /** Column that must not be null, because the index excludes assets for which the column is null. */
   readonly notNull?: string;
 }
 
-/** AssetList describes the assets that match a filter, in an order. */
+/** AssetList describes a list of assets: filter, order, and the position after the previous page. */
 export interface AssetList extends Conditions {
   readonly order: AssetOrder;
   /** Name of the source whose names for the assets are returned. */
@@ -45,17 +48,17 @@ export interface AssetList extends Conditions {
   readonly after?: readonly string[] | undefined;
 }
 
-/** ListPart is the part of a list that one call has read. */
+/** ListPart is the part of a list that one call reads. */
 export interface ListPart {
   readonly rows: ListedAsset[];
-  /** Sort key and id at which reading stopped before the page was full and before the end of the list. The next call continues from here. */
+  /** Sort key and id at which the call stopped, before the page was full and before the end of the list. The next call continues from there. */
   readonly stoppedAt?: Position;
 }
 
 export const ASSET_FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.deadline_by AS "deadlineBy", a.state, a.owner, a.labels, a.version,
   a.not_before AS "notBefore", a.not_after AS "notAfter", a.first_seen AS "firstSeen", a.changed_at AS "changedAt"`;
 
-/** SQL: the part of a component from which the lifecycle of a key is evaluated. A whole component may be large. */
+/** SQL for the part of a component from which the lifecycle of a key is evaluated, because a whole component may be large. */
 const LISTED_COMPONENT = `CASE WHEN a.kind <> 'related-crypto-material' THEN '{}'::json ELSE (
   SELECT json_build_object('cryptoProperties', json_build_object('relatedCryptoMaterialProperties', json_build_object(
     'state', left(k.key ->> 'state', 40), 'creationDate', left(k.key ->> 'creationDate', 40), 'activationDate', left(k.key ->> 'activationDate', 40))))
@@ -67,12 +70,12 @@ const LISTED_COMPONENT = `CASE WHEN a.kind <> 'related-crypto-material' THEN '{}
  */
 @Injectable()
 export class AssetPages {
-  /** Filters that no index supports, with the time at which each entry expires. */
+  /** Filters that no index serves, with the time until which each filter is remembered. */
   private readonly unserved = new Map<string, number>();
 
   constructor(private readonly reads: ReadReplica) {}
 
-  /** Returns the first `count` assets of a list, or fewer together with the position to continue from. */
+  /** Returns up to `count` assets of a list, and the position from which to continue if reading stopped early. */
   async read(list: AssetList, count: number): Promise<ListPart> {
     const filter = JSON.stringify([list.where, list.values]);
     if (list.after !== undefined && performance.now() < (this.unserved.get(filter) ?? 0))
@@ -100,7 +103,7 @@ export class AssetPages {
       if (further.length === count) return further;
     }
     const conditions = [...start, ...list.where];
-    // OFFSET 0 hides the limit from the planner, so that it collects all matches.
+    // OFFSET 0 hides the limit from the planner, so that the planner collects all matches.
     const found =
       met.length >= RARE
         ? { from: 'judged_asset', where: conditions, count }
@@ -108,7 +111,7 @@ export class AssetPages {
     return this.within<ListedAsset[]>(MAX_SEARCH_MS, selection(list, found), values);
   }
 
-  /** Counts the matches, up to `max`. `isWhole` is false if only a part of the assets was examined. */
+  /** Counts the matches, up to `max`. `isWhole` is false if only some of the assets were examined. */
   async count({ where, values }: Conditions, max: number): Promise<{ count: number; isWhole: boolean }> {
     const counted = (from: string) =>
       `SELECT count(*)::int AS count FROM (SELECT FROM ${from} a ${whereClause(where)} LIMIT ${max}) counted`;
@@ -122,7 +125,7 @@ export class AssetPages {
   /** Returns the matches among the next MAX_READ assets of the list. */
   private async readOn(list: AssetList, count: number): Promise<ListPart> {
     const end = await this.endOfPart(list);
-    // Bounded by position rather than by count, because assets may have been added before the end.
+    // The statement is limited by the position of the last asset rather than by a count, because assets may since have been added before that position.
     const values = [...list.values];
     const range = startOf(list, values);
     const { by, isDescending = false } = list.order;
@@ -172,7 +175,7 @@ function selection(list: AssetList, { from, where, count }: Selected): string {
   return `SELECT ${fields} FROM ${from} a ${whereClause(where)} ${orderBy(list)} LIMIT ${count}`;
 }
 
-/** With `namesOf`, selects the name that this source uses. */
+/** Returns the selected columns. With `namesOf`, the name is the one that this source uses for the asset. */
 function fieldsOf({ namesOf }: AssetList): string {
   if (namesOf === undefined) return ASSET_FIELDS;
   return ASSET_FIELDS.replace('a.name', `${nameAtSource(`'${hashId('source', namesOf)}'::uuid`)} AS name`);

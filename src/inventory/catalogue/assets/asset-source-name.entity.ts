@@ -4,7 +4,7 @@ import { Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('asset_source_name')
 @Index('asset_source_name_name', ['name'])
 @Index('asset_source_name_source', ['sourceId', 'assetId'])
-// A trigram GIN index, which TypeORM cannot describe. It exists if the database has pg_trgm (search-indexes.ts).
+// The index is a trigram GIN index, which TypeORM cannot describe. It exists if the database has pg_trgm (search-indexes.ts).
 @Index('asset_source_name_text', { synchronize: false })
 export class AssetSourceName {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'PK_asset_source_name' })
@@ -18,16 +18,18 @@ export class AssetSourceName {
 }
 
 /**
- * nameAtSource returns SQL for the name that a source uses for the asset `a`, the first one if there are several. @param source SQL that yields the id of the
- * source
+ * nameAtSource returns SQL for the name that a source uses for the asset `a`. If the source uses several names, the result is the first in sort order.
+ *
+ * @param source SQL that yields the id of the source
  */
 export function nameAtSource(source: string): string {
   return `coalesce((SELECT min(n.name) FROM asset_source_name n WHERE n.asset_id = a.id AND n.source_id = ${source}), a.name)`;
 }
 
 /**
- * anyNameMeets returns SQL that tests whether any name of the asset, its own or one used by a source, meets a condition. @param meets builds the condition on a
- * column
+ * anyNameMeets returns SQL that tests whether the name of the asset, or any name that a source uses for the asset, meets a condition.
+ *
+ * @param meets builds the condition on a column
  */
 export function anyNameMeets(alias: string, meets: (column: string) => string): string {
   return `(${meets(`${alias}.name`)} OR ${alias}.id = ANY(ARRAY(SELECT n.asset_id FROM asset_source_name n WHERE ${meets('n.name')})))`;

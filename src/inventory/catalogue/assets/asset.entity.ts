@@ -4,8 +4,8 @@ import type { Deadline, VerdictFacts } from '../../model/risk-verdict.js';
 import type { AssetKind, AssetState } from '../../model/asset-kind.js';
 
 /**
- * One cryptographic asset, regardless of where it was found. Its id is a hash of its identity (model/asset-identity.ts), so that every row can be found,
- * written and distributed by id alone.
+ * One cryptographic asset, regardless of where it was found. Its id is a hash of its identity (model/asset-identity.ts), so that a row can be found, written
+ * and partitioned by id alone.
  */
 @Entity('asset')
 @Index('asset_name', ['name', 'id'])
@@ -13,7 +13,7 @@ import type { AssetKind, AssetState } from '../../model/asset-kind.js';
 @Index('asset_owner', ['owner', 'id'], { where: 'owner IS NOT NULL' })
 @Index('asset_component', ['id'], { where: "kind = 'component'" })
 @Index('asset_gone', ['id'], { where: "state <> 'active'" })
-// GIN indexes, which TypeORM cannot describe. The second one exists if the database has pg_trgm (search-indexes.ts).
+// The indexes are GIN indexes, which TypeORM cannot describe. The second index exists if the database has pg_trgm (search-indexes.ts).
 @Index('asset_labels', { synchronize: false })
 @Index('asset_name_text', { synchronize: false })
 @Index('asset_not_after', ['notAfter', 'id'], { where: 'not_after IS NOT NULL' })
@@ -32,7 +32,7 @@ export class Asset {
   @Column('uuid', { nullable: true })
   verdictId: string | null;
 
-  /** How the algorithm of a key, certificate or protocol was resolved. */
+  /** Steps by which the algorithm of a key, certificate or protocol was resolved. */
   @Column('json', { nullable: true })
   resolvedBy: ResolvedBy[] | null;
 
@@ -43,7 +43,7 @@ export class Asset {
   @Column('timestamptz', { nullable: true })
   notAfter: Date | null;
 
-  /** CycloneDX 1.6 component without bom-ref, evidence and secrets; references are asset ids. Exports contain its text unchanged. */
+  /** CycloneDX 1.6 component without bom-ref, evidence and secrets. References are asset ids. Exports contain the stored text unchanged. */
   @Column('json')
   component: Record<string, unknown>;
 
@@ -51,25 +51,25 @@ export class Asset {
   @Column('uuid')
   content: string;
 
-  /** The source that last raised the risk of the asset. Null if the asset is described by the source that has reported it longest. */
+  /** Source that last raised the risk of the asset. Null if the description comes from the source that has reported the asset for the longest time. */
   @Column('uuid', { nullable: true })
   describedBy: string | null;
 
   /**
-   * Risk level in another owner's description before the describing source raised it. The describing source cannot set a lower level. Null if there is no
-   * limit.
+   * Risk level in the description of another owner before the describing source raised it. The describing source cannot set a lower level. Null if there is
+   * no minimum.
    */
   @Column('int', { nullable: true })
   floorLevel: number | null;
 
   /**
-   * Earliest end of validity in other owners' descriptions before the describing source changed it. The describing source cannot set a later end. Null if there
-   * is no limit.
+   * Earliest end of validity in descriptions of other owners before the describing source changed it. The describing source cannot set a later end. Null if
+   * there is no maximum.
    */
   @Column('timestamptz', { nullable: true })
   floorNotAfter: Date | null;
 
-  /** Whether the description was read from the certificate itself, whose hash identifies the asset. No statement replaces it. */
+  /** Whether the description was read from the certificate itself, whose hash identifies the asset. No other description replaces it. */
   @Column('boolean', { default: false })
   proven: boolean;
 

@@ -34,9 +34,9 @@ export class AssetFilterQuery extends PageQuery {
   @Optional(Text(1, 100)) label?: string;
   /** Only assets first seen after this time. */
   @Optional(Moment()) firstSeenAfter?: Date;
-  /** Only assets that a source has seen since this time. */
+  /** Only assets that a source has reported since this time. */
   @Optional(Moment()) lastSeenAfter?: Date;
-  /** Only assets that no source has seen since this time. */
+  /** Only assets that no source has reported since this time. */
   @Optional(Moment()) lastSeenBefore?: Date;
   /** Only certificates and keys that expire at or after this time. */
   @Optional(Moment()) expiresAfter?: Date;

@@ -31,9 +31,9 @@ export class AssetView {
   family: string | null;
   /** @example 2048 */
   bits: number | null;
-  /** Worst level of the quantum, classical and material findings; null for a component that uses no cryptography itself. */
+  /** Highest level of the quantum, classical and material findings; null for a component that uses no cryptography itself. */
   @ApiProperty({ enum: LEVELS, nullable: true }) level: Level | null;
-  /** The worse of `level` and the lifecycle level. */
+  /** The higher of `level` and the lifecycle level. */
   @ApiProperty({ enum: LEVELS, nullable: true }) overall: Level | null;
   /** @example quantum-vulnerable */
   quantum: string | null;

@@ -11,9 +11,9 @@ import { LAST_SEEN } from './query/query-condition.js';
 import type { JudgedAsset } from './asset.entity.js';
 import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf, whereClause } from './asset-filter.js';
 
-/** Maximum count. Exact counts would make lists slow. */
+/** MAX_COUNTED is the maximum count. Higher exact counts would make lists slow. */
 const MAX_COUNTED = 10_000;
-/** Above this number of verdicts, the planner's estimates are accurate enough. */
+/** MAX_VERDICTS is the number of verdicts above which the planner's estimates are accurate enough. */
 const MAX_VERDICTS = 500;
 const ORDERS: Readonly<Record<Exclude<AssetSort, '-level'>, AssetOrder>> = {
   id: { by: ['a.id'], key: 'a.id' },
@@ -39,7 +39,7 @@ export interface AssetPage extends Page<JudgedAsset> {
   readonly total?: Total;
 }
 
-/** PlaceAtSource is an occurrence with the name of its source and the name that the source uses for the asset. */
+/** PlaceAtSource is an occurrence with the name of the source and the name that the source uses for the asset. */
 export type PlaceAtSource = AssetOccurrence & { readonly source: string; readonly name: string };
 
 export interface AssetDetail {
@@ -120,7 +120,7 @@ export class AssetsReader {
     return this.cursors.page(list, rows, limit, (row) => [row.id, row.sourceId]);
   }
 
-  /** No index orders assets by level, so each level is read as a separate list. */
+  /** Returns assets ordered by level. No index provides this order, so each level is read as a separate list. */
   private async byLevel(
     { where, values, verdicts, namesOf }: Conditions & NamedVerdicts,
     count: number,
@@ -141,8 +141,8 @@ export class AssetsReader {
   }
 
   /**
-   * Returns the verdicts that the assets in a list can have (docs/decisions/0068). The planner knows how many assets have a verdict, but not how many
-   * match a condition on verdicts. Returns undefined if there are too many verdicts or if assets without a verdict may match.
+   * Returns the verdicts that the assets in a list can have (docs/decisions/0068). The planner knows how many assets have a given verdict, but cannot
+   * estimate how many assets match a condition on verdicts. Returns undefined if there are too many verdicts or if assets without a verdict may match.
    */
   private async verdicts({ where, values }: Conditions): Promise<Verdict[] | undefined> {
     if (where.length === 0) return undefined;

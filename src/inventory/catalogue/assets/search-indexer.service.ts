@@ -8,8 +8,8 @@ import { Background } from '../../../platform/work/background.js';
 const HOUR_MS = 3_600_000;
 
 /**
- * SearchIndexer creates the search indexes once the inventory is large enough to need them (docs/decisions/0160), on a separate connection and while the
- * service runs. An interrupted process leaves an invalid index, which the next run replaces.
+ * SearchIndexer creates the search indexes once the inventory is large enough to need them (docs/decisions/0160). It uses a separate connection while the
+ * service runs. An interrupted run leaves an invalid index, which the next run replaces.
  */
 @Injectable()
 export class SearchIndexer {
@@ -20,7 +20,7 @@ export class SearchIndexer {
     private readonly config: Config,
   ) {}
 
-  /** Creates the missing indexes. Each one takes minutes for a large inventory. */
+  /** Creates the missing indexes. For a large inventory, each index takes minutes. */
   @Background({ name: 'search-indexes', scope: 'cluster', every: HOUR_MS, first: 0, drain: false })
   async makeMissing(): Promise<void> {
     if ((await missingSearchIndexes(this.db)).length === 0) return;

@@ -40,7 +40,7 @@ export class BomLinkController {
 
   /**
    * List linkable documents
-   * @remarks Returns all versions of the documents that can be linked to, newest first.
+   * @remarks Returns all versions of the documents that BOM-Links can refer to, newest first.
    */
   @Get('documents')
   @Needs('inventory:read')

@@ -14,7 +14,10 @@ export interface BomLink {
   readonly ref?: string;
 }
 
-/** @throws Problem 400 `bom-link.invalid` unless the UUID is in lower case, the version at least 1 and the bom-ref percent-encoded. */
+/**
+ * parseBomLink parses a BOM-Link. @throws Problem 400 `bom-link.invalid` unless the UUID is in lowercase, the version is at least 1 and the bom-ref is
+ * percent-encoded.
+ */
 export function parseBomLink(text: string): BomLink {
   const [, uuid, version, fragment] = LINK.exec(text) ?? [];
   const ref = decoded(fragment);
@@ -45,20 +48,20 @@ const compressed = promisify<Buffer, Buffer>(deflateRaw);
 const expanded = (bytes: Buffer) =>
   promisify<Buffer, object, Buffer>(inflateRaw)(bytes, { maxOutputLength: MAX_REFS_BYTES });
 
-/** Maximum number of characters of a stored bom-ref. Longer bom-refs are not linked to in practice. */
+/** MAX_REF is the maximum number of characters of a stored bom-ref. In practice, no BOM-Link refers to a longer bom-ref. */
 const MAX_REF = 1000;
-/** Maximum total number of characters of the stored bom-refs of a document. Later bom-refs cannot be linked to. */
+/** MAX_REFS is the maximum total number of characters of the stored bom-refs of a document. Bom-refs beyond this limit cannot be linked to. */
 const MAX_REFS = 32 * 1024 * 1024;
-/** Maximum size of the JSON of a document's bom-refs in bytes, including IDs, quotes and escapes. */
+/** MAX_REFS_BYTES is the maximum size of the JSON of a document's bom-refs, including IDs, quotes and escapes. */
 const MAX_REFS_BYTES = 8 * MAX_REFS;
 
-/** keptRefs returns the bom-refs that can be linked to. */
+/** keptRefs returns the bom-refs that are stored and can be linked to. */
 export function keptRefs(refs: readonly [ref: string, id: string][]): [ref: string, id: string][] {
   let left = MAX_REFS;
   return refs.filter(([ref]) => ref.length <= MAX_REF && (left -= ref.length) >= 0);
 }
 
-/** keepRefs stores the asset that each bom-ref of a document refers to. Documents with the same content share them. */
+/** keepRefs stores the asset that each bom-ref of a document refers to. Documents with the same content share the stored bom-refs. */
 export async function keepRefs(tx: EntityManager, said: Buffer, refs: [ref: string, id: string][]): Promise<void> {
   const known = (await tx.query('SELECT 1 FROM bom_link_refs WHERE said = $1', [said])) as unknown[];
   if (known.length > 0) return;

@@ -4,7 +4,7 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../../platform/http/cursor
 import { Problem, missing } from '../../../platform/errors/problem.js';
 import { bomLinkOf, parseBomLink, readRefs } from './bom-link.js';
 
-/** The asset that each bom-ref refers to, shared by all documents with the same content. */
+/** The asset that each bom-ref refers to. Documents with the same content share the row. */
 @Entity('bom_link_refs')
 export class BomLinkRefs {
   @PrimaryColumn('bytea')
@@ -34,7 +34,7 @@ const MAX_DOCUMENTS = 20;
 /** Maximum number of links to one asset in a response. */
 const MAX_LINKS = 1000;
 
-/** LinkedDocument is the document that a link points to. */
+/** LinkedDocument is the document that a link refers to. */
 export interface LinkedDocument {
   readonly id: string;
   readonly serialNumber: string;
@@ -69,7 +69,9 @@ interface StoredDocument extends LinkedDocument {
 const COLUMNS = `d.id, d.serial_number AS "serialNumber", d.version, i.name AS source, d.format, d.received_at AS "receivedAt",
   (SELECT max(n.version) FROM inventory_document n WHERE n.serial_number = d.serial_number AND n.source_id = d.source_id) AS "newestVersion"`;
 const FROM = `FROM inventory_document d JOIN inventory_source i ON i.id = d.source_id`;
-/** A serial number belongs to the source that used it first, so that a later document from another source cannot take over its links. */
+/**
+ * Condition that the document comes from the source that first used the serial number. A later document from another source thus cannot take over the links.
+ */
 const OF_FIRST_SOURCE = `d.source_id = (
   SELECT f.source_id FROM inventory_document f WHERE f.serial_number = d.serial_number ORDER BY f.received_at, f.id LIMIT 1)`;
 const LINKABLE = `d.serial_number ~ '^urn:uuid:' AND d.version > 0`;
@@ -85,7 +87,8 @@ export class BomLinksReader {
   /** @throws Problem 400 `bom-link.invalid`, 404 `bom-link.missing`. */
   async resolve(link: string): Promise<Resolved> {
     const { uuid, version, ref } = parseBomLink(link);
-    // Exports take precedence: reimporting an export, or importing another document with its serial number, does not change the targets of its links.
+    // Exports take precedence: reimporting an export, or importing another document with its serial number, does not change what links to the export refer
+    // to.
     const own = await this.resolveExport(uuid, version, ref);
     if (own !== undefined) return own;
     const documents: StoredDocument[] = await this.db.query(
@@ -103,7 +106,7 @@ export class BomLinksReader {
     throw unresolved('The document is known, but no asset in the inventory has this bom-ref in it.');
   }
 
-  /** Returns the documents that can be linked to, newest first. */
+  /** Returns the documents to which BOM-Links can refer, newest first. */
   async documents(serial: string | undefined, limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<LinkedDocument>> {
     const list = `bom-links ${serial ?? ''}`;
     const [at, id] = this.cursors.read(list, cursor) ?? [];
@@ -117,7 +120,7 @@ export class BomLinksReader {
     return this.cursors.page(list, rows, limit, (row) => [row.at, row.id]);
   }
 
-  /** Returns the links to an asset from the newest document of each source that contains it. */
+  /** Returns the links to an asset, from the newest document of each source that contains the asset. */
   async ofAsset(id: string): Promise<Resolved[]> {
     const asset = await this.asset(id);
     if (asset === undefined) throw missing('asset');

@@ -6,7 +6,7 @@ const DAY_MS = 24 * 3600 * 1000;
 type Component = Record<string, unknown> & { 'bom-ref': string };
 type Crypto = Record<string, unknown>;
 
-/** A sample application. Its certificates expire in the given number of days. */
+/** A sample application. Its certificates expire the given number of days from now. */
 interface DemoApplication {
   readonly name: string;
   readonly library: string;
@@ -93,7 +93,9 @@ const APPLICATIONS: readonly DemoApplication[] = [
   },
 ];
 
-/** demoDocuments returns a sample of what a scanner might find: a handful of applications, ranging from one that is ready to one that should be retired. */
+/**
+ * demoDocuments returns sample documents as a scanner might produce them: a few applications, from one that needs no migration to one that should be retired.
+ */
 export function demoDocuments(now: Date): { source: string; document: object }[] {
   return APPLICATIONS.map((application) => ({
     source: `${DEMO_PREFIX} ${application.name}`,
@@ -165,7 +167,7 @@ function credentialsOf({ name, certificate }: DemoApplication, host: string, now
   ];
 }
 
-/** Primitives that TLS uses. The certificate provides the signature. */
+/** Primitives that a TLS protocol depends on directly. The signature is used by the certificate. */
 const IN_TLS = new Set(['kem', 'key-agree', 'ae', 'block-cipher', 'mac']);
 
 function protocolOf({ tls, suites, hosts, algorithms, certificate }: DemoApplication): Component {
@@ -186,7 +188,7 @@ function asset(ref: string, name: string, location: string, line: number, crypto
   return { type: 'cryptographic-asset', 'bom-ref': ref, name, cryptoProperties, evidence };
 }
 
-/** Returns the start of the day, so that a second start on the same day changes nothing. */
+/** Returns the start of the day, so that the demo documents of one day are identical. */
 function startOfDay(now: Date): number {
   return Math.floor(now.getTime() / DAY_MS) * DAY_MS;
 }

@@ -13,7 +13,7 @@ import { DEMO_PREFIX, demoDocuments } from './demo-documents.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 const DEMO_DAYS = 90;
-/** The prefix is part of the statement, because an index cannot be used for a prefix passed as a parameter. */
+/** The prefix is part of the statement, because PostgreSQL does not use an index for a LIKE prefix that is a parameter. */
 const IS_DEMO = `name LIKE '${DEMO_PREFIX}%'`;
 
 export interface DemoRemoved {
@@ -33,7 +33,7 @@ export class DemoService {
     private readonly clock: Clock,
   ) {}
 
-  /** Seeds the demo data unless the inventory contains anything. Returns whether data was added. */
+  /** Adds the demo data unless the inventory already contains a source. Returns whether data was added. */
   async seed(caller: Caller): Promise<boolean> {
     const known = (await this.db.query('SELECT 1 FROM inventory_source LIMIT 1')) as unknown[];
     if (known.length > 0) return false;
@@ -45,7 +45,6 @@ export class DemoService {
     return true;
   }
 
-  /** Returns the number of demo sources. */
   async sources(): Promise<number> {
     const [row] = (await this.db.query(`SELECT count(*)::int AS count FROM inventory_source WHERE ${IS_DEMO}`)) as {
       count: number;
@@ -92,7 +91,10 @@ export class DemoService {
   }
 }
 
-/** Returns a summary of the past. `share` is the distance from now, from 0 to 1: the larger it is, the more assets are at risk and the fewer are ready. */
+/**
+ * Returns the summary of a past day. `share` is the time before now, from 0 to 1. The larger the share, the more assets are at risk and the fewer need no
+ * migration.
+ */
 function pastSummary(now: InventorySummary, share: number): InventorySummary {
   const [none = 0, low = 0, medium = 0, high = 0, critical = 0] = now.levels;
   const worse = Math.round(share * none * 0.5);

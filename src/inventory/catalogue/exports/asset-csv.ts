@@ -7,14 +7,15 @@ import { hashId } from '../../model/asset-identity.js';
 import { Exports } from './exports.js';
 
 /**
- * Positions at which a spreadsheet treats a cell as a formula (OWASP, CSV injection): before one of these characters, including full-width ones, at
- * the beginning or after a character that localized spreadsheets use as a separator. An apostrophe at that position makes the cell plain text.
+ * Matches the positions at which a spreadsheet may start to read a formula (OWASP, CSV injection): before one of these characters, including the full-width
+ * forms, at the beginning of a cell or after a character that localized spreadsheets use as a separator. An apostrophe at such a position makes the text
+ * plain.
  */
 const SIGNS = String.raw`-=+@\uFF1D\uFF0B\uFF0D\uFF20`;
 const FORMULA = String.raw`^(?=[${SIGNS}\t\r\n])|(?<=[;|\t\r\n])(?=[${SIGNS}])`;
 const text = (column: string, name = column) =>
   `CASE WHEN ${column} ~ '${FORMULA}' THEN regexp_replace(${column}, '${FORMULA}', '''', 'g') ELSE ${column} END AS "${name}"`;
-/** RFC 3339, as in JSON. Spreadsheets read PostgreSQL's own format as text. */
+/** Formats a time as in RFC 3339, like the JSON API. Spreadsheets read the format of PostgreSQL as text. */
 const time = (column: string, name: string) =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "${name}"`;
 const COLUMNS = [
@@ -39,14 +40,14 @@ const COLUMNS = [
   text(`(a.deadline_by ->> 'url')`, 'deadlineUrl'),
 ];
 
-/** If the filter contains a source, the names are those that the source uses. */
+/** Returns the columns. If the filter contains a source, the column `name` contains the names that the source uses. */
 function columnsOf({ source }: AssetFilter): readonly string[] {
   if (source === undefined) return COLUMNS;
   const name = nameAtSource(`'${hashId('source', source)}'::uuid`);
   return COLUMNS.map((column) => (column === text('a.name', 'name') ? text(name, 'name') : column));
 }
 
-/** Byte order mark, without which Excel on Windows reads the file in the system code page. */
+/** Byte order mark. Without it, Excel on Windows reads the file in the system code page. */
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /** AssetCsv writes assets as CSV (RFC 4180), row by row, from one snapshot of the database. */

@@ -24,13 +24,13 @@ import { Exports } from './exports.js';
 import { NOTHING_OWN, OwnComponents, type OwnLines } from './own-components.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Number of newest documents that identify a snapshot. More than one is needed, because transactions commit in any order. */
+/** Number of newest documents that identify a snapshot. More than one is needed, because transactions do not commit in the order of their documents. */
 const RECENT = 1000;
 
 export interface BomExport {
-  /** Identifies the snapshot and the filter: the same tag means the same bytes. */
+  /** Identifies the snapshot and the filter. Exports with the same tag have the same bytes. */
   readonly tag: string;
-  /** Undefined if the client already has this tag. */
+  /** Undefined if the client already has the document with this tag. */
   readonly body: Readable | undefined;
 }
 
@@ -43,13 +43,13 @@ interface Wanted {
   readonly principal: string | undefined;
 }
 
-/** The caller. */
+/** A request for a document, by a client that may already have the document. */
 interface Reader extends Wanted {
   /** Whether the client already has the document with this tag. */
   knows(tag: string): boolean;
 }
 
-/** A caller who requests a signed document, with the signing key. */
+/** A request for a signed document, with the caller and the signing key. */
 interface SigningReader extends Wanted {
   readonly caller: Caller;
   readonly key: string;
@@ -89,10 +89,10 @@ export class BomExporter {
   }
 
   /**
-   * Opens an export with an enveloped signature (JSF). The snapshot is read twice, first for the hash and then for the response, so that a failed
+   * Opens an export with an enveloped signature (JSF). The snapshot is read twice: for the hash before signing, and then for the response, so that a failed
    * signature never truncates a response.
    *
-   * @throws the problems of signing.
+   * @throws Problem if signing fails.
    */
   async openSigned(given: AssetFilter, { caller, key, filename, ...wanted }: SigningReader): Promise<Readable> {
     const signer = await this.signatures.signer(caller, key, { filename });
@@ -158,13 +158,13 @@ interface Source {
   readonly shown: ShownComponent | undefined;
 }
 
-/** Lines of the document, in parts. Each line is a comma and a JSON text. */
+/** Lists of the document, as lines in parts. Each line is a comma and a JSON text. */
 interface Lines {
   readonly components: AsyncIterable<Buffer>;
   readonly dependencies: AsyncIterable<Buffer>;
 }
 
-/** Returns the lines of the document. Each list can be iterated once, one after the other. */
+/** Returns the lists of the document as lines. Each list can be iterated only once, one list after the other. */
 async function linesOf({ snapshot, edition, own, shown }: Source): Promise<Lines> {
   const { components, dependencies } = shown === undefined ? await allTexts(snapshot) : textsOf(snapshot, shown);
   return {
@@ -232,8 +232,8 @@ async function editionOf(
 }
 
 /**
- * Returns a unique string for a filter on annotations or times. Annotations and times change without a new document, so such an export gets a new tag
- * each time.
+ * Returns a unique string if the filter has conditions on annotations or times, and '' otherwise. Annotations and times change without a new document, so
+ * each export with such a filter gets a new tag.
  */
 function passing({ owner, label, q, lastSeenAfter, lastSeenBefore }: AssetFilter): string {
   const lasting = [owner, label, q, lastSeenAfter, lastSeenBefore].every((condition) => condition === undefined);
@@ -254,7 +254,7 @@ function headOf({ tag, time, version }: Edition) {
   };
 }
 
-/** Yields the lines without the first comma. */
+/** Yields the items of a list, without the comma of the first line. */
 async function* listed(lines: AsyncIterable<Buffer>): AsyncGenerator<string | Buffer> {
   yield '\n';
   let begun = false;

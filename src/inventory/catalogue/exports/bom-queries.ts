@@ -6,24 +6,24 @@ import type { CopyQuery, ReaderShare } from './snapshot.js';
 export interface ShownComponent {
   readonly where: readonly string[];
   readonly values: readonly unknown[];
-  /** The source whose locations, names and edges are exported; undefined for all sources. */
+  /** Source whose locations, names and edges are exported; undefined for all sources. */
   readonly sourceId?: string | undefined;
 }
 
-/** Share is the part of the id ranges that one reader reads: every nth range for n readers. */
+/** Share is the part of the id ranges that one of n readers reads: every nth range. */
 export interface Share extends ReaderShare {
   readonly stretches: number;
 }
 
-/** Table bytes per text: large enough for efficient sending, small enough for memory. */
+/** TEXT_BYTES is the number of table bytes per text: large enough to send efficiently, small enough for memory. */
 const TEXT_BYTES = 384 * 1024;
-/** Number of ranges per query. The query stays within its timeout even for a slow client. */
+/** TEXTS_IN_QUERY is the number of ranges per query. It keeps the query within its timeout even for a slow client. */
 const TEXTS_IN_QUERY = 64;
 
 const componentWith = (facts: string) =>
   `',{"bom-ref":"' || a.id || '",' || coalesce('"evidence":{"occurrences":[' || e.list || ']},', '') || ${facts}`;
 const COMPONENT = componentWith('right(a.component::text, -1)');
-/** The name is the first member in the text of a component (ingest/asset-rows.ts). */
+/** The name is the first member in the text of a component (intake/staging/asset-rows.ts). */
 const NAME_AT_START = String.raw`^\{"name":"(?:[^"\\]|\\.)*",`;
 const RENAMED = componentWith(
   `CASE WHEN n.name IS NULL THEN right(a.component::text, -1)
@@ -31,11 +31,14 @@ const RENAMED = componentWith(
 );
 const PLACE = `'{"location":' || to_json(o.location) || coalesce(',"line":' || o.line, '') || coalesce(',"offset":' || o.position, '')
   || coalesce(',"symbol":' || to_json(o.symbol), '') || coalesce(',"additionalContext":' || to_json(o.context), '') || '}'`;
-/** Maximum size of the exported locations of one asset, in bytes of JSON: at most 10,000 locations, because 200 bytes are added for each. */
+/**
+ * MAX_PLACES_BYTES is the maximum size of the exported locations of one asset, in bytes of JSON plus 200 bytes for each location. It allows at most 10,000
+ * locations.
+ */
 export const MAX_PLACES_BYTES = 2_000_000;
 /**
- * SQL: each location once, regardless of how many sources report it, in key order. The locations of an asset are a single value in the database and
- * in the service, so their size is limited.
+ * SQL for each location of an asset once, in key order, regardless of how many sources report it. The locations of an asset are a single value in the
+ * database and in the service, so their size is limited.
  */
 const PLACES = (condition: string) => `SELECT o.asset_id, string_agg(o.place, ',' ORDER BY o.id) AS list FROM (
     SELECT o.asset_id, o.id, o.place, sum(octet_length(o.place) + 200) OVER (PARTITION BY o.asset_id ORDER BY o.id) AS size FROM (
@@ -46,7 +49,7 @@ const PLACES = (condition: string) => `SELECT o.asset_id, string_agg(o.place, ',
 const DEPENDENCY = `',{"ref":"' || a.id || '"' || coalesce(',"dependsOn":["' || t.uses || '"]', '')
   || coalesce(',"provides":["' || t.offers || '"]', '') || '}'`;
 const [USE, OFFER] = [bitOf('dependsOn'), bitOf('provides')];
-/** SQL: each edge once, regardless of how many sources report it. */
+/** SQL for each edge of an asset once, regardless of how many sources report it. */
 const TARGETS = (
   condition: string,
 ) => `SELECT r.from_id, ${targetsOf(USE)} AS uses, ${targetsOf(OFFER)} AS offers FROM (
@@ -54,8 +57,8 @@ const TARGETS = (
     WHERE ${anyOf('r.kinds', USE | OFFER)} AND ${condition} GROUP BY r.from_id, r.to_id) r GROUP BY r.from_id`;
 
 /**
- * componentsQuery returns one component per line, preceded by a comma, in the order of the ids. The stored JSON of a component is sent unchanged
- * except for its first brace (`substr` would count its characters).
+ * componentsQuery returns a query for one component per line, preceded by a comma, in the order of the ids. The stored JSON of a component is sent unchanged
+ * except for its first brace. It is removed with `right`, because `substr` would count the characters.
  */
 export function componentsQuery({ where, values, sourceId }: ShownComponent): CopyQuery {
   if (sourceId !== undefined) return componentsOfSource(where, values, sourceId);
@@ -65,7 +68,7 @@ export function componentsQuery({ where, values, sourceId }: ShownComponent): Co
 }
 
 /**
- * Returns the components as one source reports them, so that a customer who receives the document of one application learns nothing about other
+ * Returns a query for the components as one source reports them. A customer who receives the document of one application thus learns nothing about other
  * applications.
  */
 function componentsOfSource(where: readonly string[], values: readonly unknown[], sourceId: string): CopyQuery {
@@ -78,9 +81,9 @@ function componentsOfSource(where: readonly string[], values: readonly unknown[]
 }
 
 /**
- * dependenciesQuery returns one entry per asset, even if the asset uses nothing (CycloneDX 1.6, dependencies). It excludes targets that are not
- * exported. Each target is looked up by its id (OFFSET 0), because a list of all exported assets that is too long for a hash would be searched for
- * every target.
+ * dependenciesQuery returns a query for one entry per asset, even if the asset uses nothing (CycloneDX 1.6, dependencies). Targets that are not exported are
+ * excluded. Each target is looked up by its id (OFFSET 0): a list of all exported assets may be too long for a hash, and would then be searched for every
+ * target.
  */
 export function dependenciesQuery({ where, values, sourceId }: ShownComponent): CopyQuery {
   const own = sourceId === undefined ? '' : `r.source_id = $${values.length + 1}::uuid AND `;
@@ -90,20 +93,23 @@ export function dependenciesQuery({ where, values, sourceId }: ShownComponent): 
   return { text, values: sourceId === undefined ? values : [...values, sourceId] };
 }
 
-/** LOST_TARGETS is SQL for inactive assets that active ones still use or provide. There are very few, because documents remove their edges. */
+/**
+ * LOST_TARGETS is SQL for the inactive assets that active assets still use or provide. There are very few, because a document that no longer contains an
+ * asset removes its edges.
+ */
 export const LOST_TARGETS = `SELECT coalesce(array_agg(g.id), '{}') AS lost FROM asset g WHERE g.state <> 'active' AND EXISTS (
     SELECT FROM asset_relationship r WHERE r.to_id = g.id AND ${anyOf('r.kinds', USE | OFFER)}
       AND NOT EXISTS (SELECT FROM asset f WHERE f.id = r.from_id AND f.state <> 'active' OFFSET 0) OFFSET 0)`;
 
 /**
- * rowRangesOf splits a table into id ranges. Ids are hashes, so equal ranges contain about the same number of assets. @returns the number of ranges
- * that yields texts of the right size.
+ * rowRangesOf returns the number of id ranges into which a table is split so that each text has the right size. Ids are hashes, so equal ranges contain about
+ * the same number of assets.
  */
 export function rowRangesOf(tableBytes: number): number {
   return Math.ceil(tableBytes / TEXT_BYTES) || 1;
 }
 
-/** allComponentsQueries returns the lines of all active assets, one range per text. */
+/** allComponentsQueries returns queries for the lines of all active assets, one range per text. */
 export function allComponentsQueries(share: Share): CopyQuery[] {
   const places = PLACES('o.asset_id BETWEEN b.low AND b.high');
   return inStretches(
@@ -113,7 +119,7 @@ export function allComponentsQueries(share: Share): CopyQuery[] {
   );
 }
 
-/** allDependenciesQueries finds active assets using only indexes; inactive assets have a separate index. */
+/** allDependenciesQueries returns queries for the dependencies of all active assets. The queries use only indexes; inactive assets have a separate index. */
 export function allDependenciesQueries(share: Share, lost: readonly string[]): CopyQuery[] {
   const targets = TARGETS(`r.from_id BETWEEN b.low AND b.high AND r.to_id <> ALL ('{${lost.join(',')}}'::uuid[])`);
   return inStretches(
@@ -139,7 +145,7 @@ function inStretches({ stretches, reader, readers }: Share, text: string): CopyQ
   return queries;
 }
 
-/** Uses CASE because with FILTER, PostgreSQL sorts the targets of each asset again. */
+/** Uses CASE, because PostgreSQL would sort the targets of each asset again for FILTER. */
 function targetsOf(bit: number): string {
   return `string_agg(CASE WHEN ${anyOf('r.kinds', bit)} THEN r.to_id::text END, '","' ORDER BY r.to_id)`;
 }

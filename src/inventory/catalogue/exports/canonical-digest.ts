@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { transferable } from '../../../platform/observability/external-memory.js';
 import type { CanonicalMessage, CanonicalWork } from './canonical-thread.js';
 
-/** CanonicalOrder is a JSON object whose long lists arrive line by line. Each line is a comma and a JSON text. Parts may end anywhere. */
+/** CanonicalOrder is a JSON object whose long lists arrive line by line. Each line is a comma and a JSON text. A part may end within a line. */
 export interface CanonicalOrder {
   readonly hash: string;
   /** Members other than the lists. */
@@ -12,11 +12,11 @@ export interface CanonicalOrder {
   readonly lists: Readonly<Record<string, AsyncIterable<Buffer>>>;
 }
 
-/** Number of bytes transferred at a time. */
+/** CHUNK is the number of bytes transferred to the thread at a time. */
 const CHUNK = 256 * 1024;
 
 /**
- * canonicalDigest returns the hash of the canonical form (RFC 8785). It is computed in a separate thread, because hashing a million components takes
+ * canonicalDigest returns the hash of the canonical form (RFC 8785). The hash is computed in a separate thread, because hashing a million components takes
  * seconds.
  */
 export async function canonicalDigest({ hash, members, lists }: CanonicalOrder): Promise<Buffer> {
@@ -48,7 +48,7 @@ export async function canonicalDigest({ hash, members, lists }: CanonicalOrder):
   }
 }
 
-/** Copies the parts, because transferred memory belongs to the thread. */
+/** Copies the parts into chunks, because transferred memory belongs to the thread. */
 async function* chunksOf(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let gathered: Buffer[] = [];
   let length = 0;

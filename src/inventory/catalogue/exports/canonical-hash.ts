@@ -7,12 +7,12 @@ const NOTHING = Buffer.alloc(0);
 /** CanonicalHash hashes the canonical form (RFC 8785) of a JSON object whose long lists arrive line by line. Each line is a comma and a JSON text. */
 export class CanonicalHash {
   private readonly hash: Hash;
-  /** Members not hashed yet, in reverse order. */
+  /** Names of the members that are not hashed yet, in reverse order. */
   private readonly names: string[];
   /** Separator before the next member, or before the next item of the open list. */
   private before = '{';
   private isListOpen = false;
-  /** The part of a line whose end has not arrived yet. */
+  /** Start of a line whose end has not arrived yet. */
   private begun = NOTHING;
 
   constructor(
@@ -45,7 +45,7 @@ export class CanonicalHash {
     this.begun = Buffer.from(text.subarray(start));
   }
 
-  /** Ends the object. @returns the hash */
+  /** Closes the object and returns the hash. */
   digest(): Buffer {
     this.closeList();
     this.hashMembers();

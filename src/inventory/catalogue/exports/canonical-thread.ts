@@ -4,11 +4,14 @@ import { CanonicalHash } from './canonical-hash.js';
 export interface CanonicalWork {
   readonly hash: string;
   readonly members: Readonly<Record<string, unknown>>;
-  /** Names of the lists that will follow. */
+  /** Names of the lists, in the order in which they are sent. */
   readonly lists: readonly string[];
 }
 
-/** CanonicalMessage is the start of a list, a part of its lines, or the end. Each message is acknowledged after processing, the last one with the digest. */
+/**
+ * CanonicalMessage is the name of the list that starts, a part of its lines, or the end. The thread acknowledges each message after processing it; the last
+ * reply contains the digest.
+ */
 export type CanonicalMessage = { readonly list: string } | ArrayBuffer | 'end';
 
 const { hash, members, lists } = workerData as CanonicalWork;

@@ -3,18 +3,19 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { asVersion17 } from '../../intake/cyclonedx/version-17.js';
 import type { CdxComponent } from '../../model/document.js';
 
-/** EXPORT_VERSIONS lists the CycloneDX versions in which the inventory can be exported. The first is the version of the stored components. */
+/** EXPORT_VERSIONS lists the CycloneDX versions in which the inventory can be exported. The first version is the version of the stored components. */
 export const EXPORT_VERSIONS = ['1.6', '1.7'] as const;
 export type ExportVersion = (typeof EXPORT_VERSIONS)[number];
 export const DEFAULT_EXPORT_VERSION: ExportVersion = '1.6';
 
-/** Characters converted per turn of the event loop, about a millisecond of work. A turn converts at least one line. */
+/** CHARACTERS_IN_TURN is the number of characters converted per turn of the event loop: about a millisecond of work. A turn converts at least one line. */
 const CHARACTERS_IN_TURN = 64 * 1024;
 
 /**
- * inVersion converts lines of components to a version. Each line is a comma and a JSON text. Lines in 1.6 are sent unchanged; for 1.7, each line is converted.
+ * inVersion converts lines of components to a CycloneDX version. Each line is a comma and a JSON text. Lines in 1.6 are sent unchanged; for 1.7, each line is
+ * converted.
  *
- * @param lines in parts, which may end anywhere.
+ * @param lines in parts. A part may end within a line.
  */
 export function inVersion(lines: AsyncIterable<Buffer>, version: ExportVersion): AsyncIterable<Buffer> {
   return version === '1.6' ? lines : converted(lines);
@@ -41,8 +42,8 @@ async function* converted(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 }
 
 /**
- * Converts one component. A component contains no line break, because JSON escapes them. A component that cannot be converted, because it was stored
- * from a draft of CycloneDX that has no schema, is exported unchanged, because it must not abort the export of all others.
+ * Converts one component. The JSON of a component contains no line break, because JSON escapes line breaks. A component that was stored from a draft of
+ * CycloneDX without a schema may be impossible to convert. It is exported unchanged, so that it does not abort the export of the other components.
  */
 function convertedLine(line: string): string {
   if (line === '') return '';

@@ -119,7 +119,7 @@ function wantsGzip(encodings: string): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(encodings);
 }
 
-/** Sends the body for as long as the caller is authorized. The body is closed when the connection closes or the caller loses the permission. */
+/** Sends the body for as long as the caller is authorized. The body is closed when the connection closes or when the caller loses the permission. */
 function sentTo(request: AuthorizedRequest, body: Readable): Readable {
   const parts = Readable.from(whileAuthorized(request, body as AsyncIterable<Buffer>), { objectMode: false });
   const stop = watchRight(request, () => parts.destroy(new Error('the caller is no longer allowed to read')));

@@ -7,9 +7,9 @@ import { Snapshot } from './snapshot.js';
 const MAX_AT_ONCE = 6;
 /** Maximum number of concurrent exports per caller, so that a client that stops reading does not block other callers. */
 const MAX_PER_CALLER = 2;
-/** Number of connections per export: while one sends, the other reads ahead. */
+/** CONNECTIONS is the number of connections per export: while one connection sends, the other reads ahead. */
 const CONNECTIONS = 2;
-/** Timeout for an export, whose duration otherwise depends only on the client. */
+/** TIMEOUT_MS is the timeout for an export. Without a timeout, a slow client could keep an export open indefinitely. */
 const TIMEOUT_MS = 30 * 60_000;
 const RETRY_SECONDS = 10;
 
@@ -19,17 +19,17 @@ const LIMITS = {
   idle_in_transaction_session_timeout: TIMEOUT_MS,
 };
 
-/** Exports opens snapshots in separate connection pools, so that slow clients take no connections from other requests. */
+/** Exports opens snapshots in separate connection pools, so that slow clients do not occupy connections that other requests need. */
 @Injectable()
 export class Exports implements OnApplicationShutdown {
   private readonly pools = new Map<ReadSource, Promise<DataSource>>();
-  /** The principal of each running export. */
+  /** Principals of the running exports, one entry for each export. */
   private readonly underWay: string[] = [];
 
   constructor(private readonly replica: ReadReplica) {}
 
   /**
-   * Opens a snapshot of the database, which must be ended after use.
+   * Opens a snapshot of the database. The caller must end the snapshot after use.
    *
    * @param principal whose limit on concurrent exports applies
    * @throws Problem 429 `export.busy` while this process runs six exports, or two for the same principal

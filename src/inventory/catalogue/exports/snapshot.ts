@@ -11,7 +11,7 @@ export interface CopyQuery {
   readonly values: readonly unknown[];
 }
 
-/** ReaderShare identifies one of several readers. */
+/** ReaderShare identifies one of several concurrent readers. */
 export interface ReaderShare {
   readonly reader: number;
   readonly readers: number;
@@ -22,7 +22,7 @@ interface SnapshotConnection {
   readonly client: PoolClient;
 }
 
-/** Snapshot is one state of the database (an exported snapshot) that several connections read. */
+/** Snapshot is one state of the database that several connections read (an exported snapshot of PostgreSQL). */
 export class Snapshot {
   private readonly logger = new Logger(Snapshot.name);
 
@@ -53,17 +53,17 @@ export class Snapshot {
     return (await this.first.runner.query(text, [...values])) as Row[];
   }
 
-  /** Makes the planner read by index and join in index order, because its statistics do not include rows that were just written. */
+  /** Makes the planner use indexes and join in index order, because its statistics do not include recently written rows. */
   async readInOrder(): Promise<void> {
     for (const { runner } of this.connections)
       for (const way of OUT_OF_ORDER) await runner.query(`SET LOCAL enable_${way} = off`);
   }
 
-  /** Returns the parts as a stream. The snapshot always ends with the stream, because a client that disconnects early never requests the parts. */
+  /** Returns the parts as a stream. Closing the stream ends the snapshot, because a client that disconnects early never reads the remaining parts. */
   stream(parts: AsyncIterable<string | Buffer>): Readable {
     const stream = Readable.from(parts, { objectMode: false });
     stream.once('error', (error) => this.logger.error(`an export was aborted: ${error.message}`));
-    // An error while ending does not affect what was sent. The connections are released in any case.
+    // A failure to end the snapshot does not affect what was sent. The connections are released in any case.
     stream.once('close', () => void this.end().catch(() => undefined));
     return stream;
   }
@@ -108,7 +108,7 @@ export class Snapshot {
   }
 }
 
-/** Plan nodes that lose the index order or compare every row with every other. */
+/** Types of plan nodes that lose the index order, or that compare every row with every other row. */
 const OUT_OF_ORDER = ['seqscan', 'bitmapscan', 'sort', 'nestloop', 'hashjoin', 'hashagg'];
 
 const BINARY = '(FORMAT binary)';
@@ -117,7 +117,7 @@ async function* shareTexts(connection: SnapshotConnection, queries: readonly Cop
   for (const query of queries) yield* copiedTextsOf(copyOf(connection, query, BINARY));
 }
 
-/** Ends all connections even if one fails, because a connection may not respond after its client has disconnected. */
+/** Ends all connections, even if ending one of them fails, because a connection may not respond after its client has disconnected. */
 async function end(connections: readonly SnapshotConnection[]): Promise<void> {
   const ends = await Promise.allSettled(connections.map(({ runner }) => endOf(runner)));
   for (const one of ends) if (one.status === 'rejected') throw one.reason;
@@ -158,7 +158,7 @@ async function bound(runner: QueryRunner, { text, values }: CopyQuery): Promise<
   return text.replaceAll(/\$(\d+)/g, (_, number: string) => row?.literals[Number(number) - 1] ?? 'NULL');
 }
 
-/** Requests the next item of a generator before it is needed. */
+/** ReadAhead requests the next item of a generator before the item is needed. */
 class ReadAhead<Item> {
   private ahead: Promise<IteratorResult<Item, void>>;
 
@@ -166,7 +166,7 @@ class ReadAhead<Item> {
     this.ahead = this.ask();
   }
 
-  /** Undefined if there are no more items. */
+  /** Returns the next item, or undefined if there are no more items. */
   async next(): Promise<Item | undefined> {
     const { value, done } = await this.ahead;
     if (done !== true) this.ahead = this.ask();
@@ -180,7 +180,7 @@ class ReadAhead<Item> {
 
   private ask(): Promise<IteratorResult<Item, void>> {
     const asked = this.items.next();
-    asked.catch(() => undefined); // reported when it is awaited
+    asked.catch(() => undefined); // reported when the result is awaited
     return asked;
   }
 }

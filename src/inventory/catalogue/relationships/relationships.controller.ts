@@ -40,7 +40,7 @@ export class RelationshipsController {
 
   /**
    * List neighbours of an asset
-   * @remarks Returns the assets that an asset uses or that use it.
+   * @remarks Returns the assets that an asset uses, or the assets that use it.
    */
   @Get(':id/neighbours')
   @Needs('inventory:read')

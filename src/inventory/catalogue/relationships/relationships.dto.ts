@@ -68,7 +68,7 @@ export class ReachedView {
   @ApiProperty({ enum: LEVELS, nullable: true }) level: Level | null;
   /** Number of steps from the start. @example 1 */
   depth: number;
-  /** Next asset on the path back to the start; `viaKind` is the relationship between the two. @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
+  /** Previous asset on the path from the start. `viaKind` is the kind of relationship to this asset. @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   viaId: string;
   viaKind: RelationshipKind;
 

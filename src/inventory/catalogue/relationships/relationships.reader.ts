@@ -14,7 +14,7 @@ export interface Edge {
   readonly toName: string;
 }
 
-/** Reached is an asset reached by the shortest path. `viaId` is the asset one step closer to the start. */
+/** Reached is an asset with the shortest path to it. `viaId` is the previous asset on the path. */
 export interface Reached {
   readonly id: string;
   readonly kind: string;
@@ -48,13 +48,14 @@ export class RelationshipsReader {
   ) {}
 
   /**
-   * Returns edges, each once, regardless of how many sources report it. With `assetId`, returns only those that leave the asset (`out`) or lead to it (`in`).
+   * Returns edges without duplicates, regardless of how many sources report an edge. With `assetId`, returns only the edges that leave the asset (`out`) or
+   * lead to the asset (`in`).
    */
   async list({ assetId, direction = 'out', kind, limit = DEFAULT_LIMIT, cursor }: EdgeQuery): Promise<Page<Edge>> {
     const list = `edges ${assetId ?? ''} ${direction} ${kind ?? ''}`;
     const position = this.cursors.read(list, cursor) ?? [null, null, null];
     const [near, far] = ENDS[direction];
-    // The index supports the first comparison.
+    // The first comparison is redundant but can use the index.
     const isAfter = `(r.${near}, r.${far}) >= ($3, $4::uuid) AND (r.${near}, r.${far}, k.kind) > ($3, $4, $5)`;
     const rows: Edge[] = await this.db.query(
       `SELECT r.from_id AS "fromId", r.kind, r.to_id AS "toId", f.name AS "fromName", t.name AS "toName" FROM (
@@ -71,8 +72,8 @@ export class RelationshipsReader {
   }
 
   /**
-   * Returns what is affected if an asset fails: everything that uses it, directly or indirectly. `provides` does not mean use and is not followed.
-   * The search is breadth-first, so each asset is reached once, by its shortest path, and cycles terminate.
+   * Returns everything that is affected if an asset fails: the assets that use it, directly or indirectly. `provides` does not mean use, so these edges are
+   * not followed. The search is breadth-first, so each asset is reached once, by its shortest path, and cycles terminate.
    */
   async blastRadius(id: string, depth: number, max: number): Promise<Radius> {
     await this.assertExists(id);
@@ -81,14 +82,14 @@ export class RelationshipsReader {
     // The details of a level are read while the next level is searched.
     const complete = await this.walk(id, { depth, max, direction: 'in' }, met, (ids) => {
       const reading = this.show(ids);
-      // A failure is reported when all reads are awaited. Until then, it must not count as unhandled.
+      // A failure is reported when all reads are awaited. Until then, the rejection must not count as unhandled.
       reading.catch(() => undefined);
       shown.push(reading);
     });
     return { nodes: together(met.values(), (await Promise.all(shown)).flat()), truncated: !complete };
   }
 
-  /** Returns the shortest path of uses and references from one asset to another, or an empty list if there is none within `depth` steps. */
+  /** Returns the shortest path of uses and references from one asset to another, or an empty list if no path has at most `depth` steps. */
   async path(from: string, to: string, depth: number): Promise<Reached[]> {
     await this.assertExists(from);
     await this.assertExists(to);
@@ -99,7 +100,7 @@ export class RelationshipsReader {
     return together(steps, await this.show(steps.map(({ id }) => id)));
   }
 
-  /** @param onLevel called with each level as soon as it is complete. */
+  /** Searches level by level. @param onLevel called with each level as soon as the level is complete. */
   private async walk(
     start: string,
     { depth, max, direction, until }: Walk,
@@ -108,7 +109,7 @@ export class RelationshipsReader {
   ): Promise<boolean> {
     let level = [start];
     for (let distance = 1; distance <= depth && level.length > 0; distance += 1) {
-      // The results may include known assets and the start itself.
+      // The results may include assets that were already reached, and the start itself.
       const steps = await this.step(level, direction, max + 2);
       level = [];
       let isFull = false;
@@ -127,8 +128,8 @@ export class RelationshipsReader {
   }
 
   /**
-   * Returns the next level. Only `max` edges are read per asset, in the order of the index, which contains all requested columns: half the inventory may use
-   * one algorithm.
+   * Returns the next level. At most `max` edges are read per asset, because half the inventory may use one algorithm. The edges are read in the order of the
+   * index, which contains all requested columns.
    */
   private step(ids: readonly string[], direction: Direction, max: number): Promise<Step[]> {
     const [near, far] = ENDS[direction];
@@ -142,8 +143,8 @@ export class RelationshipsReader {
   }
 
   /**
-   * Returns the details of assets, unordered. They are looked up in batches (OFFSET 0) in the order of their ids, so that index neighbours are read together.
-   * For ten thousand ids at once, the planner would rather read the whole table.
+   * Returns the details of assets, unordered. The assets are looked up in batches (OFFSET 0) in the order of their ids, so that index neighbours are read
+   * together. For ten thousand ids at once, the planner would scan the whole table.
    */
   private show(ids: readonly string[]): Promise<Shown[]> {
     return this.db.query(
@@ -164,7 +165,7 @@ export class RelationshipsReader {
 const MAX_WALKED = 100_000;
 const AT_ONCE = 200;
 
-/** Columns in which a step begins and ends. */
+/** Columns for the near and the far end of a step. */
 const ENDS = { out: ['from_id', 'to_id'], in: ['to_id', 'from_id'] } as const;
 
 type Met = Omit<Reached, keyof Shown> & { readonly id: string };

@@ -11,11 +11,16 @@ export class PolicyRequirementView {
   identifier: string;
   /** @example "A strategy is documented" */
   text: string;
-  /** `stance`: compared with an authority's position on each algorithm; `query`: no asset may match; `review`: assessed by a person. */
+  /**
+   * `stance`: algorithms are compared with the position of an authority; `query`: no asset may match the query; `review`: a person assesses the requirement.
+   */
   @ApiProperty({ enum: CHECKS }) check: string;
   /** Query that no asset may match. Present only if `check` is `query`. @example 'kind=protocol and level>=HIGH' */
   q?: string;
-  /** If `check` is `query`: selects the assets to which the requirement applies. Not present if it applies to all assets. @example kind=protocol */
+  /**
+   * Query that selects the assets to which the requirement applies. Present only if `check` is `query` and the requirement does not apply to all assets.
+   * @example kind=protocol
+   */
   among?: string;
 
   static of({ identifier, text, check }: PolicyRequirement): PolicyRequirementView {
@@ -38,7 +43,7 @@ export class PolicyPackView {
   /** Maximum validity of an attestation, in days. @example 365 */
   reviewEveryDays: number;
   requirements: PolicyRequirementView[];
-  /** Value for `If-Match`. Present only for your own packs; built-in packs cannot be changed. @example 1 */
+  /** Value for `If-Match`. Present only for custom packs, because built-in packs cannot be changed. @example 1 */
   revision?: number;
 
   static of({ requirements, ...pack }: PolicyPack): PolicyPackView {
@@ -49,9 +54,9 @@ export class PolicyPackView {
 }
 
 export class PolicyPackList {
-  /** Policy packs, with the built-in ones first. */
+  /** Policy packs, starting with the built-in packs. */
   items: PolicyPackView[];
-  /** Always null: all packs are on one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Always null: the page contains all packs. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(packs: readonly PolicyPack[]): PolicyPackList {
@@ -62,7 +67,7 @@ export class PolicyPackList {
 export class AcceptedUntilView {
   /** @example 12 */
   assets: number;
-  /** Earliest of the dates until which the authority accepts affected algorithms. @example 2031-12-31 */
+  /** Earliest date until which the authority accepts an affected algorithm. @example 2031-12-31 */
   first: string;
 }
 

@@ -24,7 +24,7 @@ export class PolicyPackRow {
   createdAt: Date;
 }
 
-/** A scope for which a custom policy pack was checked and alert events were recorded. */
+/** A scope for which a custom policy pack has been checked and alert events have been recorded. */
 @Entity('policy_scope')
 export class PolicyScope {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'policy_scope_of_pack' })
@@ -39,7 +39,7 @@ export class PolicyScope {
   scope: string;
 }
 
-/** RequirementResult is the degree to which a requirement is met. */
+/** RequirementResult states how well a requirement is met. */
 export interface RequirementResult {
   readonly identifier: string;
   /** Number of assets to which the requirement applies; 0 for a requirement that a person assesses. */
@@ -59,7 +59,10 @@ export interface AttestationEvidence {
   readonly url?: string;
 }
 
-/** An attestation of the compliance of the inventory with a policy pack on a day. Attestations never change; a newer one replaces an older one. */
+/**
+ * An attestation that the inventory complies with a policy pack on a day, to the degree stated in the results. Attestations are immutable. A newer
+ * attestation replaces an older one.
+ */
 @Entity('attestation')
 @Index('attestation_pack', ['packId', 'id'])
 export class Attestation {

@@ -62,7 +62,7 @@ export class AttestationsService {
       const detail = { pack: pack.id, scope, asOf, score, reviewer, expiresAt: expiresAt.toISOString() };
       const target = { kind: 'attestation', id };
       await this.audit.appendBy(tx, caller, { action: 'inventory.attested', target, detail });
-      // Results for another day do not record alert events.
+      // Results for other days do not trigger alerts.
       if (asOf === dayOf(at)) await this.judge.recordEvents(tx, { pack, results, scope: order.scope });
       return id;
     });

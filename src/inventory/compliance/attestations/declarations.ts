@@ -5,12 +5,12 @@ import type { Caller } from '../../../access/caller.js';
 import { JsonSignaturesService } from '../../../signing/verification/json-signatures.service.js';
 import { AttestationsService } from './attestations.service.js';
 
-/** Name of the operator, which the schema requires. */
+/** Name of the organization, which the schema requires. */
 const ORGANIZATION = 'The operator of this inventory';
 
 /**
- * declarationsOf converts an attestation to a CycloneDX 1.6 document: the policy pack becomes a standard with its requirements, and each requirement has a
- * claim with its evidence and conformance (declarations and definitions; CycloneDX 1.6, Attestations).
+ * declarationsOf converts an attestation to a CycloneDX 1.6 document with declarations and definitions (CycloneDX 1.6, Attestations). The policy pack becomes
+ * a standard with requirements. Each requirement has a claim with evidence and conformance.
  */
 export function declarationsOf(attestation: Attestation): object {
   const { id, pack, results, createdAt, statement, reviewer, scope } = attestation;
@@ -120,7 +120,7 @@ export class SignedDeclarations {
     private readonly signatures: JsonSignaturesService,
   ) {}
 
-  /** @throws Problem `attestation.missing`, and the problems of signing. */
+  /** @throws Problem `attestation.missing`, or a problem of signing */
   async of(caller: Caller, id: string, key: string): Promise<object> {
     const document = declarationsOf(await this.attestations.find(id));
     const signer = await this.signatures.signer(caller, key, { filename: `attestation-${id}.cdx.json` });

@@ -11,8 +11,8 @@ export interface JudgedPolicy {
 }
 
 /**
- * policyAlertEvents returns an event for each assessed requirement, which states whether it is violated. A lasting violation is one alert, regardless
- * of how often its event is repeated, so earlier events are not read.
+ * policyAlertEvents returns an event for each assessed requirement, which states whether the requirement is violated. Repeated events about a lasting
+ * violation belong to one alert, so earlier events need not be read.
  */
 export function policyAlertEvents({ pack, scope, results }: JudgedPolicy): AlertEvent[] {
   const texts = new Map(pack.requirements.map(({ identifier, text }) => [identifier, text]));
@@ -23,7 +23,7 @@ export function policyAlertEvents({ pack, scope, results }: JudgedPolicy): Alert
   });
 }
 
-/** endedAlertEvents returns events that end the violations of removed requirements. */
+/** endedAlertEvents returns events that end the alerts about removed requirements. */
 export function endedAlertEvents(
   pack: PolicyPack,
   identifiers: readonly string[],

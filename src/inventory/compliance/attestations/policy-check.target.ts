@@ -33,7 +33,7 @@ export class PolicyCheckTarget implements ScheduleTarget {
     targets.serve('policy-check', this);
   }
 
-  /** Evaluates the pack once, so that a pack that cannot be evaluated is not scheduled. */
+  /** Evaluates the pack once, because a pack that cannot be evaluated must not be scheduled. */
   async check(settings: Record<string, unknown>): Promise<void> {
     await this.evaluate(settings);
   }

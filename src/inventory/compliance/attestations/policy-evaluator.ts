@@ -105,7 +105,7 @@ export class PolicyEvaluator {
     };
   }
 
-  /** Returns the facts and counts of the assets in scope, which are read once for all requirements. */
+  /** Returns the facts of the assets in scope, with the number of assets. They are read once for all requirements. */
   private async subjects(scope: string | undefined): Promise<SubjectCount[]> {
     const counts = new Map((await this.byVerdict(scope)).map(({ id, count }) => [id, count]));
     const rows: { id: string; subject: RiskSubject }[] = await this.db.query(
@@ -115,7 +115,7 @@ export class PolicyEvaluator {
     return rows.map((row) => ({ ...row, count: counts.get(row.id) ?? 0 }));
   }
 
-  /** Counts active assets by verdict. For the whole inventory, the running counts are read. */
+  /** Counts active assets by verdict. For the whole inventory, reads the running counts. */
   private byVerdict(...queries: readonly (string | undefined)[]): Promise<VerdictCount[]> {
     return queries.every((q) => q === undefined)
       ? this.db.query(ACTIVE_BY_VERDICT)
@@ -129,7 +129,7 @@ export class PolicyEvaluator {
     );
   }
 
-  /** Returns some violating assets. Reads verdict by verdict, which avoids collecting and sorting all matches. */
+  /** Returns a few violating assets. Reads them verdict by verdict, so that not all matches must be collected and sorted. */
   private async examples(bad: readonly VerdictCount[], { where, values }: Conditions): Promise<string[]> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT e.id FROM unnest($${values.length + 1}::uuid[]) AS b(id) CROSS JOIN LATERAL (
@@ -148,13 +148,13 @@ export class PolicyEvaluator {
   }
 }
 
-/** The number of assets with a verdict. */
+/** VerdictCount is the number of assets with a verdict. */
 interface VerdictCount {
   readonly id: string;
   readonly count: number;
 }
 
-/** Adds the facts of the verdict. */
+/** SubjectCount adds the facts to which the verdict applies. */
 interface SubjectCount extends VerdictCount {
   readonly subject: RiskSubject;
 }
@@ -167,7 +167,7 @@ function rationaleOf({ assets, violations, acceptedUntil }: Found): string {
   return `${violated} All violations are accepted temporarily: ${acceptedUntil.assets}, the first until ${acceptedUntil.first}.`;
 }
 
-/** Finds an authority's position on the worst algorithm of each set of facts that a requirement covers. */
+/** WorstOpinions finds the position of an authority on the worst algorithm of each set of facts that a requirement covers. */
 class WorstOpinions {
   private readonly known = new Map<string, Opinion | undefined>();
 
@@ -177,7 +177,7 @@ class WorstOpinions {
     private readonly engine: RiskEngine,
   ) {}
 
-  /** Returns undefined if the authority has no position on any of the algorithms. */
+  /** Returns the worst opinion of the authority on the algorithms, or undefined if the authority has no position on any of them. */
   of({ ingredients }: RiskSubject): Opinion | undefined {
     const { uses } = this.check;
     return ingredients

@@ -51,8 +51,8 @@ export class PolicyJudge {
   }
 
   /**
-   * Records alert events about the policy. Records none for a pack that has been changed or removed since it was read, because its violations have
-   * ended.
+   * Records alert events about the policy. Records none if the pack has been changed or deleted since it was read, because the change or deletion has ended
+   * its violations.
    */
   async recordEvents(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
     const { pack, scope } = judged;
@@ -70,7 +70,7 @@ export class PolicyJudge {
   }
 }
 
-/** Returns the day as YYYY-MM-DD (UTC). */
+/** dayOf returns the day as YYYY-MM-DD (UTC). */
 export function dayOf(at: Date): string {
   return at.toISOString().slice(0, 10);
 }

@@ -8,7 +8,7 @@ export interface StanceCheck {
   readonly jurisdiction: string;
   /** Restricts the check to algorithms with these uses. */
   readonly uses?: readonly CryptoUse[];
-  /** The requirement is violated at this stance or a worse one. */
+  /** The requirement is violated at this or a worse stance. */
   readonly limit: Extract<Stance, 'DISCOURAGES' | 'REJECTS'>;
 }
 
@@ -20,7 +20,7 @@ export interface QueryCheck {
   readonly among?: string;
 }
 
-/** PolicyCheck defines how a requirement is checked; `review` means that a person assesses it. */
+/** PolicyCheck defines how a requirement is checked; `review` means that a person assesses the requirement. */
 export type PolicyCheck = StanceCheck | QueryCheck | { readonly kind: 'review' };
 
 export interface PolicyRequirement {
@@ -42,5 +42,5 @@ export interface PolicyPack {
   readonly revision?: number;
 }
 
-/** The built-in policy packs. */
+/** PACKS contains the built-in policy packs. */
 export const PACKS = packs as unknown as readonly PolicyPack[];

@@ -17,7 +17,7 @@ export class PolicyPacksController {
 
   /**
    * List policy packs
-   * @remarks Returns the built-in policy packs and your own.
+   * @remarks Returns the built-in and custom policy packs.
    */
   @Get()
   @Needs('inventory:read')
@@ -27,7 +27,7 @@ export class PolicyPacksController {
 
   /**
    * Get a policy pack
-   * @remarks Returns a policy pack. For your own packs, the response includes an ETag.
+   * @remarks Returns a policy pack. For a custom pack, the response includes an ETag.
    */
   @Get(':id')
   @Needs('inventory:read')
@@ -51,7 +51,7 @@ export class PolicyPacksController {
 
   /**
    * Replace a policy pack
-   * @remarks Replaces one of your own policy packs with a new version. Existing attestations keep the version with which they were created.
+   * @remarks Replaces a custom policy pack with a new version. Existing attestations keep the version with which they were created.
    */
   @Put(':id')
   @Needs('inventory:write')
@@ -66,7 +66,7 @@ export class PolicyPacksController {
 
   /**
    * Delete a policy pack
-   * @remarks Deletes one of your own policy packs. Its attestations are kept.
+   * @remarks Deletes a custom policy pack. Attestations with the pack are kept.
    */
   @Delete(':id')
   @Needs('inventory:write')

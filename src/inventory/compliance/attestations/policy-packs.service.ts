@@ -32,7 +32,7 @@ export class PolicyPacksService {
     this.record = audit.recorderFor('policy-pack');
   }
 
-  /** Returns all policy packs, with the built-in ones first. */
+  /** Returns all policy packs, starting with the built-in packs. */
   async list(): Promise<PolicyPack[]> {
     const rows = await this.db.manager.find(PolicyPackRow, { order: { name: 'ASC' }, take: MAX_PACKS });
     return [...PACKS, ...rows.map(({ pack, revision }) => ({ ...pack, revision }))];
@@ -65,10 +65,9 @@ export class PolicyPacksService {
   }
 
   /**
-   * Replaces a policy pack. Existing attestations keep a copy of the pack and refer to its version, so a change requires a new version.
+   * Replaces a policy pack. Existing attestations contain a copy of the pack and refer to its version, so a change requires a new version.
    *
-   * @throws Problem 400 `query.invalid`, 409 `policy-pack.name`, `policy-pack.product`, `policy-pack.version`, 412 if the pack has changed since
-   * `revision`.
+   * @throws Problem 400 `query.invalid`, 409 `policy-pack.name`, `policy-pack.product`, `policy-pack.version`, 412 if the pack has changed since `revision`
    */
   async change(caller: Caller, id: string, revision: number, order: PolicyPackOrder): Promise<PolicyPack> {
     assertOwn(id);
@@ -84,7 +83,7 @@ export class PolicyPacksService {
     return { ...pack, revision: revision + 1 };
   }
 
-  /** Deletes a policy pack. Its attestations remain. @throws Problem 404 `policy-pack.missing`, 409 `policy-pack.product`. */
+  /** Deletes a policy pack. Attestations with the pack are kept. @throws Problem 404 `policy-pack.missing`, 409 `policy-pack.product` */
   async remove(caller: Caller, id: string): Promise<void> {
     assertOwn(id);
     await this.db.transaction(async (tx) => {
@@ -104,7 +103,7 @@ export class PolicyPacksService {
     return writeUnique(this.db, work, taken);
   }
 
-  /** Ends the alerts about requirements that the pack no longer has, in every scope for which it was checked. */
+  /** Ends the alerts about requirements that have been removed from the pack, in every scope for which the pack was checked. */
   private async end(tx: EntityManager, pack: PolicyPack, left: readonly PolicyRequirement[]): Promise<void> {
     const kept = new Set(left.map(({ identifier }) => identifier));
     const gone = pack.requirements.map(({ identifier }) => identifier).filter((identifier) => !kept.has(identifier));
@@ -114,7 +113,7 @@ export class PolicyPacksService {
   }
 }
 
-/** Returns the pack, locked against concurrent changes until the transaction ends. */
+/** Returns the pack and locks it against concurrent changes until the transaction ends. */
 async function packIn(tx: EntityManager, id: string): Promise<PolicyPackRow> {
   const row = isId(id) ? await tx.findOne(PolicyPackRow, { where: { id }, lock: { mode: 'pessimistic_write' } }) : null;
   if (row === null) throw missing('policy-pack');

@@ -5,12 +5,12 @@ import type { Rule } from '../../model/rule-set.js';
 import { ACTIVE_BY_VERDICT } from '../../model/tally.js';
 import { RuleBook } from '../../judgement/risk/rule-book.js';
 
-/** DeadlineCount is a deadline with the number of assets it affects. */
+/** DeadlineCount is a deadline with the number of affected assets. */
 export interface DeadlineCount {
   readonly deadline: Deadline;
   /** IDs of the rules that state the deadline. */
   readonly rules: readonly string[];
-  /** Number of active assets to which the deadline applies; null for deadlines on validity periods, which depend on the day. */
+  /** Number of active assets to which the deadline applies; null for a deadline on validity periods, because the number depends on the day. */
   readonly assets: number | null;
 }
 
@@ -22,7 +22,7 @@ interface CountedRow {
 /** Members that identify a deadline. */
 const IDENTITY = ['date', 'state', 'authority', 'provision', 'jurisdiction', 'binding', 'draft', 'appliesTo'] as const;
 
-/** DeadlinesReader counts assets by every deadline that applies to them, not only by the next one. */
+/** DeadlinesReader counts assets by every deadline that applies to them, not only by the next deadline. */
 @Injectable()
 export class DeadlinesReader {
   constructor(
@@ -31,8 +31,8 @@ export class DeadlinesReader {
   ) {}
 
   /**
-   * Returns all deadlines of the current rules in date order. It reads one row per verdict, of which an inventory of any size has a few hundred, and no assets,
-   * because their numbers are running counts.
+   * Returns all deadlines of the current rules in date order. It reads one row per verdict, and even a large inventory has only a few hundred verdicts. It
+   * reads no assets, because the running counts contain their numbers.
    */
   async counts(): Promise<DeadlineCount[]> {
     const { ruleSet } = await this.book.current();

@@ -40,7 +40,7 @@ export class JurisdictionsController {
 
   /**
    * List jurisdiction conflicts
-   * @remarks Returns the algorithms in the inventory that one authority recommends and another rejects, with alternatives that satisfy all
+   * @remarks Returns the algorithms in the inventory that one authority recommends and another authority rejects, with alternatives that satisfy all
    * authorities.
    */
   @Get('quantum-risk/conflicts')

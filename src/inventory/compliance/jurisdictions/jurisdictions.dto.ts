@@ -25,8 +25,8 @@ export class OpinionView {
   /** Whether the document is a draft. */
   draft: boolean;
   /**
-   * Whether the statement was checked against the primary source rather than taken from secondary sources; null if no statement about this algorithm
-   * was found.
+   * Whether the statement was checked against the primary source rather than taken from secondary sources; null if no statement about the algorithm was
+   * found.
    * @example true
    */
   verified: boolean | null;
@@ -46,7 +46,7 @@ export class JurisdictionStandView {
   assets: number;
   /** One opinion per jurisdiction, in the order of `jurisdictions`. */
   opinions: OpinionView[];
-  /** Whether one jurisdiction recommends the algorithm and another rejects it. */
+  /** Whether one jurisdiction recommends the algorithm and another jurisdiction objects to it. */
   conflict: boolean;
 
   static of(row: Stand): JurisdictionStandView {
@@ -95,9 +95,9 @@ export class ConflictView {
   assets: number;
   favour: OpinionView[];
   against: OpinionView[];
-  /** An algorithm that satisfies all jurisdictions; null if there is none. @example ML-DSA-87 */
+  /** Replacement that satisfies all jurisdictions; null if there is none. @example ML-DSA-87 */
   satisfiesAll: string | null;
-  /** Possible replacements, those with the fewest objections first. */
+  /** Possible replacements, in ascending order of objections. */
   targets: MigrationTargetView[];
 
   static of(row: Conflict): ConflictView {
@@ -126,8 +126,8 @@ export class DeadlineCountView extends DeadlineView {
   /** IDs of the rules that state the deadline. @example ["Q-RSA-KE-112"] */
   rules: string[];
   /**
-   * Number of active assets to which the deadline applies. An asset is counted once for each deadline that applies to it. Null for deadlines on
-   * validity periods, which depend on the day.
+   * Number of active assets to which the deadline applies. An asset is counted for each deadline that applies to it. Null for a deadline on validity periods,
+   * because the number depends on the day.
    * @example 334
    */
   @ApiProperty({ type: 'integer', nullable: true }) assets: number | null;
@@ -143,7 +143,8 @@ export class DeadlineCountsView {
   /** @example 2026-11-28 */
   asOf: string;
   /**
-   * Ordered by date. Deadlines with `appliesTo` apply to plans, acquisitions or certain organizations, and are never the next deadline of an asset.
+   * Deadlines, ordered by date. Deadlines with `appliesTo` apply only to certain plans, acquisitions or organizations, and are never the next deadline of an
+   * asset.
    */
   items: DeadlineCountView[];
 

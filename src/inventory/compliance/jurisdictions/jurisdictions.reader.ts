@@ -15,10 +15,12 @@ import { labelOf, type RiskEngine } from '../../judgement/risk/risk-engine.js';
 import type { AlgorithmUse, RiskSubject } from '../../model/risk-subject.js';
 import { RuleBook } from '../../judgement/risk/rule-book.js';
 
-/** Maximum number of rows. An inventory has a few hundred different algorithms at most; those with the most assets are returned. */
+/**
+ * MAX_ROWS is the maximum number of rows. An inventory contains at most a few hundred different algorithms; the algorithms with the most assets are returned.
+ */
 const MAX_ROWS = 500;
 
-/** Stand is one algorithm in one use, with its asset count and the positions of all authorities. */
+/** Stand contains the asset count of one algorithm in one use, and the positions of all authorities on the algorithm. */
 export interface Stand {
   readonly algorithm: string;
   readonly family: string;
@@ -28,7 +30,7 @@ export interface Stand {
 }
 
 export interface Conflict extends Stand {
-  /** Targets with the fewest objections first. */
+  /** Possible replacements, in ascending order of objections. */
   readonly targets: Target[];
 }
 
@@ -45,7 +47,7 @@ export class JurisdictionsReader {
     return this.stands(day, engine);
   }
 
-  /** Returns the algorithms that one authority recommends and another objects to. */
+  /** Returns the algorithms that one authority recommends and another authority objects to. */
   async conflicts(day: string): Promise<Conflict[]> {
     const { engine } = await this.book.engineNow();
     const stands = await this.stands(day, engine);
@@ -90,7 +92,7 @@ function standOf(ingredient: AlgorithmUse, assets: number, day: string, engine: 
   return { algorithm: labelOf(ingredient), family: hybrid ?? family, purpose, assets, opinions };
 }
 
-/** sidesOf splits opinions into those in favour and those against. */
+/** sidesOf returns the opinions in favour of an algorithm, and the opinions against it. */
 export function sidesOf(opinions: readonly Opinion[]): { favour: Opinion[]; against: Opinion[] } {
   return { favour: opinions.filter(({ stance }) => stance === 'FAVOURS'), against: opinions.filter(objects) };
 }

@@ -8,7 +8,7 @@ import { secretKeyOf, type SecretKeyFacts } from './sealed-secret-key.js';
 
 /** KeyStoreEntry is an entry of a BCFKS store, or a converted entry of a BKS store. */
 export interface KeyStoreEntry extends Omit<BksEntry, 'secret'> {
-  /** Present for a secret key that could be decrypted. */
+  /** Present for a secret key if it could be decrypted. */
   readonly secret: SecretKeyFacts | undefined;
 }
 
@@ -19,7 +19,7 @@ const AES256_CCM = '2.16.840.1.101.3.4.1.47';
 const AES256_WRAP_PAD = '2.16.840.1.101.3.4.1.48';
 const KEY_BYTES = 32;
 const MAX_SCRYPT_BYTES = 128 * 1024 * 1024;
-/** Default tag length if the parameters omit it (RFC 5084). */
+/** Tag length if the parameters omit it (RFC 5084 section 3.2). */
 const DEFAULT_TAG_BYTES = 12;
 const WRAP_PAD_IV = Buffer.from('A65959A6', 'hex');
 const PRFS: Readonly<Record<string, string>> = {
@@ -32,8 +32,8 @@ const PRFS: Readonly<Record<string, string>> = {
 const KINDS = ['certificate', 'private-key', 'secret-key', 'private-key', 'secret-key'] as const;
 
 /**
- * isBcfks recognizes a Bouncy Castle `ObjectStore`: the content, in plaintext or as `{ algorithm, OCTET STRING }`, followed by its integrity check. A
- * certificate has three parts; a key or a PKCS #12 store begins with an integer.
+ * isBcfks recognizes a Bouncy Castle `ObjectStore`: the content, either in plaintext or as `{ algorithm, OCTET STRING }`, followed by its integrity check. A
+ * certificate has three elements; a private key or a PKCS #12 store begins with an INTEGER.
  */
 export function isBcfks(bytes: Buffer): boolean {
   try {
@@ -49,10 +49,10 @@ export function isBcfks(bytes: Buffer): boolean {
 }
 
 /**
- * readBcfks reads the certificates of a BCFKS store (Bouncy Castle's FIPS key store) and lists its keys. Private keys are not decrypted; of secret keys, only
- * algorithm and length are read.
+ * readBcfks reads the certificates of a BCFKS store (Bouncy Castle's FIPS key store) and lists its keys. Private keys are not decrypted. Secret keys are
+ * decrypted only to read the algorithm and length.
  *
- * @throws Problem 422 `key-store.password` or `key-store.cipher`. RangeError if the store is damaged.
+ * @throws Problem 422 `key-store.password` or `key-store.cipher`. RangeError if the store is damaged
  */
 export function readBcfks(bytes: Buffer, password: string, budget: DerivationBudget): KeyStoreEntry[] {
   const [data] = elementsInside(derElements(bytes)[0]);
@@ -120,13 +120,13 @@ function secretFacts(clear: Buffer): SecretKeyFacts | undefined {
 interface Scheme {
   readonly name: string;
   /**
-   * Decryption function; undefined if the cipher or derivation is not supported. Returns undefined if the password is wrong or the budget is
-   * exhausted.
+   * Decrypts bytes, or returns undefined if the password is wrong or the budget is exhausted. The member is undefined if the cipher or the key derivation is
+   * not supported.
    */
   readonly decrypt: ((bytes: Buffer, password: string, budget: DerivationBudget) => Buffer | undefined) | undefined;
 }
 
-/** PBES2 (RFC 8018) as used by Bouncy Castle: the key is derived from its purpose as well. */
+/** Returns the encryption scheme: PBES2 (RFC 8018) as used by Bouncy Castle, whose key derivation includes the purpose of the key. */
 function schemeOf(algorithm: DerElement | undefined, purpose: string): Scheme {
   const [id, parameters] = elementsInside(algorithm);
   const oid = id === undefined ? '' : dotted(id.contents);
@@ -197,7 +197,7 @@ function cipherOf(oid: string, parameters: DerElement | undefined) {
   return { name: 'AES-256-CCM', decrypt };
 }
 
-/** Encodes a password by RFC 7292 appendix B.1: UTF-16 with a terminating zero, or nothing for an empty password. */
+/** Encodes a password (RFC 7292 appendix B.1): UTF-16 with a NULL terminator, or nothing for an empty password. */
 function pkcs12Bytes(text: string): Buffer {
   return text === '' ? Buffer.alloc(0) : Buffer.from(`${text}\u0000`, 'utf16le').swap16();
 }

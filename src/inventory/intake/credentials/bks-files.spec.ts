@@ -3,7 +3,9 @@ import { DraftRefs } from '../../model/draft-refs.js';
 import { readCredentialFile } from './credential-reader.js';
 
 const PASSWORD = 'changeit';
-/** keytool -storetype BKS with Bouncy Castle 1.72: a P-256 key pair, an AES secret key, and the certificate again as a trusted entry. */
+/**
+ * Output of `keytool -storetype BKS` with Bouncy Castle 1.72: a P-256 key pair, an AES secret key, and a trusted entry with the certificate of the key pair.
+ */
 const STORE = Buffer.from(
   'AAAAAgAAABQNvqwrMuI6Bt4QRU/xQA0tvs1UrgAABdYBAAJjYQAAAaIhDGOOAAAAAAAFWC41MDkAAAFIMIIBRDCB6qADAgECAgkAgBw7/B13mFYwCgYIKoZIzj0EAwIwFjEUMBIGA1UEAxMLYmtzLmV4YW1wbGUwHhcNMjYxMTI4MDcyNjI0WhcNMjcwMjI2MDcyNjI0WjAWMRQwEgYDVQQDEwtia3MuZXhhbXBsZTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABPzo4Ag2c1CspSVOBuGat0kb22G2ZQD8K7mK/LiV/Pf3YHdW0zJjKp6aLsc/t1MRL2hGgbkali3CHXluth5P4OOjITAfMB0GA1UdDgQWBBSHAhyLaKUlE1SgT22kr2UbCjaAHDAKBggqhkjOPQQDAgNJADBGAiEAxBXP4rRqL65dS8mlaSuAGzfSBTN32iwWjb8MCE2WC04CIQCXZzJmtwGeiisCGmoY3/DFtqk8uIf5c1iduoi/5fjMSgQABGvDqXkAAAGiIQxOuAAAAAEABVguNTA5AAABSDCCAUQwgeqgAwIBAgIJAIAcO/wdd5hWMAoGCCqGSM49BAMCMBYxFDASBgNVBAMTC2Jrcy5leGFtcGxlMB4XDTI2MTEyODA3MjYyNFoXDTI3MDIyNjA3MjYyNFowFjEUMBIGA1UEAxMLYmtzLmV4YW1wbGUwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAT86OAINnNQrKUlTgbhmrdJG9thtmUA/Cu5ivy4lfz392B3VtMyYyqemi7HP7dTES9oRoG5GpYtwh15brYeT+DjoyEwHzAdBgNVHQ4EFgQUhwIci2ilJRNUoE9tpK9lGwo2gBwwCgYIKoZIzj0EAwIDSQAwRgIhAMQVz+K0ai+uXUvJpWkrgBs30gUzd9osFo2/DAhNlgtOAiEAl2cyZrcBnoorAhpqGN/wxbapPLiH+XNYnbqIv+X4zEoAAAB0AAAAFMWe1gI0S3rbRAg2EsXvMnwWEVmDAAAEATANZmJfZVFTUK9CUEOmpLRSIewcW24sgY1Nqz97BaI30G9UCgUTtKhdo3kVxmfxXGp7qlCVFeOV0+r7RGMPjhrhkFEwq3zBlHo770tCcrieTderzzeBDyUEAANzZWMAAAGiIQxXmAAAAAAAAAA8AAAAFCctc7Q4hlMVAYk/Vxlg+n9fXhCVAAAF81lF+lU7K5Ih2d/XactF8JOGvO7g8elasIaaL4Evgs8dAMLcoJwxiGWVMtuP45vNG6KAzM5Z',
   'base64',

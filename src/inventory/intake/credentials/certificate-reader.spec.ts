@@ -16,7 +16,7 @@ interface Truth {
   readonly notAfter: string;
 }
 
-/** OpenSSL names of object identifiers. */
+/** Object identifiers by OpenSSL name. */
 const OPENSSL: Record<string, string> = {
   rsaEncryption: '1.2.840.113549.1.1.1',
   rsassaPss: '1.2.840.113549.1.1.10',
@@ -39,7 +39,7 @@ const OPENSSL: Record<string, string> = {
 
 const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec';
 
-/** Converts a time such as `Jan  1 00:00:00 1 GMT`. Date does not parse years with one digit. */
+/** Converts a time such as `Jan  1 00:00:00 1 GMT`. `Date` does not parse years with one digit. */
 function isoTime(text: string): string {
   const [month = '', day = '', time = '', year = ''] = text.split(/ +/);
   const number = String(MONTHS.indexOf(month) / 3 + 1).padStart(2, '0');

@@ -21,7 +21,7 @@ import { type PublicKeyAlgorithm, publicKeyAlgorithm } from '../../judgement/voc
 /** X509CertificateContent is the content of a certificate. Fingerprints are hexadecimal SHA-256. */
 export interface X509CertificateContent {
   readonly fingerprint: string;
-  /** Subject name in RFC 4514 notation. */
+  /** Subject distinguished name as a string (RFC 4514). */
   readonly subject: string;
   readonly issuer: string;
   readonly commonName: string | undefined;
@@ -33,7 +33,7 @@ export interface X509CertificateContent {
   readonly key: PublicKeyAlgorithm & { readonly fingerprint: string };
   readonly isAuthority: boolean;
   readonly purposes: readonly string[];
-  /** Key usages as named in RFC 5280 section 4.2.1.3; empty if the certificate does not restrict them. */
+  /** Key usages as named in RFC 5280 section 4.2.1.3; empty if the certificate does not restrict the use of the key. */
   readonly keyUsages: readonly string[];
   readonly names: readonly string[];
 }
@@ -49,9 +49,9 @@ const PURPOSES: Readonly<Record<string, string>> = {
 };
 
 /**
- * readX509Certificate reads an X.509 certificate (RFC 5280), even if its algorithm or names are unknown: an inventory must list what exists.
+ * readX509Certificate reads an X.509 certificate (RFC 5280), even if its algorithm or names are unknown, because an inventory must be complete.
  *
- * @throws Error if the bytes are not a certificate.
+ * @throws Error if the bytes are not a certificate
  */
 export function readX509Certificate(der: Buffer): X509CertificateContent {
   const certificate = AsnConvert.parse(der, Certificate);
@@ -67,7 +67,7 @@ export function readX509Certificate(der: Buffer): X509CertificateContent {
     serialNumber: Buffer.from(tbs.serialNumber).toString('hex'),
     notBefore,
     notAfter,
-    // The signed algorithm identifier. The one next to the signature is not signed.
+    // The algorithm identifier inside the TBSCertificate. The identifier next to the signature is not signed.
     signature: { oid: tbs.signature.algorithm, name: signatureName(tbs.signature.algorithm, tbs.signature.parameters) },
     key: { ...publicKeyAlgorithm(tbs.subjectPublicKeyInfo), fingerprint: sha256(spki) },
     isAuthority: read(find(id_ce_basicConstraints), BasicConstraints)?.cA ?? false,
@@ -77,7 +77,7 @@ export function readX509Certificate(der: Buffer): X509CertificateContent {
   };
 }
 
-/** Returns the validity as encoded in the certificate, after version, serial number, signature and issuer. */
+/** Returns the validity as encoded in the certificate. The field follows version, serial number, signature and issuer. */
 function validityOf(der: Buffer): [Date, Date] {
   const [certificate] = derElements(der);
   const [tbs] = derElements(certificate?.contents ?? Buffer.alloc(0));
@@ -110,7 +110,7 @@ function keyUsagesOf(usage: KeyUsage | undefined): string[] {
   return KEY_USAGES.filter((_, bit) => (bits & (1 << bit)) !== 0);
 }
 
-/** Returns the name of a signature algorithm. RSASSA-PSS names its hash in the parameters (RFC 4055 section 3.1); the default is SHA-1. */
+/** Returns the name of a signature algorithm. For RSASSA-PSS, the parameters contain the hash algorithm (RFC 4055 section 3.1); the default is SHA-1. */
 function signatureName(oid: string, parameters: ArrayBuffer | null | undefined): string {
   const name = SIGNATURE_OIDS[oid] ?? KEY_OIDS[oid]?.name ?? findByOid(oid)?.name ?? oid;
   if (name !== 'RSASSA-PSS') return name;
@@ -132,7 +132,7 @@ function pssHash(parameters: ArrayBuffer | null | undefined): string | undefined
   }
 }
 
-/** Returns undefined for an extension that cannot be parsed. A malformed extension is not a reason to omit the certificate. */
+/** Parses an extension. Returns undefined for a malformed extension, because a certificate with such an extension must be listed, too. */
 function read<T>(extension: Extension | undefined, syntax: new () => T): T | undefined {
   if (extension === undefined) return undefined;
   try {
@@ -163,7 +163,7 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
   '1.2.840.113549.1.9.1': 'E',
 };
 
-/** Tags of NumericString and VisibleString, which are text as well. */
+/** Tags of NumericString and VisibleString, which also contain text. */
 const PLAIN_STRINGS: ReadonlySet<number> = new Set([0x12, 0x1a]);
 
 function valueText(value: { toString(): string; anyValue?: ArrayBuffer }): string {
@@ -173,7 +173,7 @@ function valueText(value: { toString(): string; anyValue?: ArrayBuffer }): strin
   return plain === undefined ? `#${bytes.toString('hex')}` : clean(plain.contents.toString('latin1'));
 }
 
-/** Formats a name by RFC 4514: most specific part first, special characters escaped. */
+/** Formats a distinguished name (RFC 4514): most specific RDN first, special characters escaped. */
 function nameText(name: Name): string {
   return [...name]
     .reverse()

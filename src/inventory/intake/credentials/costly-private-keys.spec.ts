@@ -12,7 +12,7 @@ const DSA = '1.2.840.10040.4.1';
 const DIFFIE_HELLMAN = '1.2.840.113549.1.3.1';
 
 const digits = (octets: number) => integer(Buffer.alloc(octets, 0x7b));
-/** PKCS #8 without the public half, which OpenSSL computes from numbers of this length. */
+/** Returns a PKCS #8 private key without the public key, which OpenSSL computes from integers of this length. */
 const privateKeyOf = (algorithm: string, octets: number) =>
   sequence(
     integer(Buffer.from([0])),

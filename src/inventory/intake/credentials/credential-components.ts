@@ -12,34 +12,34 @@ export const NAMES_PROPERTY = 'sealwright:certificate-names';
 export const PURPOSES_PROPERTY = 'sealwright:certificate-purposes';
 const KEY_USAGES_PROPERTY = 'sealwright:certificate-key-usages';
 
-/** FoundPrivateKey is a private key, identified by its public half. Its bytes are not kept. */
+/** FoundPrivateKey is a private key, identified by its public key. The bytes of the private key are not kept. */
 export interface FoundPrivateKey {
   readonly name: string;
-  /** SHA-256 of the public half. */
+  /** SHA-256 of the public key. */
   readonly fingerprint: string;
-  /** Undefined if the public half is encrypted as well. */
+  /** Undefined if the public key is encrypted, too. */
   readonly algorithm: PublicKeyAlgorithm | undefined;
-  /** Identifier of the key in its own format. If present, `fingerprint` is not the SHA-256 of a SubjectPublicKeyInfo. */
+  /** Identifier of the key in the format of the file. If present, `fingerprint` is not the SHA-256 of a SubjectPublicKeyInfo. */
   readonly id?: string;
   readonly lifetime?: Lifetime;
-  /** Name of the scheme that protects the key; undefined if it is unprotected. */
+  /** Name of the scheme that protects the key; undefined if the key is unprotected. */
   readonly securedBy: string | undefined;
 }
 
 export interface FoundPublicKey {
   readonly name: string;
-  /** SHA-256 of the SubjectPublicKeyInfo; undefined if it cannot be encoded. */
+  /** SHA-256 of the SubjectPublicKeyInfo; undefined if the key cannot be encoded as a SubjectPublicKeyInfo. */
   readonly fingerprint: string | undefined;
-  /** `SHA256:…`, as ssh-keygen shows it. */
+  /** `SHA256:…`, as shown by ssh-keygen. */
   readonly sshFingerprint?: string;
   readonly algorithm: PublicKeyAlgorithm;
   readonly format: string;
-  /** Fingerprint in the key's own format, which then identifies the key. */
+  /** Fingerprint in the format of the file. If present, it identifies the key. */
   readonly id?: string;
   readonly lifetime?: Lifetime;
 }
 
-/** Lifetime is the validity stated by a key. */
+/** Lifetime is the validity period that a key states. */
 export interface Lifetime {
   readonly creationDate?: string;
   readonly expirationDate?: string;
@@ -47,12 +47,12 @@ export interface Lifetime {
   readonly state?: 'deactivated' | 'compromised';
 }
 
-/** FoundSecretKey is a cipher or MAC key in a store. Its bytes are not kept. */
+/** FoundSecretKey is a cipher or MAC key in a key store. The bytes of the key are not kept. */
 export interface FoundSecretKey {
   readonly name: string;
-  /** Hash of store and alias, which identifies the key. */
+  /** Hash of the key store and the alias, which identifies the key. */
   readonly id: string;
-  /** Undefined if the store does not state the algorithm or could not be opened. */
+  /** Undefined if the key store does not state the algorithm or could not be opened. */
   readonly algorithm: string | undefined;
   readonly bits: number | undefined;
   /** Undefined if the key is unprotected. */
@@ -64,12 +64,12 @@ interface KeyFacts {
   readonly facts: object;
   readonly fingerprint: string | undefined;
   readonly algorithm: PublicKeyAlgorithm | undefined;
-  /** Whether the key is unprotected, so that anyone who can read the file has the key. */
+  /** Whether the key is unprotected, so that anyone who can read the file can use the key. */
   readonly bytesFound?: boolean;
   readonly isProven?: boolean;
 }
 
-/** CredentialComponents collects the contents of certificates, key stores and key files as components. Refs are derived from their identity. */
+/** CredentialComponents collects the contents of certificates, key stores and key files as components. Refs are derived from the identity of each component. */
 export class CredentialComponents {
   readonly assets = new Map<string, DraftAsset>();
 
@@ -111,7 +111,7 @@ export class CredentialComponents {
     const id = key.id ?? sshFingerprint ?? fingerprint;
     const ref = `public key ${key.id ?? fingerprint ?? sshFingerprint}`;
     const facts = { type: 'public-key', id, ...sizeOf(algorithm), format, ...lifetime };
-    // The fingerprint of an OpenPGP key does not cover its lifetime, which others can state differently.
+    // The fingerprint of an OpenPGP key does not cover its lifetime, so other reports may state a different lifetime.
     const isProven = key.id === undefined && fingerprint !== undefined;
     this.key(ref, { name, facts, fingerprint, algorithm, isProven }, occurrences);
     return ref;
@@ -198,7 +198,7 @@ function sizeOf(algorithm: PublicKeyAlgorithm | undefined): { size?: number } {
   return bits === null ? {} : { size: bits };
 }
 
-/** Returns a symmetric algorithm by its name in the Java Cryptography Architecture or similar, such as `AES`, `DESede` or `HmacSHA256`. */
+/** Returns a symmetric algorithm by its name in the Java Cryptography Architecture or a similar name, such as `AES`, `DESede` or `HmacSHA256`. */
 function symmetric(name: string, bits: number | undefined, properties: AlgorithmProperties): PublicKeyAlgorithm {
   const isMac = /mac/i.test(name);
   const title = isMac || bits === undefined || !/^(?:AES|ARIA|Camellia|SEED)$/i.test(name) ? name : `${name}-${bits}`;
@@ -227,7 +227,7 @@ function propertiesOf({
   ];
 }
 
-/** rfc3339 formats a time without fractions of a second. Returns undefined for an invalid date. */
+/** rfc3339 formats a time (RFC 3339) and omits zero fractions of a second. Returns undefined for an invalid date. */
 export function rfc3339(time: Date): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString().replace('.000Z', 'Z');
 }

@@ -14,7 +14,7 @@ import { readBcfksInto, readBksInto, readJavaStoreInto, readPkcs12Into } from '.
 import { isPkcs12 } from '../../../formats/pkcs/pkcs12.js';
 
 export interface CredentialOptions {
-  /** Location of the file, such as a path on a host. It is also the source. */
+  /** Location of the file, such as a path on a host. The location is also the name of the source. */
   readonly source: string | undefined;
   /** Password of a key store or of encrypted private keys. */
   readonly password: string | undefined;
@@ -23,11 +23,11 @@ export interface CredentialOptions {
 }
 
 /**
- * readCredentialFile reads certificates and keys from PEM, DER, PKCS #7, PKCS #8, PKCS #12, JKS, JCEKS, BCFKS, BKS, OpenPGP keyrings, PuTTY key
- * files, authorized_keys, known_hosts and .pub files, recognized by content. Only the public half of a private key is kept, and only the algorithm
- * and length of a secret key.
+ * readCredentialFile reads certificates and keys from PEM, DER, PKCS #7, PKCS #8, PKCS #12, JKS, JCEKS, BCFKS, BKS, OpenPGP keyrings, PuTTY key files,
+ * authorized_keys, known_hosts and .pub files. The format is detected from the content. Of a private key, only the public key is kept; of a secret key, only
+ * the algorithm and length.
  *
- * @throws Problem 422 `document.format` if nothing is recognized, `key-store.password`, `key-store.cipher`.
+ * @throws Problem 422 `document.format` if the format is not recognized, `key-store.password`, `key-store.cipher`
  */
 export function readCredentialFile(body: Buffer, options: CredentialOptions): Draft {
   const { source, password = '', derivations = new DerivationBudget() } = options;
@@ -37,7 +37,7 @@ export function readCredentialFile(body: Buffer, options: CredentialOptions): Dr
   const reading = new CredentialReading(source, derivations);
   try {
     readInto(reading, bytes, password);
-    // With too few rounds, the secrets would be missing, and the result would depend on the time of the import.
+    // If the budget was too small, secrets would be missing, and the result would depend on the time of the import.
     if (derivations.isShort) throw derivationsUsedUp();
     const draft = reading.draft();
     return draft.received === draft.rejected.length ? orDamaged(file, draft) : draft;
@@ -48,7 +48,7 @@ export function readCredentialFile(body: Buffer, options: CredentialOptions): Dr
   }
 }
 
-/** Returns the result of a file from which nothing could be read. @throws Problem that describes the damage to the file, if recognizable. */
+/** Returns the result for a file from which nothing could be read. @throws Problem that describes the damage to the file, if it can be recognized */
 function orDamaged<Result>(file: Buffer, result: Result): Result {
   const damage = damageOf(file);
   if (damage !== undefined) throw damaged(damage);
@@ -66,10 +66,13 @@ function readInto(reading: CredentialReading, bytes: Buffer, password: string): 
   else readTextInto(reading, bytes, password);
 }
 
-/** Maximum size of a Base64 file in bytes: larger than any real file of keys and certificates. */
+/** MAX_WRAPPED_BYTES is the maximum size of a Base64 file, which is larger than any real file of keys and certificates. */
 const MAX_WRAPPED_BYTES = 16 * 1024 * 1024;
 
-/** Decodes a body that consists entirely of Base64, as in Kubernetes secrets and in certificates of Windows and SAML. Returns any other body unchanged. */
+/**
+ * Decodes a body that consists entirely of Base64, as in Kubernetes secrets and in certificates exported by Windows or used in SAML. Returns any other body
+ * unchanged.
+ */
 function unwrapped(body: Buffer): Buffer {
   if (body.length > MAX_WRAPPED_BYTES || !/^[A-Za-z0-9+/=\s]{32,}$/.test(body.toString('latin1', 0, 64))) return body;
   const inner = fromBrokenBase64(body.toString('latin1'));
@@ -81,19 +84,19 @@ function isKnownFile(bytes: Buffer): boolean {
   return bytes[0] === 0x30 || bytes.toString('latin1', 0, 11) === '-----BEGIN ';
 }
 
-/** U+FFFD in UTF-8, with which programs replace invalid bytes. */
+/** U+FFFD in UTF-8. Programs replace invalid bytes with this character. */
 const REPLACEMENT = Buffer.from('\uFFFD');
 const MANGLED =
   'is damaged: a program treated the binary file as text (Maven resource filtering, a terminal, FTP in text mode). Use the original';
 
-/** Reports whether bytes of a binary file were replaced with U+FFFD. Binary files do not contain it four times by chance. */
+/** Reports whether bytes of a binary file were replaced with U+FFFD. Four occurrences of the character in a binary file are not a coincidence. */
 function isMangled(bytes: Buffer): boolean {
   let count = 0;
   for (let at = bytes.indexOf(REPLACEMENT); at !== -1 && count < 4; at = bytes.indexOf(REPLACEMENT, at + 3)) count += 1;
   return count === 4 && bytes.subarray(0, 1024).some((octet) => octet < 0x09);
 }
 
-/** Describes the damage to a file that begins like a supported one; undefined if there is none. */
+/** Describes the damage to a file that begins like a supported file; undefined if no damage is recognized. */
 function damageOf(bytes: Buffer): string | undefined {
   if (isJavaKeyStore(bytes))
     return 'begins like a Java key store, but was truncated or changed (FTP in text mode, git with autocrlf). Use the original';
@@ -104,12 +107,12 @@ function damageOf(bytes: Buffer): string | undefined {
   return `begins like DER, a key store or a certificate, but is truncated: it declares ${length} bytes and has ${bytes.length}`;
 }
 
-/** Header of an element shorter than 128 bytes. */
+/** Header length of an element with fewer than 128 content octets. */
 const SHORT_HEADER_BYTES = 2;
 
 /**
- * Returns the length of a DER element including its header. Returns undefined if the element is shorter than any key, as text may appear to be, or states no
- * length.
+ * Returns the length of a DER element including its header. Returns undefined if the bytes do not start with a definite length, or if the length has the
+ * short form: such an element is shorter than any key and may be text.
  */
 function lengthStated(bytes: Buffer): number | undefined {
   try {

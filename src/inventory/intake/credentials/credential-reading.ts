@@ -26,13 +26,16 @@ export class CredentialReading {
   private readonly warnings: Remark[] = [];
   private items = 0;
 
-  /** @param source location of the body; undefined if the sender did not state it. @param budget key derivation rounds that reading may cost. */
+  /**
+   * @param source location of the body; undefined if the sender did not state it
+   * @param budget key derivation rounds that may be spent on the body
+   */
   constructor(
     readonly source: string | undefined,
     readonly budget: DerivationBudget,
   ) {}
 
-  /** Adds a certificate. OpenSSL may have appended trust settings. */
+  /** Adds a certificate. Trust settings that OpenSSL appends to a certificate are ignored. */
   certificate(bytes: Buffer, at: DraftOccurrence[]): X509CertificateContent | undefined {
     return this.item(() => {
       const der = firstOf(bytes);
@@ -42,7 +45,7 @@ export class CredentialReading {
     }, 'is not an X.509 certificate');
   }
 
-  /** Adds a private key in a store, identified by its certificate. */
+  /** Adds a private key in a key store, identified by the public key in its certificate. */
   storedKey(
     name: string,
     { key, fingerprint }: X509CertificateContent,
@@ -87,7 +90,7 @@ export class CredentialReading {
     ];
   }
 
-  /** Reads one item. An unreadable item is rejected without affecting the others. */
+  /** Reads one item. An unreadable item is rejected without affecting the other items. */
   item<T>(read: () => T, otherwise: string): T | undefined {
     try {
       const result = read();
@@ -100,7 +103,7 @@ export class CredentialReading {
     }
   }
 
-  /** Reads a store as a whole, or not at all. */
+  /** Reads a key store. An error rejects the whole key store. */
   whole<T>(read: () => T): T {
     try {
       return read();
@@ -116,7 +119,7 @@ export class CredentialReading {
     addRejection(this.rejected, { index, pointer: `/${index}`, code: 'asset.invalid', detail });
   }
 
-  /** Counts an item that is recognized but not listed in the inventory. */
+  /** Counts an item that is recognized but is not listed in the inventory. */
   passOver(code: string, detail: string): void {
     this.items += 1;
     this.warn(code, detail);
@@ -126,7 +129,7 @@ export class CredentialReading {
     addRemark(this.warnings, { pointer: '', code, detail });
   }
 
-  /** Links certificates of the same body to their issuers, by names and key identifiers as in OpenSSL. */
+  /** Links certificates to their issuers in the same body. As in OpenSSL, names and key identifiers are compared. */
   private linkIssuers(): void {
     const bySubject = Map.groupBy(this.issued, ({ certificate }) => certificate.subject);
     for (const { ref, certificate, der } of this.issued)
@@ -150,7 +153,7 @@ export function closedByPassword(password: string): Problem {
   return new Problem('refused', 'key-store.password', `The key store ${detail}.`);
 }
 
-/** tooManyRounds returns the problem for a store that needs more key derivation rounds than one document may cost. */
+/** tooManyRounds returns the problem for a key store that requires more key derivation rounds than are allowed for one document. */
 export function tooManyRounds(): Problem {
   const detail = `needs more than ${MAX_ROUNDS.toLocaleString('en')} rounds of password hashing`;
   return new Problem('refused', 'document.too-costly', `The key store ${detail}; save it again with fewer rounds.`, {
@@ -158,13 +161,13 @@ export function tooManyRounds(): Problem {
   });
 }
 
-/** derivationsUsedUp returns the problem for a sender that has used up its key derivation rounds for this minute. */
+/** derivationsUsedUp returns the problem for a sender that has used all its key derivation rounds for this minute. */
 export function derivationsUsedUp(): Problem {
   const detail = 'You have reached the limit of password hashing rounds per minute. Send the key store again later.';
   return new Problem('overloaded', 'ingest.derivations', detail);
 }
 
-/** Returns the first DER element, or all bytes if there is none, so that the reader rejects them. */
+/** Returns the first DER element. If there is none, returns all bytes, which the caller then rejects. */
 function firstOf(bytes: Buffer): Buffer {
   try {
     return firstElement(bytes).raw;

@@ -9,7 +9,7 @@ function componentsOf(pem: string, password: string) {
   return [...draft.assets(new DraftRefs())].map(({ component }) => component);
 }
 
-/** Encrypted with single DES: openssl pkcs8 -topk8 -v2 des-cbc. */
+/** Private key encrypted with single DES: openssl pkcs8 -topk8 -v2 des-cbc. */
 const DES =
   'MIHgMEsGCSqGSIb3DQEFDTA+MCkGCSqGSIb3DQEFDDAcBAhWZ+C4Paaz8gICCAAwDAYIKoZIhvcNAgkFADARBgUrDgMCBwQIHuykoy1UANoEgZDFQ1VJ9NgUlDk019Q7qTdHETTZ1Q4FK3XL/a2ykTrzO94BdZFuIuusNkdqEE6zcJRY/bPzIBoKJ9h2BqP4iFvdZOc/kGp9zrzO3xjvkWiJ05nRtwrICf/jivRTToGrcIodqbPw/I234mhacYPp3XoGJn6pfcROVUmuwq26N5nCXWneoW1DsbK7PXbMaaIFXR0=';
 
@@ -20,7 +20,7 @@ const keysOf = (pem: string, password: string) =>
     .map(({ name }) => name);
 
 describe('an encrypted private key', () => {
-  /** openssl pkcs8 -topk8, of one P-256 key */
+  /** Output of `openssl pkcs8 -topk8` for one P-256 key. */
   it.each([
     [
       'scrypt',

@@ -12,7 +12,7 @@ function read(bytes: Buffer | string, password?: string) {
   return { ...draft, names: names.filter((name) => !name.startsWith('algorithm')).sort() };
 }
 
-/** Created with OpenSSL for files.example, P-256. */
+/** Certificate of files.example with a P-256 key, created with OpenSSL. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBhzCCAS2gAwIBAgIUMdy2WuSY3vH7Iivk50PrutXgLS8wCgYIKoZIzj0EAwIw
 GDEWMBQGA1UEAwwNZmlsZXMuZXhhbXBsZTAgFw0yNjExMjYyMzQxNDBaGA8yMTI2
@@ -188,7 +188,7 @@ describe('a base64-encoded file', () => {
   });
 });
 
-/** Returns a JKS with one trusted certificate and a digest under the password after its entries. */
+/** Returns a JKS with one trusted certificate, followed by a digest that is keyed with the password. */
 function javaKeyStore(): Buffer {
   const der = Buffer.from(CERTIFICATE.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64');
   const number = (value: number) => Buffer.from([value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255]);
@@ -207,7 +207,7 @@ describe('a key store file', () => {
     expect(() => read(padded, 'another')).toThrow(/cannot be opened with this password/);
   });
 
-  /** keytool -genseckey -keyalg AES -keysize 256 -storetype PKCS12 */
+  /** Output of `keytool -genseckey -keyalg AES -keysize 256 -storetype PKCS12`. */
   const SECRET_KEY = Buffer.from(
     'MIIBlwIBAzCCAUEGCSqGSIb3DQEHAaCCATIEggEuMIIBKjCCASYGCSqGSIb3DQEHAaCCARcEggETMIIBDzCCAQsGCyqGSIb3DQEMCgEFoIHDMIHABgsqhkiG9w0BDAoBAqCBsASBrTCBqjBmBgkqhkiG9w0BBQ0wWTA4BgkqhkiG9w0BBQwwKwQU1a3pSBIpMTmNNztXSq1Sw8cTTEUCAicQAgEgMAwGCCqGSIb3DQIJBQAwHQYJYIZIAWUDBAEqBBBTZ5NAHpyO/+Dj9Or3MoehBED/rkjXXraL2Izet6U+lYXW+m8oAdmcebreoumOCFrjPMH7MQC0xpfVuMqvZtGyn35lxYqTSXToeFyQHSmyyutcMTYwEQYJKoZIhvcNAQkUMQQeAgBzMCEGCSqGSIb3DQEJFTEUBBJUaW1lIDE3OTU3MzU1MjkwODMwTTAxMA0GCWCGSAFlAwQCAQUABCCmL1gn1Ztu5uJTwZBJiWpnFigVx0Flmu+dlyYPdiKrFQQU8O0a46tgWhBczjJ7lfdor3tPlDACAicQ',
     'base64',
@@ -225,7 +225,7 @@ describe('a key store file', () => {
     expect(sizes('another')).toEqual([]);
   });
 
-  /** openssl pkcs12 -export -nocerts, of a P-256 key */
+  /** Output of `openssl pkcs12 -export -nocerts` for a P-256 key. */
   const LONELY_KEY = Buffer.from(
     'MIIBngIBAzCCAVQGCSqGSIb3DQEHAaCCAUUEggFBMIIBPTCCATkGCSqGSIb3DQEHAaCCASoEggEmMIIBIjCCAR4GCyqGSIb3DQEMCgECoIHvMIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAhfo2cXvjIupAICCAAwDAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEGw3ty3FwPEqC903v2bi5KYEgZDeW4yveV47+E0YH7QZ8WUJki0XzZfo8RI8bFCBcVkB2FskoKUaWavSKXjKTLVWBE8aCfVlbn7CzeTI5TDJQlcNOHqBnmUoWkneJLvubRIR4t/F/zLSgOIqTQ3xSgtNPaHECBYt6tACcVt0waCUy/MavHZa+XQpEodTK5E0PoDlSXT0NjUQCmwpe+X3jdQzakoxHTAbBgkqhkiG9w0BCRQxDh4MAGwAbwBuAGUAbAB5MEEwMTANBglghkgBZQMEAgEFAAQgGLMfeLe3vWa2n5KM3LK+JLJJEdqsz+qj8RRsc/bFIsUECJRlyLDCx/J9AgIIAA==',
     'base64',

@@ -17,7 +17,7 @@ import { fromBrokenBase64 } from '../../../formats/encoding/base64.js';
 const NO_KEY = 'is a private key that does not contain its public key';
 /** Labels of blocks that often accompany certificates and keys. */
 const BESIDE = /^(?:(?:EC|DSA|DH|X9\.42 DH) PARAMETERS|X509 CRL|(?:NEW )?CERTIFICATE REQUEST)$/;
-/** The message ends where its signature begins (RFC 9580 section 7). */
+/** Label of a cleartext signed message, which ends where its signature begins (RFC 9580 section 7). */
 const SIGNED_TEXT = 'PGP SIGNED MESSAGE';
 const MAX_NAME = 500;
 
@@ -42,8 +42,8 @@ export function readDerInto(reading: CredentialReading, bytes: Buffer, password:
 }
 
 /**
- * Reports whether the content is that of a certificate request (RFC 2986: a number, a name, a key) or a CRL (RFC 5280 section 5.1: an optional
- * number, an algorithm, a name, a time). A certificate has a name or an algorithm instead of the key or the time.
+ * Reports whether the signed content is that of a certification request (RFC 2986: INTEGER, name, public key) or a CRL (RFC 5280 section 5.1: optional
+ * INTEGER, algorithm, name, time). In a certificate, a name or an algorithm is in the position of the public key or the time.
  */
 function isBeside(signed: readonly DerElement[]): boolean {
   const [first, second, third, fourth] = signed;
@@ -54,7 +54,7 @@ function isBeside(signed: readonly DerElement[]): boolean {
 const isTime = (element: DerElement | undefined) =>
   element?.tag === DER.utcTime || element?.tag === DER.generalizedTime;
 
-/** readTextInto reads text: a PuTTY key, PEM blocks with any text between them, or lines with SSH keys. */
+/** readTextInto reads text: a PuTTY key file, PEM blocks with any text between the blocks, or lines with SSH keys. */
 export function readTextInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   const text = decoded(bytes);
   if (isPuttyKey(text)) {
@@ -77,12 +77,12 @@ export function readTextInto(reading: CredentialReading, bytes: Buffer, password
   });
 }
 
-/** Lines that tools write next to PEM blocks to describe the blocks. They can be ignored without loss. */
+/** Matches lines that tools write next to PEM blocks to describe the blocks. Ignoring these lines loses no information. */
 const ABOUT_BLOCKS =
   /^\s*(?:#.*|[=-]*|Bag Attributes.*|Key Attributes.*|(?:friendlyName|localKeyID|Microsoft CSP Name|subject|issuer|depth|verify|s|i|a|v)\s*[:=].*|\d+ s:.*)$/;
 
 /**
- * Warns about the part of a text that was not read, and names the tool that wrote it, because a scanner result with one certificate in it consists
+ * Warns about the part of a text that was not read, with the name of the tool that wrote the text. A scanner result that contains one certificate consists
  * mostly of other data.
  */
 function warnOfRest(reading: CredentialReading, text: string, blocks: readonly PemBlock[]): void {
@@ -116,7 +116,7 @@ export function readKeyringInto(reading: CredentialReading, bytes: Buffer, line:
     reading.warn('openpgp.unread', `${ring.unread} keys of the keyring have an unsupported version or are truncated`);
 }
 
-/** readKeyboxInto reads a `pubring.kbx`: keyrings and S/MIME certificates. */
+/** readKeyboxInto reads a GnuPG keybox (`pubring.kbx`), which contains keyrings and S/MIME certificates. */
 export function readKeyboxInto(reading: CredentialReading, bytes: Buffer): void {
   reading.format = 'OpenPGP';
   const { keyrings, certificates } = reading.whole(() => readKeybox(bytes));
@@ -162,7 +162,7 @@ function readBlock(reading: CredentialReading, block: PemBlock, password: string
   else reading.reject(`is a PEM block of an unsupported type: ${truncate(label, 60)}`);
 }
 
-/** Lists the key of a certificate request, with a note that the request itself is not listed. Parameters and CRLs are skipped. */
+/** Lists the key of a certificate request, with a warning that the request itself is not listed. Parameters and CRLs are skipped. */
 function beside(reading: CredentialReading, { label, line }: PemBlock, bytes: Buffer, at: DraftOccurrence[]): void {
   const passOver = () => reading.passOver('pem.passed-over', `${label} in line ${line} is not listed`);
   if (label.endsWith('CERTIFICATE REQUEST')) requestOrCrl(reading, bytes, at, passOver);
@@ -202,7 +202,7 @@ function publicKey(
   reading.found.publicKey({ name, fingerprint, algorithm, format: 'X.509' }, at);
 }
 
-/** Returns the comment in the headers of an SSH key (RFC 4716 section 3.3.2): its first line without quotes. */
+/** Returns the Comment header of an SSH public key file (RFC 4716 section 3.3.2): its first line without quotes. */
 function commentIn(text: string): string {
   return /^Comment: "?([^"\r\n]{0,200})/im.exec(text)?.[1] ?? '';
 }
@@ -218,7 +218,7 @@ function decoded(bytes: Buffer): string {
   return text.replace(/^(?:\uFEFF|\u00EF\u00BB\u00BF)/, '');
 }
 
-/** Returns the consecutive structures, or all bytes as one if they cannot be split. */
+/** Returns the consecutive DER structures. If the bytes cannot be split, returns all bytes as one structure. */
 function structures(bytes: Buffer): Buffer[] {
   const all = quietly(bytes);
   if (all.length > 0) return all.map(({ raw }) => raw);
@@ -236,7 +236,7 @@ function quietly(bytes: Buffer): DerElement[] {
 const SIGNED_DATA = '1.2.840.113549.1.7.2';
 const IMPLICIT_CERTIFICATES = 0xa0;
 
-/** Returns the certificates of a PKCS #7 or CMS SignedData (RFC 5652 section 5.1), byte for byte, or undefined for anything else. */
+/** Returns the certificates of a PKCS #7 or CMS SignedData (RFC 5652 section 5.1), byte for byte, or undefined for any other content. */
 function signedCertificates(bytes: Buffer): Buffer[] | undefined {
   try {
     const [type, content] = inside(derElements(bytes)[0]);
@@ -262,9 +262,9 @@ function isPuttyKey(text: string): boolean {
 }
 
 /**
- * Identifies the key in a PuTTY key file by its public half, which is not encrypted. The private half is not read (PuTTY user manual, appendix C).
+ * Identifies the key in a PuTTY key file by its public key, which is not encrypted. The private key is not read (PuTTY user manual, appendix C).
  *
- * @throws RangeError if the text is not a PuTTY key file.
+ * @throws RangeError if the text is not a PuTTY key file
  */
 function readPuttyKeyFacts(text: string): FoundPrivateKey {
   const lines = text.trimStart().split(/\r\n|\r|\n/, MAX_LINES);

@@ -3,7 +3,7 @@ import { dotted } from '../../../formats/asn1/der-reader.js';
 import { KEY_OIDS } from '../../judgement/vocabularies/key-oids.js';
 import { namedCurve, type PublicKeyAlgorithm } from '../../judgement/vocabularies/public-key-algorithm.js';
 
-/** Names of curves that belong to one algorithm (RFC 9580 section 9.2). Other curves are named as in certificates. */
+/** Names of curves that are used with only one algorithm (RFC 9580 section 9.2). Other curves are named as in certificates. */
 const CURVES: Readonly<Record<string, string>> = {
   '1.3.6.1.4.1.11591.15.1': 'Ed25519',
   '1.3.6.1.4.1.3029.1.5.1': 'X25519',
@@ -12,26 +12,26 @@ const CURVES: Readonly<Record<string, string>> = {
   '1.3.101.112': 'Ed25519',
   '1.3.101.113': 'Ed448',
 };
-/** Object identifiers of keys with a separate name, so that they are the same algorithm wherever they are found. */
+/** Object identifiers by algorithm name. An algorithm with its own OID is thus the same asset in all key formats. */
 const OWN_OIDS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(KEY_OIDS).map(([oid, { name }]) => [name, oid]),
 );
 
-/** PgpFields reads the numbers of a key packet after the algorithm. They end with the public half. */
+/** PgpFields reads the fields of a key packet after the algorithm. After the last field, `at` is the end of the public key material. */
 export class PgpFields {
   constructor(
     private readonly bytes: Buffer,
     public at: number,
   ) {}
 
-  /** Returns the bits of a multiprecision integer and skips it. */
+  /** Returns the length of a multiprecision integer in bits, and skips the integer. */
   mpi(): number {
     const bits = this.bytes.readUInt16BE(this.at);
     this.skip(2 + Math.ceil(bits / 8));
     return bits;
   }
 
-  /** Reads a field with a length of one byte. The lengths 0 and 255 are reserved. */
+  /** Reads a field that is preceded by a one-octet length. The lengths 0 and 255 are reserved. */
   short(): Buffer {
     const length = this.bytes.readUInt8(this.at);
     const start = this.at + 1;
@@ -71,13 +71,13 @@ const ALGORITHMS: Readonly<Record<number, Reader>> = {
   36: fixed('ML-KEM-1024+X448', 'kem', 56 + 1568),
 };
 
-/** pgpAlgorithm returns the algorithm of a key. An unknown algorithm is named by its number, and its fields cannot be skipped. */
+/** pgpAlgorithm returns the algorithm of a key. The name of an unknown algorithm contains its number. The fields of an unknown algorithm cannot be skipped. */
 export function pgpAlgorithm(id: number, fields: PgpFields): PublicKeyAlgorithm {
   const read = ALGORITHMS[id];
   return read?.(fields) ?? named(`OpenPGP algorithm ${id}`, { primitive: 'unknown' });
 }
 
-/** isKnownAlgorithm is false for a LibrePGP composite (algorithm 8) and any other algorithm that is not in the table. */
+/** isKnownAlgorithm returns false for algorithms that are not in ALGORITHMS, such as a LibrePGP composite (algorithm 8). */
 export function isKnownAlgorithm(id: number): boolean {
   return ALGORITHMS[id] !== undefined;
 }
@@ -125,7 +125,7 @@ function curve(kind: string, primitive: string): Reader {
 
 function ecdh(fields: PgpFields): PublicKeyAlgorithm {
   const algorithm = curve('ECDH', 'key-agree')(fields);
-  // Skips the key derivation: its hash and its cipher.
+  // Skips the KDF parameters: hash and cipher.
   fields.short();
   return algorithm;
 }

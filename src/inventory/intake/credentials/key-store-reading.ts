@@ -14,7 +14,11 @@ import { truncate } from '../../../platform/text/truncate.js';
 
 const MAX_NAME = 500;
 
-/** readJavaStoreInto reads JKS and JCEKS: certificates without a password, the algorithms of secret keys with it. @throws Problem `key-store.password`. */
+/**
+ * readJavaStoreInto reads JKS and JCEKS. Certificates are readable without a password; the algorithms of secret keys require it.
+ *
+ * @throws Problem `key-store.password`
+ */
 export function readJavaStoreInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   const { type, entries, unread, end } = reading.whole(() => readJavaKeyStore(bytes));
   if (password !== '' && !isPasswordOf(bytes, end, password)) throw closedByPassword(password);
@@ -35,7 +39,7 @@ export function readJavaStoreInto(reading: CredentialReading, bytes: Buffer, pas
     reading.warn('key-store.unread', `${unread} entries starting with the first damaged one were not read`);
 }
 
-/** readBcfksInto reads BCFKS, which is usually unreadable without its password. @throws Problem `key-store.password` or `key-store.cipher`. */
+/** readBcfksInto reads BCFKS, which usually cannot be read without the password. @throws Problem `key-store.password` or `key-store.cipher` */
 export function readBcfksInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   reading.format = 'BCFKS';
   entriesInto(
@@ -46,7 +50,9 @@ export function readBcfksInto(reading: CredentialReading, bytes: Buffer, passwor
 }
 
 /**
- * readBksInto reads BKS: certificates without a password, the algorithms of secret keys with it. @throws Problem `key-store.password` or `key-store.cipher`.
+ * readBksInto reads BKS. Certificates are readable without a password; the algorithms of secret keys require it.
+ *
+ * @throws Problem `key-store.password` or `key-store.cipher`
  */
 export function readBksInto(reading: CredentialReading, bytes: Buffer, password: string): void {
   reading.format = 'BKS';
@@ -85,8 +91,9 @@ function entriesInto(reading: CredentialReading, bytes: Buffer, entries: readonl
 }
 
 /**
- * readPkcs12Into reads PKCS #12: certificates with the password, and keys with the scheme that protects them. @throws Problem `key-store.password` or
- * `key-store.cipher`.
+ * readPkcs12Into reads PKCS #12: certificates, which usually require the password, and keys with the name of the scheme that protects them.
+ *
+ * @throws Problem `key-store.password` or `key-store.cipher`
  */
 export function readPkcs12Into(reading: CredentialReading, bytes: Buffer, password: string): void {
   reading.format = 'PKCS #12';
@@ -111,9 +118,9 @@ export function readPkcs12Into(reading: CredentialReading, bytes: Buffer, passwo
 }
 
 /**
- * openPkcs12 reads all parts of a PKCS #12 store. If no password is given, both an empty and a missing password are tried.
+ * openPkcs12 reads all parts of a PKCS #12 store. Without a password, it tries both an empty password and no password.
  *
- * @throws Problem 422 `key-store.password`, `key-store.cipher` or `document.too-costly`. RangeError if the store is damaged.
+ * @throws Problem 422 `key-store.password`, `key-store.cipher` or `document.too-costly`. RangeError if the store is damaged
  */
 export function openPkcs12(bytes: Buffer, password: string, budget: DerivationBudget): Pkcs12Store {
   const store = readPkcs12(bytes, { passwords: password === '' ? ['', null] : [password], budget, nameByOid });
@@ -132,7 +139,7 @@ interface LonelyKey {
   readonly at: DraftOccurrence[];
 }
 
-/** Adds a private key without a certificate, which must be decrypted to be identified. */
+/** Adds a private key without a certificate. The key must be decrypted to be identified. */
 function lonelyKey(reading: CredentialReading, { name, der, password, at }: LonelyKey): void {
   reading.item(() => {
     const key = readDerPrivateKey(der, password, reading.budget);
@@ -141,7 +148,7 @@ function lonelyKey(reading: CredentialReading, { name, der, password, at }: Lone
   }, 'contains a private key that does not contain its public key');
 }
 
-/** Adds the secret keys of one store. Each is identified by store and alias, because a hash of a short key would reveal it. */
+/** SecretKeys adds the secret keys of one key store. A key is identified by key store and alias, because the hash of a short key would reveal the key. */
 class SecretKeys {
   private readonly store: string;
   private closed = 0;

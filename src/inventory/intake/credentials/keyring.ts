@@ -6,33 +6,36 @@ import { openPgpFingerprintOf as laterFingerprint } from '../../../formats/openp
 import { PGP_TAG as TAG, pgpPackets, type PgpPacket } from '../../../formats/openpgp/packets.js';
 import { type PgpSignature, pgpSignature } from '../../../formats/openpgp/signatures.js';
 
-/** Maximum size of a user ID. */
+/** MAX_USER_ID_BYTES is the maximum size of a user ID. */
 const MAX_USER_ID_BYTES = 300;
 
 /** PgpKey is a key in a keyring, as stated by its packets. */
 export interface PgpKey {
-  /** Hexadecimal, lower case. */
+  /** Fingerprint in lowercase hexadecimal. */
   readonly fingerprint: string;
   readonly keyId: string;
   readonly version: number;
   readonly algorithm: PublicKeyAlgorithm;
   readonly isSubkey: boolean;
-  /** First user ID of the primary key; undefined if there is none. */
+  /** First user ID of the primary key; undefined if the primary key has none. */
   readonly userId: string | undefined;
   readonly created: Date;
-  /** Expiry stated by the newest self-signature that contains one; undefined if the key does not expire. */
+  /** Expiry in the newest self-signature that states one; undefined if the key does not expire. */
   readonly expires: Date | undefined;
   readonly revoked: 'compromised' | 'deactivated' | undefined;
-  /** Protection of the secret half: undefined for none, or the name of a scheme. Undefined as a whole if the keyring does not contain the secret half. */
+  /**
+   * Undefined if the keyring does not contain the secret key. `securedBy` is the name of the scheme that protects the secret key; undefined if the key is
+   * unprotected.
+   */
   readonly secret: { readonly securedBy: string | undefined } | undefined;
 }
 
 const KEYS = new Set<number>([TAG.secretKey, TAG.publicKey, TAG.secretSubkey, TAG.subkey]);
 const REVOCATIONS = new Set([0x20, 0x28]);
-/** Certifications of users, bindings of subkeys, and direct key signatures. */
+/** Types of self-signatures: user ID certifications, subkey bindings and direct-key signatures. */
 const SELF_SIGNATURES = new Set([0x10, 0x11, 0x12, 0x13, 0x18, 0x1f]);
 const MAX_KEYS = 100_000;
-/** Reason for revocation: the key material has been compromised. */
+/** Reason for revocation: key material has been compromised (RFC 9580 section 5.2.3.31). */
 const COMPROMISED = 2;
 const ENCRYPTS = 0x0c;
 
@@ -57,9 +60,9 @@ export function isPgpKeyring(bytes: Buffer): boolean {
 const MAX_LOOK = 64 * 1024;
 
 /**
- * readPgpKeyring returns the keys of a binary keyring. Unreadable packets are skipped, and secret halves are not read.
+ * readPgpKeyring returns the keys of a binary keyring. Unreadable packets are skipped, and secret key material is not read.
  *
- * @throws RangeError if the keyring contains no key.
+ * @throws RangeError if the keyring contains no key
  */
 export function readPgpKeyring(bytes: Buffer): { keys: PgpKey[]; unread: number } {
   const drafts: Draft[] = [];
@@ -74,7 +77,7 @@ export function readPgpKeyring(bytes: Buffer): { keys: PgpKey[]; unread: number 
   return { keys: finished(drafts), unread };
 }
 
-/** Returns false for a key that cannot be read. */
+/** Adds a packet to the drafts. Returns false for a key that cannot be read. */
 function addPacket(packet: PgpPacket, drafts: Draft[]): boolean {
   const current = drafts.at(-1);
   const primary = current?.primary ?? current;
@@ -105,7 +108,10 @@ function addSignature({ signatures }: Draft, { body }: PgpPacket): void {
   }
 }
 
-/** Statements in the signatures on a key. Only signatures by its primary key are used; a signature without an issuer is treated as one. */
+/**
+ * Facts stated by the signatures on a key. Only signatures by the primary key are used. A signature without an issuer is treated as a signature by the
+ * primary key.
+ */
 interface Statements {
   readonly expires: Date | undefined;
   readonly revoked: PgpKey['revoked'];
@@ -128,7 +134,7 @@ function newer(newest: PgpSignature | undefined, signature: PgpSignature): PgpSi
   return newest === undefined || signature.created > newest.created ? signature : newest;
 }
 
-/** Returns the keys. A subkey expires no later than its primary key. */
+/** Returns the keys with the facts that their signatures state. A subkey expires no later than its primary key. */
 function finished(drafts: readonly Draft[]): PgpKey[] {
   const known = new Map<Draft, Statements>();
   return drafts.map((draft) => {
@@ -153,7 +159,10 @@ function finished(drafts: readonly Draft[]): PgpKey[] {
   });
 }
 
-/** Lists an RSA key that encrypts as an encryption key, even if it has other uses, because encrypted data can be decrypted later. */
+/**
+ * Returns the algorithm with its primitive. An RSA key that may encrypt is listed as an encryption key, even if the key has other uses, because encrypted
+ * data can be decrypted later.
+ */
 function usedFor(algorithm: PublicKeyAlgorithm, flags: number | undefined): PublicKeyAlgorithm {
   const encrypts = flags !== undefined && (flags & ENCRYPTS) !== 0;
   if (!encrypts || !algorithm.name.startsWith('RSA')) return algorithm;
@@ -164,7 +173,7 @@ interface PacketKey {
   readonly version: number;
   /** Unix time in seconds. */
   readonly created: number;
-  /** Lifetime in the packet, for version 3. */
+  /** Validity period in the packet, only in version 3. */
   readonly validSeconds: number | undefined;
   readonly algorithm: PublicKeyAlgorithm;
   readonly fingerprint: string;
@@ -172,7 +181,7 @@ interface PacketKey {
   readonly secret: PgpKey['secret'];
 }
 
-/** Returns undefined for an unsupported version or a truncated packet. */
+/** Parses a key packet. Returns undefined for an unsupported version or a truncated packet. */
 function keyOf({ tag, body }: PgpPacket): PacketKey | undefined {
   try {
     const version = body.readUInt8(0);
@@ -180,7 +189,7 @@ function keyOf({ tag, body }: PgpPacket): PacketKey | undefined {
     const isOld = version < 4;
     const algorithmAt = isOld ? 7 : 5;
     const id = body.readUInt8(algorithmAt);
-    // Versions 5 and 6 state the length of the public half.
+    // Version 5 and 6 packets contain the length of the public key material.
     const start = algorithmAt + 1 + (version >= 5 ? 4 : 0);
     const fields = new PgpFields(body, start);
     const algorithm = pgpAlgorithm(id, fields);
@@ -204,7 +213,7 @@ function keyOf({ tag, body }: PgpPacket): PacketKey | undefined {
   }
 }
 
-/** Returns the fingerprint by RFC 4880 section 12.2 for version 3, and by RFC 9580 section 5.5.4 for later versions. */
+/** Returns the fingerprint as defined by RFC 4880 section 12.2 for version 3, and by RFC 9580 section 5.5.4 for later versions. */
 function fingerprintOf(version: number, half: Buffer, start: number): string {
   if (version < 4) {
     const hash = createHash('md5');
@@ -214,7 +223,7 @@ function fingerprintOf(version: number, half: Buffer, start: number): string {
   return laterFingerprint(half, version).toString('hex');
 }
 
-/** Returns the key ID: the end of the modulus in version 3, the end of the fingerprint in version 4, and its start in later versions. */
+/** Returns the key ID: the end of the modulus in version 3, the end of the fingerprint in version 4, and the start of the fingerprint in later versions. */
 function keyIdOf(version: number, material: Buffer, fingerprint: string): string {
   if (version >= 5) return fingerprint.slice(0, 16);
   if (version === 4) return fingerprint.slice(-16);
@@ -247,7 +256,7 @@ const CIPHERS: Readonly<Record<number, string>> = {
 };
 const GNU_STUB = 101;
 
-/** Returns the protection of a secret half (RFC 9580 section 3.7.2). A GnuPG stub, whose secret is stored elsewhere, has none. */
+/** Returns the protection of a secret key (RFC 9580 section 3.7.2). Returns undefined for a GnuPG stub, whose secret key is stored elsewhere. */
 function protection(rest: Buffer, version: number): PgpKey['secret'] {
   const usage = rest[0] ?? 0;
   if (usage === 0) return { securedBy: undefined };
@@ -264,12 +273,12 @@ const OPENPGP = 2;
 const X509 = 3;
 const MIN_HEAD = 20;
 
-/** isKeybox recognizes a keybox of GnuPG (`pubring.kbx`) by the magic word in its first blob, the header. */
+/** isKeybox recognizes a GnuPG keybox (`pubring.kbx`) by the magic string in the header blob. */
 export function isKeybox(bytes: Buffer): boolean {
   return bytes.length >= 32 && bytes.toString('latin1', 8, 12) === MAGIC;
 }
 
-/** readKeybox returns the keyrings and certificates (DER) of a keybox. @throws RangeError if it is truncated. */
+/** readKeybox returns the keyrings and certificates (DER) of a keybox. @throws RangeError if the keybox is truncated */
 export function readKeybox(bytes: Buffer): { readonly keyrings: Buffer[]; readonly certificates: Buffer[] } {
   const [keyrings, certificates]: [Buffer[], Buffer[]] = [[], []];
   for (let at = 0; at < bytes.length;) {

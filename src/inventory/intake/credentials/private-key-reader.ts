@@ -29,10 +29,10 @@ export function describeSpki(spki: Buffer): { algorithm: PublicKeyAlgorithm; fin
 }
 
 /**
- * readPrivateKeyFacts identifies the private key in a PEM block. The private half is not kept. An encrypted key is decrypted if there is a password;
- * otherwise only its protection is listed.
+ * readPrivateKeyFacts identifies the private key in a PEM block. The private key itself is not kept. An encrypted key is decrypted if there is a password;
+ * otherwise, only its protection is listed.
  *
- * @throws Error if the block is not a private key.
+ * @throws Error if the block is not a private key
  */
 export function readPrivateKeyFacts(block: PemBlock, password: string, budget: DerivationBudget): FoundPrivateKey {
   const { label, text } = block;
@@ -45,7 +45,7 @@ export function readPrivateKeyFacts(block: PemBlock, password: string, budget: D
   return found(affordablePrivateKey(bytes), undefined);
 }
 
-/** Like `readPrivateKeyFacts`, but for DER: PKCS #8 (plain or encrypted), PKCS #1 and SEC 1. @throws Error if the bytes are none of these. */
+/** Like `readPrivateKeyFacts`, but for DER: PKCS #8 (plain or encrypted), PKCS #1 and SEC 1. @throws Error if the bytes have none of these formats */
 export function readDerPrivateKey(der: Buffer, password: string, budget: DerivationBudget): FoundPrivateKey {
   const [first] = elementsInside(derElements(der)[0]);
   if (first?.tag === DER.sequence) return readEncrypted(der, password, budget);
@@ -57,7 +57,7 @@ function found(key: KeyObject, securedBy: string | undefined): FoundPrivateKey {
   return { name: `private key ${fingerprint.slice(0, 16)}`, fingerprint, algorithm, securedBy };
 }
 
-/** Identifies an encrypted key with an unreadable public half by its encrypted bytes. */
+/** Identifies an encrypted key by its encrypted bytes, because its public key cannot be read. */
 function closed(bytes: Buffer, algorithm: PublicKeyAlgorithm | undefined, securedBy: string): FoundPrivateKey {
   const fingerprint = sha256(bytes);
   return {
@@ -88,7 +88,7 @@ function readEncrypted(der: Buffer, password: string, budget: DerivationBudget):
   return closed(der, undefined, name);
 }
 
-/** Reads a key encrypted by RFC 1421, as written by OpenSSL: the label names the algorithm, the header the cipher. */
+/** Reads a key with PEM encryption (RFC 1421), as written by OpenSSL. The label contains the algorithm of the key, and the DEK-Info header the cipher. */
 function readOldEncrypted(block: PemBlock, cipher: string, password: string): FoundPrivateKey {
   const { label } = block;
   const securedBy = `PEM ${cipher}`;
@@ -108,7 +108,7 @@ function readOldEncrypted(block: PemBlock, cipher: string, password: string): Fo
   return closed(bytesOf(block), known, securedBy);
 }
 
-/** Derives the key from MD5 of the password and the first eight octets of the IV (EVP_BytesToKey). */
+/** Derives the key as EVP_BytesToKey of OpenSSL: MD5 over the password and the first eight octets of the IV. */
 function oldDecrypted(block: PemBlock, cipher: string, password: string): Buffer {
   const iv = Buffer.from(/^DEK-Info: *[A-Z0-9-]{1,40}, *([0-9A-Fa-f]{16,64})/m.exec(block.text)?.[1] ?? '', 'hex');
   const { keyLength = 0 } = getCipherInfo(cipher) ?? {};
@@ -125,7 +125,7 @@ const KEY_OID: Readonly<Record<string, string>> = {
   EC: '1.2.840.10045.2.1',
 };
 
-/** Reads an OpenSSH key (PROTOCOL.key). The public half precedes the encrypted part. */
+/** Reads an OpenSSH private key (PROTOCOL.key). The public key precedes the encrypted part. */
 function readOpenSsh(bytes: Buffer): FoundPrivateKey {
   if (bytes.toString('latin1', 0, OPENSSH_MAGIC.length) !== OPENSSH_MAGIC) throw new RangeError('not an OpenSSH key');
   const fields = new WireReader(bytes, OPENSSH_MAGIC.length);

@@ -10,7 +10,7 @@ export interface SecretKeyFacts {
   readonly bits: number;
 }
 
-/** Sun's scheme for the keys of a JCEKS store. */
+/** Encryption scheme of Sun for the keys of a JCEKS store. */
 const SEAL = 'PBEWithMD5AndTripleDES';
 const SALT = 8;
 
@@ -21,8 +21,8 @@ export function sealName(sealed: JavaValue): string {
 }
 
 /**
- * secretKeyFacts decrypts a `javax.crypto.SealedObject` to read the algorithm and length. The key itself is overwritten immediately. Returns undefined if the
- * password is wrong, the scheme is not Sun's, or the derivation takes more rounds than are left.
+ * secretKeyFacts decrypts a `javax.crypto.SealedObject` to read the algorithm and length of the key. The key itself is overwritten immediately. Returns
+ * undefined if the password is wrong, if the scheme is not supported, or if the key derivation exceeds the remaining budget.
  */
 export function secretKeyFacts(
   sealed: JavaValue,
@@ -50,8 +50,8 @@ export function secretKeyFacts(
 }
 
 /**
- * Derives the key as `PBECipherCore` of the JDK does: MD5 over each half of the salt, repeated with the password. The JDK treats salts with equal halves, one
- * in four billion, differently; they are not supported.
+ * Derives the key as `PBECipherCore` of the JDK does: MD5 over each half of the salt, repeated with the password. Salts with equal halves are not supported.
+ * The JDK treats them differently, but they occur only once in four billion.
  */
 function keyMaterial(password: string, salt: Buffer, rounds: number): Buffer {
   const secret = Buffer.from(password, 'latin1').map((octet) => octet & 0x7f);
@@ -63,7 +63,7 @@ function keyMaterial(password: string, salt: Buffer, rounds: number): Buffer {
   return Buffer.concat(halves);
 }
 
-/** Reads a `SecretKeySpec`, or the `KeyRep` that the JDK writes for its own keys. */
+/** Reads a `SecretKeySpec`, or the `KeyRep` that the JDK writes for its own key classes. */
 function factsOf(key: JavaValue): SecretKeyFacts | undefined {
   const fields = fieldsOf(key);
   const [algorithm, octets] = [fields?.get('algorithm'), fields?.get('key') ?? fields?.get('encoded')];
@@ -77,7 +77,7 @@ export function namedSecretKey(algorithm: string, octets: number): SecretKeyFact
   return { algorithm: name, bits: keyBits(name, octets) };
 }
 
-/** Key algorithms, keyed by the identifiers that Bouncy Castle uses. */
+/** JCA algorithm names by the OIDs that Bouncy Castle uses. */
 const SECRET_KEYS: Readonly<Record<string, string>> = {
   '2.16.840.1.101.3.4.1': 'AES',
   '2.16.840.1.101.3.4.1.42': 'AES',

@@ -18,7 +18,7 @@ const CURVES: Readonly<Record<string, string>> = {
 };
 const JWK_CURVES: Readonly<Record<string, string>> = { nistp256: 'P-256', nistp384: 'P-384', nistp521: 'P-521' };
 const ED25519 = { oid: '1.3.101.112', name: 'Ed25519' };
-/** Ed25519 and Ed448 key types (RFC 8709, PROTOCOL.u2f). */
+/** Algorithms by Ed25519 or Ed448 key type (RFC 8709, PROTOCOL.u2f). */
 const EDWARDS = new Map([
   ['ssh-ed25519', ED25519],
   ['sk-ssh-ed25519', ED25519],
@@ -27,9 +27,9 @@ const EDWARDS = new Map([
 
 /**
  * readSshPublicKey reads the public key in an SSH blob (RFC 4253 section 6.6, RFC 5656, RFC 8709, OpenSSH's PROTOCOL.u2f and PROTOCOL.certkeys). For a
- * certificate, it reads the certified key.
+ * certificate, reads the certified key.
  *
- * @throws RangeError if the blob is not a supported key.
+ * @throws RangeError if the blob is not a supported key
  */
 export function readSshPublicKey(blob: Buffer, comment: string): FoundPublicKey {
   const fields = new WireReader(blob);
@@ -52,7 +52,7 @@ export function readSshPublicKey(blob: Buffer, comment: string): FoundPublicKey 
   };
 }
 
-/** Returns the blob of the certified key. Its fields begin at `start` and were read as far as the algorithm requires. */
+/** Returns the blob of the certified key. The fields of the key begin at `start` and have been read as far as the algorithm requires. */
 function certifiedBlob(type: string, blob: Buffer, { fields, start }: { fields: WireReader; start: number }): Buffer {
   if (type.startsWith('sk-')) fields.string(); // application
   return Buffer.concat([wireString(type), blob.subarray(start, fields.position)]);
@@ -91,7 +91,10 @@ function unsigned(mpint: Buffer): string {
   return mpint.subarray(mpint[0] === 0 ? 1 : 0).toString('base64url');
 }
 
-/** Makes a key the same asset in TLS and in SSH. A key that OpenSSL rejects is identified by its SSH fingerprint. */
+/**
+ * Returns the SHA-256 of the SubjectPublicKeyInfo, so that a key is the same asset in TLS and in SSH. Returns undefined for a key that OpenSSL rejects, which
+ * is then identified by its SSH fingerprint.
+ */
 function spkiFingerprint(jwk: JsonWebKey | undefined): string | undefined {
   if (jwk === undefined) return undefined;
   try {
@@ -103,8 +106,8 @@ function spkiFingerprint(jwk: JsonWebKey | undefined): string | undefined {
 
 const MAX_COMMENT = 200;
 /**
- * A key type, or a signature algorithm for such a key, followed by a blob, which begins with the length of its type. Options may precede it, and a comment may
- * follow.
+ * Matches a key type, or a signature algorithm for such a key, followed by the Base64 of a blob. A blob begins with the length of its type, so its Base64
+ * begins with AAAA. Options may precede the key, and a comment may follow.
  */
 const KEY =
   /(?<!\S)(?:ssh-|ecdsa-|sk-|rsa-sha2-|webauthn-sk-)[a-z0-9@.-]{1,60}\s{1,99}(AAAA[A-Za-z0-9+/]+={0,2})(?!\S)/;

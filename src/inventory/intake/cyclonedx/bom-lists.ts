@@ -12,15 +12,15 @@ import { type Duplicate, SchemaFaults } from './schema-faults.js';
 
 export type Mode = 'strict' | 'repair';
 
-/** An item with the name of an earlier item. */
+/** An item with the same name as an earlier item. It may be a duplicate. */
 interface Doubtful {
   readonly item: unknown;
   readonly index: number;
 }
 
 /**
- * BomLists iterates over the lists of a document and validates each item against the schema. After the first fault, no more items are yielded; the
- * rest is only checked for further faults.
+ * BomLists iterates over the lists of a document and validates each item against the schema. After the first fault, no more items are yielded; the remaining
+ * items are only checked for faults.
  */
 export class BomLists {
   private readonly checks: Readonly<Record<ListName, SchemaCheck>>;
@@ -36,9 +36,9 @@ export class BomLists {
   }
 
   /**
-   * Yields valid items in order. Items with the name of an earlier one come last, unless they are duplicates.
+   * Yields valid items in order. Items with the name of an earlier item come last. Duplicates are omitted.
    *
-   * @param refs records the names of items.
+   * @param refs receives the names of the items
    */
   *items<Item>(list: ListName, refs: DraftRefs): Generator<Item> {
     const { found } = this;
@@ -69,8 +69,8 @@ export class BomLists {
   }
 
   /**
-   * Checks an item. In repair mode, faults in its strings are repaired, and invalid parts that are not read and duplicates in its own lists are
-   * removed.
+   * Checks an item. In repair mode, repairs faults in the strings of the item, and removes invalid parts that are not read and duplicates in the lists of the
+   * item.
    */
   private judge(list: ListName, item: unknown, found: SchemaFaults, repairs: Remark[]): boolean {
     const check = this.checks[list];
@@ -91,7 +91,7 @@ export class BomLists {
     return found.count - before === others && check(item, found);
   }
 
-  /** Yields the doubtful items that differ from all others with the same name. */
+  /** Yields the doubtful items that differ from all other items with the same name. */
   private *distinct(list: ListName, doubtful: readonly Doubtful[]): Generator {
     if (doubtful.length === 0) return;
     const shared = new Set(doubtful.map(({ item }) => schemaNameOf(item)));
@@ -122,7 +122,8 @@ function addRepair(repairs: Remark[], pointer: string): void {
 }
 
 /**
- * reportRepeatedNames reports names that occur twice. They are faults in strict mode; repair mode keeps the last value, as JSON.parse does, and adds a remark.
+ * reportRepeatedNames reports names that occur twice in an object. In strict mode, they are faults. Repair mode keeps the last value, as JSON.parse does, and
+ * adds a remark.
  */
 export function reportRepeatedNames(
   repeated: readonly RepeatedName[],

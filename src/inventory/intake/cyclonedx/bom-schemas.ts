@@ -7,7 +7,7 @@ import { type SchemaCheck, type Schema, SchemaCompiler } from './json-schema.js'
 export const SPEC_VERSIONS = ['1.4', '1.5', '1.6', '1.7'] as const;
 export type SpecVersion = (typeof SPEC_VERSIONS)[number];
 
-/** The official schemas, as packaged by their publisher. */
+/** Folder of the official schemas, as packaged by their publisher. */
 const FOLDER = join(
   dirname(createRequire(import.meta.url).resolve('@cyclonedx/cyclonedx-library/package.json')),
   'res/schema',
@@ -46,7 +46,7 @@ function idOf(version: SpecVersion): string {
   return `${BASE}bom-${version}.schema.json`;
 }
 
-/** Common form of schema ids. Schemas before 1.6 use other hosts and file names. */
+/** Base of the schema ids. Schemas before 1.6 have ids with other hosts and file names. */
 const BASE = 'http://cyclonedx.org/schema/';
 
 function read(id: string): Schema {

@@ -13,10 +13,10 @@ import { bodyText, malformed, parseExactJson, bodyTextOf, type JsonMembers } fro
 /** The long lists of a document. */
 export const LISTS = ['components', 'dependencies'] as const;
 export type ListName = (typeof LISTS)[number];
-/** Increase this when a new version of the service reads the same document differently. */
+/** READING is part of the content hash. Increase it when a new version of the service reads the same document differently. */
 const READING = 5;
 
-/** RepeatedName is a name that occurs twice in an object: JSON.parse keeps the last value, other parsers the first. */
+/** RepeatedName is a name that occurs twice in an object. JSON.parse keeps the last value, while some other parsers keep the first. */
 export interface RepeatedName {
   readonly pointer: string;
   readonly name: string;
@@ -27,13 +27,13 @@ export interface Stretch {
   /** Index of the first item in the list. */
   readonly index: number;
   readonly items: readonly unknown[];
-  /** The first repeated name of each item that has one. */
+  /** First repeated name of each item that contains a repeated name. */
   readonly repeated: readonly RepeatedName[];
 }
 
-/** BomText is a CycloneDX document as bytes. Its lists are parsed a few items at a time, so that the whole document is never in memory as objects. */
+/** BomText is a CycloneDX document as bytes. The lists are parsed a few items at a time, so that the parsed document is never in memory as a whole. */
 export class BomText {
-  /** @param outline undefined if the lists can only be found by parsing the whole document. */
+  /** @param outline positions of the lists; undefined if they can only be found by parsing the whole document. */
   constructor(
     private readonly bytes: Buffer,
     private readonly outline: Outline | undefined,
@@ -52,7 +52,7 @@ export class BomText {
     return document;
   }
 
-  /** Yields the items of a list. Each call reparses the list, because the receiver may change the items. */
+  /** Yields the items of a list. Each call reparses the list, because the caller may change the items. */
   *stretches(name: ListName): Generator<Stretch> {
     if (this.outline === undefined) {
       const list = this.whole()[name];
@@ -68,14 +68,14 @@ export class BomText {
       const text = `[${bodyTextOf(this.bytes.subarray(start, end))}]`;
       const items = parseExactJson(text, (item) => `/${name}/${first + Number(item)}`) as unknown[];
       if (items.length === 0 && list.cuts.length > 0) throw malformed(`/${name}`);
-      // The text has as many colons as its objects have members, unless a name occurs twice.
+      // The text has as many colons as its objects have members, unless an object repeats a name.
       const repeated = members === membersIn(items) ? [] : this.repeatedNames(name, first, span);
       yield { index, items, repeated };
       index += items.length;
     }
   }
 
-  /** Returns a name that occurs twice in the head of the document, if any. */
+  /** Returns the first name that occurs twice in an object outside of the lists, or undefined if there is none. */
   repeatedInHead(): RepeatedName | undefined {
     if (this.outline === undefined) return undefined;
     const head = bodyTextOf(withoutLists(this.bytes, this.outline, LISTS));
@@ -91,8 +91,8 @@ export class BomText {
   }
 
   /**
-   * Returns a hash of the content: the lists as sent, and the described component. Serial number, version, timestamp and properties are excluded,
-   * because they belong to one edition of the document.
+   * Returns a hash of the content: the lists as sent, and the described component. Serial number, version, timestamp and properties are excluded, because
+   * they differ in each edition of the document.
    */
   said({ specVersion, metadata }: { specVersion: string; metadata?: { component?: unknown } }): Buffer {
     const hash = createHash('sha256').update(JSON.stringify([READING, specVersion, metadata?.component ?? null]));

@@ -14,8 +14,8 @@ interface Property {
 }
 
 /**
- * assetOf converts a component to an asset: it reads locations and links and withholds secrets. It takes ownership of the component and modifies it
- * in place. Removed members become undefined, which all readers treat as missing, because V8 reads objects slowly after `delete`.
+ * assetOf converts a component to an asset, with its locations and links but without secrets. The component is modified in place, so the caller must not use
+ * it afterwards. Removed members are set to undefined, which all readers treat as missing, because `delete` makes V8 objects slow.
  */
 export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   const occurrences = occurrencesOf(component['evidence']);
@@ -32,9 +32,7 @@ export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   return { ref, kind: assetKindOf(component), component, occurrences, links: linksOf(component) };
 }
 
-/**
- * Members of a component that may contain further bom-refs. IDs from one document have no meaning in another, and an export assigns its own bom-refs.
- */
+/** Members of a component that may contain further bom-refs. Bom-refs have no meaning in other documents, and an export assigns its own bom-refs. */
 const WITH_REFS = ['licenses', 'modelCard', 'data', 'pedigree'] as const;
 
 /** Removes bom-refs and signatures at any depth. A signature would not match the remaining content. */
@@ -55,11 +53,11 @@ export function assetKindOf(component: CdxComponent): AssetKind {
   const type = component.cryptoProperties?.assetType;
   if (type === 'algorithm' || type === 'certificate' || type === 'protocol' || type === 'related-crypto-material')
     return type;
-  // A cryptographic asset without cryptoProperties is legal. Like an algorithm, it only has a name.
+  // A cryptographic asset without cryptoProperties is valid. Only its name is known, as for many algorithms.
   return component.type === 'cryptographic-asset' ? 'algorithm' : 'component';
 }
 
-/** Withholds the value of secret material. @returns true if a value was withheld. */
+/** Withholds the value of secret material. @returns true if a value was withheld */
 function holdBackValue({ cryptoProperties }: CdxComponent, found: Property[]): boolean {
   const material = cryptoProperties?.relatedCryptoMaterialProperties;
   const value = material?.['value'];
@@ -74,7 +72,7 @@ function holdBackValue({ cryptoProperties }: CdxComponent, found: Property[]): b
   return true;
 }
 
-/** Adds the certificate fingerprint that 1.7 states as a property, because 1.6 has no member for it. */
+/** Adds the certificate fingerprint in the form of CycloneDX 1.7 as a property, because 1.6 has no member for the fingerprint. */
 function fingerprintOf(component: CdxComponent, found: Property[]): void {
   if (component.cryptoProperties?.certificateProperties === undefined) return;
   const stated = statedSha256(component);
@@ -153,8 +151,10 @@ function* protocolLinks(protocol: NonNullable<Refs['protocolProperties']>): Gene
 }
 
 /**
- * isReference reports whether a string in `cryptoProperties` refers to another component, based on its member (or that of its list) and the enclosing
- * member.
+ * isReference reports whether a string in `cryptoProperties` refers to another component.
+ *
+ * @param member that contains the string, or the list with the string
+ * @param within the enclosing member
  */
 export function isReference(member: string, within: string): boolean {
   return (

@@ -4,7 +4,7 @@ import { assetOf } from './component-reader.js';
 import { ImpliedAlgorithms } from './protocol-members.js';
 import { asVersion16 } from './version-16.js';
 
-/** Bom is the part of a document that the inventory reads, without the lists. It has been validated against the schema. */
+/** Bom is the part of a document that the inventory reads, without the lists. These members have been validated against the schema. */
 export interface Bom {
   specVersion: string;
   serialNumber?: string;
@@ -18,11 +18,11 @@ export interface Dependency {
   readonly provides?: readonly string[];
 }
 
-/** BomParts provides the lists of a document. Each is iterated once, components first. The components become those of the assets. */
+/** BomParts provides the lists of a document. Each list is iterated only once, components first. The assets take ownership of the components. */
 export interface BomParts {
   /** Component that the document describes. */
   readonly described: CdxComponent | undefined;
-  /** Whether the document may have members that CycloneDX 1.6 lacks. */
+  /** Whether the document may have members that CycloneDX 1.6 does not define. */
   readonly isNew: boolean;
   components(refs: DraftRefs): Iterable<CdxComponent>;
   dependencies(refs: DraftRefs): Iterable<Dependency>;
@@ -36,8 +36,8 @@ export interface Tally {
 }
 
 /**
- * assetsOfBom yields the cryptographic components and the components that link to one, directly or indirectly. A library that uses no cryptography is only
- * counted. Cryptographic components are yielded as they are read, the others once all links are known.
+ * assetsOfBom yields the cryptographic components, and the components that link to a cryptographic component directly or indirectly. All other components are
+ * only counted. Cryptographic components are yielded as they are read, the linking components once all links are known.
  */
 export function* assetsOfBom(parts: BomParts, refs: DraftRefs, tally: Tally): Generator<DraftAsset> {
   const plain = new PlainComponents(refs);
@@ -71,7 +71,7 @@ export function* assetsOfBom(parts: BomParts, refs: DraftRefs, tally: Tally): Ge
   if (dangling > 0) tally.warnings.push(danglingRemark(dangling));
 }
 
-/** Yields every component at every depth, the described one first. Not recursive, because the sender controls the depth. */
+/** Yields all components at every depth, starting with the described component. Uses a stack instead of recursion, because the sender controls the depth. */
 function* componentsOf({ described, components }: BomParts, refs: DraftRefs): Generator<CdxComponent> {
   if (described !== undefined) yield* withNested(described);
   for (const component of components(refs)) {
@@ -80,7 +80,7 @@ function* componentsOf({ described, components }: BomParts, refs: DraftRefs): Ge
   }
 }
 
-/** Collects all components before yielding the first, because the receiver may modify it. */
+/** Collects all components before the first is yielded, because the caller may modify a yielded component. */
 function withNested(root: CdxComponent): CdxComponent[] {
   const all: CdxComponent[] = [];
   const stack = [root];
@@ -102,7 +102,7 @@ function refFor(component: CdxComponent, index: number, refs: DraftRefs, warning
     }
     if (warnings.length < MAX_WARNINGS) warnings.push(REPEATED);
   }
-  // A component without a ref gets one. The leading space keeps it distinct from the refs of the document.
+  // A component without a bom-ref gets a generated ref. The leading space keeps it distinct from the bom-refs of the document.
   const ref = refs.of(` ${index}`);
   ref.isComponent = true;
   return ref;
@@ -113,10 +113,10 @@ interface PlainComponent {
   readonly component: CdxComponent;
 }
 
-/** Holds the components that are not cryptographic; `wanted` yields those with links to a cryptographic one. */
+/** PlainComponents holds the components that are not cryptographic. `wanted` yields those that link to a cryptographic component. */
 class PlainComponents {
   private readonly all: PlainComponent[] = [];
-  /** For each name, the names that link to it, except for cryptographic ones. The names may not belong to components. */
+  /** For each name, the names that link to it, except for names of cryptographic components. A name may not belong to any component. */
   private readonly users = new Map<DraftRef, DraftRef[]>();
 
   constructor(private readonly refs: DraftRefs) {}
@@ -156,13 +156,13 @@ class PlainComponents {
   }
 }
 
-/** Returns the number of links to or from a name that no component of the document has. */
+/** Returns the number of links to or from names that do not belong to a component of the document. */
 function danglingLinks(refs: DraftRefs): number {
   let count = 0;
   for (const { isComponent, links } of refs.values()) {
     if (isComponent) continue;
     count += links.length;
-    // A link between two such names is counted once.
+    // A link between two such names is counted only once.
     for (const { to } of links) to.uses -= 1;
   }
   for (const { isComponent, uses } of refs.values()) if (!isComponent) count += uses;

@@ -3,28 +3,28 @@ import { isDate, isDateTime } from '../../model/date-time.js';
 import { isMembers, type JsonMembers } from '../../model/json.js';
 import type { SchemaFaults } from './schema-faults.js';
 
-/** SchemaCheck validates a value and adds its faults. @returns true if the value is valid. */
+/** SchemaCheck validates a value and adds its faults to `found`. @returns true if the value is valid */
 export type SchemaCheck = (value: unknown, found: SchemaFaults) => boolean;
 export type Schema = boolean | { readonly [keyword: string]: unknown };
 
 const MAX_DEPTH = 200;
 
 /**
- * SchemaCompiler compiles the part of JSON Schema draft-07 that the CycloneDX schemas use into checks that take time linear in the size of the value.
- * `uniqueItems` uses a hash set, whereas common validators compare every pair.
+ * SchemaCompiler compiles schemas into checks that take time linear in the size of the value. It supports the part of JSON Schema draft-07 that the CycloneDX
+ * schemas use. `uniqueItems` uses a hash set, whereas common validators compare every pair of items.
  */
 export class SchemaCompiler {
   private readonly compiled = new Map<unknown, SchemaCheck>();
   private readonly documents = new Map<string, Schema>();
 
-  /** @param read returns the schema with an `$id`. */
+  /** @param read returns the schema with the given `$id` */
   constructor(private readonly read: (id: string) => Schema) {}
 
   compile(id: string): SchemaCheck {
     return this.check(this.document(id), id);
   }
 
-  /** Compiles the check of one item of a list in the document. It cannot check `uniqueItems` of that list. */
+  /** Compiles the check of one item of a list. The check does not cover `uniqueItems` of the list. */
   compileItem(id: string, list: string): SchemaCheck {
     const { properties } = this.document(id) as { properties: Record<string, { items: Schema }> };
     return this.check(properties[list]?.items ?? true, id);
@@ -59,7 +59,7 @@ export class SchemaCompiler {
     };
   }
 
-  /** Resolves a reference on first use, because documents use a small part of a schema and schemas refer to themselves. */
+  /** Resolves a reference on first use, because documents use only a small part of a schema, and schemas refer to themselves. */
   private reference(ref: string, base: string): SchemaCheck {
     let check: SchemaCheck | undefined;
     return (value, found) => (check ??= this.target(ref, base))(value, found);
@@ -158,7 +158,7 @@ function everyItem(list: unknown[], checkAt: (index: number) => SchemaCheck, fou
 
 function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   if (list.length < 2) return true;
-  // Only items with the same name are compared in full.
+  // Only items with the same name are compared in full, because items with different names differ.
   const [names, shared] = [new Set<string>(), new Set<string>()];
   for (const item of list) {
     const name = schemaNameOf(item);
@@ -207,7 +207,7 @@ function everyMember(
   return good;
 }
 
-/** Checks anyOf and oneOf. If no branch fits, the faults of the branch that got furthest are reported. */
+/** Checks anyOf and oneOf. If no branch is valid, reports the faults of the branch with the deepest fault. */
 function choice(checks: readonly SchemaCheck[], exactlyOne: boolean): SchemaCheck {
   return (value, found) => {
     let fits = 0;

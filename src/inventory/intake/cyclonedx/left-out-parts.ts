@@ -16,9 +16,9 @@ interface Part {
 }
 
 /**
- * leaveOutParts removes invalid parts of a component's evidence that are not read, and occurrences without a location. Returns whether any were removed.
+ * leaveOutParts removes invalid parts of a component's evidence that are not read, and occurrences without a location. Returns whether a part was removed.
  *
- * @param depth number of pointer steps that lead to the component itself.
+ * @param depth number of pointer steps that lead to the component itself
  */
 export function leaveOutParts(item: unknown, depth: number, faults: readonly Fault[], repairs: Remark[]): boolean {
   const parts = new Map<string, { readonly part: Part; readonly fault: Fault }>();
@@ -26,7 +26,7 @@ export function leaveOutParts(item: unknown, depth: number, faults: readonly Fau
     const part = partOf(item, depth, fault);
     if (part !== undefined && !parts.has(part.pointer)) parts.set(part.pointer, { part, fault });
   }
-  // In reverse order, so that earlier occurrences keep their index.
+  // Later parts first, so that the indexes of earlier occurrences remain valid.
   for (const { part, fault } of [...parts.values()].reverse()) {
     const { holder, member, pointer } = part;
     if (Array.isArray(holder)) holder.splice(Number(member), 1);

@@ -5,7 +5,7 @@ import { findCurve } from '../../judgement/vocabularies/object-identifiers.js';
 import { ImpliedAlgorithms } from './protocol-members.js';
 import { ownMember } from '../../../formats/encoding/own-member.js';
 
-/** The draft from which CycloneDX 1.6 evolved. */
+/** Specification version of the draft from which CycloneDX 1.6 evolved. */
 const OLD = '1.4-cbom-1.0';
 const MATERIALS: Record<string, string> = {
   privateKey: 'private-key',
@@ -37,7 +37,7 @@ const ENVIRONMENTS: Record<string, string> = {
   softwareEncryptedRam: 'software-encrypted-ram',
   softwareTee: 'software-tee',
 };
-/** Transform types defined in RFC 7296 section 3.3.2. */
+/** Transform types (RFC 7296 section 3.3.2). */
 const TRANSFORMS: Record<string, string> = {
   transformType1: 'encr',
   transformType2: 'prf',
@@ -51,7 +51,10 @@ export function isOldCbom(document: JsonMembers): boolean {
   return document['specVersion'] === OLD;
 }
 
-/** oldCbomAsVersion16 converts a document of the draft to the terms of 1.6 and 1.7 (IBM/CBOM, bom-1.4-cbom-1.0 and cryptographic-properties-1.0). */
+/**
+ * oldCbomAsVersion16 converts a document in the draft CBOM format to the members of CycloneDX 1.6 and 1.7 (IBM/CBOM, bom-1.4-cbom-1.0 and
+ * cryptographic-properties-1.0).
+ */
 export function oldCbomAsVersion16(document: JsonMembers): JsonMembers {
   const implied = new ImpliedAlgorithms();
   const given = listOf(document, 'components');
@@ -91,7 +94,7 @@ function dependency(given: JsonMembers): JsonMembers {
   return { ref: memberTextOf(given['ref']), ...(implemented ? { provides: list } : { dependsOn: list }) };
 }
 
-/** Context for resolving the names of algorithms in a certificate. */
+/** Context in which algorithm names in a certificate are resolved. */
 interface Named {
   readonly implied: ImpliedAlgorithms;
   /** Bom-refs of the document. */
@@ -119,7 +122,7 @@ function cryptoAsset(component: JsonMembers, name: string, named: Named): JsonMe
   return { 'bom-ref': component['bom-ref'], type: 'cryptographic-asset', name, evidence, cryptoProperties };
 }
 
-/** Returns the detection contexts of the draft as occurrences, after those that the component states itself. */
+/** Returns the evidence with the detection contexts of the draft as occurrences, after the occurrences that the component itself states. */
 function evidenceOf(evidence: unknown, contexts: unknown): JsonMembers | undefined {
   const found = (Array.isArray(contexts) ? contexts.filter(isMembers) : []).flatMap(occurrence);
   if (!isMembers(evidence)) return found.length === 0 ? undefined : { occurrences: found };
@@ -128,7 +131,7 @@ function evidenceOf(evidence: unknown, contexts: unknown): JsonMembers | undefin
   return { ...evidence, occurrences: [...stated, ...found] };
 }
 
-/** Converts a detection context. The smallest line number is the start of the quoted code. */
+/** Converts a detection context. The occurrence is at the smallest line number, which is the start of the quoted code. */
 function occurrence({ filePath, lineNumbers, offsets, symbols, additionalContext }: JsonMembers): JsonMembers[] {
   if (typeof filePath !== 'string' || filePath === '') return [];
   const [line, offset, symbol] = [smallest(lineNumbers), smallest(offsets), firstText(symbols)];
@@ -176,7 +179,7 @@ function algorithmOf({ algorithmProperties: old, ...beside }: JsonMembers, name:
 
 const MODES = /(?:^|-)(cbc|ecb|ccm|gcm|cfb|ofb|ctr)(?:-|$)/;
 
-/** Returns the facts that a variant adds to the name: `aes128-gcm` adds a size and a mode to AES, and `ecdh-curve25519` a curve to ECDH. */
+/** Returns the facts in a variant that the name does not contain: `aes128-gcm` adds a size and a mode to AES, and `ecdh-curve25519` adds a curve to ECDH. */
 function variantFacts(variant: string, name: string): AlgorithmProperties {
   const [whole, known] = [variant.toLowerCase(), name.toLowerCase()];
   const more = whole.startsWith(known) ? whole.slice(known.length).replace(/^[-_ ]/, '') : whole;
@@ -241,7 +244,7 @@ function suiteOf(suite: unknown): JsonMembers {
   return isMembers(suite) ? suite : { name: memberTextOf(suite) };
 }
 
-/** Converts transforms to names and group numbers, as in 1.7. */
+/** Converts IKEv2 transforms to names and group numbers, as in 1.7. */
 function transformsOf(old: JsonMembers): JsonMembers {
   const transforms: JsonMembers = {};
   for (const [type, list] of Object.entries(old)) {

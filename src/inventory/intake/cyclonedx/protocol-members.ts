@@ -2,11 +2,11 @@ import { canonicalJson } from '../../../platform/json/canonical-json.js';
 import type { AlgorithmProperties, DraftLink, CdxComponent } from '../../model/document.js';
 import { isMembers, type JsonMembers } from '../../model/json.js';
 
-/** ImpliedAlgorithms collects the algorithms that a document names instead of referring to a component. Each becomes one component. */
+/** ImpliedAlgorithms collects the algorithms that a document names instead of referring to a component. Each of these algorithms becomes one component. */
 export class ImpliedAlgorithms {
   private readonly byRef = new Map<string, CdxComponent>();
 
-  /** Returns the bom-ref of the algorithm. The leading space keeps it distinct from the bom-refs of the document. */
+  /** Returns a generated bom-ref for the algorithm. The leading space keeps it distinct from the bom-refs of the document. */
   ref(name: string, algorithmProperties: AlgorithmProperties = {}): string {
     const ref = ` algorithm ${name} ${JSON.stringify(algorithmProperties)}`;
     if (!this.byRef.has(ref))
@@ -25,11 +25,11 @@ export class ImpliedAlgorithms {
 }
 
 /*
- * Protocol members that CycloneDX 1.7 added: names of groups and signature schemes, and IKEv2 transforms as objects. CycloneDX 1.6 has only references, so each
- * name becomes an algorithm on which the protocol depends.
+ * Protocol members that CycloneDX 1.7 added: names of groups and signature schemes, and IKEv2 transforms as objects. CycloneDX 1.6 supports only references,
+ * so each name becomes an algorithm on which the protocol depends.
  */
 
-/** KeptMember is a member that 1.6 cannot express, with its path in 1.7. */
+/** KeptMember is a member that CycloneDX 1.6 cannot express, with its path in 1.7. */
 export interface KeptMember {
   readonly path: string;
   readonly value: unknown;
@@ -44,7 +44,10 @@ const TRANSFORMS: Readonly<Record<string, AlgorithmProperties>> = {
   auth: { primitive: 'signature' },
 };
 
-/** IKEv2 key exchange methods (IANA, Transform Type 4): RFC 3526, 5114, 5903, 6954, 8031, 9385; draft-ietf-ipsecme-ikev2-mlkem. */
+/**
+ * IKEv2 key exchange methods (IANA, Transform Type 4 - Key Exchange Method Transform IDs): RFC 3526, 5114, 5903, 6954, 8031, 9385;
+ * draft-ietf-ipsecme-ikev2-mlkem.
+ */
 const GROUPS: Readonly<Record<number, string>> = {
   1: 'DH-768',
   2: 'DH-1024',
@@ -74,8 +77,9 @@ const GROUPS: Readonly<Record<number, string>> = {
 };
 
 /**
- * protocolAsVersion16 converts the members of a protocol in place, and adds the algorithms that it names to `links`. @returns the members that 1.6 cannot
- * express.
+ * protocolAsVersion16 converts the members of a protocol to CycloneDX 1.6 in place, and adds links to the algorithms that the protocol names.
+ *
+ * @returns the members that 1.6 cannot express
  */
 export function protocolAsVersion16(
   protocol: JsonMembers,
@@ -115,7 +119,7 @@ function hasNames(suite: unknown): boolean {
   return isMembers(suite) && SUITE_LISTS.some(([member]) => suite[member] !== undefined);
 }
 
-/** Returns the sort key of a cipher suite, without references, which are names within one document. */
+/** Returns the sort key of a cipher suite. References are excluded, because they are names within one document. */
 function suiteKey({ name, identifiers, tlsGroups, tlsSignatureSchemes }: JsonMembers): string {
   return canonicalJson([name, identifiers, tlsGroups, tlsSignatureSchemes]);
 }
@@ -136,7 +140,7 @@ function transformMembers(types: unknown, depend: Depend): KeptMember[] {
 interface Transform {
   readonly facts: JsonMembers;
   readonly algorithm: string | undefined;
-  /** Sort key. Transforms with a reference come first, so that they match the references of 1.6 one by one. */
+  /** Sort key. Transforms with a reference come first, so that their order matches the references of 1.6. */
   readonly key: string;
 }
 
@@ -154,7 +158,7 @@ function dependOn({ name, keyLength, group }: JsonMembers, properties: Algorithm
   depend(name, { ...properties, ...size });
 }
 
-/** withReferences restores the references of 1.6 in the transforms that were kept separately. */
+/** withReferences adds the references of 1.6 to the preserved transforms. */
 export function withReferences(kept: unknown, references: unknown): unknown {
   if (!Array.isArray(kept) || !Array.isArray(references)) return kept;
   return (kept as JsonMembers[]).map((facts, index) =>

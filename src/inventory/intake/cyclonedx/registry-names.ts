@@ -5,17 +5,17 @@ import { findCurve } from '../../judgement/vocabularies/object-identifiers.js';
 import { registryOf } from './bom-schemas.js';
 
 /*
- * Families and curves of the algorithm registry in CycloneDX 1.7 (cryptography-defs). A family or curve that the name already implies is not a separate fact:
- * the algorithm is the same whether it is spelled out or not.
+ * Families and curves of the algorithm registry in CycloneDX 1.7 (cryptography-defs). A family or curve that the name of the algorithm already implies is not
+ * a separate fact, so stating it does not make a different algorithm.
  */
 
 const FAMILIES: ReadonlySet<string> = new Set(registryOf('algorithmFamiliesEnum'));
-/** Curve names without the group before the slash are still unique. */
+/** Registered curves by name without the group before the slash. These names are unique, too. */
 const CURVES: ReadonlyMap<string, string> = new Map(
   registryOf('ellipticCurvesEnum').map((name) => [curveOf(name), name]),
 );
 const CURVES_BY_OID = new Map([...CURVES].map(([name, registered]) => [findCurve(name)?.oid, registered]));
-/** Groups of curve names in ascending priority: NIST names take precedence over SEC 2 names, and both over others. */
+/** Groups of curve names in ascending priority: NIST names take precedence over SEC 2 names, and SEC 2 names over all others. */
 const FIRST_GROUPS = ['secg/', 'nist/'];
 for (const group of FIRST_GROUPS)
   for (const [name, registered] of CURVES)
@@ -35,7 +35,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   XMSSMT: 'XMSS',
 };
 
-/** registryFamily returns the registry family implied by the name, OID and properties of an algorithm, or undefined if they do not determine it. */
+/** registryFamily returns the registry family of an algorithm, or undefined if the name, OID and properties of the algorithm do not determine the family. */
 export function registryFamily(component: CdxComponent): string | undefined {
   const { ingredients } = namedAlgorithms(component.name, declaredOf(component));
   const main = ingredients.find(({ usage }) => usage === null) ?? ingredients[0];
@@ -64,7 +64,7 @@ export function registryCurve(curve: unknown): string | undefined {
   return CURVES.get(curve) ?? CURVES_BY_OID.get(findCurve(curve)?.oid);
 }
 
-/** curveOf converts a curve name of the registry to that of CycloneDX 1.6. */
+/** curveOf converts a curve name of the registry to the curve name of CycloneDX 1.6. */
 export function curveOf(registered: string): string {
   return registered.slice(registered.indexOf('/') + 1);
 }

@@ -10,9 +10,9 @@ const ALMOST =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ]+(\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d{0,9})?)? ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?(?: [A-Z]{3,5})?)?$/;
 
 /**
- * Completes a time that lacks parts of RFC 3339 section 5.6: a missing or textual zone means UTC, a missing time of day means the start of the day,
- * `+0000` and `+00` get a colon, and a second 60 that is not a leap second becomes 59. Also parses times printed by OpenSSL, Java and Go, and DER
- * times in certificates. Undefined for anything else.
+ * Completes a time that is not a date-time (RFC 3339 section 5.6): a missing or textual zone means UTC, a missing time of day means the start of the day,
+ * `+0000` and `+00` get a colon, and a second 60 that is not a leap second becomes 59. Also converts times printed by OpenSSL, Java and Go, and DER times of
+ * certificates. Returns undefined for any other text.
  */
 function repairedTime(text: string): string | undefined {
   const [, date, minutes = '00:00', seconds = '00', fraction, zone = 'Z'] =
@@ -25,11 +25,11 @@ function repairedTime(text: string): string | undefined {
 }
 
 const PRINTED = /^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4}) GMT$/;
-/** `Mon Jan 01 00:00:00 UTC 2024`, as printed by Java and date(1). The names of other zones are not unique. */
+/** `Mon Jan 01 00:00:00 UTC 2024`, as printed by Java and date(1). Names of other time zones are ambiguous. */
 const PRINTED_BY_JAVA = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (?:GMT|UTC) (\d{4})$/;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** UTCTime for the years 1950 to 2049, and GeneralizedTime (RFC 5280 section 4.1.2.5). */
+/** Matches UTCTime for the years 1950 to 2049, and GeneralizedTime (RFC 5280 section 4.1.2.5). */
 const OF_DER = /^(\d\d)?(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
 
 /** Converts times printed by OpenSSL (`Jan  1 00:00:00 2024 GMT`) or Java, and DER times (`240101000000Z`). */
@@ -45,20 +45,20 @@ function fromPrinted(text: string): string | undefined {
   return `${year}-${String(number).padStart(2, '0')}-${day.padStart(2, '0')}T${time}Z`;
 }
 
-/** Encodes characters that a reference cannot contain, such as blanks and braces (RFC 3987 section 2.2). */
+/** Encodes characters that an IRI reference cannot contain, such as spaces and braces (RFC 3987 section 2.2). */
 function repairedReference(text: string): string {
   return text.trim().replaceAll(/[\s<>"{}|\\^`]/g, encodeURIComponent);
 }
 
 const UUID = /^\{?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\}?$/i;
 
-/** Converts a bare UUID to the URN of a serial number (RFC 9562 section 4). Undefined for anything else. */
+/** Converts a bare UUID to the URN of a serial number (RFC 9562 section 4). Returns undefined for any other text. */
 function repairedSerial(text: string): string | undefined {
   const [, uuid] = UUID.exec(text.trim()) ?? [];
   return uuid === undefined ? undefined : `urn:uuid:${uuid.toLowerCase()}`;
 }
 
-/** Repairs, keyed by the beginning of the reported fault. */
+/** Repairs, by the beginning of the reported fault. */
 const TEXT_REPAIRS = [
   { fault: 'must be a date-time', code: 'time.repaired', kind: 'time of RFC 3339', repaired: repairedTime },
   {
@@ -71,11 +71,11 @@ const TEXT_REPAIRS = [
 ] as const;
 
 /**
- * repairTexts repairs the values in `root` that `faults` point to, if nothing is lost: incomplete times, references with blanks, bare serial numbers,
- * values with the wrong type or letter case, licenses that SPDX does not list, and null or empty members, which are removed. Returns whether all
- * faults were of these kinds; then only a required member may be missing.
+ * repairTexts repairs the values in `root` that `faults` point to, if no information is lost: incomplete times, references with spaces, bare serial numbers,
+ * values with the wrong type or letter case, licenses that SPDX does not list, and null or empty members, which are removed. Returns false and repairs
+ * nothing unless all faults are of these kinds. A removed member may be required.
  *
- * @param depth number of pointer steps that lead to `root` itself.
+ * @param depth number of pointer steps that lead to `root` itself
  */
 export function repairTexts(root: unknown, depth: number, faults: readonly Fault[], repairs: Remark[]): boolean {
   const found = new Map(
@@ -105,7 +105,7 @@ interface Repair extends Place {
   readonly detail: string;
 }
 
-/** Members whose type was changed. A member that still does not fit is not changed back. */
+/** Members whose type was changed. A member that is still invalid with the new type is not changed back. */
 const changed = new WeakMap<object, Set<string>>();
 
 function repairOf(root: unknown, depth: number, about: Fault): Repair | undefined {
@@ -117,7 +117,7 @@ function repairOf(root: unknown, depth: number, about: Fault): Repair | undefine
   return place && repairAt(place, about);
 }
 
-/** Cryptographic facts are read even if they contain an unknown word. Elsewhere, a word determines how the rest is interpreted. */
+/** Path of the cryptographic facts, in which unknown words are accepted. Elsewhere, a word can determine how the other members are interpreted. */
 const CRYPTO = '/cryptoProperties/';
 
 function repairAt(place: Place, { pointer, detail }: Fault): Repair | undefined {

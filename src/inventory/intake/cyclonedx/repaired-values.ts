@@ -2,7 +2,7 @@ import type { Fault } from '../../../platform/errors/problem.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import { isMembers } from '../../model/json.js';
 
-/** RepairedValue is the replacement for a value that does not fit the schema, with the remark about it. */
+/** RepairedValue is the replacement for a value that is invalid under the schema, with the remark about the repair. */
 export interface RepairedValue {
   readonly value: unknown;
   readonly code: string;
@@ -10,16 +10,16 @@ export interface RepairedValue {
 }
 
 const LISTED = 'must be one of ';
-/** The schema's word for values that are not in its lists. */
+/** Word of the schema for values that its lists do not contain. */
 const OTHER = 'other';
 const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?$/;
-/** `1.2`: the version of a protocol, as written by YAML and scripts. */
+/** Matches the version of a protocol, such as `1.2`, which YAML and scripts write as a number. */
 const SHORT_DECIMAL = /^\d{1,3}\.\d{1,2}$/;
 
 /**
- * repairedValue returns the value that the generator intended: numbers written as strings or strings as numbers, a single string instead of a list,
- * or a schema word in a different spelling (`GCM`, `privateKey`). A word that the schema does not list becomes `other` where the schema allows it.
- * Returns undefined for anything else, because nothing is guessed.
+ * repairedValue returns the value that the generator intended: numbers written as strings or strings as numbers, a single string instead of a list, or a
+ * schema word in a different spelling (`GCM`, `privateKey`). A word that the schema does not list becomes `other` where the schema allows it. Returns
+ * undefined for any other value, because nothing is guessed.
  *
  * @param detail of the fault
  * @param member that has the value
@@ -55,7 +55,10 @@ function ofType(value: unknown, type: string, member: string): RepairedValue | u
   return type === 'number' || Number.isInteger(number) ? { value: number, ...said } : undefined;
 }
 
-/** A string that contains exactly one word of the list (`AES/ECB`) is read as that word, so that weak algorithms are not lost. */
+/**
+ * Returns the replacement for a word that the list does not contain. A string that contains exactly one word of the list (`AES/ECB`) is read as this word, so
+ * that weak algorithms are not lost.
+ */
 function otherWord(value: string, words: readonly string[]): RepairedValue {
   const parts = new Set(value.split(/[^A-Za-z0-9]+/).map(bare));
   const known = only(words.filter((word) => word !== OTHER && word !== 'unknown' && parts.has(bare(word))));
@@ -81,7 +84,7 @@ function bare(word: string): string {
 
 const LICENSES = '/licenses/';
 
-/** licenseAt returns the pointer to the license that a fault is about, and the pointer of the fault within it. */
+/** licenseAt returns the pointer to the license that contains the fault, and the pointer to the fault within the license. */
 export function licenseAt({ pointer }: Fault): { readonly pointer: string; readonly within: string } | undefined {
   const start = pointer.lastIndexOf(LICENSES) + LICENSES.length;
   if (start < LICENSES.length) return undefined;
@@ -91,8 +94,8 @@ export function licenseAt({ pointer }: Fault): { readonly pointer: string; reado
 }
 
 /**
- * repairedLicense turns a license into one with a name, if its id is not in the SPDX list of this schema, which grows every month, or if it is an expression
- * among other licenses, which only CycloneDX 1.7 allows. Returns undefined for anything else.
+ * repairedLicense replaces the id of a license by a name if the SPDX list of the schema does not contain the id. It also replaces an expression among other
+ * licenses by a name, because only CycloneDX 1.7 allows such an expression. Returns undefined for any other license.
  */
 export function repairedLicense(item: unknown, within: string): RepairedValue | undefined {
   if (!isMembers(item)) return undefined;

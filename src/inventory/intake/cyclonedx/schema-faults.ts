@@ -2,7 +2,7 @@ import type { Fault } from '../../../platform/errors/problem.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import { pointerStep } from '../../../platform/json/json-pointer.js';
 
-/** Duplicate is a list that contains the item at `index` twice. */
+/** Duplicate is an item of a list that is equal to an earlier item. */
 export interface Duplicate {
   readonly list: unknown[];
   readonly index: number;
@@ -11,15 +11,15 @@ export interface Duplicate {
 
 const MAX_FAULTS = 100;
 
-/** SchemaFaults collects the faults of a check. Checks push to `path` and pop from it, so that only faults cost memory. */
+/** SchemaFaults collects the faults of a check. Checks push steps to `path` and pop them again, so that memory is allocated only for faults. */
 export class SchemaFaults {
   readonly path: (string | number)[] = [];
   readonly faults: Fault[] = [];
-  /** Repeated items, which can be repaired without loss. */
+  /** Duplicate items, which can be removed without loss. */
   readonly duplicates: Duplicate[] = [];
   private more = 0;
 
-  /** Depth of the deepest fault. It indicates how well a branch of oneOf fits. */
+  /** Depth of the deepest fault. The deeper the fault, the better a branch of oneOf fits. */
   deepest = 0;
 
   get count(): number {

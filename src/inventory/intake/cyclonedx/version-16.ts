@@ -18,10 +18,10 @@ interface ConvertedComponent {
 }
 
 /**
- * asVersion16 converts a component of a newer version to CycloneDX 1.6. A value that 1.6 does not list becomes `other` where that is valid, an unknown member
- * is removed, and both are kept in a property named after their path. Nothing is lost, and the result is valid.
+ * asVersion16 converts a component of a newer version to CycloneDX 1.6. A value that 1.6 does not list becomes `other` where `other` is valid, and an unknown
+ * member is removed. The original value or member is preserved in a property named after its path, so the conversion is lossless.
  *
- * @param implied receives the algorithms that the component names where 1.6 has only references.
+ * @param implied receives the algorithms that the component names where 1.6 supports only references
  */
 export function asVersion16(component: CdxComponent, implied: ImpliedAlgorithms): ConvertedComponent {
   const { components: _nested, ...own } = component;
@@ -43,7 +43,7 @@ export function asVersion16(component: CdxComponent, implied: ImpliedAlgorithms)
   return { component: current, links };
 }
 
-/** Converts the references of an asset. 1.7 lists them; 1.6 has members for some of them, and the others become dependencies. */
+/** Converts the references of an asset. CycloneDX 1.7 has a list of references; 1.6 has members for some of them, and the others become dependencies. */
 function referAs16({ cryptoProperties }: CdxComponent, links: DraftLink[]): void {
   const { certificateProperties, relatedCryptoMaterialProperties, protocolProperties } = cryptoProperties ?? {};
   refer(certificateProperties, CERTIFICATE_MEMBERS, links);
@@ -51,11 +51,14 @@ function referAs16({ cryptoProperties }: CdxComponent, links: DraftLink[]): void
   refer(protocolProperties, {}, links);
 }
 
-/** Members of 1.6 by the reference types of 1.7. */
+/** Members of 1.6, by reference type of 1.7. */
 const CERTIFICATE_MEMBERS = { algorithm: 'signatureAlgorithmRef', publickey: 'subjectPublicKeyRef' };
 const MATERIAL_MEMBERS = { algorithm: 'algorithmRef' };
 
-/** The first reference of a type becomes the member, unless the component already has the member. */
+/**
+ * Moves references to the members of 1.6. The first reference of a type becomes the member, unless the component already has the member; the others become
+ * links.
+ */
 function refer(facts: JsonMembers | undefined, members: Readonly<Record<string, string>>, links: DraftLink[]): void {
   const related = facts?.['relatedCryptographicAssets'];
   if (facts === undefined || !Array.isArray(related)) return;
@@ -83,7 +86,7 @@ function algorithmAs16(component: CdxComponent): KeptMember[] {
   return [{ path: ALGORITHM_FAMILY, value: algorithmFamily }];
 }
 
-/** faultsOf returns the paths in a component that a version of CycloneDX does not accept, each as a list of steps. */
+/** faultsOf returns the paths in a component that a version of CycloneDX does not accept. Each path is a list of steps. */
 export function faultsOf(component: CdxComponent, version: '1.6' | '1.7' = '1.6'): string[][] {
   const found = new SchemaFaults();
   bomCheck(version)({ bomFormat: 'CycloneDX', specVersion: version, components: [component] }, found);
@@ -98,7 +101,7 @@ function move(component: CdxComponent, path: string[], kept: { name: string; val
   if (name === undefined || typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, name)) return;
   const place = parent as Place;
   const property = truncate(keptMemberName(steps.join('.')), 200);
-  // A member that cannot be `other` was already kept in an earlier round.
+  // If the value is `other`, an earlier round may have set it and preserved the original value.
   if (place[name] !== 'other' || !kept.some((one) => one.name === property))
     kept.push({ name: property, value: canonicalJson(place[name]) });
   if (round === 0 && typeof place[name] === 'string') place[name] = 'other';

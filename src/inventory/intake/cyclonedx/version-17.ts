@@ -8,8 +8,8 @@ const KEPT = keptMemberName('');
 const TRANSFORMS = 'cryptoProperties.protocolProperties.ikev2TransformTypes.';
 
 /**
- * asVersion17 converts a component of the inventory from CycloneDX 1.6 to 1.7, in place: members kept in properties return to their place in 1.7,
- * references get their new form, and algorithms get their registry names. It is the inverse of `asVersion16`.
+ * asVersion17 converts a component of the inventory from CycloneDX 1.6 to 1.7, in place. Members preserved in properties become members again, references are
+ * converted, and algorithms get their registry names. It is the inverse of `asVersion16`.
  */
 export function asVersion17(component: CdxComponent): CdxComponent {
   const crypto = component.cryptoProperties;
@@ -26,17 +26,17 @@ function nameAlgorithm(component: CdxComponent, properties: JsonMembers): void {
   const curve = registryCurve(properties['curve']);
   if (curve === undefined) return;
   properties['ellipticCurve'] = curve;
-  // A curve name that differs from the registry is kept as well.
+  // A curve name that differs from the name in the registry is kept as well.
   if (curve.endsWith(`/${String(properties['curve'])}`)) delete properties['curve'];
 }
 
 /**
- * Maximum number of kept members that are restored in a component. `asVersion16` keeps a few, but anyone can write thousands of such properties, and each costs
- * two schema checks.
+ * MAX_RESTORED is the maximum number of preserved members that are restored in a component. `asVersion16` preserves only a few, but a document can contain
+ * thousands of such properties, and each property requires two schema checks.
  */
 const MAX_RESTORED = 50;
 
-/** Restores the members that `asVersion16` kept. A property that does not fit is kept as a property. */
+/** Restores the members that `asVersion16` preserved. A property whose member is not valid remains a property. */
 function restore(component: CdxComponent): void {
   const { properties } = component;
   if (properties === undefined) return;
@@ -47,25 +47,25 @@ function restore(component: CdxComponent): void {
   else component.properties = left;
 }
 
-/** Drafts of CycloneDX have no schema, so a stored property can be of any type. */
+/** Reports whether a property preserves a member. Drafts of CycloneDX have no schema, so a stored property can be of any type. */
 function isKept(property: unknown): boolean {
   return isMembers(property) && typeof property['name'] === 'string' && property['name'].startsWith(KEPT);
 }
 
-/** Items that `asVersion16` removed from lists. Their position in the list is unknown. */
+/** Matches the paths of items that `asVersion16` removed from lists. The position of such an item in the list is unknown. */
 const LIST_ITEM = /\.\d+$/;
 
-/** Members of a component that 1.6 lacks, or for which it allows fewer values than 1.7. */
+/** Members that 1.6 does not define, or for which 1.6 allows fewer values than 1.7. */
 const RESTORED = new Set(['cryptoProperties', 'isExternal', 'patentAssertions', 'versionRange']);
 
-/** Members that the schemas of 1.6 and 1.7 relate to each other. */
+/** Members whose validity depends on each other in the schemas of 1.6 and 1.7. */
 const CHECKED = new Set(['type', 'name', 'version', ...RESTORED]);
 
 /**
- * Restores a member that `asVersion16` kept in a property. Anyone can write such a property, so a member is restored only if `asVersion16` can have
+ * Restores a member that `asVersion16` preserved in a property. Anyone can write such a property, so a member is restored only if `asVersion16` could have
  * removed it: 1.6 does not accept the member at this path, and 1.7 does. Any other member would change what the inventory states about the asset.
  *
- * @returns false if the property is kept as a property
+ * @returns false if the property remains a property
  */
 function restoreMember(component: CdxComponent, name: string, text: string | undefined): boolean {
   const path = name.slice(KEPT.length);
@@ -81,7 +81,7 @@ function restoreMember(component: CdxComponent, name: string, text: string | und
   return put(component, steps, () => value);
 }
 
-/** Returns a copy of the members that decide whether a restored member is valid. The other members, such as evidence, can be large. */
+/** Returns a copy of the members on which the validity of a restored member depends. The other members, such as evidence, can be large. */
 function checkedPartOf(component: CdxComponent): CdxComponent {
   const members = Object.entries(component).filter(([name]) => CHECKED.has(name));
   return structuredClone(Object.fromEntries(members)) as unknown as CdxComponent;
@@ -110,7 +110,7 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-/** Moves members of 1.6 to the list that 1.7 has for them. `types` maps each member to its reference type. */
+/** Moves members of 1.6 to the list of references in 1.7. `types` maps each member to its reference type. */
 function relate(facts: JsonMembers | undefined, types: Readonly<Record<string, string>>): void {
   if (facts === undefined) return;
   const related = Object.entries(types).flatMap(([member, type]) => {

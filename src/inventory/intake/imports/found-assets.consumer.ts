@@ -36,7 +36,7 @@ export class FoundAssetsConsumer {
           `${rejected.length} assets from ${reporter} were rejected: ${rejected[0]?.pointer} ${rejected[0]?.detail}`,
         );
     } catch (error) {
-      // A retry would be rejected again.
+      // A retry would be rejected for the same reason.
       if (!(error instanceof Problem && (error.kind === 'refused' || error.kind === 'malformed'))) throw error;
       this.logger.error(`assets from ${reporter} were rejected: ${error.code}`);
     }

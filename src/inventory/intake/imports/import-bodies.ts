@@ -5,12 +5,12 @@ import type { EntityManager } from 'typeorm';
 import { Seal } from '../../../platform/sealing/seal.js';
 
 const PURPOSE = 'inventory.import';
-/** Bytes of a part before compression. Sealing a part takes a few milliseconds. */
+/** PART_BYTES is the size of a part before compression. Sealing a part of this size takes a few milliseconds. */
 const PART_BYTES = 4 * 1024 * 1024;
 const compressed = promisify<Buffer, { level: number }, Buffer>(deflate);
 const expanded = promisify<Buffer, Buffer>(inflate);
 
-/** ImportBodies stores bodies until they are ingested. They are compressed off the event loop and sealed. */
+/** ImportBodies stores bodies until they are ingested. The bodies are compressed off the event loop and sealed. */
 @Injectable()
 export class ImportBodies {
   constructor(private readonly seal: Seal) {}

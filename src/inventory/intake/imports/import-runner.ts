@@ -31,22 +31,22 @@ const QUEUE = {
   firstPauseSeconds: 5,
   longestPauseSeconds: 20,
 };
-/** Interval of lease renewals. Each renewal also writes the progress that callers see. */
+/** Interval of lease renewals. Each renewal also stores the progress that the API returns. */
 const RENEW_EVERY_MS = 1000;
 const MAX_ATTEMPTS = 5;
-/** Maximum size of an import, in bytes, that may run in parallel with another caller's import. An import of this size needs little memory. */
+/** SMALL_BYTES is the maximum size of an import that may run in parallel with an import of another caller. An import of this size needs little memory. */
 const SMALL_BYTES = 4 * 1024 * 1024;
 
 type ImportCaller = InventoryImport['order']['caller'];
 
 type Claimed = ClaimedRow & Pick<InventoryImport, 'bytes' | 'order'>;
-/** `again` is the minimum number of seconds until the import is retried. */
+/** End is the result of one attempt. `again` is the minimum number of seconds until the import is retried. */
 type End = { outcome: IngestOutcome } | { problem: Problem } | { again: number };
 
 /**
- * ImportRunner runs imports one at a time, with callers taking turns. A small import may run in parallel with another caller's import, which may take
- * many minutes. Each import is claimed by compare-and-set under a lease that each heartbeat renews. If its worker is lost, another worker runs it
- * again. Each document is one transaction, so it is never stored in part; the idempotency key identifies a document that was already committed.
+ * ImportRunner runs imports one at a time, and callers take turns. A small import may run in parallel with an import of another caller, which may take many
+ * minutes. Each import is claimed by compare-and-set under a lease that is renewed regularly. If the worker of an import is lost, another worker runs the
+ * import again. A document is stored in one transaction, so it is never stored in part. The idempotency key identifies a document that was already committed.
  */
 @Injectable()
 export class ImportRunner implements BeforeApplicationShutdown {
@@ -57,7 +57,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
   private readonly imports = new WorkPool<Claimed>({
     max: 2,
     claim: () => this.claim(),
-    // An import that crashed its process at each attempt would crash every other process as well.
+    // An import that crashed the process at each attempt would crash the other processes, too.
     run: async (claimed) =>
       this.finish(claimed, claimed.attempt > MAX_ATTEMPTS ? { again: 0 } : await this.runAlone(claimed)),
     failed: (error, { id }) => this.logger.warn(`import ${id} is postponed: ${causeOf(error)}`),
@@ -93,7 +93,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     return this.queue.claim(1, `bytes <= ${SMALL_BYTES} AND "order" -> 'caller' ->> 'id' <> ALL($1)`, [callers]);
   }
 
-  /** Runs an import as the only one of its caller in this process. */
+  /** Runs an import. Marks the caller as busy, so that this process runs no other import of the same caller. */
   private async runAlone(claimed: Claimed): Promise<End> {
     const { id } = claimed.order.caller;
     this.callers.add(id);
@@ -126,7 +126,9 @@ export class ImportRunner implements BeforeApplicationShutdown {
   }
 
   /**
-   * Returns the caller of an import with the caller's current permissions, because an import must not outlive them. @throws Problem 403 `import.rights-ended`
+   * Returns the caller of an import with the current permissions of the caller, because an import must not use permissions that have ended.
+   *
+   * @throws Problem 403 `import.rights-ended`
    */
   private async callerNow(caller: ImportCaller): Promise<ImportCaller> {
     const giver = giverOf(caller, caller.ownerId);
@@ -145,7 +147,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     const over = !('again' in end) || claimed.attempt >= MAX_ATTEMPTS;
     const status = 'outcome' in end ? 'DONE' : 'problem' in end ? 'REFUSED' : over ? 'FAILED' : 'WAITING';
     const outcome = 'outcome' in end ? JSON.stringify(end.outcome) : null;
-    // A quick import ends before the first lease renewal.
+    // A short import ends before the first lease renewal, which would store this number.
     const received = 'outcome' in end ? end.outcome.received : null;
     const problem = 'problem' in end ? JSON.stringify(plain(end.problem)) : null;
     const wait = 'again' in end ? end.again : 0;

@@ -18,7 +18,8 @@ export class ImportsController {
 
   /**
    * List imports
-   * @remarks Returns documents submitted for asynchronous import, newest first. Large outcomes and problems are omitted; get the import to read them.
+   * @remarks Returns documents submitted for asynchronous import, newest first. Large outcomes and problems are omitted from the list. Get an import to read
+   * them.
    */
   @Get()
   @Needs('inventory:report')

@@ -35,16 +35,16 @@ export class ImportView {
   @ApiProperty({ enum: INGEST_PHASES, nullable: true }) phase: IngestPhase | null;
   /** Number of assets that the phase has processed. @example 120000 */
   done: number;
-  /** Number of assets in the document; 0 until it is read. @example 300000 */
+  /** Number of assets in the document; 0 until the document has been read. @example 300000 */
   total: number;
   /** Number of attempts. More than 1 means that an earlier worker was lost. @example 1 */
   attempts: number;
   createdAt: Date;
   startedAt: Date | null;
   endedAt: Date | null;
-  /** If the status is DONE: the response that a synchronous call would have returned. */
+  /** The response that a synchronous call would have returned. Present if the status is DONE. */
   outcome?: IngestView;
-  /** If the status is REFUSED: the reason. */
+  /** The reason for the rejection. Present if the status is REFUSED. */
   problem?: ImportProblemView;
 
   static of(row: InventoryImport): ImportView {

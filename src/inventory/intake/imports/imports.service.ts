@@ -17,12 +17,12 @@ import { ImportBodies } from './import-bodies.js';
 import { ImportRunner } from './import-runner.js';
 import { InventoryImport } from './inventory-import.entity.js';
 
-/** Maximum number of waiting or running documents across all callers. Their bodies are stored in the database. */
+/** MAX_OPEN is the maximum number of waiting or running documents of all callers. The bodies of these documents are stored in the database. */
 const MAX_OPEN = 200;
-/** Maximum number of waiting or running documents per owner, across all credentials of the owner, and per sensor. */
+/** MAX_OPEN_PER_OWNER is the maximum number of waiting or running documents of an owner, across all credentials of the owner, and of a sensor. */
 const MAX_OPEN_PER_OWNER = 50;
 const OPERATION = 'inventory.import';
-/** Maximum size, compressed, of an outcome and a problem that lists contain. */
+/** MAX_LISTED_BYTES is the maximum compressed size of an outcome or problem in a list. */
 const MAX_LISTED_BYTES = 2000;
 const ENDS: readonly string[] = ['outcome', 'problem'] satisfies (keyof InventoryImport)[];
 const NO_END = { outcome: null, problem: null };
@@ -30,7 +30,7 @@ const SLICE = 4 * 1024 * 1024;
 
 type ImportEnd = Pick<InventoryImport, 'id' | 'outcome' | 'problem'>;
 
-/** ImportsService accepts documents to be ingested later and reports the progress of each. */
+/** ImportsService accepts documents to be ingested later and reports the progress of each document. */
 @Injectable()
 export class ImportsService implements BeforeApplicationShutdown {
   readonly rows = new RowWatch((ids) =>
@@ -80,7 +80,7 @@ export class ImportsService implements BeforeApplicationShutdown {
         caller: reporterOf(caller),
         requestId: origin.requestId,
         address: origin.address,
-        // Identifies a run that committed but stopped before it recorded its outcome.
+        // Identifies a run that committed the document but stopped before it recorded the outcome.
         idempotencyKey: id,
       };
       await tx.query('INSERT INTO inventory_import (id, bytes, "order", owner_id, turn) VALUES ($1, $2, $3, $4, $5)', [
@@ -105,7 +105,7 @@ export class ImportsService implements BeforeApplicationShutdown {
     });
   }
 
-  /** Returns the import for `answerEvents`. */
+  /** Returns the import in the form that `answerEvents` expects. */
   async follow<View>(caller: Caller, id: string, viewOf: (row: InventoryImport) => View): Promise<Followed<View>> {
     const row = await this.get(caller, id);
     return { id, view: viewOf(row), mark: markOf(row), final: row.endedAt !== null };
@@ -141,8 +141,10 @@ export class ImportsService implements BeforeApplicationShutdown {
   }
 
   /**
-   * Returns the turn of this caller's next import: after the caller's last one, and not before the current turn, so that callers alternate
-   * (start-time fair queueing). Throws Problem 429 `ingest.busy` if the queue, or the caller's share of it, is full.
+   * Returns the turn of the caller's next import: after the last import of the caller, and not before the current turn, so that callers alternate (start-time
+   * fair queueing).
+   *
+   * @throws Problem 429 `ingest.busy` if the queue, or the caller's share of the queue, is full
    */
   private async nextTurn(tx: EntityManager, { id, ownerId }: Caller): Promise<number> {
     const [{ count, own, present, last } = NO_QUEUE]: Queue[] = await tx.query(
@@ -157,15 +159,15 @@ export class ImportsService implements BeforeApplicationShutdown {
       [id, ownerId],
     );
     if (own >= MAX_OPEN_PER_OWNER) throw busy(`You have reached the limit of ${own} queued imports.`);
-    // A full queue still accepts one import from an owner or sensor that has none in it.
+    // A full queue still accepts one import from an owner or sensor without a queued import.
     if (count >= MAX_OPEN && own > 0) throw busy('The import queue is full.');
     return Math.max(present ?? 0, (last ?? -1) + 1);
   }
 }
 
 /**
- * The open imports: their total number (`count`), the number of one owner or sensor (`own`), the lowest turn (`present`), and the highest turn among `own`
- * (`last`).
+ * Queue describes the open imports: the total number (`count`), the number of one owner or sensor (`own`), the lowest turn (`present`), and the highest turn
+ * of that owner or sensor (`last`).
  */
 interface Queue {
   readonly count: number;
@@ -180,11 +182,11 @@ function busy(why: string): Problem {
   return new Problem('overloaded', 'ingest.busy', `${why} Retry after 30 seconds.`, { retryAfter: 30 });
 }
 
-/** Returns the mark of a row, as in the query of the watch. */
+/** Returns the mark of a row. It must be equal to the mark in the query of `rows`. */
 const markOf = ({ status, phase, done }: InventoryImport): string =>
   phase === null ? `${status} ${done}` : `${status} ${phase} ${done}`;
 
-/** Hashes in slices, so that a large body does not block the event loop. */
+/** Hashes a body in slices, so that a large body does not block the event loop. */
 async function digestOf(bytes: Buffer): Promise<string> {
   const hash = createHash('sha256');
   for (let at = 0; at < bytes.length; at += SLICE) {
@@ -195,8 +197,8 @@ async function digestOf(bytes: Buffer): Promise<string> {
 }
 
 /**
- * Reports whether the caller may see an import. A caller that may only report, such as a sensor, sees its own imports, not all imports of its key's
- * owner.
+ * Reports whether the caller may see an import. A caller that may only report, such as a sensor, sees its own imports, but not the other imports of the owner
+ * of its API key.
  */
 function isSeenBy({ ownerId, order }: InventoryImport, caller: Caller): boolean {
   if (seesAll(caller)) return true;

@@ -3,10 +3,13 @@ import { sqlState } from '../../../platform/errors/database-error.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import type { IngestReply, PlainProblem } from '../staging/ingest-order.js';
 
-/** SQLSTATE of a statement that reached its time limit. */
+/** SQLSTATE query_canceled: a statement reached its timeout. */
 const TOO_SLOW = '57014';
 
-/** tooCostly rejects a document permanently, because a retry would be just as costly. @param verdict what the document did, as a predicate */
+/**
+ * tooCostly returns the Problem that rejects a document permanently, because a retry would be just as costly. @param verdict what the document did, as a
+ * predicate
+ */
 export function tooCostly(verdict: string): Problem {
   const detail = `${verdict}; send it in parts, or without its large members`;
   return new Problem('refused', 'document.too-costly', `The document ${detail}.`, {
@@ -16,7 +19,7 @@ export function tooCostly(verdict: string): Problem {
 
 /**
  * faultReply returns the part of a reply that explains why a document was not ingested. The message of an error other than a Problem may quote the body, so
- * only the name and stack of the error are kept.
+ * only the name and stack of such an error are kept.
  */
 export function faultReply(error: unknown): Pick<IngestReply, 'problem' | 'failure'> {
   if (error instanceof Problem) return { problem: plain(error) };
@@ -31,7 +34,7 @@ export function faultReply(error: unknown): Pick<IngestReply, 'problem' | 'failu
   return { failure: error instanceof Error ? `${error.name} ${framesOf(error)}` : 'unknown' };
 }
 
-/** Returns the first frames of the stack, which follow the message. The message may have several lines. */
+/** Returns the first frames of the stack. They follow the message, which may have several lines. */
 function framesOf({ message, stack = '' }: Error): string {
   const start = stack.indexOf(message);
   return start === -1

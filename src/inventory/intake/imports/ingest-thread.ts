@@ -17,7 +17,7 @@ import { DerivationBudget } from '../../../formats/pkcs/password-encryption.js';
 import type { CredentialOptions } from '../credentials/credential-reader.js';
 import type { IngestMessage, IngestOrder, IngestReply } from '../staging/ingest-order.js';
 
-/** Statement limits. A document with several hundred thousand components takes longer than the service allows for other statements. */
+/** Limits for statements and connections. A document with several hundred thousand components takes longer than the service allows for other statements. */
 const LIMITS = {
   // A low-priority thread needs seconds for the handshake when all cores are busy.
   connectionTimeoutMillis: 15_000,
@@ -27,17 +27,17 @@ const LIMITS = {
   idle_in_transaction_session_timeout: 120_000,
 };
 
-/** Interval of heartbeats. IngestThreads ends this thread if they stop for too long. */
+/** Interval of heartbeats. IngestThreads terminates this thread if heartbeats are missing for too long. */
 const ALIVE_EVERY_MS = 500;
 
-/** Lowers the priority of this thread only, so that other requests take precedence when cores are scarce. Only Linux supports it per thread. */
+/** Lowers the priority of this thread only, so that other requests take precedence when cores are scarce. Only Linux supports priorities of threads. */
 const NICENESS = 10;
 if (process.platform === 'linux') setPriority(NICENESS);
 
 const config = new Config();
 const options = dataSourceOptions(config);
 const db = new DataSource({ ...options, poolSize: 1, extra: { ...(options.extra as object), ...LIMITS } });
-// Audit entries look up their transaction's changes in the row seals of their data source. This thread seals no rows.
+// Audit entries read the changes of their transaction from the RowSeals of the data source. This thread itself does not seal rows.
 void new RowSeals(config, db, new EventBus());
 const documents = new DocumentIngest(
   db,
@@ -78,7 +78,7 @@ function send(message: IngestReply): void {
 send({ job: 0, alive: true });
 setInterval(() => send({ job: 0, alive: true }), ALIVE_EVERY_MS).unref();
 
-// Sequential, because the thread has one connection and the order of arrival is kept.
+// Messages are processed sequentially, because the thread has one connection and documents are stored in the order of arrival.
 let last: Promise<void> = Promise.resolve();
 parentPort?.on('message', (message: IngestMessage | 'stop') => {
   last = last.then(async () => {

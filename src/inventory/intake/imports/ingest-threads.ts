@@ -13,9 +13,12 @@ import { FairQueue } from '../../../platform/database/fair-queue.js';
 import { tooCostly } from './ingest-faults.js';
 import { StallWatch } from './stall-watch.js';
 
-/** One thread reads while the database works for the other. Three threads were slower than two, because each has its own heap. */
+/**
+ * THREADS is the number of threads of the service: one thread reads while the database works for the other. Three threads were slower than two, because each
+ * thread has its own heap.
+ */
 const THREADS = 2;
-/** In a worker process, no client is waiting for the response, and memory use should remain low. */
+/** THREADS_OF_WORKER is the number of threads of a worker process, where no client waits for the response and memory use should remain low. */
 const THREADS_OF_WORKER = 1;
 
 /**
@@ -46,9 +49,9 @@ export class IngestThreads implements OnApplicationShutdown {
   }
 
   /**
-   * Ingests a document in the next free thread. People are served in turn, with all their keys and clients: apart from running documents, a document
-   * waits for at most one document of each other person. One extra thread is reserved for people without a running document, because a large document
-   * takes minutes. The number of waiting documents is limited where bodies are read. Throws the Problem with which the document was rejected.
+   * Ingests a document in the next free thread. Callers are served in turn by owner: apart from running documents, a document waits for at most one document
+   * of each other owner. One additional thread is reserved for owners without a running document, because a large document takes minutes. The number of
+   * waiting documents is limited where bodies are received. @throws Problem if the document is rejected
    */
   take(order: IngestOrder, onProgress: OnProgress = () => undefined): Promise<IngestOutcome> {
     const stallMs = (this.config.ingestStallSeconds + order.bytes.byteLength / MB) * 1000;
@@ -76,7 +79,7 @@ export class IngestThreads implements OnApplicationShutdown {
     return { job, order, confirmedUntil, derivations: Math.min(left, MAX_ROUNDS) };
   }
 
-  /** Finishes accepted documents within the time available for a shutdown. */
+  /** Finishes the accepted documents, within the time that is available for a shutdown. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all(this.threads.map((thread) => thread.stop()));
   }
@@ -85,23 +88,24 @@ export class IngestThreads implements OnApplicationShutdown {
 /** Name of the limit in RateLimits. */
 const DERIVATIONS = 'derivations';
 const STOP_MS = 10_000;
-/** Idle time after which a thread ends, because its heap is memory that other work can use. */
+/** IDLE_MS is the idle time after which a thread ends, so that other work can use the memory of its heap. */
 const IDLE_MS = 30_000;
-/** Time for a new thread to load its modules, which does not count against the document. */
+/** START_MS is the time for a new thread to load its modules. It does not count against the document. */
 const START_MS = 120_000;
-/** Size from which a document counts as large. Senders of large documents usually send several. */
+/** LARGE_BYTES is the size from which a document counts as large. Senders of large documents usually send several. */
 const LARGE_BYTES = 4 * 1024 * 1024;
 const MB = 1024 * 1024;
 /**
- * V8 first collects the old objects of a thread at a few megabytes, and again whenever they have doubled. The data kept for a document is in use until it is
- * written, so a first collection at this size saves a sixth of the CPU time. Small documents would fill it with garbage.
+ * OLD_SPACE_FOR_LARGE_MB is the heap size at which V8 first collects the old objects of a thread for large documents. By default, V8 collects at a few
+ * megabytes, and again whenever the heap has doubled. The data of a document remains in use until the document is written, so a late first collection saves a
+ * sixth of the CPU time. Small documents would fill this space with garbage.
  */
 const OLD_SPACE_FOR_LARGE_MB = 512;
 
 interface Job {
   readonly number: number;
   readonly order: IngestOrder;
-  /** Maximum time without a heartbeat of the thread, in milliseconds. */
+  /** Maximum time between two heartbeats of the thread, in milliseconds. */
   readonly stallMs: number;
   onProgress: OnProgress;
   resolve(outcome: IngestOutcome): void;
@@ -110,23 +114,23 @@ interface Job {
 
 /** State shared by the threads of a process. */
 interface IngestWork {
-  /** Removes and returns the next document of the queue. With `isReserve`, only of a person for whom no thread is reading a document. */
+  /** Removes and returns the next document of the queue. With `isReserve`, skips owners for whom a thread is reading a document. */
   next(isReserve: boolean): Job | undefined;
   /** Removes and returns all documents of the queue. */
   clear(): Job[];
   messageOf(job: Job): IngestMessage;
   /** Charges key derivation rounds to the caller of a document. */
   spent(job: Job, rounds: number): void;
-  /** Seconds after which a rejected document may be sent again; undefined for never. */
+  /** Returns the number of seconds after which a rejected document may be sent again, or undefined if it must not be sent again. */
   retryAfter(kind: ProblemKind): number | undefined;
 }
 
-/** Ingests one document after another, for as long as there are any. */
+/** IngestThread ingests one document after another until the queue is empty. */
 class IngestThread {
   private readonly logger = new Logger(IngestThreads.name);
   private readonly watch = new StallWatch(() => this.endThread());
   private running: Job | undefined;
-  /** Key derivation rounds that the running document may cost. */
+  /** Key derivation rounds that may be spent on the running document. */
   private allowance = 0;
   private worker: Worker | undefined;
   private idle: NodeJS.Timeout | undefined;
@@ -136,7 +140,7 @@ class IngestThread {
 
   /**
    * @param mergeLock name of the lock that serializes the merges of all threads of a process
-   * @param isReserve reserved for people for whom no other thread reads a document
+   * @param isReserve whether the thread is reserved for owners for whom no other thread is reading a document
    */
   constructor(
     private readonly mergeLock: string,
@@ -144,7 +148,7 @@ class IngestThread {
     readonly isReserve: boolean,
   ) {}
 
-  /** ID of the person whose document is being read; undefined if there is none. */
+  /** ID of the owner whose document is being read; undefined if no document is being read. */
   get owner(): string | undefined {
     return this.running?.order.caller.ownerId;
   }
@@ -153,7 +157,7 @@ class IngestThread {
     return this.running === undefined;
   }
 
-  /** Whether the thread has loaded its modules. */
+  /** Whether the thread has been started and has not ended. */
   get isWarm(): boolean {
     return this.worker !== undefined;
   }
@@ -202,7 +206,7 @@ class IngestThread {
     const worker = new Worker(new URL('./ingest-thread.js', import.meta.url), {
       name: 'inventory-ingest',
       workerData: this.mergeLock,
-      // The objects of a few items become garbage before the next items are read. A larger young generation would only exceed the cache.
+      // The objects of a few items become garbage before the next items are read. A larger young generation would only exceed the CPU cache.
       resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 4096 },
     });
     worker.once('online', () => setInitialOldSpace(0));
@@ -227,7 +231,7 @@ class IngestThread {
     worker?.postMessage('stop');
   }
 
-  /** Terminates the thread in the middle of its document, because other documents are waiting. */
+  /** Terminates the thread while it reads a document, because other documents are waiting. */
   private endThread(): void {
     this.verdict ??= 'took too long to parse';
     this.logger.warn(`a document ${this.verdict} and was rejected`);
@@ -240,7 +244,7 @@ class IngestThread {
     const { running, verdict } = this;
     this.verdict = undefined;
     if (running === undefined) return;
-    // The actual cost of the document is unknown because its thread was ended.
+    // The actual cost of the document is unknown, because its thread was terminated.
     this.work.spent(running, this.allowance);
     this.end(() => running.reject(verdict === undefined ? new Error('the thread ended') : tooCostly(verdict)));
   }
@@ -267,7 +271,7 @@ class IngestThread {
   }
 }
 
-/** Applies to threads that start from now on. @param size megabytes, or 0 for the default of V8. */
+/** Sets the initial size of the old generation for new threads. @param size megabytes, or 0 for the default of V8 */
 function setInitialOldSpace(size: number): void {
   setFlagsFromString(`--initial-old-space-size=${size}`);
 }

@@ -64,7 +64,7 @@ const SCAN = {
   },
 };
 
-/** Both endpoints accept all formats, because the format is detected from the content. */
+/** Decorators of both endpoints, which accept all formats, because the format is detected from the content. */
 const TakesDocuments = () =>
   applyDecorators(
     Needs(SCOPE),
@@ -85,7 +85,7 @@ export class IngestController {
 
   /**
    * Ingest assets
-   * @remarks Imports the results of a sensor, a CycloneDX document, or certificates, key stores and SSH keys in their own formats.
+   * @remarks Imports the results of a sensor, a CycloneDX document, or certificates, key stores and SSH keys in their native formats.
    */
   @Post('ingest')
   @TakesDocuments()
@@ -121,7 +121,7 @@ export class IngestController {
     return this.take(caller, body, optionsOf(query, headers), query.async === true ? reply : undefined);
   }
 
-  /** @param later reply of an asynchronous call, for which the response is an import. */
+  /** @param later reply of an asynchronous call, whose response is an import; undefined for a synchronous call */
   private async take(
     caller: Caller,
     body: RawBody,
@@ -140,7 +140,7 @@ function optionsOf({ mode, source }: IngestQuery, headers: Record<string, string
   return { mode, source, idempotencyKey: headers['idempotency-key'], password };
 }
 
-/** Returns the text unchanged if it is not percent-encoded. curl sends header values in UTF-8 as typed, and they are received as single bytes. */
+/** Decodes a header value that may be percent-encoded. curl sends header values in UTF-8, which are received as one character per byte. */
 function decoded(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const octets = Buffer.from(text, 'latin1');

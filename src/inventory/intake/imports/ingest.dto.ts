@@ -5,11 +5,14 @@ import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { IngestOutcome } from '../../model/document.js';
 
 export class IngestQuery {
-  /** `strict` rejects any fault; `repair` fixes faults that can be fixed without loss (such as repeated list items) and lists them. */
+  /** `strict` rejects a document with any fault. `repair` fixes faults that can be fixed without loss, such as repeated list items, and lists the repairs. */
   @Optional(OneOf(['strict', 'repair'], { default: 'repair' })) mode?: Mode;
   /** Name of the described application or repository, if the document does not state it. @example https://git.example.com/shop */
   @Optional(Text(1, 500)) source?: string;
-  /** Whether to respond with 202 immediately and import in the background, for large documents. `Location` contains the URL of the import. */
+  /**
+   * Whether to respond with 202 immediately and import the document in the background. Recommended for large documents. `Location` contains the URL of the
+   * import.
+   */
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
   @IsBoolean()
@@ -51,7 +54,7 @@ export class IngestView {
   updated: number;
   /** @example 16 */
   unchanged: number;
-  /** Number of components without any connection to cryptography. @example 0 */
+  /** Number of components that are not cryptographic and do not use cryptography. @example 0 */
   ignored: number;
   rejected: RejectionView[];
   repairs: RemarkView[];

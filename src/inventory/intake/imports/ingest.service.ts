@@ -17,7 +17,7 @@ export interface IngestOptions {
   readonly password?: string;
 }
 
-/** Media types that identify a format. Otherwise the content determines the format. */
+/** Body kinds by media type. For any other media type, the content determines the format. */
 const BODY_KINDS: Readonly<Record<string, BodyKind>> = {
   'application/json': 'json',
   'application/vnd.cyclonedx+json': 'json',
@@ -31,8 +31,9 @@ export class IngestService {
   constructor(private readonly threads: IngestThreads) {}
 
   /**
-   * Ingests a body. Its bytes are no longer available afterwards, because they are transferred to a thread rather than copied. @throws Problem with
-   * which the body was rejected.
+   * Ingests a body. The bytes are transferred to a thread rather than copied, so they are no longer available afterwards.
+   *
+   * @throws Problem if the body is rejected
    */
   ingest(
     caller: Caller,
@@ -55,7 +56,7 @@ export class IngestService {
   }
 }
 
-/** reporterOf returns the caller in the form stored in an order. */
+/** reporterOf returns the caller in the form in which an order stores the caller. */
 export function reporterOf({ kind, id, name, ownerId, scopes }: Caller): IngestOrder['caller'] {
   return { kind, id, name, ownerId, mayWrite: mayDo(scopes, 'inventory:write') };
 }

@@ -2,11 +2,14 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { IngestOrder, IngestPhase, PlainProblem } from '../staging/ingest-order.js';
 import type { IngestOutcome } from '../../model/document.js';
 
-/** WAITING → RUNNING → DONE, REFUSED (because of its content) or FAILED (for another reason). RUNNING again if its worker was lost. */
+/**
+ * States of an import: WAITING → RUNNING → DONE, REFUSED (because of the content) or FAILED (for another reason). An import whose worker was lost is RUNNING
+ * again.
+ */
 export const IMPORT_STATUSES = ['WAITING', 'RUNNING', 'DONE', 'REFUSED', 'FAILED'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
-/** A document that was accepted to be ingested later. Until then, its body is stored in sealed parts. */
+/** A document that was accepted to be ingested later. Until the import ends, the body is stored in sealed parts. */
 @Entity('inventory_import')
 @Index('inventory_import_owner', ['ownerId', 'id'])
 @Index('inventory_import_open', ['id'], { where: 'ended_at IS NULL' })
@@ -22,7 +25,7 @@ export class InventoryImport {
   @Column('int')
   bytes: number;
 
-  /** Order without the bytes. */
+  /** Order without the body and the password. */
   @Column('jsonb')
   order: Omit<IngestOrder, 'bytes' | 'password'>;
 
@@ -32,7 +35,7 @@ export class InventoryImport {
   @Column('text', { nullable: true })
   phase: IngestPhase | null;
 
-  /** Number of assets, out of `total`, that the phase has processed. */
+  /** Number of assets, out of `total`, that the current phase has processed. */
   @Column('int', { default: 0 })
   done: number;
 
@@ -42,7 +45,7 @@ export class InventoryImport {
   @Column('int', { default: 0 })
   attempts: number;
 
-  /** Position in the order of execution, such that callers take turns. */
+  /** Position in the order of execution, which lets callers take turns. */
   @Column('int', { default: 0 })
   turn: number;
 
@@ -66,7 +69,7 @@ export class InventoryImport {
   endedAt: Date | null;
 }
 
-/** A part of a body, compressed and sealed. A submitted body may contain secrets, which are never stored in plaintext. */
+/** A part of a body, compressed and sealed. A submitted body may contain secrets, so it is never stored in plaintext. */
 @Entity('inventory_import_part')
 export class InventoryImportPart {
   @PrimaryColumn('uuid')

@@ -1,4 +1,4 @@
-/** StallWatch calls back when a thread has sent no heartbeat for too long. */
+/** StallWatch calls a function when a thread has sent no heartbeat for too long. */
 export class StallWatch {
   private timer: NodeJS.Timeout | undefined;
   private limitMs = 0;
@@ -7,7 +7,10 @@ export class StallWatch {
 
   constructor(private readonly stalled: () => void) {}
 
-  /** @param limitMs maximum time between two heartbeats. @param startMs additional time for the first one. */
+  /**
+   * @param limitMs maximum time between two heartbeats
+   * @param startMs additional time for the first heartbeat
+   */
   begin(limitMs: number, startMs: number): void {
     this.limitMs = limitMs;
     this.lastSign = performance.now() + startMs;
@@ -34,7 +37,7 @@ export class StallWatch {
     this.timer = setTimeout(() => this.check(), Math.max(0, left)).unref();
   }
 
-  /** Heartbeats that arrived while this thread itself was busy are processed first. */
+  /** Calls `stalled` if the last heartbeat is too old. Heartbeats that arrived while this thread was busy are processed first. */
   private check(): void {
     const { timer } = this;
     setImmediate(() => {

@@ -1,19 +1,19 @@
 import { Problem } from '../../../platform/errors/problem.js';
 
-/** Characters that every document may expand to, and those that it may expand to for each of its own characters. */
+/** A document may expand to MIN_CHARACTERS plus EXPANSION times its own size in characters. */
 const MIN_CHARACTERS = 1_000_000;
 const EXPANSION = 4;
-/** Characters counted for an object that a run refers to in inline external properties. */
+/** CHARACTERS_PER_REFERENCE is the number of characters counted for each object that a run refers to in inline external properties. */
 export const CHARACTERS_PER_REFERENCE = 256;
 
 /**
- * ExpansionLimit limits the text that a SARIF document yields to a multiple of its size. References let results, artifacts, bases and rules share one
- * long text, and runs share one list of results, so that a small document could otherwise exhaust the memory.
+ * ExpansionLimit limits the text that is read from a SARIF document to a multiple of its size. Otherwise, a small document could exhaust the memory: with
+ * references, many results, artifacts, bases and rules share one long text, and many runs share one list of results.
  */
 export class ExpansionLimit {
   private left: number;
 
-  /** @param size characters of the document */
+  /** @param size number of characters of the document */
   constructor(size: number) {
     this.left = MIN_CHARACTERS + EXPANSION * size;
   }

@@ -3,7 +3,7 @@ import type { Remark } from '../../model/document.js';
 import { CHARACTERS_PER_REFERENCE, type ExpansionLimit } from './expansion-limit.js';
 import { isSameGuid, membersOf, objectsOf } from './sarif-values.js';
 
-/** Members of a run that are read here and may be stored externally (SARIF 2.1.0 section 3.14.2). */
+/** Members of a run that are used and may be stored externally (SARIF 2.1.0 section 3.14.2). */
 const LISTS = [
   'artifacts',
   'logicalLocations',
@@ -21,10 +21,10 @@ export interface WholeRun {
 }
 
 /**
- * withExternalProperties returns a run completed with the `inlineExternalProperties` of the log (sections 3.13.6, 3.15 and 4). Other files are not
- * fetched; each member stored there is noted in `warnings`.
+ * withExternalProperties returns a run completed with the `inlineExternalProperties` of the log (sections 3.13.6, 3.15 and 4). External files are not
+ * fetched; `warnings` receives a remark for each member stored in such a file.
  *
- * @throws Problem 422 `document.too-costly` if references repeat too many objects.
+ * @throws Problem 422 `document.too-costly` if references repeat too many objects
  */
 export function withExternalProperties(
   given: JsonMembers,

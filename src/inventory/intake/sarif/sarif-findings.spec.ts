@@ -22,7 +22,7 @@ function run(more: Json = {}, rules: Json[] = [CIPHER]): Json {
   return { tool: { driver: { name: 'scan', rules } }, results: [result()], ...more };
 }
 
-/** Returns the content of the only draft of a log: algorithms with their places. */
+/** Returns the algorithms in the only draft of a log, with their locations. */
 function found(log: Json) {
   const [draft] = readLog(log);
   if (draft === undefined) throw new Error('no draft');

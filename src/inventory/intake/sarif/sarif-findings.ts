@@ -13,12 +13,12 @@ import type { SarifRule, SarifTool } from './sarif-tool.js';
 import { membersOf, objectsOf, textsOf } from './sarif-values.js';
 import { truncate } from '../../../platform/text/truncate.js';
 
-/** Kinds of relationships that do not mean that a rule is about the weakness (SARIF 2.1.0 section 3.53.3). */
+/** Kinds of relationships to a weakness which do not mean that a rule detects the weakness (SARIF 2.1.0 section 3.53.3). */
 const OTHER_KINDS = /^(?:disjoint|incomparable|canPrecede|canFollow|willPrecede|willFollow)$/;
 const CWE = /\bCWE\b|common weakness/i;
-/** Members of a property bag in which scanners state the weakness, regardless of case, `_` and `-`: `cweId`, `CWE_IDs`. */
+/** Matches members of a property bag in which scanners state the weakness, regardless of case, `_` and `-`: `cweId`, `CWE_IDs`. */
 const BAG_MEMBERS = /^(?:tags|cwe[_-]?(?:ids?|s|numbers?)?)$/i;
-/** Descriptions of a rule that may state its subject (sections 3.49.9 and 3.49.10). */
+/** Members of a rule whose text may state the subject of the rule (sections 3.49.9 and 3.49.10). */
 const TITLES = ['shortDescription', 'fullDescription'] as const;
 
 export interface SarifFinding {
@@ -27,8 +27,8 @@ export interface SarifFinding {
 }
 
 /**
- * isFound reports whether a result describes a problem that still exists: `kind` is `fail` (section 3.27.9), `baselineState` is not `absent` (3.27.24), and it
- * was not accepted (3.27.23: suppressed only if no suppression is under review or rejected).
+ * isFound reports whether a result describes a problem that still exists: `kind` is `fail` (section 3.27.9), `baselineState` is not `absent` (3.27.24), and
+ * it is not suppressed (3.27.23: a result is suppressed unless one of its suppressions is under review or rejected).
  */
 export function isFound(result: JsonMembers): boolean {
   const kind = result['kind'] ?? 'fail';
@@ -40,7 +40,10 @@ export function isSuppressed(result: JsonMembers): boolean {
   return suppressions.length > 0 && suppressions.every(({ status }) => (status ?? 'accepted') === 'accepted');
 }
 
-/** findingIn returns the algorithm that a result of a cryptographic rule names, `no-algorithm` if it names none, and undefined for any other result. */
+/**
+ * findingIn returns the algorithm that a result of a cryptographic rule names, or `no-algorithm` if the result names none. Returns undefined for the result
+ * of any other rule.
+ */
 export function findingIn(
   result: JsonMembers,
   tool: SarifTool,
@@ -62,7 +65,7 @@ function isCryptographic(result: JsonMembers, { id, descriptor }: SarifRule, too
   if (namesWeakness(name) || [id, ...titles].some(isCryptographicTitle)) return true;
   if ([descriptor, result].some(({ properties }) => bagNamesWeakness(properties))) return true;
   const related = objectsOf(descriptor['relationships']).filter(isAbout);
-  // Some tools write a list where the standard has a single object.
+  // Some tools write a list where the standard requires a single object.
   const targets = related.flatMap(({ target }) => (Array.isArray(target) ? objectsOf(target) : [membersOf(target)]));
   const taxa = [...targets, ...objectsOf(result['taxa'])];
   return taxa.some((reference) => {
@@ -71,13 +74,13 @@ function isCryptographic(result: JsonMembers, { id, descriptor }: SarifRule, too
   });
 }
 
-/** The default of `kinds` is `relevant`. */
+/** Reports whether a relationship means that the rule detects the weakness. The default of `kinds` is `relevant`. */
 function isAbout({ kinds }: JsonMembers): boolean {
   const all = textsOf(kinds ?? []);
   return all.length === 0 || all.some((kind) => !OTHER_KINDS.test(kind));
 }
 
-/** Tags must state that they refer to the CWE. A member with such a name may contain the bare number. */
+/** Reports whether a property bag names a cryptographic weakness. A tag must contain `CWE`; a member such as `cweId` may contain only the number. */
 function bagNamesWeakness(properties: unknown): boolean {
   if (!isMembers(properties)) return false;
   return Object.entries(properties).some(([member, value]) => {
@@ -87,12 +90,12 @@ function bagNamesWeakness(properties: unknown): boolean {
 }
 
 const MAX_TEXT = 20_000;
-/** A template can insert one argument thousands of times. */
+/** MAX_FILLED is the maximum length of a message with inserted arguments, because a template can insert one argument thousands of times. */
 const MAX_FILLED = 2 * MAX_TEXT;
 
 /**
- * Returns the text of a result's message (SARIF 2.1.0 section 3.11): its own, or the string of the rule or tool that its `id` names, with its arguments
- * inserted. Plain text takes precedence over Markdown.
+ * Returns the text of a result's message with its arguments inserted (SARIF 2.1.0 section 3.11). The text is in the message itself, or in the string of the
+ * rule or tool component that the `id` of the message refers to. Plain text takes precedence over Markdown.
  */
 function messageText(message: JsonMembers, { descriptor, component }: SarifRule): string {
   const id = memberTextOf(message['id']);

@@ -4,12 +4,12 @@ import { truncate } from '../../../platform/text/truncate.js';
 /** Matches the names that tools use for rules about cryptography. */
 const RULES =
   /weak-?crypto|insecure-?(?:hash|cipher|crypto)|cipher|hashing|weak-?hash|md5|sha-?1\b|\b(?:[3t]|triple-?)?des(?:ede)?\b|ecb|(?:insecure|predictable|pseudo|weak)-?random|(?:rsa|ec|insufficient|weak)-key-size|padding-oracle|^G40[1-7]$|^G50[1-7]$|^S(?:4426|4790|5542|5547|2245)$|^CA53(?:50|51|58|79|84|85|94)$|^SCS00(?:0[4-6]|1[0-3])$/i;
-/** Titles such as `Do Not Use Broken Cryptographic Algorithms`, `Weak/Broken Hash Algorithm`, `WeakBrokenHashAlgorithm`, `Use_of_Broken_or_Risky_…`. */
+/** Matches titles such as `Do Not Use Broken Cryptographic Algorithms`, `Weak/Broken Hash Algorithm`, `WeakBrokenHashAlgorithm`, `Use_of_Broken_or_Risky_…`. */
 const TITLE =
   /(?:broken|deprecated|insecure|obsolete|predictable|risky|unsafe|weak)[ /a-z_-]{0,40}(?:cipher|crypto|digest|encryption|hash|random)/i;
-/** Cryptographic weaknesses in the Common Weakness Enumeration. 310 is their category, which older tools state alone; 330 is that of random numbers. */
+/** Cryptographic weaknesses in the Common Weakness Enumeration. Older tools state only the category: 310 for cryptography, 330 for random numbers. */
 const CRYPTOGRAPHIC = new Set([310, 326, 327, 328, 330, 338, 759, 760, 780, 916, 1240]);
-/** Names are read at the start of a text, because tools write a sentence there. */
+/** MAX_TEXT is the number of characters that are searched for names. Tools name the algorithm at the start of a text. */
 const MAX_TEXT = 4000;
 
 /** NamedAlgorithm is an algorithm named by a finding. */
@@ -19,7 +19,10 @@ export interface NamedAlgorithm {
   readonly mode?: string;
 }
 
-/** Algorithms that a text can name, most specific first. The words in identifiers have been separated: `EVP md5` and `SHA1 with RSA`. */
+/**
+ * Algorithms that a text can name, most specific first. The patterns match texts in which the words of identifiers are separated: `EVP md5` and `SHA1 with
+ * RSA`.
+ */
 const NAMES: [RegExp, NamedAlgorithm][] = [
   [
     /(?<!\d)3 ?DES\b|\bDESede\b|\bTriple[ -]?DES\b|\bDES3\b|\bdes[ -]?ede3?\b|\bTDEA\b|\bTDES\b/gi,
@@ -40,10 +43,10 @@ const NAMES: [RegExp, NamedAlgorithm][] = [
   [/\bMD2\b/gi, { name: 'MD2', primitive: 'hash' }],
   [/\bMD4\b/gi, { name: 'MD4', primitive: 'hash' }],
   [/\bMD5\b/gi, { name: 'MD5', primitive: 'hash' }],
-  // SHA1PRNG of Java does not mean that a hash was chosen.
+  // SHA1PRNG in Java does not mean that a hash was chosen.
   [/\bSHA[ -]?1\b(?! ?PRNG)/gi, { name: 'SHA-1', primitive: 'hash' }],
   [/\bRIPE-?MD(?:-?(?:128|160|256|320))?\b/gi, { name: 'RIPEMD', primitive: 'hash' }],
-  // Means nothing for RSA, because JCA requires a mode in each transformation.
+  // ECB has no meaning for RSA, but JCA requires a mode in each transformation.
   [/(?<!\bRSA\/)\bECB\b/gi, { name: 'AES-ECB', primitive: 'block-cipher', mode: 'ecb' }],
   [
     /math\/rand|Math\.random|java\.util\.Random|weak random|pseudo-?random/gi,
@@ -60,7 +63,7 @@ const NAMES: [RegExp, NamedAlgorithm][] = [
   [/\bECC?\b/g, { name: 'EC', primitive: 'pke' }],
   [/\bAES\b/g, { name: 'AES', primitive: 'block-cipher' }],
 ];
-/** Names that a text may list as the weak algorithms for which a rule looks. Any other name may be a recommendation or the cipher of a mode. */
+/** Names in a list of weak algorithms that a rule detects. Any other name in a message may be a recommendation, or the cipher of a mode. */
 const WEAK = new Set([
   '3DES',
   'DES',
@@ -77,19 +80,19 @@ const WEAK = new Set([
 ]);
 /** Matches a sentence that recommends a replacement for the finding. */
 const ADVICE = /^(?:consider|migrate to|prefer|replace|switch to|upgrade to)\b|\binstead\b(?! of)|\bsuch as\b/i;
-/** Families that have a size. `SIZES` matches the usual sizes; other numbers in a line have another meaning. */
+/** Algorithm families with a key size. `SIZES` matches the usual sizes, because other numbers in a line have a different meaning. */
 const SIZED = new Set(['RSA', 'DSA', 'DH']);
 const SIZES = /(?<![\d.])(?:512|768|1024|1280|1536|2048|3072|4096|7680|8192|15360|16384)(?![\d.])/g;
 const ON_CURVES = new Set(['EC', 'ECDSA', 'ECDH']);
 const CURVES = /\b(?:secp|sect)\d{3}[kr]\d\b|\bprime\d{3}v\d\b|\bbrainpoolP\d{3}[rt]1\b/gi;
 
-/** isCryptographicRule recognizes the identifier of a rule about cryptography by its last part. */
+/** isCryptographicRule reports whether an identifier is the name of a rule about cryptography. It also checks the last part of the identifier. */
 export function isCryptographicRule(id: string): boolean {
   const bare = id.split(/[/.:]/).at(-1) ?? id;
   return [id, bare, bare.replaceAll('_', '-')].some((text) => RULES.test(text));
 }
 
-/** isCryptographicTitle recognizes a title about weak cryptography, for tools that name no CWE weakness. */
+/** isCryptographicTitle reports whether a title is about weak cryptography. It is used for tools that do not state a CWE weakness. */
 export function isCryptographicTitle(title: string): boolean {
   return TITLE.test(truncate(title, MAX_TEXT));
 }
@@ -101,14 +104,15 @@ export function namesWeakness(text: string): boolean {
   return false;
 }
 
-/** Like `namesWeakness`, but for the identifier of a CWE entry, which may be the bare number. */
+/** isWeakness is like `namesWeakness`, but takes the identifier of a CWE entry, which may be only a number. */
 export function isWeakness(id: string | number): boolean {
   return /^\d{1,6}$/.test(String(id)) ? CRYPTOGRAPHIC.has(Number(id)) : namesWeakness(String(id));
 }
 
 /**
- * algorithmIn returns the algorithm named by the first text that names any. A message that lists what its rule looks for (`MD2, MD4, MD5, or SHA1`) does not
- * state which was found; of those, the one that a later text, such as the quoted code, names alone is returned.
+ * algorithmIn returns the algorithm named by the first text that names any. A message that lists the algorithms that the rule detects (`MD2, MD4, MD5, or
+ * SHA1`) does not state which of them was found. If a later text, such as the quoted code, names exactly one of the listed algorithms, that algorithm is
+ * returned.
  */
 export function algorithmIn(texts: readonly string[]): NamedAlgorithm | undefined {
   const all = texts.map((text) => namesIn(withoutAdvice(text)));
@@ -135,7 +139,7 @@ function withoutAdvice(text: string): string {
   return sentences.filter((sentence) => !ADVICE.test(sentence)).join(' ');
 }
 
-/** sizedBy adds the size or curve from the quoted code only, because messages mention the ones that a rule requires. */
+/** sizedBy adds the size or curve to the algorithm. Only the quoted code is searched, because messages mention the sizes or curves that a rule requires. */
 export function sizedBy(snippets: readonly string[], algorithm: NamedAlgorithm): NamedAlgorithm {
   const { name } = algorithm;
   const pattern = SIZED.has(name) ? SIZES : ON_CURVES.has(name) ? CURVES : undefined;
@@ -145,7 +149,7 @@ export function sizedBy(snippets: readonly string[], algorithm: NamedAlgorithm):
   return only === undefined || others.length > 0 ? algorithm : { ...algorithm, name: `${name}-${only}` };
 }
 
-/** Appends a copy of the text with the words in identifiers separated, if it differs: `HmacMD5`, `DES_ecb_encrypt`, `SHA1withRSA`. */
+/** Appends a copy of the text in which the words of identifiers are separated, if the copy differs: `HmacMD5`, `DES_ecb_encrypt`, `SHA1withRSA`. */
 function apart(text: string): string {
   const words = text
     .replaceAll('_', ' ')

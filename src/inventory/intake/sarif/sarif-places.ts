@@ -3,11 +3,11 @@ import { truncate } from '../../../platform/text/truncate.js';
 import type { ExpansionLimit } from './expansion-limit.js';
 import { atIndex, membersOf, objectsOf } from './sarif-values.js';
 
-/** Names that tools use for the checkout folder, whose location differs between builds. */
+/** Matches the names that tools use for the checkout folder, whose path differs between builds. */
 const CHECKOUT = /^%?(?:SRC|SOURCE|REPO|REPOSITORY|PROJECT)_?ROOT%?$|^%?(?:ROOTPATH|WORKSPACE|CHECKOUT)%?$/i;
-/** Maximum number of steps in a chain: artifacts within artifacts, bases relative to bases, logical locations within others. */
+/** MAX_STEPS is the maximum number of steps in a chain: nested artifacts, bases relative to bases, and nested logical locations. */
 const MAX_STEPS = 32;
-/** Maximum number of characters of a string that are used in a location, because the steps of a chain can repeat one string. */
+/** MAX_PART is the maximum number of characters of a string in a location. The limit is needed because the steps of a chain can repeat one string. */
 const MAX_PART = 4000;
 
 export interface SarifPlace {
@@ -23,7 +23,7 @@ export class SarifPlaces {
   private readonly requests: readonly JsonMembers[];
   private readonly bases: JsonMembers;
   private readonly checkouts: ReadonlySet<string>;
-  /** URIs of the checkout folder: as declared by the run, otherwise the folder in which the tool was started. */
+  /** URIs of the checkout folder: the folders that the run declares, otherwise the folder in which the tool was started. */
   private readonly roots: readonly string[];
 
   constructor(
@@ -43,7 +43,7 @@ export class SarifPlaces {
     this.roots = declared.length > 0 ? declared : foldersOf(started);
   }
 
-  /** Returns the locations of a result, otherwise the end of its flow, otherwise the analyzed file or request. */
+  /** Returns the locations of a result. If it has none, returns the end of the code flow, otherwise the analyzed file or request. */
   of(result: JsonMembers): SarifPlace[] {
     const places = objectsOf(result['locations']).flatMap((location) => this.at(location));
     if (places.length > 0) return places;
@@ -57,7 +57,7 @@ export class SarifPlaces {
     return location === undefined ? [] : [{ location, line: null }];
   }
 
-  /** Returns the code at the locations of a result, if the run quotes it, either alone or with the surrounding lines (sections 3.29.4 and 3.29.5). */
+  /** Returns the code at the locations of a result if the run contains it, either alone or with the surrounding lines (sections 3.29.4 and 3.29.5). */
   snippets(result: JsonMembers): string[] {
     return objectsOf(result['locations']).flatMap((location) => {
       const { region, contextRegion } = membersOf(location['physicalLocation']);
@@ -77,7 +77,7 @@ export class SarifPlaces {
     return name === undefined ? [] : [{ location: name, line: null }];
   }
 
-  /** Finds the artifact by URI, or by index in the artifacts of the run. An artifact within another one is written after a `!`. */
+  /** Returns the location of an artifact, which is found by URI or by index in the artifacts of the run. A nested artifact is written after a `!`. */
   private artifact(location: JsonMembers): string | undefined {
     const listed = atIndex(this.artifacts, location['index']);
     const named = typeof location['uri'] === 'string' ? location : membersOf(listed?.['location']);
@@ -95,8 +95,8 @@ export class SarifPlaces {
   }
 
   /**
-   * Returns a URI relative to the checkout if it is already relative, or if it is in the checkout folder stated by the run. Otherwise, resolves it
-   * against its base.
+   * Returns a URI relative to the checkout folder if the URI is already relative or is in a checkout folder of the run. Otherwise, resolves the URI against
+   * its base.
    */
   private uri(location: JsonMembers): string {
     let uri = local(partOf(location['uri']));
@@ -153,7 +153,7 @@ function snippetOf(region: unknown): string {
   return memberTextOf(membersOf(membersOf(region)['snippet'])['text']);
 }
 
-/** Extracts the lines of a region from those quoted by another region. */
+/** Extracts the lines of a region from the snippet of a surrounding region. */
 function linesOf({ startLine, endLine = startLine }: JsonMembers, around: JsonMembers): string {
   const from = around['startLine'];
   if (typeof from !== 'number' || typeof startLine !== 'number' || typeof endLine !== 'number' || startLine < from)
@@ -164,7 +164,7 @@ function linesOf({ startLine, endLine = startLine }: JsonMembers, around: JsonMe
     .join('\n');
 }
 
-/** Returns the URIs of folders with a trailing slash, longest first. The root of a file system or host is not a checkout. */
+/** Returns the URIs of folders with a trailing slash, longest first. The root of a file system or host is not a checkout folder. */
 function foldersOf(locations: readonly JsonMembers[]): string[] {
   return locations
     .map(({ uri }) => local(memberTextOf(uri)))
@@ -183,16 +183,15 @@ function isAbsolute(uri: string): boolean {
 }
 
 /**
- * Removes segments without meaning from a relative reference (`./src/a.c`), so that a file has one location regardless of how the tool was started.
- * `..` is kept, because the preceding segment may be a link (SARIF 2.1.0 section 3.10.2). URIs contain no backslashes, so a backslash is a Windows
- * separator.
+ * Removes `.` segments from a relative reference (`./src/a.c`), so that the location of a file does not depend on how the tool was started. `..` is kept,
+ * because the preceding segment may be a symbolic link (SARIF 2.1.0 section 3.10.2). URIs contain no backslashes, so a backslash is a Windows separator.
  */
 function withoutDots(uri: string): string {
   const segments = uri.replaceAll('\\', '/').split('/');
   return segments.filter((segment) => segment !== '.').join('/') || uri;
 }
 
-/** Returns a path in the usual unencoded form. */
+/** Decodes a path that is percent-encoded. */
 function plain(uri: string): string {
   if (!uri.includes('%')) return uri;
   try {

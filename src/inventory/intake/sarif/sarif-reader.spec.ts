@@ -27,7 +27,7 @@ function read(...runs: Json[]) {
   return readLog({ runs });
 }
 
-/** Returns the content of the only draft of a log: algorithms with their places. */
+/** Returns the algorithms in the only draft of a log, with their locations. */
 function found(log: Json) {
   const [draft] = readLog(log);
   if (draft === undefined) throw new Error('no draft');
@@ -125,11 +125,11 @@ describe('the location of a result', () => {
     expect(place(invocation({ uri: 'file:///build/481/shop' }))).toBe('src/a b.c');
     const hosted = 'https://git.example/shop/blob/';
     expect(place(invocation({ uri: hosted }), `${hosted}src/a.c`)).toBe('src/a.c');
-    // The forms of RFC 8089. Java uses the first one.
+    // Forms of file URIs in RFC 8089. Java uses the first form.
     for (const other of ['file:/build/481/shop/src/a.c', 'file://localhost/build/481/shop/src/a.c'])
       expect(place({ originalUriBaseIds: { '%SRCROOT%': root } }, other)).toBe('src/a.c');
     expect(place(invocation({ uri: 'file:/build/481/shop' }))).toBe('src/a b.c');
-    // The declaration of the run takes precedence over the folder in which the tool was started.
+    // The folders that the run declares take precedence over the folder in which the tool was started.
     const both = { ...invocation({ uri: 'file:///build/481/shop/src' }), originalUriBaseIds: { SRCROOT: root } };
     expect(place(both)).toBe('src/a b.c');
     for (const more of [

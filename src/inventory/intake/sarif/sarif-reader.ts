@@ -14,20 +14,20 @@ import { truncate } from '../../../platform/text/truncate.js';
 const VERSION = '2.1.0';
 const MAX_LOCATION = 4000;
 const MAX_WARNINGS = 100;
-/** Maximum number of places. Each place is a separate source, with its own document and transaction. */
+/** MAX_PLACES is the maximum number of sources in one log. Each source gets its own document and transaction. */
 const MAX_PLACES = 100;
 
 export function isSarif(document: JsonMembers): boolean {
   return Array.isArray(document['runs']) && document['bomFormat'] === undefined;
 }
 
-/** The findings of one or more runs at one place, which is a source of the inventory. */
+/** Findings of one or more runs for one source of the inventory. */
 interface Place {
   readonly name: string | undefined;
   readonly assets: Map<string, DraftAsset>;
-  /** Prefixes of contexts, one for each tool and category with a complete run. */
+  /** Context prefixes of the complete runs, one for each tool and category. */
   readonly replaces: Set<string>;
-  /** Prefixes as written by the previous version: one for each tool, regardless of category. */
+  /** Context prefixes in the form of the previous version: one for each tool, regardless of category. */
   readonly replacesFormer: Set<string>;
   readonly warnings: Remark[];
   results: number;
@@ -35,14 +35,14 @@ interface Place {
 }
 
 /**
- * readSarif reads SARIF 2.1.0 (OASIS Standard, 27 March 2020). A result is used if it reports a finding (`kind`, `baselineState`, `suppressions`),
- * its rule is about cryptography, and it names an algorithm. All other results are only counted.
+ * readSarif reads SARIF 2.1.0 (OASIS Standard, 27 March 2020). A result is used if it reports a finding (`kind`, `baselineState`, `suppressions`), its rule
+ * is about cryptography, and it names an algorithm. All other results are only counted.
  *
- * Returns a draft for each place that the runs describe: `source` if given, otherwise the category of the run, otherwise its repository. A run
- * replaces only what the same tool found at the place in the same category. A run without results, a failed run, and a run whose results are stored
- * elsewhere replace nothing.
+ * Returns a draft for each source. The source of a run is `source` if given, otherwise the category of the run, otherwise its repository. A run replaces only
+ * earlier findings of the same tool for the same source and category. A run without results, a failed run, and a run whose results are in an external file
+ * replace nothing.
  *
- * @param size characters of the document, which limit how far it can expand
+ * @param size number of characters of the document, from which the expansion limit is derived
  * @throws Problem 422 `document.version`, `document.invalid` or `document.too-costly`.
  */
 export function readSarif(log: JsonMembers, source: string | undefined, size: number): Draft[] {
@@ -118,7 +118,7 @@ function readRun(run: JsonMembers, { pointer, place, limit, lacksResults }: RunO
 interface RunReading {
   readonly tool: SarifTool;
   readonly places: SarifPlaces;
-  /** Prefix of the contexts of its findings. */
+  /** Prefix of the contexts of the findings in the run. */
   readonly context: string;
   readonly pointer: string;
   readonly place: Place;

@@ -1,17 +1,17 @@
 import { type JsonMembers, memberTextOf } from '../../model/json.js';
 import { atIndex, isSameGuid, membersOf, objectsOf, refuse } from './sarif-values.js';
 
-/** SarifRule is the rule of the tool that a result is about: the identifier in the result, and what is known about the rule. */
+/** SarifRule is the rule to which a result refers: its identifier, and its description if the run contains one. */
 export interface SarifRule {
-  /** Identifier as stated by the result, otherwise by the rule; '' if neither states it. */
+  /** Identifier as stated by the result, otherwise by the rule; '' if neither states one. */
   readonly id: string;
   /** Empty if the run does not describe the rule. */
   readonly descriptor: JsonMembers;
-  /** The tool component that contains the rule. Its `globalMessageStrings` apply to the rule as well. */
+  /** Tool component that contains the rule. The `globalMessageStrings` of the component apply to the rule, too. */
   readonly component: JsonMembers;
 }
 
-/** SarifTaxon is an entry of a taxonomy that a rule or result refers to. */
+/** SarifTaxon is an entry of a taxonomy to which a rule or result refers. */
 export interface SarifTaxon {
   /** Name of the taxonomy, from the reference or the taxonomy itself. */
   readonly taxonomy: string;
@@ -67,7 +67,7 @@ export class SarifTool {
     return { taxonomy: memberTextOf(given['name']) || memberTextOf(taxonomy?.['name']), id };
   }
 
-  /** Finds the description of a rule named `a/b/c` under `a/b/c`, `a/b` or `a` (section 3.5.4). */
+  /** Returns the description of a rule with the identifier `a/b/c`, found under `a/b/c`, `a/b` or `a` (section 3.5.4). */
   private byHierarchicalId(id: string) {
     for (let part = id; part !== ''; part = part.slice(0, Math.max(part.lastIndexOf('/'), 0))) {
       const found = this.byId.get(part);
@@ -76,13 +76,16 @@ export class SarifTool {
     return undefined;
   }
 
-  /** Returns the component that a reference names: an extension by index, any component by guid or name; undefined for the driver. */
+  /** Returns the component to which a reference refers: an extension by index, or any component by guid or name. Returns undefined for the driver. */
   private component(given: unknown): JsonMembers | undefined {
     const reference = membersOf(given);
     return atIndex(this.extensions, reference['index']) ?? pick([this.driver, ...this.extensions], reference);
   }
 
-  /** An index alone does not state whether it counts taxonomies or extensions, so a contradicting name or guid decides. */
+  /**
+   * Returns the taxonomy to which a reference refers. An index alone does not state whether it counts taxonomies or extensions, so a guid or name takes
+   * precedence.
+   */
   private taxonomy(reference: JsonMembers): JsonMembers | undefined {
     const all = [...this.taxonomies, ...this.extensions];
     const named = pick(all, reference);

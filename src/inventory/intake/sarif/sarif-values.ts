@@ -15,23 +15,23 @@ export function membersOf(value: unknown): JsonMembers {
   return isMembers(value) ? value : NO_MEMBERS;
 }
 
-/** objectsOf returns the objects of a list. Other values become empty objects, so that indexes remain correct. */
+/** objectsOf returns the items of a list as objects. An item that is not an object becomes an empty object, so that indexes remain correct. */
 export function objectsOf(value: unknown): JsonMembers[] {
   return Array.isArray(value) ? (value as unknown[]).map(membersOf) : [];
 }
 
-/** atIndex returns the object at an index that another object states (section 3.7.4), or undefined for -1 and invalid indexes. */
+/** atIndex returns the object at the index that another object contains (section 3.7.4), or undefined for -1 and for invalid indexes. */
 export function atIndex(list: readonly JsonMembers[], index: unknown): JsonMembers | undefined {
   return typeof index === 'number' ? list[index] : undefined;
 }
 
-/** textsOf returns the strings of a list, or a single string given instead of a list. Some tools nest one list in another. */
+/** textsOf returns the strings of a list, or a single string that is given instead of a list. It also accepts nested lists, which some tools write. */
 export function textsOf(value: unknown): string[] {
   const all = Array.isArray(value) ? (value as unknown[]).flat() : [value];
   return all.filter((one) => typeof one === 'string' || typeof one === 'number').map(String);
 }
 
-/** isSameGuid compares `guid` values regardless of case, because tools use both cases. */
+/** isSameGuid compares `guid` values regardless of case, because tools write both. */
 export function isSameGuid(a: unknown, b: unknown): boolean {
   return typeof a === 'string' && typeof b === 'string' && a !== '' && a.toLowerCase() === b.toLowerCase();
 }

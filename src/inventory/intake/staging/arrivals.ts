@@ -7,7 +7,7 @@ import type { IngestOrder } from './ingest-order.js';
 import { instant } from '../../model/date-time.js';
 import { withoutSecretMembers } from '../../model/secrets.js';
 
-/** Maximum clock skew of reporters, in minutes. */
+/** MAX_CLOCK_SKEW_MINUTES is the maximum clock skew of reporters. */
 export const MAX_CLOCK_SKEW_MINUTES = 5;
 
 /** Arrival is a document with its origin. */
@@ -30,7 +30,7 @@ export const FUTURE: Remark = {
   detail: 'the time of the document is in the future: the time of receipt is used instead',
 };
 
-/** The name of a source is indexed, and the parameter `source` has the same maximum length. */
+/** MAX_SOURCE_LENGTH is the maximum length of the name of a source, which is indexed. The parameter `source` has the same maximum length. */
 const MAX_SOURCE_LENGTH = 500;
 const DIGEST_LENGTH = 16;
 
@@ -46,23 +46,23 @@ export const WITHOUT_SECRET: Remark = {
   detail: 'the name of the source contained a secret, which is withheld',
 };
 
-/** Matches the start of a name that contains its owner, `api-key:<id>`, which looks like a stated key. */
+/** Matches the start of a name that contains its owner, `api-key:<id>`. It must be kept, although it looks like a secret API key. */
 const OWNER_BY_KEY = /^api-key:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\/|$)/i;
 
-/** withoutSecrets returns the name that a caller or document gives to a source, without passwords and tokens such as those in a repository URL. */
+/** withoutSecrets returns the name that a caller or document gives to a source, without secrets such as a password or token in a repository URL. */
 export function withoutSecrets(name: string): string {
   const [owner = ''] = OWNER_BY_KEY.exec(name) ?? [];
   return owner + withoutSecretMembers(name.slice(owner.length));
 }
 
-/** Shortens a long name so that two names with the same beginning remain distinct. */
+/** Shortens a long name. The appended digest keeps names with the same beginning distinct. */
 function sourceName(name: string): string {
   if (name.length <= MAX_SOURCE_LENGTH) return name;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, DIGEST_LENGTH);
   return `${truncate(name, MAX_SOURCE_LENGTH - DIGEST_LENGTH - 1)}~${digest}`;
 }
 
-/** arrivalsOf returns the documents of a body, each with the source that it describes. */
+/** arrivalsOf returns the documents of a body, each with its source. */
 export function arrivalsOf(
   order: IngestOrder,
   documents: readonly CheckedDocument[],
@@ -84,8 +84,8 @@ export function arrivalsOf(
 }
 
 /**
- * underOwnName returns the arrival under a source name that contains its reporter, or undefined for a document that names its source. It is used for
- * a document without a source whose bytes another reporter has already sent, because many reporters have the same certificates and published
+ * underOwnName returns the arrival under a source name that contains the reporter. Returns undefined if the document or the caller names the source. It is
+ * used for a document without a source whose bytes another reporter has already sent, because many reporters have the same certificates and published
  * documents.
  */
 export function underOwnName(arrival: Arrival): Arrival | undefined {
@@ -96,14 +96,16 @@ export function underOwnName(arrival: Arrival): Arrival | undefined {
   return { ...arrival, source: { id: hashId('source', name), name } };
 }
 
-/** Replaces a time in the future with the current time, because it would make every later document of the source appear older. */
+/** Replaces a time in the future with the current time, because a future time would make every later document of the source appear older. */
 function asOf(document: CheckedDocument, now: Date): CheckedDocument {
   const time = instant(document.time);
   const latest = now.getTime() + MAX_CLOCK_SKEW_MINUTES * 60_000;
   return time === null || Date.parse(time) <= latest ? document : { ...document, time: now.toISOString() };
 }
 
-/** Returns the source of a document that does not name one: the reporter for a partial scan, the digest of the document for a complete one. */
+/**
+ * Returns the name of the source of a document that does not state one: the digest of the document for a complete document, the reporter for a partial scan.
+ */
 function defaultSource(order: IngestOrder, { whole }: CheckedDocument, digest: Buffer): string {
   return whole ? `document:${digest.toString('hex').slice(0, 32)}` : `${order.caller.kind}:${order.caller.id}`;
 }

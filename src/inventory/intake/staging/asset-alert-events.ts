@@ -11,7 +11,7 @@ interface LevelRow {
 
 interface RecordedChanges {
   readonly created: NewAssets;
-  /** Number of assets in `stage_changed`. If it is 0, the table may not exist. */
+  /** Number of assets in `stage_changed`. The table exists only if the number is not 0. */
   readonly changed: number;
   readonly successions: readonly Succession[];
 }
@@ -20,9 +20,9 @@ const MAX_NAMES = 3;
 
 /**
  * recordAssetEvents records one alert event about new assets and one about assets whose risk level changed, each with the number of assets at each level. An
- * asset that succeeds another one counts as changed rather than new, and only if its level differs.
+ * asset that succeeds another asset is not new; it counts as changed if its level differs from the level of its predecessor.
  *
- * @param why reason for the change; undefined for a document with new content.
+ * @param why reason for the change; undefined for a document with new content
  */
 export async function recordAssetEvents(
   tx: EntityManager,
@@ -39,7 +39,7 @@ export async function recordAssetEvents(
   await recordAlertEvents(tx, events);
 }
 
-/** Returns the assets in `stage_changed` whose level differs from before. */
+/** Returns the assets in `stage_changed` whose current level differs from the level before the change. */
 function judgedAnew(tx: EntityManager): Promise<LevelRow[]> {
   return tx.query(
     `SELECT coalesce(a.level, 0) AS level, count(*)::int AS count, (array_agg(a.name ORDER BY a.name))[1:${MAX_NAMES}] AS names
@@ -48,7 +48,7 @@ function judgedAnew(tx: EntityManager): Promise<LevelRow[]> {
   );
 }
 
-/** Returns the successions whose level differs from before. */
+/** Returns the successions in which the levels of the former and the new assets differ. */
 function byLevel(successions: readonly Succession[]): LevelRow[] {
   const changed = successions.filter(({ level, formerLevel }) => level !== formerLevel);
   return changed.map(({ level, name }) => ({ level, count: 1, names: [name] }));

@@ -24,39 +24,39 @@ import type { Judge, Judgement, VerdictRow } from './judge.js';
 /*
  * Rows of `asset` and `asset_occurrence`, encoded for COPY.
  *
- * A row is encoded as soon as its asset is read (`RowEncoder`) and kept outside the V8 heap: a hundred thousand assets are a few buffers instead of
- * objects that the garbage collector visits repeatedly (decision 75). Two things are unknown at that time. The ids of the assets that the component
- * refers to are represented by placeholders of the same length in the JSON. The verdict, and with it the last three fields of the row (`content`,
- * `resolved_by` and `verdict_id`), is missing.
+ * A row is encoded as soon as its asset is read (`RowEncoder`). Rows are kept outside the V8 heap: a hundred thousand assets are a few buffers instead of
+ * objects that the garbage collector visits repeatedly (docs/decisions/0075). Two things are still unknown when a row is encoded: the ids of the assets to
+ * which the component refers, and the verdict. In the JSON, placeholders of the same length represent the ids. The fields that depend on the verdict
+ * (`content`, `resolved_by` and `verdict_id`) are missing.
  *
- * `RowWriter` adds both when the row is written to the database.
+ * `RowWriter` adds the ids and these fields when the row is written to the database.
  */
 
-/** Fields of a row in column order. `RowEncoder` writes the first six, `RowWriter` the others. */
+/** Fields of a row in column order. `RowEncoder` writes the first six, `RowWriter` the remaining fields. */
 export const ASSET_COLUMNS =
   'id, kind, name, not_before, not_after, component, content, resolved_by, verdict_id, proven';
 const ASSET_FIELDS = 10;
 export const PLACE_COLUMNS = 'asset_id, source_id, id, location, line, position, symbol, context';
 const PLACE_FIELDS = 8;
-/** Offset of the first field of a row, the id of the asset: after the number of fields and its own length. */
+/** Offset of the first field of a row, the id of the asset. The number of fields and the length of the field precede it. */
 const ASSET_ID_AT = 2 + LENGTH_BYTES;
-/** Offset of a row's own id in `asset_occurrence`: after the number of fields, two ids and the length of the third. */
+/** Offset of the location id in a row of `asset_occurrence`. The number of fields, two ids and the length of the field precede it. */
 const PLACE_ID_AT = 2 + 2 * (LENGTH_BYTES + 16) + LENGTH_BYTES;
 
 const BUFFER_BYTES = 1024 * 1024;
-/** Space reserved for the row that fills a buffer. Most rows are shorter. */
+/** ROW_BYTES is the space reserved for the row that fills a buffer. Most rows are shorter. */
 const ROW_BYTES = 64 * 1024;
-/** A quoted id of NUL characters, which do not occur in JSON. */
+/** A quoted id that consists of NUL characters. They do not occur in JSON. */
 const PLACEHOLDER = `"${'\0'.repeat(36)}"`;
 /** Buffers released by earlier documents of this thread. */
 const FREE_BUFFERS: Buffer[] = [];
 const MAX_FREE_BUFFERS = 64;
 /**
- * MAX_PLACES is the maximum number of locations of an asset in one document. Every document that contains the asset, and every export, reads the
- * locations from all its sources.
+ * MAX_PLACES is the maximum number of locations of an asset in one document. Every document that contains the asset, and every export, reads the locations
+ * from all sources of the asset.
  */
 export const MAX_PLACES = 10_000;
-/** Maximum number of characters stored of a name. */
+/** MAX_NAME is the maximum number of characters of a stored name. */
 export const MAX_NAME = 500;
 const MAX_CONTRADICTORY = 100;
 const NO_REFERENCES: readonly never[] = [];
@@ -69,7 +69,7 @@ const NO_PLACE: DraftOccurrence = { location: '', line: null, position: null, sy
 export interface AssetRow {
   readonly bytes: Buffer;
   readonly start: number;
-  /** Start of the component JSON. `facts` is the start of its part after the name. */
+  /** Start of the component JSON. `facts` is the start of the JSON after the name. */
   readonly json: number;
   readonly facts: number;
   readonly end: number;
@@ -84,21 +84,21 @@ export interface AssetRow {
 /** IdentifiedAsset is an asset of a document with its identity. */
 export interface IdentifiedAsset extends GraphAsset {
   id: string;
-  /** Changes the id. Allowed only while nothing has been derived from it. */
+  /** Changes the id. Must not be called after another value has been derived from the id. */
   rename(this: IdentifiedAsset, id: string): void;
   readonly row: AssetRow;
-  /** Links as in the document, some repeated. Empty once `edges` are known. */
+  /** Links as in the document, possibly with duplicates. Empty once `edges` are known. */
   links: readonly RefLink<IdentifiedAsset>[];
   edges: readonly GraphEdge[];
-  /** Location rows added by further mentions of the same asset. */
+  /** Location rows from further mentions of the same asset. */
   morePlaces: RowBytes[];
   /** First mention of the same asset; undefined for the first mention itself. */
   first: IdentifiedAsset | undefined;
-  /** Hash of subject, issuer and validity, for a certificate that states all of them. */
+  /** Hash of subject, issuer and validity, if a certificate states all of them; otherwise undefined. */
   readonly stated: string | undefined;
-  /** Whether the identity includes the asset's references. If so, any change may result in a different asset at the same location. */
+  /** Whether the identity includes the references of the asset. If so, any change may result in a different asset at the same location. */
   isReferring: boolean;
-  /** Whether all mentions of the asset were read from bytes; see DraftAsset. Its references may nevertheless be statements. */
+  /** Whether all mentions of the asset were read from bytes (see DraftAsset). The references of the asset may still be statements. */
   isProven: boolean;
 }
 
@@ -110,7 +110,7 @@ export class RowEncoder {
   private readonly source: Buffer;
   /** Number of components that lost members because they were too large. */
   shortened = 0;
-  /** Number of locations that were omitted because their assets have too many. */
+  /** Number of locations that were omitted because an asset had more than MAX_PLACES. */
   placesLeftOut = 0;
 
   constructor(
@@ -152,7 +152,7 @@ export class RowEncoder {
     };
   }
 
-  /** Returns the occurrence row for an asset without a location. */
+  /** Returns the row of `asset_occurrence` for an asset without a location. */
   noPlace(assetId: string): RowBytes {
     const rows = this.withRoom();
     const start = rows.length;
@@ -200,7 +200,7 @@ export class RowEncoder {
     return this.rows;
   }
 
-  /** Returns the facts of a component. A component that is too large loses its largest dispensable members. @throws Problem `document.too-costly` */
+  /** Returns the facts of a component as JSON. A component that is too large loses its largest dispensable members. @throws Problem `document.too-costly` */
   private boundedFactsOf(component: CdxComponent): string {
     const text = this.factsOf(component);
     if (text.length <= MAX_COMPONENT_CHARACTERS) return text;
@@ -211,7 +211,7 @@ export class RowEncoder {
     return this.factsOf(left);
   }
 
-  /** Returns canonical JSON without its opening brace and the name, with placeholders for ids. */
+  /** Returns canonical JSON without its opening brace and the name, with placeholders for the ids of references. */
   private factsOf(component: CdxComponent): string {
     const { cryptoProperties: crypto } = component;
     if (crypto === undefined) return canonicalJson({ ...component, name: undefined }).slice(1);
@@ -249,7 +249,7 @@ export interface WrittenAsset {
   readonly content: string;
 }
 
-/** RowWriter writes the rows of a document's assets. Each asset is classified when its row is written, while the database works on earlier rows. */
+/** RowWriter writes the rows of a document's assets. An asset is classified when its row is written, while the database processes earlier rows. */
 export class RowWriter {
   /** Names of algorithms that contradict their object identifiers, up to a limit. */
   readonly contradictory = new Set<string>();
@@ -273,7 +273,7 @@ export class RowWriter {
     const judgement = this.judge.judge(asset);
     const { hashed, fields, isContradictory } = this.fieldsOf(judgement);
     if (isContradictory && this.contradictory.size < MAX_CONTRADICTORY) this.contradictory.add(asset.name);
-    // A statement about a key can say more than its bytes, such as that the key is compromised.
+    // A statement about a key can contain more than the key itself, such as that the key is compromised.
     const isProven = asset.kind === 'certificate' && isProvenWhole(asset);
     const content = this.contentOf(asset, to.view(at + facts), isProven ? Buffer.concat([hashed, PROVEN]) : hashed);
     to.uuid(content);
@@ -294,9 +294,9 @@ export class RowWriter {
     return this.judge.verdicts();
   }
 
-  /** @param facts as encoded in the row. */
+  /** @param facts facts of the component, as encoded in the row */
   private contentOf({ kind }: IdentifiedAsset, facts: Buffer, hashed: Buffer): string {
-    // All facts of an algorithm belong to its identity. The name is not hashed, because the names of keys are random.
+    // All facts of an algorithm are part of its identity. The name is not hashed, because the names of keys are random.
     if (kind === 'algorithm') return hashIdOfText(hashed);
     if (kind === 'protocol') return hashId(withoutOrder(JSON.parse(`{${facts.toString()}`)), hashed.toString());
     const length = 1 + facts.length + hashed.length;
@@ -309,17 +309,17 @@ export class RowWriter {
   }
 }
 
-/** Marks the content of an asset that was read from bytes, so that it differs from the same description as a statement. */
+/** Included in the content hash of an asset that was read from bytes, so that the hash differs from that of the same description as a mere statement. */
 const PROVEN = Buffer.from(' proven');
 
-/** Reports whether the asset and all assets that its component refers to were read from bytes. */
+/** Reports whether the asset and all assets to which its component refers were read from bytes. */
 function isProvenWhole({ isProven, edges }: GraphAsset): boolean {
   return (
     isProven === true && edges.every(({ kind, to }) => kind === 'dependsOn' || kind === 'provides' || isProvenWhole(to))
   );
 }
 
-/** storedContent returns the content hash of a stored asset, as `RowWriter` computes it. @param component as stored in the row. */
+/** storedContent returns the content hash of a stored asset, as computed by `RowWriter`. @param component JSON as stored in the row */
 export function storedContent({ kind, name, isProven }: GraphAsset, component: string, judgement: Judgement): string {
   const { hashed: bare } = judgementFields(judgement);
   const hashed = isProven === true ? Buffer.concat([bare, PROVEN]) : bare;
@@ -330,7 +330,7 @@ export function storedContent({ kind, name, isProven }: GraphAsset, component: s
     : hashIdOfText(facts + hashed.toString());
 }
 
-/** Returns the start of a component's JSON: the name, which is not one of its facts. */
+/** Returns the start of the JSON of a component: the name, which is not part of the facts. */
 function headOf(name: string): string {
   return `{"name":${quoted(name)},`;
 }
@@ -350,7 +350,10 @@ function withoutOrder(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withoutOrder(member)]));
 }
 
-/** Returns what a classification adds to a row: the bytes that `content` hashes, and the encoded fields `resolved_by` and `verdict_id`. */
+/**
+ * Returns the parts of a row that depend on the classification: the bytes that are included in the hash `content`, and the encoded fields `resolved_by` and
+ * `verdict_id`.
+ */
 function judgementFields({ verdict, resolvedBy }: Judgement) {
   const fields = new CopyRows(0);
   fields.text(resolvedBy);
@@ -359,7 +362,7 @@ function judgementFields({ verdict, resolvedBy }: Judgement) {
   return { hashed: Buffer.from(` ${verdict?.id} ${resolvedBy}`), fields: fields.take(), isContradictory };
 }
 
-/** Returns the ids that replace the placeholders, or undefined if the document lacks one of the assets. */
+/** Returns the ids that replace the placeholders, or undefined if one of the referenced assets is not in the document. */
 function referencedIds({ row: { references } }: IdentifiedAsset): readonly string[] | undefined {
   if (references.length === 0) return NO_REFERENCES;
   const ids: string[] = [];
@@ -367,7 +370,7 @@ function referencedIds({ row: { references } }: IdentifiedAsset): readonly strin
   return ids.length === references.length ? ids : undefined;
 }
 
-/** componentOf returns the component as JSON in the form used by exports. References are asset ids; dangling references keep their name. */
+/** componentOf returns the component as JSON in the form used by exports. References are asset ids; dangling references keep their bom-ref. */
 export function componentOf({ row: { bytes, json, end, references } }: IdentifiedAsset): string {
   const names = references.values();
   return bytes.toString('utf8', json, end).replaceAll(/"\0+"/g, () => {
@@ -380,7 +383,7 @@ function placeId({ location, line, position, symbol, context }: DraftOccurrence)
   return hashIdOfText(JSON.stringify([location, line, position, symbol, context]));
 }
 
-/** placesIn yields the location rows, each with its ID. */
+/** placesIn yields the location rows, each with the id of the location. */
 export function* placesIn(places: RowBytes): Generator<RowBytes & { readonly id: string }> {
   for (const row of rowsIn(places)) yield { ...row, id: uuidAt(row.bytes, row.start + PLACE_ID_AT) };
 }

@@ -21,7 +21,7 @@ import { notRead, scannerOf } from '../../model/scanner-results.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
 import { createHash } from 'node:crypto';
 
-/** `any`: the content determines whether it is JSON or certificates and keys. */
+/** BodyKind is the format stated by the media type. For `any`, the content determines whether the body is JSON, or certificates and keys. */
 export type BodyKind = 'json' | 'ndjson' | 'any';
 
 export interface BodyOptions extends CredentialOptions {
@@ -29,13 +29,13 @@ export interface BodyOptions extends CredentialOptions {
   readonly mode: Mode;
 }
 
-/** The second one belongs to the draft from which CycloneDX 1.6 evolved. */
+/** Values of `bomFormat`. `CBOM` is the value in the draft from which CycloneDX 1.6 evolved. */
 const BOM_FORMATS: readonly unknown[] = ['CycloneDX', 'CBOM'];
 
 /**
  * readBody reads a body: a CycloneDX document, SARIF, a sensor scan, or certificates and keys. A SARIF body yields a document for each of its sources.
  *
- * @throws Problem 400 if the body is not JSON, 422 if it has none of these formats.
+ * @throws Problem 400 if the body is not JSON, 422 if the body has none of these formats
  */
 export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedDocument[] {
   const { kind, mode } = options;
@@ -63,7 +63,7 @@ function readMembers(document: JsonMembers, text: string, options: BodyOptions):
   return readUnknown(text, options, OTHER_JSON.find(([member]) => Object.hasOwn(document, member))?.[1]);
 }
 
-/** Reads JSON of another format: certificates and keys that it contains as PEM. */
+/** Reads JSON of an unknown format, if it contains certificates and keys as PEM. */
 function readUnknown(text: string, options: BodyOptions, detail: string | undefined): readonly CheckedDocument[] {
   const tool = scannerOf(text);
   if (detail === undefined && text.includes('-----BEGIN ') && text.includes('-----END '))
@@ -71,7 +71,7 @@ function readUnknown(text: string, options: BodyOptions, detail: string | undefi
   throw refused(tool === undefined ? (detail ?? NOTHING_KNOWN) : `is ${notRead(tool)}`);
 }
 
-/** Rejects repeated members, because only one of two lists of components would be read. Text with an outline has no repeated members. */
+/** Rejects members that occur twice, because only one of two lists of components would be read. A text with an outline has no such members. */
 function refuseRepeated(text: string): void {
   const found = findAmbiguity(text, { roundsNumbers: true });
   if (found === undefined) return;
@@ -85,7 +85,7 @@ function isBom(bytes: Buffer, outline: Outline): boolean {
   return BOM_FORMATS.some((format) => given === `"${String(format)}"`);
 }
 
-/** Returns a document that was already read as a whole. */
+/** Returns a draft that was read as a whole as a CheckedDocument. */
 function whole(draft: Draft): CheckedDocument {
   return { ...draft, said: undefined, draft: () => draft };
 }
@@ -94,7 +94,7 @@ function looksLikeJson(bytes: Buffer): boolean {
   return /^[\uFEFF\s]*[{[]/.test(isUtf16(bytes) ? utf16Start(bytes) : bytes.toString('utf8', 0, 64));
 }
 
-/** Returns the start of UTF-16 text in either byte order. A text with certificates may be UTF-16 as well. */
+/** Returns the start of UTF-16 text in either byte order. A text with certificates may also be UTF-16. */
 function utf16Start(bytes: Buffer): string {
   return bytes.toString('latin1', 0, 128).replaceAll(/\0|^\u00FF\u00FE|^\u00FE\u00FF/g, '');
 }
@@ -105,7 +105,7 @@ const COMPRESSED = 'is compressed: send it uncompressed';
 const SQLITE =
   'is an SQLite database, such as the cert9.db of NSS or a key store: export its contents (pk12util -o, certutil -L -a)';
 const XML = 'is XML: send CycloneDX as JSON, which its generators and cyclonedx-cli can write';
-/** Common file formats that are not supported, keyed by their first bytes in hexadecimal. */
+/** Common file formats that are not supported, by their first bytes in hexadecimal. */
 const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
   ['1f8b', COMPRESSED],
   ['28b52ffd', COMPRESSED],
@@ -119,7 +119,7 @@ const STRANGERS: readonly (readonly [start: string, detail: string])[] = [
   ['efbbbf3c626f6d', XML],
   ['fffe3c003f00', XML],
 ];
-/** Common JSON formats that are not supported, identified by a member. */
+/** Common JSON formats that are not supported, by a member that identifies them. */
 const OTHER_JSON: readonly (readonly [member: string, detail: string])[] = [
   ['spdxVersion', 'is SPDX, which has no cryptographic assets: send CycloneDX'],
   ['@context', 'is JSON-LD, such as SPDX 3, which is not supported: send CycloneDX'],
@@ -132,7 +132,7 @@ function strangerBy(bytes: Buffer): string | undefined {
   return STRANGERS.find(([prefix]) => start.startsWith(prefix))?.[1];
 }
 
-/** Returns the reason for rejecting a file. XML written by a scanner is identified. */
+/** Returns the reason for rejecting a file. If the file is XML written by a known scanner, the reason names the scanner. */
 function strangerIn(bytes: Buffer, detail: string): string {
   const tool = detail === XML ? scannerOf(bytes.toString('latin1', 0, 4096)) : undefined;
   return tool === undefined ? detail : `is ${notRead(tool)}`;
@@ -142,7 +142,7 @@ function refused(detail: string, pointer = ''): Problem {
   return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
-/** Reads line by line: V8 aborts the process if an array has one element for each byte of a large body. */
+/** Parses the lines one by one, because V8 aborts the process if an array has one element for each byte of a large body. */
 function linesOf(text: string): unknown[] {
   const items: unknown[] = [];
   for (let start = 0; start < text.length;) {
@@ -156,15 +156,15 @@ function linesOf(text: string): unknown[] {
   return items;
 }
 
-/** Number of bytes in which the scan ID is searched. Sensors write it at the start. */
+/** HEAD_BYTES is the number of bytes in which the scan ID is searched. Sensors write the scan ID at the start. */
 const HEAD_BYTES = 4096;
 const SCAN_ID = '"scanId"';
 
 /**
- * contentDigest returns the SHA-256 of the content of a body. For a sensor scan, the value of `scanId` is excluded, because it changes with each scan: two
- * scans with the same findings have the same digest, whether or not the sensor names its scans.
+ * contentDigest returns the SHA-256 of the content of a body. The `scanId` of a sensor scan is excluded, because it changes with each scan. Two scans with
+ * the same findings thus have the same digest, even if only one of them has a `scanId`.
  *
- * @param bytes of a body that was read without a fault.
+ * @param bytes body that was read without a fault
  */
 export function contentDigest(bytes: Buffer): Buffer {
   const hash = createHash('sha256');

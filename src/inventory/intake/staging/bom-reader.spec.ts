@@ -22,7 +22,7 @@ const key = (index: number): Component => ({
 const keys = () => Array.from({ length: MANY }, (_, index) => key(index));
 const uses = () => keys().map((one) => ({ ref: one['bom-ref'], dependsOn: ['aes'] }));
 
-/** Returns a document long enough to be parsed in many parts. With escapes in a member name, it is parsed as a whole. */
+/** Returns a document that is long enough to be parsed in many parts. If `isWhole`, escapes in a member name force the reader to parse it as a whole. */
 function textOf(components: unknown[], dependencies: unknown[], isWhole: boolean): string {
   const head = { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 };
   const text = JSON.stringify({
@@ -52,7 +52,7 @@ function read(text: string, mode: Mode) {
   }
 }
 
-/** Returns the outcome, which is the same however the document is parsed. */
+/** Returns the outcome, and asserts that it is the same whether the document is parsed in parts or as a whole. */
 function outcome(components: unknown[], dependencies: unknown[], mode: Mode = 'repair') {
   const inParts = read(textOf(components, dependencies, false), mode);
   expect(read(textOf(components, dependencies, true), mode)).toEqual(inParts);
@@ -89,7 +89,7 @@ describe('a long document parsed in parts', () => {
 
   it('may contain duplicates in nested lists, which are removed', () => {
     const twice = { ref: 'key 7', dependsOn: ['aes', 'key 8', 'aes'] };
-    // After repair, the item repeats another one.
+    // After the repair, the item is a duplicate of an earlier item.
     const again = { ref: 'key 7', dependsOn: ['aes', 'key 8'] };
     const { links, repairs } = outcome(keys(), uses().with(7, twice).with(2900, again));
     expect(links?.filter((link) => link.startsWith('key 7 '))).toEqual([

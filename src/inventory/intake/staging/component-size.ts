@@ -1,12 +1,12 @@
 import type { CdxComponent } from '../../model/document.js';
 
 /**
- * MAX_COMPONENT_CHARACTERS is the maximum size of the JSON of one component. A larger component would have to be read, converted and exported in one piece for
- * every caller who lists or exports it.
+ * MAX_COMPONENT_CHARACTERS is the maximum size of the JSON of one component. A component is read, converted and exported in one piece whenever a caller lists
+ * or exports it.
  */
 export const MAX_COMPONENT_CHARACTERS = 256 * 1024;
 
-/** Members that do not affect verdicts, least useful first. Properties that affect a verdict are kept. */
+/** Members that do not affect verdicts, least useful first. In `properties`, the properties that affect a verdict are kept. */
 const DISPENSABLE = [
   'signature',
   'modelCard',
@@ -22,7 +22,7 @@ const DISPENSABLE = [
   'properties',
 ] as const;
 
-/** Removes a large public key, whose fingerprint is stored as a property. @returns the number of characters saved */
+/** Removes a large public key. Its fingerprint is stored as a property. @returns the number of characters saved */
 function withoutValue(component: CdxComponent): number {
   const crypto = component.cryptoProperties;
   const material = crypto?.relatedCryptoMaterialProperties;
@@ -32,7 +32,7 @@ function withoutValue(component: CdxComponent): number {
   return value.length;
 }
 
-/** Namespace of the properties that verdicts and identities depend on. */
+/** Prefix of the names of properties on which verdicts and identities depend. */
 const NAMESPACE = 'sealwright:';
 
 /** Returns the part of a dispensable member that is kept. */
@@ -42,7 +42,10 @@ function remainderOf({ properties }: CdxComponent, member: (typeof DISPENSABLE)[
   return read?.length === 0 ? undefined : read;
 }
 
-/** shortened returns a copy of a component without its largest dispensable members, so that its JSON fits. @returns undefined if that is not enough */
+/**
+ * shortened returns a copy of a component without its largest dispensable members, so that the JSON does not exceed the limit. @returns undefined if the JSON
+ * would still exceed the limit
+ */
 export function shortened(component: CdxComponent): CdxComponent | undefined {
   const sizeOf = (value: unknown) => (value === undefined ? 0 : JSON.stringify(value).length);
   const savings = DISPENSABLE.map((member) => {

@@ -47,7 +47,7 @@ const sample = () =>
     algorithm('7', 'rsa', 'd.c', 'e.c'),
   ]);
 
-/** Returns the asset id and the location of each place row, as the database reads it. */
+/** Returns the asset id and the location of each location row, in the encoding that the database receives. */
 function placesOf(assets: DocumentAssets): string[] {
   const rows = assets.all().flatMap((asset) => assets.placesOf(asset).flatMap((places) => [...placesIn(places)]));
   return rows.map(({ bytes, start }) => {
@@ -64,7 +64,7 @@ describe('locations of an asset that a document mentions more than once', () => 
     const all = [
       ...['a.c', 'b.c', 'c.c', 'd.c'].map((place) => `${aes} ${place}`),
       ...['d.c', 'e.c'].map((place) => `${rsa} ${place}`),
-      // An asset without a place gets a row with an empty location.
+      // An asset without a location gets a row with an empty location.
       `${dsa} `,
     ];
     expect(placesOf(assets)).toEqual(all.toSorted());

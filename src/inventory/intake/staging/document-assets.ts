@@ -23,14 +23,14 @@ export class DocumentAssets {
   private readonly encoder: RowEncoder;
   /** Links of assets that the document mentions more than once. */
   private readonly joinedLinks = new Map<IdentifiedAsset, RefLink<IdentifiedAsset>[]>();
-  /** Further names that the document uses for an asset. */
+  /** Additional names that the document uses for an asset. */
   private readonly moreNames: Spelling[] = [];
   private readonly provisional: ProvisionalAssets;
   private contradictions = 0;
   private unsorted: IdentifiedAsset[] | undefined;
   private sorted: readonly IdentifiedAsset[] | undefined;
 
-  /** @param source its name is part of the identity of assets that cannot be identified otherwise. */
+  /** @param source source of the document. Its name is part of the identity of assets that have no other identity */
   constructor(
     private readonly draft: Draft,
     private readonly source: { readonly id: string; readonly name: string },
@@ -40,10 +40,10 @@ export class DocumentAssets {
   }
 
   /**
-   * Reads the document to its end and gives each asset its identity.
+   * Reads the document to its end and determines the identity of each asset.
    *
-   * @param known looks up assets of the inventory that have an identity of the previous version.
-   * @throws Problem with which the document is rejected.
+   * @param known looks up the stored assets that have an identity of the previous version
+   * @throws Problem if the document is rejected
    */
   async identify(known: KnownAssets): Promise<void> {
     this.unsorted ??= this.discovered();
@@ -66,7 +66,7 @@ export class DocumentAssets {
     this.draft.warnings.push({ pointer: '', code, detail });
   }
 
-  /** Returns the number of locations and edges in the document, each of which is stored as a row. */
+  /** Returns the number of locations and edges in the document. Each of them is stored as a row. */
   countRows(): number {
     let rows = 0;
     for (const asset of this.all()) {
@@ -78,10 +78,9 @@ export class DocumentAssets {
   }
 
   /**
-   * Returns the assets in the order of their ids, so that transactions lock rows in the same order and the rows of one asset are adjacent in each
-   * table.
+   * Returns the assets in the order of their ids, so that transactions lock rows in the same order and the rows of one asset are adjacent in each table.
    *
-   * @throws Problem with which the document is rejected.
+   * @throws Problem if the document is rejected
    */
   all(): readonly IdentifiedAsset[] {
     if (this.sorted === undefined) {
@@ -107,20 +106,20 @@ export class DocumentAssets {
     return named;
   }
 
-  /** Returns the names that the document uses for assets. @param isNew whether the inventory has the asset, and thus its name, from this document. */
+  /** Returns the names that the document uses for assets. @param isNew whether the document created the asset, which then has the name in the document */
   spellings(isNew: (id: string) => boolean): Spelling[] {
-    // The name of a plain component is its identity.
+    // A plain component is identified by its name, so it has no other name.
     const known = this.all().filter(({ id, kind }) => kind !== 'component' && !isNew(id));
     return [...known.map(({ id: assetId, name }) => ({ assetId, name })), ...this.moreNames];
   }
 
-  /** Returns the rows of all locations of an asset, each location once. */
+  /** Returns the rows of all locations of an asset, without duplicates. */
   placesOf({ id, row: { bytes, end: start, placesEnd: end }, morePlaces }: IdentifiedAsset): readonly RowBytes[] {
     if (end > start) return morePlaces.length === 0 ? [{ bytes, start, end }] : [{ bytes, start, end }, ...morePlaces];
     return morePlaces.length === 0 ? [this.encoder.noPlace(id)] : morePlaces;
   }
 
-  /** Releases the rows of all assets, which cannot be used afterwards. */
+  /** Releases the rows of all assets. They cannot be used afterwards. */
   release(): void {
     this.encoder.release();
   }
@@ -169,9 +168,9 @@ export class DocumentAssets {
     return made;
   }
 
-  /** Sorts the assets and merges mentions. The first mention describes the asset; all mentions contribute locations. */
+  /** Sorts the assets and merges the mentions of each asset. The first mention describes the asset; all mentions contribute locations. */
   private merged(all: IdentifiedAsset[]): IdentifiedAsset[] {
-    // The sort is stable: mentions of the same asset stay in document order.
+    // The sort is stable, so mentions of the same asset remain in document order.
     all.sort((a, b) => order(a.id, b.id));
     const distinct: IdentifiedAsset[] = [];
     let last: IdentifiedAsset | undefined;
@@ -185,7 +184,7 @@ export class DocumentAssets {
       }
       asset.first = last;
       this.noteContradiction(last, asset);
-      // The identity of an algorithm contains all its facts, and ignores spellings that mean something else.
+      // All facts of an algorithm are part of its identity. Spellings of the name are not, although they may have a different meaning.
       if (!asset.isProven && (asset.kind !== 'algorithm' || asset.name !== last.name)) last.isProven = false;
       if (asset.name !== last.name) this.moreNames.push({ assetId: last.id, name: asset.name });
       const links = this.joinedLinksOf(last);
@@ -236,7 +235,7 @@ export class DocumentAssets {
       if (links.length === 0) continue;
       const joined = this.joinedLinks.get(asset);
       if (joined !== undefined) for (const link of links) joined.push(link);
-      // An asset that is mentioned once has only one name.
+      // An asset that is mentioned only once has only one bom-ref.
       else asset.links = asset.links.length === 0 ? links : asset.links.concat(links);
     }
     for (const asset of assets) {
@@ -250,7 +249,7 @@ export class DocumentAssets {
 const NONE: never[] = [];
 const MAX_CONTRADICTIONS = 100;
 
-/** Returns undefined if any of the facts is missing, because fewer facts are no contradiction. */
+/** Returns a hash of the stated facts. Returns undefined if any fact is missing, because a missing fact does not contradict a present one. */
 function statedFacts(component: CdxComponent): string | undefined {
   const [, ...facts] = namedFacts(component);
   return facts.every((fact) => fact !== undefined) ? hashId(...facts) : undefined;
@@ -273,7 +272,7 @@ function* idsOf(places: Iterable<{ readonly id: string }>): Generator<string> {
 function edgesOf(asset: IdentifiedAsset): readonly GraphEdge[] {
   const leadsAway = (link: RefLink<IdentifiedAsset>): link is LinkToAsset =>
     link.to.asset !== undefined && link.to.asset !== asset;
-  // `map` allocates exactly what the list needs. A growing list would reserve space for sixteen more items.
+  // `map` allocates exactly the required size. A growing array would reserve space for sixteen more items.
   const edges = asset.links.filter(leadsAway).map(edgeOf);
   return edges.length < 2 ? edges : eachOnce(edges);
 }
@@ -299,15 +298,16 @@ interface Anonymous {
 }
 
 /**
- * Numbers anonymous assets with identical facts in the order of their lines. Scope and number are stored as properties, so that the assets keep their
- * identity wherever an exported document is imported.
+ * Numbers anonymous assets with identical facts in the order of their lines. The scope and the number are stored as properties, so that an asset keeps its
+ * identity when an exported document is imported elsewhere.
  */
 function* identifiedAnonymous(
   anonymous: readonly Anonymous[],
   refs: DraftRefs<IdentifiedAsset>,
   scope: string,
 ): Generator<Anonymous & { readonly id: string; readonly look: string }> {
-  // Computed before the first anonymous asset is registered under its ref, because only assets that can be identified without their location count.
+  // Computed before the first anonymous asset is registered under its bom-ref, because only assets that can be identified without their location are
+  // included.
   const algorithms = new Map(anonymous.map((one) => [one, algorithmsOf(one, refs)]));
   const counts = new Map<string, number>();
   for (const one of anonymous.toSorted((a, b) => firstLine(a.asset) - firstLine(b.asset))) {
@@ -318,7 +318,7 @@ function* identifiedAnonymous(
     const given = propertyOf(asset.component, ORDINAL_PROPERTY);
     const ordinal = given === undefined ? (counts.get(key) ?? 0) : Number(given);
     counts.set(key, ordinal + 1);
-    // An asset with a fingerprint is identified by the fingerprint, so its location is not one of its facts.
+    // An asset with a fingerprint is identified by the fingerprint, so the location is not part of its identity.
     const isIdentified = given !== undefined || keyId(asset.component) !== undefined;
     const component = isIdentified ? asset.component : withScope(asset.component, within, ordinal);
     const [, , , facts, uses] = identity;
@@ -327,7 +327,7 @@ function* identifiedAnonymous(
   }
 }
 
-/** Returns the IDs of the used assets that can be identified without their location. */
+/** Returns the ids of the assets that an anonymous asset uses, except those that cannot be identified without their location. */
 function algorithmsOf({ asset, links }: Anonymous, refs: DraftRefs<IdentifiedAsset>): string[] {
   const identified = refs.of(asset.ref).links;
   const ids = [...links, ...identified].map(({ to }) => to.asset?.id).filter((id) => id !== undefined);

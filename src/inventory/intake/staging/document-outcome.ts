@@ -9,7 +9,7 @@ export const SUPERSEDED: Remark = {
   detail: 'a newer document of this source is known; this one was recorded without effect',
 };
 
-/** contradictions returns remarks about algorithms whose name and OID contradict each other. Both are classified. */
+/** contradictions returns remarks about algorithms whose name and OID contradict each other. Both the name and the OID are classified. */
 export function contradictions(names: Iterable<string>): Remark[] {
   return [...names].map((name) => ({
     pointer: '',
@@ -41,14 +41,14 @@ export function outcomeOf(
   };
 }
 
-/** isGoodEnough reports whether an earlier outcome can be returned for this call. In strict mode, it cannot if the document was repaired. */
+/** isGoodEnough reports whether an earlier outcome can be returned for this call. In strict mode, the outcome of a repaired document cannot be returned. */
 export function isGoodEnough({ repairs }: IngestOutcome, { order }: Arrival): boolean {
   return order.mode === 'repair' || repairs.length === 0;
 }
 
 /**
- * nothingNew returns the outcome of a document with the same content as an earlier one. Remarks about its lists, which were not read, are repeated
- * from the earlier outcome.
+ * nothingNew returns the outcome of a document with the same content as an earlier document. The lists of the new document were not read, so the remarks
+ * about them are copied from the earlier outcome.
  */
 export function nothingNew(earlier: IngestOutcome, documentId: string, { document, notes }: Arrival): IngestOutcome {
   const unchanged = earlier.received - earlier.rejected.length;

@@ -10,17 +10,20 @@ import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './arrivals.js';
 import type { KnownAsset } from './provisional-assets.js';
 import type { KnownSource, StoredSource } from './source-owner.js';
 
-/** SQL: the start of the current hour. */
+/** SQL for the start of the current hour. */
 const THIS_HOUR = `date_trunc('hour', now())`;
 
-/** lockSource locks the source until the transaction ends. Documents of a source are stored one at a time, because the newest determines what is missing. */
+/**
+ * lockSource locks the source until the transaction ends. Documents of a source are stored one at a time, because the newest document determines which assets
+ * are missing.
+ */
 export async function lockSource(tx: EntityManager, { source }: Arrival): Promise<void> {
   await advisoryLock(tx, source.id);
 }
 
 /**
- * earlierDocument returns the document with the same bytes from the same source, and whether it is the newest of the source. If it is, the source is marked as
- * seen. The commit waits until a standby has the document.
+ * earlierDocument returns the document with the same bytes from the same source, and whether it is the newest document of the source. If so, the source is
+ * marked as seen. The commit waits until the document has been replicated to a standby.
  */
 export async function earlierDocument(tx: EntityManager, { source, digest }: Arrival) {
   const [row] = (await tx.query(
@@ -34,27 +37,28 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
 }
 
-/** The newest document of a source whose bytes were sent again. */
+/** Newest document of a source, whose bytes were sent again. */
 interface SameDocument extends StoredSource {
   readonly id: string;
   readonly outcome: IngestOutcome;
-  /** Whether the source is due to be marked as seen. */
+  /** Whether the source must be marked as seen. */
   readonly isDue: boolean;
-  /** Whether the document would change nothing now. */
+  /** Whether ingesting the document again would change nothing. */
   readonly isSettled: boolean;
-  /** Whether its transaction was confirmed more than CONFIRMED_AFTER ago. */
+  /** Whether the transaction that stored the document was confirmed more than CONFIRMED_AFTER ago. */
   readonly isConfirmed: boolean;
 }
 
 /**
- * Time after which a document's transaction has certainly ended: longer than any transaction that stores a document, which starts at `received_at`.
+ * CONFIRMED_AFTER is the time after `received_at` at which the transaction that stored a document has certainly ended. It is longer than any such
+ * transaction, which starts at `received_at`.
  */
 const CONFIRMED_AFTER = `interval '1 hour'`;
 
 /**
  * newestOfSameBytes returns the newest document of the source if it has the same bytes.
  *
- * @param confirmedUntil time before which all commits have reached as many machines as commits wait for.
+ * @param confirmedUntil time before which all commits are confirmed (see InstanceHeartbeat.confirmedUntil)
  */
 export async function newestOfSameBytes(
   tx: EntityManager,
@@ -71,8 +75,8 @@ export async function newestOfSameBytes(
 }
 
 /**
- * markSeen marks a source as seen at its first report in each hour, while this document is its newest. All sources are therefore marked within the same few
- * minutes: after a checkpoint, PostgreSQL logs each changed page in full, which then happens once for all of its rows.
+ * markSeen marks a source as seen at its first report in each hour, if the document is still the newest of the source. All sources are thus marked within the
+ * same few minutes. This saves WAL: after a checkpoint, PostgreSQL logs a page in full at its first change, which then happens once for all rows of the page.
  */
 export async function markSeen(tx: EntityManager, sourceId: string, documentId: string): Promise<void> {
   await tx.query(
@@ -81,7 +85,7 @@ export async function markSeen(tx: EntityManager, sourceId: string, documentId: 
   );
 }
 
-/** isSuperseded reports whether the source has a newer document, by the times that documents state. */
+/** isSuperseded reports whether the source has a newer document, according to the times in the documents. */
 export async function isSuperseded(tx: EntityManager, { document, source }: Arrival): Promise<boolean> {
   const time = instant(document.time);
   if (time === null || !document.whole) return false;
@@ -93,7 +97,7 @@ export async function isSuperseded(tx: EntityManager, { document, source }: Arri
   return rows.length > 0;
 }
 
-/** @returns whether the source was already known. */
+/** Records the source. @returns whether the source was already known */
 export async function recordSource(
   tx: EntityManager,
   { source, document, documentId }: Arrival,
@@ -143,9 +147,9 @@ export async function recordDocument(tx: EntityManager, arrival: Arrival, outcom
 }
 
 /**
- * recordMerge records the content of the newest whole document of a source, and since when other transactions may have changed its assets unseen. If this
- * edition had read everything that the source contained before, it has also read everything that the source contains now. A version that does not record
- * editions leaves `read_merge` unchanged.
+ * recordMerge records the content of the newest complete document of a source, and the time since when other transactions may have changed its assets unseen.
+ * If the assets of the source were up to date with this reading edition before the merge, they still are. A version that does not record editions leaves
+ * `read_merge` unchanged.
  */
 export async function recordMerge(tx: EntityManager, { source, document }: Arrival, since: string): Promise<void> {
   const said = document.whole ? (document.said ?? null) : null;
@@ -157,7 +161,10 @@ export async function recordMerge(tx: EntityManager, { source, document }: Arriv
   );
 }
 
-/** oldestStart returns the start of the oldest open transaction, because rows carry the start time of the transaction that changed them. */
+/**
+ * oldestStart returns the start time of the oldest open transaction. Rows carry the start time of the transaction that changed them, so rows with a later
+ * time may still become visible.
+ */
 export async function oldestStart(tx: EntityManager): Promise<string> {
   const [row] = (await tx.query(
     `SELECT coalesce(min(xact_start), now())::text AS since FROM pg_stat_activity WHERE datname = current_database()`,
@@ -166,16 +173,16 @@ export async function oldestStart(tx: EntityManager): Promise<string> {
 }
 
 /**
- * SQL over `s`, the source with the id $1: its assets that have changed since its last merge, and those that are missing, which each further document moves
- * closer to `resolved`.
+ * SQL over `s`, the source with the id $1: assets of the source that have changed since its last merge, or that are missing. Each further document moves
+ * missing assets closer to `resolved`.
  */
 const UNSETTLED = `SELECT FROM asset_occurrence o JOIN asset a ON a.id = o.asset_id WHERE o.source_id = $1
   AND (o.missed BETWEEN 1 AND ${MISSED_UNTIL_RESOLVED - 1} OR a.changed_at >= s.merged_since AND a.changed_at <> s.merged_at)`;
 
-/** SQL over `s`: whether a document with the same content as the last one of the source would change nothing. */
+/** SQL condition over `s`: a document with the same content as the last document of the source would change nothing. */
 const IS_SETTLED = `(s.merged_since IS NOT NULL AND NOT EXISTS (${UNSETTLED}))`;
 
-/** isSettled reports whether a document with the same content as the last one of its source would change nothing. */
+/** isSettled reports whether a document with the same content as the last document of the source would change nothing. */
 export async function isSettled(tx: EntityManager, { source }: Arrival): Promise<boolean> {
   const rows = (await tx.query(`SELECT 1 FROM inventory_source s WHERE s.id = $1 AND ${IS_SETTLED}`, [
     source.id,
@@ -184,8 +191,8 @@ export async function isSettled(tx: EntityManager, { source }: Arrival): Promise
 }
 
 /**
- * outcomeOfSameContent returns the outcome of the newest document of the source if it had the same content, its assets have not changed since, and none of them
- * is missing. Each further document would move missing assets closer to `resolved`.
+ * outcomeOfSameContent returns the outcome of the newest document of the source if it has the same content, its assets have not changed since, and no asset
+ * is missing. Each further document moves missing assets closer to `resolved`.
  */
 export async function outcomeOfSameContent(
   tx: EntityManager,
@@ -208,7 +215,7 @@ export async function earlierOutcome(tx: EntityManager, documentId: string): Pro
   return row?.outcome;
 }
 
-/** knownAssets returns the assets that the inventory contains. @param referring ids of the assets whose references are needed. */
+/** knownAssets returns the assets that the inventory contains. @param referring ids of the assets whose references are needed */
 export async function knownAssets(
   tx: EntityManager,
   ids: readonly string[],
@@ -236,14 +243,14 @@ async function targetsOf(tx: EntityManager, ids: readonly string[]): Promise<{ i
 const REFERENCES = bitOf('cipherSuite') | bitOf('cryptoRef') | bitOf('dependsOn');
 
 const VACUUMED = 'asset, asset_occurrence, asset_relationship';
-/** Indexes contain nothing to remove, and truncating a table would take an exclusive lock. */
+/** Index cleanup would find nothing to remove, and truncating the table would take an exclusive lock. */
 const VACUUM_OPTIONS = 'SKIP_LOCKED, INDEX_CLEANUP OFF, TRUNCATE OFF';
-/** The caller is waiting for the response. Pages processed by then remain processed. */
+/** MAX_VACUUM_MS is the timeout of the statement, because the caller waits for the response. Pages that were processed before the timeout remain processed. */
 const MAX_VACUUM_MS = 15_000;
 
 /**
- * vacuumInventory marks new pages as all-visible (PostgreSQL manual, "Visibility Map"). Until then, index-only scans also visit the table, and the
- * first reader writes a hint to every row. It visits each page that has changed since the last run. Failures are ignored: the document is committed,
+ * vacuumInventory marks new pages as all-visible (PostgreSQL manual, "Visibility Map"). Until then, index-only scans also read the table, and the first
+ * reader sets hint bits in every row. VACUUM reads each page that has changed since the last run. Failures are ignored, because the document is committed,
  * and autovacuum does the same a minute or more later.
  */
 export async function vacuumInventory(db: DataSource): Promise<void> {
@@ -252,7 +259,7 @@ export async function vacuumInventory(db: DataSource): Promise<void> {
     await runner.query(`SET statement_timeout = ${MAX_VACUUM_MS}`);
     await runner.query(`VACUUM (${VACUUM_OPTIONS}) ${VACUUMED}`);
   } catch {
-    // See above.
+    // The failure is ignored (see above).
   } finally {
     await runner.query('RESET statement_timeout').catch(() => undefined);
     await runner.release();

@@ -53,25 +53,25 @@ import type { Succession } from './successions.js';
 import { type Staged, Staging } from './staging.js';
 
 const MAX_ATTEMPTS = 4;
-/** Number of new assets from which pages that are not vacuumed would noticeably slow down readers. */
+/** MIN_VACUUMED_ASSETS is the number of new assets from which pages that have not been vacuumed would noticeably slow down readers. */
 const MIN_VACUUMED_ASSETS = 5000;
 const OPERATION = 'inventory.ingest';
 
-/** Rows that are classified when written, with the rules that apply to them. */
+/** Rows that are classified when they are written, with the version and edition of the rules. */
 interface JudgedRows {
   readonly rows: RowWriter;
   readonly version: number;
   readonly edition: string;
 }
 
-/** A document to be stored, with the state of the inventory in this transaction. */
+/** A document to be stored, with the state of the source in this transaction. */
 interface Intake extends Arrival {
   readonly draft: Draft;
   readonly assets: DocumentAssets;
   readonly before: KnownSource;
 }
 
-/** The assets that a document created and changed. `changed` also counts those whose state changed. */
+/** The assets that a document created and changed. `changed` includes assets of which only the state changed. */
 interface Stored {
   readonly staged: Staged;
   readonly isKnown: boolean;
@@ -80,29 +80,29 @@ interface Stored {
   readonly successions: readonly Succession[];
 }
 
-/** Thrown if the rules have changed while the document was being classified, so that it must be classified again. */
+/** RulesChanged is thrown if the rules changed while the document was being classified. The document must then be classified again. */
 class RulesChanged extends Error {}
 
 /**
  * Ingests one document: parse -> identify -> judge -> store -> count, in the order in which `ingestNew` runs them.
  *
- * 1. parse (readers/): detects the format and reads the document's metadata. Its lists are read 32 KB at a time while assets are
- *    identified, so that a whole document is never in memory as objects.
- * 2. identify (document-assets.ts): each asset gets its id, a hash of the facts that identify it; mentions of one asset are merged, and
- *    its rows are encoded (asset-rows.ts). After this step every fault of the document is known, and nothing has been written.
- * 3. judge (judge.ts, risk/): the current rules give each asset its verdict. A row is judged when it is written, while the database works
- *    on earlier rows.
- * 4. store (staging.ts, merge.ts): COPY writes new assets to their tables, and possible changes to temporary tables, from which set
- *    operations merge them into the inventory. The newest document of a source wins, regardless of the order of arrival.
- * 5. count (merge-counts.ts): the running counts change by the differences.
+ * 1. parse (body-reader.ts): detects the format and reads the metadata of the document. The lists are read 32 KB at a time while assets are
+ *    identified, so that the parsed document is never in memory as a whole.
+ * 2. identify (document-assets.ts): each asset gets its id, a hash of the facts that identify it. Mentions of one asset are merged, and
+ *    the rows of the asset are encoded (asset-rows.ts). After this step, every fault of the document is known, and nothing has been written.
+ * 3. judge (judge.ts, judgement/risk): each asset gets its verdict under the current rules. An asset is classified when its row is written, while the
+ *    database processes earlier rows.
+ * 4. store (staging.ts, merge.ts): COPY writes new assets to their tables, and possible changes to temporary tables. Set operations merge the changes
+ *    into the inventory. The newest document of a source takes precedence, regardless of the order of arrival.
+ * 5. count (merge-counts.ts): the differences are added to the running counts.
  *
- * Steps 4 and 5, the record of the document, its audit entry and its alert events are one atomic transaction. It runs in a separate thread
+ * Steps 4 and 5, the record of the document, its audit entry and its alert events are committed in one transaction. It runs in a separate thread
  * with one connection (imports/ingest-thread.ts).
  */
 export class DocumentIngest {
   /**
    * @param limits `mergeLock`: name of the advisory lock under which the threads of this process merge one document at a time; `mergeMs`: time limit of a
-   * statement under that lock, in milliseconds; `maxAssets`: maximum number of assets in the sources of a caller who may only report
+   * statement under that lock, in milliseconds; `maxAssets`: maximum number of assets in all sources of a caller who may only report
    */
   constructor(
     private readonly db: DataSource,
@@ -113,12 +113,12 @@ export class DocumentIngest {
   ) {}
 
   /**
-   * @param confirmedUntil time before which all commits have reached as many machines as commits wait for.
-   * @throws Problem if the body cannot be read or is rejected.
+   * @param confirmedUntil time before which all commits are confirmed (see InstanceHeartbeat.confirmedUntil)
+   * @throws Problem if the body cannot be read or is rejected
    */
   async ingest(order: IngestOrder, confirmedUntil: Date | undefined, onProgress: OnProgress): Promise<IngestOutcome> {
     const arrivals = await Promise.all(this.parse(order).map((arrival) => this.underOwnName(arrival)));
-    // A body with several documents is rejected before any of them is stored.
+    // A body with several documents is rejected before any document is stored.
     if (arrivals.length > 1)
       for (const { source } of arrivals) await knownSource(this.db.manager, source, order.caller);
     const outcomes: IngestOutcome[] = [];
@@ -131,7 +131,7 @@ export class DocumentIngest {
     return together(outcomes);
   }
 
-  /** Moves a document whose bytes another reporter has already sent to a source of its own reporter. */
+  /** Returns the arrival under a source name that contains the reporter if the default source belongs to another reporter. */
   private async underOwnName(arrival: Arrival): Promise<Arrival> {
     const own = underOwnName(arrival);
     if (own === undefined) return arrival;
@@ -174,9 +174,9 @@ export class DocumentIngest {
   }
 
   /**
-   * Handles a sensor scan with the same findings as the last one: it marks the source as seen and writes nothing else, not even the Idempotency-Key, because a
-   * repeated call takes the same path. Returns undefined for anything else. It uses no transaction, so a document stored at the same time counts as later. A
-   * document stored within the last hour may exist only on this machine and be unacknowledged; the response then waits.
+   * Handles a sensor scan with the same findings as the last scan. Marks the source as seen and writes nothing else, not even the Idempotency-Key, because a
+   * repeated call takes the same path. Returns undefined for any other document. No transaction is used, so a document that is stored concurrently counts as
+   * later. A document stored within the last hour may not have been replicated yet; in that case, the response waits for replication.
    */
   private async seeAgain(arrival: Arrival, confirmedUntil: Date | undefined): Promise<IngestOutcome | undefined> {
     if (!isWholeScan(arrival)) return undefined;
@@ -192,7 +192,7 @@ export class DocumentIngest {
     return nothingNew(same.outcome, same.id, arrival);
   }
 
-  /** Handles a document without new content. Returns undefined if its content is new, or if its lists must be read to find out. */
+  /** Handles a document without new content. Returns undefined if the content is new, or if the lists must be read to determine whether the content is new. */
   private async ingestRepeated(arrival: Arrival): Promise<IngestOutcome | undefined> {
     if (arrival.document.said === undefined) return undefined;
     return this.transaction(async (tx) => {
@@ -219,7 +219,7 @@ export class DocumentIngest {
     return arrivalsOf(order, documents, contentDigest(bytes));
   }
 
-  /** Reads the lists of the document outside any transaction. Its bytes are freed, because they are not read again. */
+  /** Reads the lists of the document outside any transaction, and then frees the bytes, which are not read again. */
   private async identify(assets: DocumentAssets, { order }: Arrival): Promise<void> {
     await assets.identify((ids, referring) => knownAssets(this.db.manager, ids, referring));
     if (!order.bytes.detached) detachBuffer(new Uint8Array(order.bytes));
@@ -266,7 +266,7 @@ export class DocumentIngest {
     return { staged, isKnown, ...merged };
   }
 
-  /** Adds a tenth of a millisecond per asset to the time limit. */
+  /** Returns the time limit of a merge statement: the configured limit plus 0.1 ms per asset. */
   private mergeLimitMs(received: number): number {
     return this.limits.mergeMs + received / 10;
   }
@@ -281,12 +281,15 @@ export class DocumentIngest {
       await recordAssetEvents(tx, source, { created: staged.created, changed, successions });
   }
 
-  /** Asserts that the rules have not changed. Called at the end of the transaction, which keeps them unchanged from then on. */
+  /**
+   * Throws if the rules have changed since the document was classified. Called at the end of the transaction, because the check keeps the rules unchanged
+   * until the commit.
+   */
   private async assertRulesHold(tx: EntityManager, { version }: JudgedRows): Promise<void> {
     if (!(await this.book.stillHolds(tx, version))) throw new RulesChanged();
   }
 
-  /** Records the document with its outcome and audit entry. @param stored undefined for a document that changes nothing. */
+  /** Records the document with its outcome and audit entry. @param stored undefined if the document changed nothing */
   private async record(tx: EntityManager, intake: Intake, stored?: Stored): Promise<IngestOutcome> {
     const { said, serialNumber } = intake.document;
     if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.assets.named());
@@ -301,7 +304,7 @@ export class DocumentIngest {
     await this.audit.append(tx, [entryOf(arrival, outcome)]);
   }
 
-  /** Locks the source and looks up what is known about it. Returns an outcome if there is nothing to store. */
+  /** Locks the source and looks up its state. Returns an outcome if there is nothing to store. */
   private async lookUp(tx: EntityManager, arrival: Arrival, draft: Draft) {
     const { documentId, source, order } = arrival;
     const earlier = await this.claimKey(tx, arrival);
@@ -310,20 +313,20 @@ export class DocumentIngest {
     const before = await knownSource(tx, source, order.caller);
     const same = await earlierDocument(tx, arrival);
     if (same === undefined) return { before, documentId };
-    // Each further scan moves assets that are missing since the last one closer to `resolved`.
+    // Each further scan moves the assets that were missing in the last scan closer to `resolved`.
     if (isWholeScan(arrival) && !(await isSettled(tx, arrival))) return { before, documentId: same.id };
-    // The same bytes after other documents are new content only if the document does not state its time.
+    // If newer documents have been stored since, the same bytes count as new content only if the document does not state its time.
     if (!same.isNewest && !(draft.whole && draft.time !== null)) return { before, documentId: same.id };
     return { outcome: outcomeOf({ ...arrival, draft, documentId: same.id }, { created: 0, updated: 0 }, before) };
   }
 
-  /** Returns the outcome of an earlier call with the same Idempotency-Key. */
+  /** Returns the outcome of an earlier call with the same Idempotency-Key, or undefined if there was none. */
   private async claimKey(tx: EntityManager, arrival: Arrival): Promise<IngestOutcome | undefined> {
     const resource = await this.keys.earlier(tx, useOf(arrival));
     return resource === undefined ? undefined : earlierOutcome(tx, resource);
   }
 
-  /** Retries the work if the rules have changed, or after a deadlock or serialization failure. */
+  /** Retries `work` if the rules have changed, or after a deadlock or serialization failure. */
   private async retried(work: () => Promise<IngestOutcome | undefined>): Promise<IngestOutcome> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -336,7 +339,7 @@ export class DocumentIngest {
     }
   }
 
-  /** Commits if there is an outcome, and rolls back otherwise. */
+  /** Runs `work` in a transaction. Commits if the result is an outcome, and rolls back if it is undefined. */
   private async transaction(
     work: (tx: EntityManager, client: PoolClient) => Promise<IngestOutcome | undefined>,
   ): Promise<IngestOutcome | undefined> {

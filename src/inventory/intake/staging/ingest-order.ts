@@ -4,21 +4,21 @@ import type { Fault, ProblemKind } from '../../../platform/errors/problem.js';
 import type { BodyKind } from './body-reader.js';
 import type { IngestOutcome } from '../../model/document.js';
 
-/** IngestOrder is a body to ingest. Its bytes are transferred to the thread, not copied. */
+/** IngestOrder is a body to ingest. The bytes are transferred to the thread, not copied. */
 export interface IngestOrder {
   readonly bytes: ArrayBuffer;
   readonly kind: BodyKind;
   readonly mode: Mode;
-  /** Name of the described application or repository, if the sender states it. Otherwise, the document states it. */
+  /** Name of the described application or repository, as stated by the sender. If undefined, the name in the document is used. */
   readonly source: string | undefined;
-  /** Password of a key store. It is never stored. */
+  /** Password of a key store. The password is never stored. */
   readonly password: string | undefined;
   readonly caller: {
     readonly kind: Actor['kind'];
     readonly id: string;
     readonly name: string;
     readonly ownerId: string;
-    /** Whether the caller may report for sources of other owners. Undefined in orders written by the previous version, in which every caller may. */
+    /** Whether the caller may report for sources of other owners. Undefined in orders written by the previous version, which allowed this for every caller. */
     readonly mayWrite?: boolean;
   };
   readonly requestId: string;
@@ -42,9 +42,9 @@ export type OnProgress = (progress: IngestProgress) => void;
 export interface IngestMessage {
   readonly job: number;
   readonly order: IngestOrder;
-  /** Time before which commits are confirmed (see InstanceHeartbeat.confirmedUntil). */
+  /** Time before which all commits are confirmed (see InstanceHeartbeat.confirmedUntil). */
   readonly confirmedUntil: Date | undefined;
-  /** Key derivation rounds that the caller may use now. */
+  /** Number of key derivation rounds that the caller has left. */
   readonly derivations: number;
 }
 
@@ -58,10 +58,10 @@ export interface PlainProblem {
 
 export interface IngestReply {
   readonly job: number;
-  /** Present for a heartbeat. */
+  /** True for a heartbeat. */
   readonly alive?: true;
   readonly progress?: IngestProgress;
-  /** Key derivation rounds that the document cost, sent with its outcome, problem or failure. */
+  /** Number of key derivation rounds spent on the document, sent with its outcome, problem or failure. */
   readonly derivations?: number;
   readonly outcome?: IngestOutcome;
   readonly problem?: PlainProblem;

@@ -6,7 +6,7 @@ import { memoize } from '../../judgement/risk/memoize.js';
 import type { RiskEngine } from '../../judgement/risk/risk-engine.js';
 import { SubjectReader } from '../../judgement/risk/subject-reader.js';
 
-/** VerdictRow is a row of `risk_verdict`: facts and the resulting verdict. Its ID is the hash of the facts. */
+/** VerdictRow is a row of `risk_verdict`: facts and the resulting verdict. The id is the hash of the facts. */
 export interface VerdictRow {
   readonly id: string;
   readonly subject: RiskSubject;
@@ -17,14 +17,14 @@ export interface VerdictRow {
 export interface Judgement {
   /** Undefined for a component without cryptographic facts. */
   readonly verdict: VerdictRow | undefined;
-  /** JSON of the steps that led to the algorithm; null if the asset names its algorithm itself. */
+  /** JSON of the steps from the asset to the algorithm; null if the asset itself names the algorithm. */
   readonly resolvedBy: string | null;
 }
 
-/** Judge classifies the assets of one document according to one edition of the rules, without I/O. */
+/** Judge classifies the assets of one document with one edition of the rules, without I/O. */
 export class Judge {
   private readonly verdictRows = new Map<string, VerdictRow>();
-  /** Assets with equal facts usually share their subject, which is then serialized once. */
+  /** Returns the verdict on a subject. Assets with equal facts usually share their subject, which is then serialized only once. */
   private readonly verdictOf = memoize((subject: RiskSubject) => this.verdict(subject));
   private readonly judgements = memoize<RiskSubject, Map<ResolvedBy[] | null, Judgement>>(() => new Map());
   private readonly reader: SubjectReader;
@@ -47,7 +47,7 @@ export class Judge {
     return judgement;
   }
 
-  /** Returns the verdicts of all assets classified so far, each once, sorted by ID. */
+  /** Returns the verdicts of all assets classified so far, without duplicates, sorted by id. */
   verdicts(): VerdictRow[] {
     return [...this.verdictRows.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
@@ -71,7 +71,7 @@ export class Judge {
   }
 }
 
-/** Verdicts of earlier documents, keyed by their facts, because most documents contain the same algorithms. */
+/** Verdicts of earlier documents by facts, because most documents contain the same algorithms. */
 const verdictCache = memoize<RiskEngine, Map<string, VerdictRow>>(() => new Map());
 const MAX_CACHED_VERDICTS = 4096;
 const MAX_CACHED_FACTS_LENGTH = 2000;

@@ -7,12 +7,12 @@ import { RiskEngine } from '../../judgement/risk/risk-engine.js';
 import { DocumentAssets } from './document-assets.js';
 import { Judge } from './judge.js';
 
-/** Facts about an asset according to the standards, recorded before its verdict was known. */
+/** Facts about an asset according to the standards, which were recorded before the verdict was known. */
 interface Label {
   readonly levels: readonly string[];
-  /** Any of these values; null if not checked. */
+  /** Any of these values is correct; null if the family is not checked. */
   readonly family: string | null | readonly (string | null)[];
-  /** Whether Shor's algorithm breaks it; null if not checked. */
+  /** Whether Shor's algorithm breaks the asset; null if not checked. */
   readonly quantumVulnerable: boolean | null;
   readonly quantum?: readonly (boolean | null)[];
   readonly mayBeUnknown?: boolean;
@@ -60,10 +60,10 @@ function verdictsOf(components: readonly unknown[]): ReadonlyMap<string, RiskVer
 
 const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-/** Names that differ only in case and hyphens are the same asset. */
+/** Returns the key of an asset. Names that differ only in case, hyphens, underscores or spaces have the same key. */
 const keyOf = (kind: string, name: string) => `${kind} ${name.toLowerCase().replaceAll(/[-_\s]/g, '')}`;
 
-/** Returns the values that the label allows for vulnerability to Shor's algorithm; null stands for unknown. */
+/** Returns the values of vulnerability to Shor's algorithm that the label allows; null stands for unknown. */
 function quantumAllowed({ quantum, quantumVulnerable, mayBeUnknown }: Label): readonly (boolean | null)[] {
   return quantum ?? [quantumVulnerable, ...(mayBeUnknown === true ? [null] : [])];
 }
@@ -77,7 +77,7 @@ function scoreOf(label: Label, said: RiskVerdict | undefined): string {
     if (!allowed.includes(null)) return 'unknown';
   } else {
     const isVulnerable = quantum.status === 'quantum-vulnerable';
-    // An algorithm without a finding is not reported as vulnerable.
+    // An algorithm without a finding must not be reported as vulnerable.
     if (!allowed.includes(isVulnerable) && (isVulnerable || !allowed.includes(null)))
       return `quantum ${quantum.status}`;
   }
@@ -87,7 +87,7 @@ function scoreOf(label: Label, said: RiskVerdict | undefined): string {
   return isOther ? `family ${family}, right ${families.join(' or ')}` : 'right';
 }
 
-/** Reports whether the level is safe although the label is not. */
+/** Reports whether the verdict is safe although the label is not. */
 const isFalseSafe = ({ levels }: Label, said: RiskVerdict | undefined) =>
   said?.level === 'NONE' && !levels.includes('NONE');
 
@@ -117,8 +117,8 @@ function score(assets: readonly LabelledAsset[]): Score {
 }
 
 /**
- * Sets of names, each labelled from the registries before its verdicts were known. Faults that a set revealed are fixed. The eighth set covers the ecosystems
- * one by one.
+ * Sets of names that were labelled from the registries before their verdicts were known. Faults revealed by a set have been fixed. Each name of the eighth
+ * set is from a different part of the software ecosystems.
  */
 const NAME_SETS = [
   ['registry-names.json', 168],
@@ -161,10 +161,10 @@ describe('names in the registries', () => {
   });
 });
 
-/** Located outside the product during development (third-party test data that must not be copied into it). */
+/** Located outside the product, because third-party test data must not be copied into the product. Available only during development. */
 const SAMPLE = new URL('../../../../../shared/data/enterprise-sample.json', import.meta.url);
 
-/** Returns the references of a component, found by member names. */
+/** Returns the references in a component, which are found by member names. */
 function referencesOf(value: unknown, member = ''): string[] {
   if (typeof value === 'string') return /Ref$|^cryptoRefArray$|^ke$|^encr$/.test(member) ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((one) => referencesOf(one, member));

@@ -4,9 +4,12 @@ import type { VerdictFacts } from '../../model/risk-verdict.js';
 import { addToTally, keepSourceCount, tallied } from '../../model/tally.js';
 import type { FactsById, NewAssets } from './new-assets.js';
 
-/** One of eight slots, so that documents stored at the same time rarely wait for each other. */
+/** SQL for one of eight slots, so that documents that are stored concurrently rarely wait for each other. */
 const SLOT = 'floor(random() * 8)::int';
-/** Maximum number of known assets with which a new source is counted immediately, while other documents wait. Otherwise it is counted later. */
+/**
+ * MAX_COUNTED_AT_ONCE is the maximum number of known assets with which a new source is counted immediately, while other documents wait. A source with more
+ * known assets is counted later.
+ */
 const MAX_COUNTED_AT_ONCE = 1000;
 
 /** Changes contains the assets that a document added and changed. */
@@ -19,7 +22,7 @@ export interface Changes {
   readonly changed: number;
 }
 
-/** count updates the running counts with the changes made by the transaction. */
+/** count updates the running counts after the changes of the transaction. */
 export async function count(tx: EntityManager, sourceId: string, changes: Changes): Promise<void> {
   const { created, known, isKnown, changed } = changes;
   await countNew(tx, created);
@@ -52,7 +55,7 @@ async function factsOf(tx: EntityManager, verdictIds: readonly string[]): Promis
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Adds the new values of the changed assets and subtracts the old ones. */
+/** Adds the current values of the changed assets to the counts and subtracts the previous values. */
 async function tallyChanges(tx: EntityManager): Promise<void> {
   const changes = `
     SELECT 1 AS step, ${tallied('a')} FROM judged_asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind = ANY($1)
@@ -74,8 +77,8 @@ async function askSharersForRecount(tx: EntityManager, sourceId: string): Promis
 }
 
 /**
- * Counts a new source like SourceCounter, which would have to read all its assets again. FOR SHARE locks the known assets until the commit: a
- * transaction that changes one requests a recount of the sources visible to it, which do not include this source yet.
+ * Counts a new source as SourceCounter would, but without reading all its assets again. FOR SHARE locks the known assets until the commit. Without the lock,
+ * a concurrent transaction could change a known asset and request a recount only of the sources visible to it, which do not include this source yet.
  */
 async function countNewSource(
   tx: EntityManager,

@@ -21,13 +21,13 @@ import {
 } from './asset-describers.js';
 import { keepFormerNames } from './source-names.js';
 
-/** SQLSTATE of a statement that reached its time limit. */
+/** SQLSTATE query_canceled: a statement reached its timeout. */
 const QUERY_CANCELED = '57014';
-/** Columns of `stage_changed`: the counted values of an asset. */
+/** Columns of `stage_changed`: the values of an asset by which it is counted. */
 const COUNTED = 'id, kind, verdict_id, quantum, family, bits, level, state, owner, deadline, not_after';
 const COUNTED_NOW =
   'a.id, a.kind, a.verdict_id, v.quantum, v.family, v.bits, v.level, a.state, a.owner, v.deadline, a.not_after FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id';
-/** Merged contains the asset counts and the assets that replaced others. */
+/** Merged contains the counts of merged assets, and the assets that replaced other assets. */
 export interface Merged {
   readonly updated: number;
   /** Number of assets that were updated or changed state. */
@@ -39,26 +39,26 @@ export interface Merged {
 
 /** PlaceScope selects locations of a source by the prefix of their context. */
 export interface PlaceScope {
-  /** Places that the document covers; undefined for all except `others`. */
+  /** Context prefixes that the document covers. Undefined if the document covers all locations except `others`. */
   readonly own: readonly string[] | undefined;
-  /** Places covered by documents of single tools. */
+  /** Context prefixes that are covered by documents of individual tools. */
   readonly others: readonly string[];
 }
 
 export interface MergeOrder extends Describer {
   /** False if the source reports for the first time. */
   readonly isKnown: boolean;
-  /** Whether locations that the source no longer reports are missing. */
+  /** Whether locations that the document does not contain become missing. */
   readonly whole: boolean;
-  /** Places that can become missing. */
+  /** Locations that can become missing. */
   readonly scope: PlaceScope;
-  /** Edition of the rules by which the assets were classified. */
+  /** Edition of the rules with which the assets were classified. */
   readonly edition: string;
   /** Time limit of each statement of the merge, in milliseconds. */
   readonly limitMs: number;
 }
 
-/** merge merges the staging tables into the inventory, set by set. Known and unchanged rows cost a lookup and no write. */
+/** merge merges the staging tables into the inventory with set operations. Known and unchanged rows require a lookup but no write. */
 export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged): Promise<Merged> {
   await limitMerge(tx, order.limitMs);
   try {
@@ -73,8 +73,8 @@ export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged
 }
 
 /**
- * Sets a timeout for each statement of a merge, because other merges wait at most 60 seconds for the merge lock. The limit for row locks is shorter:
- * a row lock held by another transaction is not caused by the document, so that error allows a retry.
+ * Sets a timeout for each statement of a merge, because other merges wait at most 60 seconds for the merge lock. The timeout for row locks is shorter: the
+ * document does not cause row locks of other transactions, so the error allows a retry.
  */
 async function limitMerge(tx: EntityManager, limitMs: number): Promise<void> {
   await tx.query(
@@ -120,7 +120,7 @@ async function mergeChanges(tx: EntityManager, order: MergeOrder, staged: Staged
   return { updated, changed: await countChanged(tx), successions, foreign };
 }
 
-/** Returns the assets that the source reports at new locations. */
+/** Merges the locations and edges of the source. Returns the assets that the source reports at new locations. */
 async function mergePlaces(
   tx: EntityManager,
   { sourceId, whole, scope }: MergeOrder,
@@ -135,8 +135,8 @@ async function mergePlaces(
 }
 
 /**
- * Updates the assets. A document with less information (such as no algorithm name) does not overwrite known facts. Neither does a document that
- * describes another owner's asset.
+ * Updates the assets. A document with less information (such as no algorithm name) does not overwrite known facts. The same applies to a document that may
+ * not describe the asset of another owner.
  */
 async function updateAssets(tx: EntityManager, describer: Describer): Promise<number> {
   await tx.query(
@@ -153,14 +153,14 @@ async function updateAssets(tx: EntityManager, describer: Describer): Promise<nu
   return updated;
 }
 
-/** Updates stale assets. The locations are already in the table. A known asset at a new location may have been stale. */
+/** Marks stale assets of the document as touched. Their locations are already in the table. A known asset at a new location may have been stale. */
 async function touchStale(tx: EntityManager): Promise<void> {
   await tx.query(
     `INSERT INTO stage_touched SELECT a.id FROM stage_asset s JOIN asset a ON a.id = s.id WHERE a.state <> 'active' ON CONFLICT DO NOTHING`,
   );
 }
 
-/** Returns the locations that were missing until now, except those of keys. */
+/** Marks the reported locations as seen. Returns those that were missing until now, except locations of keys. */
 async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<PlacedAsset[]> {
   return (await tx.query(
     `WITH found AS MATERIALIZED (
@@ -177,8 +177,8 @@ async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<Pl
 }
 
 /**
- * SQL: contexts of the source that begin with one of the prefixes. Each context is compared by hash, once per prefix length. Comparing every context with every
- * prefix would be quadratic in the size of the document.
+ * SQL for the contexts of the source that begin with one of the prefixes. Each context is looked up by hash, once per prefix length. Comparing every context
+ * with every prefix would be quadratic in the size of the document.
  */
 const COVERED = `
   start AS MATERIALIZED (SELECT DISTINCT start FROM unnest($2::text[]) AS start),
@@ -201,8 +201,8 @@ async function missPlaces(tx: EntityManager, sourceId: string, { own, others }: 
 }
 
 /**
- * A source that reports an edge also reports the asset at its start, which therefore has a location in the source. A partial scan removes no kinds
- * from an edge.
+ * Merges the edges of the source. A source that reports an edge also reports the asset at the start of the edge, so the source has a location of this asset.
+ * A partial scan removes no kinds from an edge.
  */
 async function mergeRelationships(tx: EntityManager, sourceId: string, whole: boolean): Promise<void> {
   const kinds = (row: string) => (whole ? `${row}.kinds` : `r.kinds | ${row}.kinds`);
@@ -224,8 +224,8 @@ async function mergeRelationships(tx: EntityManager, sourceId: string, whole: bo
 }
 
 /**
- * Derives the state from the occurrences: one that is not missing makes the asset active. Such an occurrence is searched for first, because an asset
- * can have many occurrences in other sources.
+ * Derives the state of an asset from its occurrences. One occurrence that is not missing makes the asset active. Such an occurrence is searched for first,
+ * because an asset can have many occurrences in other sources.
  */
 async function updateStates(tx: EntityManager): Promise<void> {
   await tx.query(
@@ -242,9 +242,9 @@ async function updateStates(tx: EntityManager): Promise<void> {
 }
 
 /**
- * Copies owner, labels and the time of the first sighting to each new asset that replaces a former one. For a reporter without `inventory:write`,
- * this happens only if no source of another owner has reported the former asset: users assigned its owner and labels to an asset that other reporters
- * share.
+ * Copies owner, labels and the time of the first sighting from each replaced asset to the new asset. For a reporter without `inventory:write`, this happens
+ * only if no source of another owner has reported the replaced asset. Otherwise, a reporter could take over the owner and labels that users assigned to an
+ * asset of other reporters.
  */
 async function inherit(
   tx: EntityManager,
@@ -280,17 +280,17 @@ async function countChanged(tx: EntityManager): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** ReadAgain is a stored asset as reread. */
+/** ReadAgain is the result of rereading a stored asset. */
 export interface ReadAgain {
   readonly id: string;
-  /** Verdict at the time of reading. */
+  /** Verdict of the asset when it was read. */
   readonly before: string | null;
   readonly verdictId: string | null;
   readonly resolvedBy: string | null;
   readonly content: string;
 }
 
-/** mergeReadings updates the verdicts of assets, except those that a document has since changed. Returns the number of updated assets. */
+/** mergeReadings updates the verdicts of assets, except assets that a document has since changed. Returns the number of updated assets. */
 export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgain[]): Promise<number> {
   const ids = uuidArray(assets.map(({ id }) => id));
   await tx.query(
@@ -312,10 +312,10 @@ export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgai
   return countChanged(tx);
 }
 
-/** scopeOf returns the locations of the source that become missing if a document does not contain them. */
+/** scopeOf returns which locations of the source become missing if a document does not contain them. */
 export function scopeOf({ replaces }: DraftHead, { toolContexts }: KnownSource): PlaceScope {
   if (replaces === undefined) return { own: undefined, others: toolContexts };
-  // Contexts written by the previous version, unless a document of the source has used the same prefix since.
+  // Context prefixes in the form of the previous version apply until a document of the source uses the prefix.
   const used = new Set(toolContexts);
   const former = replaces.former.filter((start) => !used.has(start));
   return { own: [...new Set([...replaces.contexts, ...former])], others: [] };

@@ -217,7 +217,7 @@ describe('the vocabularies', () => {
     ...oidsFile.registries.flatMap((registry) => Object.keys(registry.names)),
     ...curves.flatMap((curve) => curve.oids ?? []),
   ]);
-  /** The first name is the one assigned by IANA. */
+  /** The first spelling is the name assigned by IANA. */
   const suites = [...new Set(Object.values(suitesFile.suites).map((spellings) => spellings.split(' ')[0] ?? ''))];
 
   it('define every name and every algorithm object identifier', () => {
@@ -234,7 +234,7 @@ describe('the vocabularies', () => {
   });
 
   it('have a rule for every family, so that no family is safe by default', () => {
-    // PBE is always named PBES1 or PBES2.
+    // A mention of PBE is always read as PBES1 or PBES2.
     const families = [...knownFamilies().keys()].filter((family) => family !== 'PBE');
     const silent = families.filter((family) =>
       [{}, { bits: 256 }].some((sizes) => {
@@ -263,7 +263,7 @@ describe('the vocabularies', () => {
   });
 });
 
-/** Yields numbers that are reproducible. */
+/** Yields a reproducible sequence of pseudorandom numbers. */
 function* numbers(seed: number): Generator<number> {
   for (let state = seed; ;) {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;

@@ -2,7 +2,7 @@ import type { VerdictFacts } from '../../model/risk-verdict.js';
 import type { IdentifiedAsset, WrittenAsset } from './asset-rows.js';
 import type { VerdictRow } from './judge.js';
 
-/** NewCount is the number of new assets with a value. */
+/** NewCount is the number of new assets with one value of a dimension. */
 export interface NewCount {
   readonly dimension: string;
   readonly value: string;
@@ -28,11 +28,11 @@ const MAX_NAMES = 3;
 export class NewAssets {
   total = 0;
   private readonly alike = new Map<string, Alike>();
-  /** Assets that may replace another asset. */
+  /** Assets that may replace other assets, by id. */
   private readonly byId = new Map<string, Alike>();
   private facts: FactsById = new Map();
 
-  /** @param maySucceed whether the asset may replace another one. */
+  /** @param maySucceed whether the asset may replace another asset */
   add({ asset, verdict }: WrittenAsset, maySucceed: boolean): void {
     this.total += 1;
     const key = `${asset.kind} ${verdict?.id} ${asset.row.expires}`;
@@ -46,7 +46,7 @@ export class NewAssets {
     if (maySucceed) this.byId.set(asset.id, alike);
   }
 
-  /** Whether an asset that may replace another one is new. */
+  /** Reports whether a new asset with this id may replace another asset. */
   has(id: string): boolean {
     return this.byId.has(id);
   }
@@ -56,7 +56,7 @@ export class NewAssets {
     return [...new Set(ids)];
   }
 
-  /** @param facts as stored: the verdict of an existing row may be from an earlier edition of the rules. */
+  /** @param facts stored facts, because the verdict in an existing row may be from an earlier edition of the rules */
   setFacts(facts: FactsById): void {
     this.facts = facts;
   }
@@ -78,7 +78,7 @@ export class NewAssets {
     return [...counts.values()];
   }
 
-  /** Returns the number of assets other than plain components by level, with a few names each. @param except ids of assets that are not counted. */
+  /** Returns the number of assets other than plain components by level, with a few names each. @param except ids of assets that are not counted */
   levels(except: readonly string[] = []): { level: number; count: number; names: string[] }[] {
     const levels = new Map<number, { level: number; count: number; names: string[] }>();
     const left = new Map<Alike, number>();
@@ -104,7 +104,7 @@ export class NewAssets {
   }
 }
 
-/** Returns the values of an asset by dimension, as `tallied` in model/tally.ts does. */
+/** Returns the values of an asset by dimension, like `tallied` in model/tally.ts. */
 function valuesOf(
   { kind, row }: IdentifiedAsset,
   verdict: VerdictRow | undefined,

@@ -15,11 +15,11 @@ import {
 /** KnownAsset is an asset in the inventory. */
 export interface KnownAsset {
   readonly component: CdxComponent;
-  /** IDs of the algorithms and keys to which the asset refers in any source; empty for assets whose references are irrelevant. */
+  /** IDs of the algorithms and keys to which the asset refers in any source. Empty if the references of the asset are not needed. */
   readonly uses: readonly string[];
 }
 
-/** KnownAssets looks up assets in the inventory by ID. `referring` are the ids of assets whose references matter. */
+/** KnownAssets looks up assets in the inventory by id. `referring` contains the ids of assets whose references are needed. */
 export type KnownAssets = (
   ids: readonly string[],
   referring: readonly string[],
@@ -28,9 +28,9 @@ type Known = ReadonlyMap<string, KnownAsset>;
 const NONE: Known = new Map();
 const RELATED = 'cryptoProperties.certificateProperties.relatedCryptographicAssets';
 
-/** A certificate with the identity of the previous version, until the whole document is read. */
+/** A certificate that has the identity of the previous version until the whole document has been read. */
 interface ProvisionalCertificate extends ReferringAsset {
-  /** ID derived from the fingerprint; undefined without a fingerprint, in which case names and references identify the certificate. */
+  /** ID derived from the fingerprint. Undefined without a fingerprint; names and references then identify the certificate. */
   readonly own: string | undefined;
   readonly further: string;
   readonly signature: DraftRef<IdentifiedAsset> | undefined;
@@ -38,19 +38,19 @@ interface ProvisionalCertificate extends ReferringAsset {
 }
 
 /**
- * ProvisionalAssets gives an identity to the assets of a document that can be identified only at its end (decisions 91 and 105): a key by the
- * fingerprint that CycloneDX 1.7 states; a certificate without SHA-256 by its signature algorithm, key, serial number and similar facts, in addition
- * to names and validity; a protocol, and an algorithm whose name has no meaning, by the algorithms that they refer to. An asset that an older version
- * stored with fewer facts keeps its identity as long as documents state the same facts about it.
+ * ProvisionalAssets determines the identity of assets that can be identified only at the end of a document (docs/decisions/0091 and 0105). A key is
+ * identified by the fingerprint that CycloneDX 1.7 states. A certificate without SHA-256 is identified by names and validity, and also by signature
+ * algorithm, key, serial number and similar facts. A protocol, or an algorithm whose name has no known meaning, is identified by the algorithms to which it
+ * refers. An asset that an older version stored with fewer facts keeps its identity as long as documents state the same facts about it.
  */
 export class ProvisionalAssets {
   private readonly keys: { readonly asset: IdentifiedAsset; readonly own: string }[] = [];
   private readonly certificates: ProvisionalCertificate[] = [];
   private readonly protocols: ReferringAsset[] = [];
   private algorithms: ReferringAsset[] = [];
-  /** Hash of the facts that identify a key without a fingerprint or ID, excluding its location. */
+  /** Hash of the facts of a key without a fingerprint or ID, excluding its location. */
   private readonly looks = new Map<IdentifiedAsset, string>();
-  /** IDs before the change, for a document that is compared with assets in the inventory. */
+  /** Previous ids of renamed assets, if the document is compared with the inventory. */
   private readonly former = new Map<IdentifiedAsset, string>();
 
   constructor(private readonly refs: DraftRefs<IdentifiedAsset>) {}
@@ -69,12 +69,12 @@ export class ProvisionalAssets {
     }
   }
 
-  /** Adds an asset that cannot be identified without its location. @param look hash of its facts, excluding its location. */
+  /** Adds an asset that cannot be identified without its location. @param look hash of the facts of the asset, excluding its location */
   addLook(asset: IdentifiedAsset, look: string): void {
     this.looks.set(asset, look);
   }
 
-  /** Gives each asset its identity. @param known looks up assets by their identities of the previous version. */
+  /** Determines the identity of each asset. @param known looks up assets by the ids of the previous version */
   async settle(known: KnownAssets): Promise<void> {
     const all = this.provisional();
     if (all.length === 0) return;
@@ -82,7 +82,7 @@ export class ProvisionalAssets {
     this.rename(await known(distinctIds(all), distinctIds(referring)));
   }
 
-  /** Like `settle`, for a document that is not compared with the inventory. */
+  /** Like `settle`, but for a document that is not compared with the inventory. */
   settleAlone(): void {
     if (this.provisional().length > 0) this.rename(NONE);
   }
@@ -92,7 +92,7 @@ export class ProvisionalAssets {
     return [...this.keys, ...this.algorithms, ...this.protocols, ...this.certificates];
   }
 
-  /** Renames keys and algorithms first, because the other assets refer to them. */
+  /** Assigns the final ids. Keys and algorithms are renamed first, because the other assets refer to them. */
   private rename(known: Known): void {
     const give = (asset: IdentifiedAsset, id: string) => {
       if (id === asset.id) return;
@@ -134,7 +134,9 @@ export class ProvisionalAssets {
     return typeof name === 'string' && name !== '' ? this.refs.of(name) : undefined;
   }
 
-  /** Ignores dangling references, because a bom-ref is only meaningful within its document. */
+  /**
+   * Returns the id of a certificate that is identified by its names. Dangling references are ignored, because a bom-ref has no meaning outside its document.
+   */
   private namedId({ base, further, signature, key }: ProvisionalCertificate, ids?: PartIds): string {
     const partOf = (part: IdentifiedAsset | undefined) =>
       part === undefined ? undefined : (ids?.get(part) ?? this.looks.get(part) ?? part.id);
@@ -143,7 +145,7 @@ export class ProvisionalAssets {
     return hashId('asset', 'certificate', 'told', base, signed, keyOf, further);
   }
 
-  /** Reports whether the inventory has the same references for the asset. */
+  /** Reports whether the stored asset has the same references. */
   private usesSame(one: ReferringAsset, { uses }: KnownAsset): boolean {
     const targets = new Map<string, string>();
     for (const target of targetsOf(one)) targets.set(target.id, this.former.get(target) ?? target.id);
@@ -151,14 +153,14 @@ export class ProvisionalAssets {
     return stored.size === targets.size && [...targets].every(([id, former]) => stored.has(id) || stored.has(former));
   }
 
-  /** Reports whether the component in the inventory states the same identifying facts for the certificate. */
+  /** Reports whether the stored component states the same identifying facts for the certificate. */
   private isSame(certificate: ProvisionalCertificate, before: KnownAsset): boolean {
     const { own, further, signature, key } = certificate;
     const facts = before.component.cryptoProperties?.certificateProperties;
     if (!isMembers(facts)) return false;
     const sha256 = statedSha256(before.component);
     const ownBefore = sha256 === undefined ? undefined : hashId('asset', 'certificate', 'sha256', sha256);
-    // The previous version did not read the references that 1.7 states.
+    // The previous version did not read the references in the form of CycloneDX 1.7.
     const isUnread = keptMember(before.component, RELATED) !== undefined;
     const isTo = (ref: DraftRef<IdentifiedAsset> | undefined, stored: unknown) =>
       this.names(ref).includes(stored) || (stored === undefined && isUnread);
@@ -171,7 +173,7 @@ export class ProvisionalAssets {
     );
   }
 
-  /** Returns the names that the inventory may use for the target of a reference. */
+  /** Returns the names by which a stored component may refer to the target of a reference. */
   private names(ref: DraftRef<IdentifiedAsset> | undefined): readonly unknown[] {
     if (ref?.asset === undefined) return [ref?.name];
     return [ref.asset.id, this.former.get(ref.asset)].filter((id) => id !== undefined);
@@ -182,14 +184,12 @@ function distinctIds(all: readonly { readonly asset: IdentifiedAsset }[]): strin
   return [...new Set(all.map(({ asset }) => asset.id))];
 }
 
-/** Reports whether only dependencies state the signature algorithm and the key of the certificate. */
+/** Reports whether the certificate has no references to its signature algorithm and key except dependencies. */
 function isBare({ own, signature, key }: ProvisionalCertificate): boolean {
   return own === undefined && signature?.asset === undefined && key?.asset === undefined;
 }
 
-/**
- * keyId returns the ID of a key or other material, derived from the fingerprint that CycloneDX 1.7 states, or undefined if there is no fingerprint.
- */
+/** keyId returns the ID of a key or other material, derived from the fingerprint that CycloneDX 1.7 states, or undefined without such a fingerprint. */
 export function keyId(component: CdxComponent): string | undefined {
   const fingerprint = materialFingerprint(component);
   if (fingerprint === undefined || component.properties?.some(({ name }) => name === PUBLIC_KEY_PROPERTY) === true)

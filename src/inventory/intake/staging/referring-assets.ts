@@ -7,25 +7,28 @@ import type { IdentifiedAsset } from './asset-rows.js';
 export interface ReferringAsset {
   readonly asset: IdentifiedAsset;
   readonly ref: DraftRef<IdentifiedAsset>;
-  /** ID without the references. */
+  /** ID of the asset if its references are ignored. */
   readonly base: string;
 }
 
-/** PartIds maps assets to the ids used by assets that refer to them. */
+/** PartIds maps assets to the ids that are included in the ids of assets that refer to them. */
 export type PartIds = ReadonlyMap<IdentifiedAsset, string>;
 
-/** Maximum number of references that a verdict follows: a protocol names a key, whose algorithm is named by another key. */
+/**
+ * STEPS is the maximum number of references that a verdict follows. Example: a protocol refers to a key, which refers to another key, which refers to its
+ * algorithm.
+ */
 const STEPS = 3;
 const REFERENCES: ReadonlySet<string> = new Set(['cipherSuite', 'cryptoRef', 'dependsOn']);
 
 /**
- * idsWithReferences returns the IDs of assets whose identity includes their references (decision 105): protocols, certificates known only by names,
- * and algorithms whose own name has no meaning.
+ * idsWithReferences returns the ids of assets whose identity includes their references (docs/decisions/0105): protocols, certificates that are identified
+ * only by names, and algorithms whose name has no known meaning.
  *
- * Ids are computed in as many rounds as a verdict takes steps. In each round, an asset includes the ids of its targets after the previous round, so
- * that neither the order of the document nor cycles matter.
+ * Ids are computed in as many rounds as a verdict takes steps. In each round, the id of an asset includes the ids of its targets after the previous round.
+ * The result is therefore independent of the document order, and cycles terminate.
  *
- * @param looks facts that identify keys that are distinguished only by their location.
+ * @param looks hashes of the facts of keys that are distinguished only by their location
  */
 export function idsWithReferences(referring: readonly ReferringAsset[], looks: PartIds): PartIds {
   const targets = new Map(referring.map((one) => [one, targetsOf(one)]));
@@ -41,7 +44,7 @@ export function idsWithReferences(referring: readonly ReferringAsset[], looks: P
   return ids;
 }
 
-/** targetsOf returns the algorithms and keys that an asset refers to, each once. */
+/** targetsOf returns the algorithms and keys to which an asset refers, without duplicates. */
 export function targetsOf({ asset, ref }: ReferringAsset): readonly IdentifiedAsset[] {
   const found = new Set<IdentifiedAsset>();
   const add = ({ kind, to: { asset: target } }: RefLink<IdentifiedAsset>) => {
@@ -53,7 +56,7 @@ export function targetsOf({ asset, ref }: ReferringAsset): readonly IdentifiedAs
   return [...found];
 }
 
-/** isToldByReferences reports whether the verdict of an algorithm depends on its references, because its own name and facts have no known meaning. */
+/** isToldByReferences reports whether the verdict of an algorithm depends on its references, because its name and facts have no known meaning. */
 export function isToldByReferences({ asset, ref }: Pick<ReferringAsset, 'asset' | 'ref'>): boolean {
   if (asset.links.length === 0 && ref.links.length === 0) return false;
   return namedAlgorithms(asset.name, asset.traits.declared).ingredients.length === 0;

@@ -38,7 +38,7 @@ function read(times: { timestamp?: string; until?: string }, mode: Mode) {
   };
 }
 
-/** Returns the faults in strict mode. */
+/** Returns the faults that reject the document in strict mode. */
 function faultsOf(times: Parameters<typeof read>[0]): unknown[] {
   try {
     read(times, 'strict');
@@ -105,7 +105,7 @@ describe('times in a document', () => {
   });
 });
 
-/** Reads a document with these members and this first component. */
+/** Reads a document with the given members and the given first component. */
 function readWith(members: object, component: object = {}, mode: Mode = 'repair') {
   const key = { type: 'cryptographic-asset', name: 'AES-256', cryptoProperties: { assetType: 'algorithm' } };
   const body = { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components: [{ ...key, ...component }] };

@@ -9,8 +9,8 @@ import { DocumentAssets } from './document-assets.js';
 import { Judge } from './judge.js';
 
 /*
- * Faults that users of other products for writing and reading CBOMs have reported (cbomkit-theia, sonar-cryptography, cdxgen, Dependency-Track and others),
- * with the correct results.
+ * Faults that users have reported for other products that read or write CBOMs (cbomkit-theia, sonar-cryptography, cdxgen, Dependency-Track and others), with
+ * the correct results.
  */
 
 interface Judged extends IdentifiedAsset {
@@ -167,7 +167,7 @@ describe('errors in reports of other tools', () => {
     expect(levelOf('RSASHA1')).toBe('HIGH');
     expect(levelOf('DNSSEC algorithm 1')).toBe('CRITICAL');
     expect(levelOf('RSASHA256')).toBe('MEDIUM');
-    // A key for SSH or in a certificate may sign with other hashes.
+    // A key in SSH or in a certificate may also sign with other hashes.
     expect(levelOf('SHA1withRSA')).toBe('MEDIUM');
   });
 
@@ -199,7 +199,7 @@ describe('errors in reports of other tools', () => {
   });
 });
 
-/** Reports about other products (with issue numbers) and the correct results. */
+/** Reports about other products, with issue numbers and the correct results. */
 const REPORTS: readonly (readonly [report: string, name: string, properties: object, right: object])[] = [
   ['sslscan 365', 'TLS_RSA_WITH_AES_128_CCM_8', {}, { level: 'HIGH', family: 'RSA' }],
   ['ssh-audit 149', 'webauthn-sk-ecdsa-sha2-nistp256@openssh.com', {}, { family: 'ECDSA', bits: 256 }],

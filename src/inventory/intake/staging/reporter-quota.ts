@@ -10,12 +10,12 @@ interface Reported {
   readonly rows: number;
 }
 
-/** Maximum number of locations and edges per asset in the limit. Locations from earlier documents of a source remain in the database. */
+/** ROWS_PER_ASSET is the maximum average number of locations and edges per asset. Locations from earlier documents of a source remain in the database. */
 const ROWS_PER_ASSET = 5;
 
 /**
- * assertRoom rejects a document that would raise the number of assets, or of their locations and edges, in the sources of one reporter above the
- * limit, so that a key that may only report cannot fill the database. The counts of the other sources are a few seconds old.
+ * assertRoom rejects a document that would raise the number of assets, or the number of their locations and edges, in all sources of one reporter above the
+ * limit. A key that may only report thus cannot fill the database. The counts of the other sources are a few seconds old.
  *
  * @throws Problem 422 `reporter.too-many-assets`
  */

@@ -24,7 +24,7 @@ import { bytesOf, pemBlocks } from '../../../formats/encoding/pem-blocks.js';
 import { describeSpki } from '../credentials/private-key-reader.js';
 import { readSshPublicKey, sshKeyLine } from '../credentials/ssh-public-key.js';
 
-/** Format name under which scans are listed. */
+/** SENSOR_SCAN is the format name in documents and responses. */
 export const SENSOR_SCAN = 'sensor scan';
 const MAX_SCAN_ID = 200;
 const CREDENTIALS = ['certificate', 'publicKey'] as const;
@@ -33,17 +33,17 @@ const NO_COMPONENT = { type: 'data', name: 'none' };
 const ITEM = new Set(['component', 'certificate', 'publicKey', 'ref', 'occurrence', 'dependsOn', 'provides']);
 const SCAN = new Set(['scanId', 'source', 'complete', 'assets']);
 
-/** isSensorScan recognizes `{scanId?, source?, assets: […]}`. */
+/** isSensorScan reports whether a document has the form `{scanId?, source?, assets: […]}`. */
 export function isSensorScan(document: JsonMembers): boolean {
   return Array.isArray(document['assets']) && document['bomFormat'] === undefined;
 }
 
 /**
- * readSensorScan reads the format of sensors: `{scanId?, source?, complete?, assets: [{component | certificate | publicKey, ref?, occurrence?,
- * dependsOn?, provides?}]}`. `component` is a CycloneDX 1.6 component, `certificate` an X.509 certificate in PEM or base64 DER, `publicKey` a PEM
- * public key or a line as in authorized_keys. `dependsOn` and `provides` name bom-refs, or the `ref` of other items in the same scan. With
- * `complete`, anything that the source contained before and the scan does not contain is missing. An invalid item is rejected individually with its
- * pointer; a scan with more than MAX_REJECTED invalid items is rejected as a whole.
+ * readSensorScan reads the format of sensors: `{scanId?, source?, complete?, assets: [{component | certificate | publicKey, ref?, occurrence?, dependsOn?,
+ * provides?}]}`. `component` is a CycloneDX 1.6 component, `certificate` an X.509 certificate in PEM or base64 DER, `publicKey` a public key in PEM, or a
+ * line as in authorized_keys. `dependsOn` and `provides` contain the bom-ref or `ref` of other items in the same scan. With `complete`, assets of the source
+ * that the scan does not contain become missing. An invalid item is rejected individually, with a pointer to the item. A scan with more than MAX_REJECTED
+ * invalid items is rejected as a whole.
  */
 export function readSensorScan(document: JsonMembers, mode: Mode): Draft {
   for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${truncate(name, 64)}`, 'unknown field');
@@ -60,7 +60,7 @@ export function readSensorScan(document: JsonMembers, mode: Mode): Draft {
   const list = items as unknown[];
   const repairs: Remark[] = [];
   list.forEach((item, index) => readItem(item, index, { rejected, assets, namedLinks, credentials, mode, repairs }));
-  // An item may name a later one.
+  // An item may refer to a later item.
   for (const { from, to, kind } of namedLinks) from.links.push({ to: credentials.refs.get(to) ?? to, kind });
   assets.push(...credentials.found.assets.values());
   return {
@@ -83,7 +83,7 @@ function refuse(pointer: string, detail: string): never {
   throw new Problem('malformed', 'request.invalid', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
-/** A link whose `to` may be a name given by the sensor. */
+/** Link from an asset. `to` may be a `ref` that the sensor chose. */
 interface NamedLink extends DraftLink {
   readonly from: DraftAsset;
 }
@@ -156,7 +156,7 @@ function credentialItem(
   return credentials.found.assets.get(made);
 }
 
-/** Validates the component and its location against the CycloneDX 1.6 schema. */
+/** Returns the first fault of a component or its locations under the CycloneDX 1.6 schema. */
 function faultOf(component: unknown, occurrence: unknown): Fault {
   if (!isMembers(component)) return { pointer: '/component', detail: 'must be of type object' };
   const found = new SchemaFaults();
@@ -180,13 +180,13 @@ function occurrenceOf(given: unknown): DraftOccurrence[] {
   return occurrencesOf({ occurrences: Array.isArray(given) ? (given as unknown[]) : [given] });
 }
 
-/** Collects certificates and public keys that a sensor sends individually in their own format. */
+/** FoundCredentials collects certificates and public keys that a sensor sends as individual items in their native format. */
 class FoundCredentials {
   readonly found = new CredentialComponents();
-  /** Maps the sensor's refs to the refs of the items in the draft. */
+  /** Maps each `ref` in the scan to the ref of the item in the draft. */
   readonly refs = new Map<string, string>();
 
-  /** Returns the ref of the asset, or undefined if the text cannot be read. */
+  /** Adds a certificate or public key. Returns the ref of the asset, or undefined if the text cannot be read. */
   add(kind: 'certificate' | 'publicKey', text: string, at: readonly DraftOccurrence[]): string | undefined {
     try {
       return kind === 'certificate'

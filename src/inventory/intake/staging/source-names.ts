@@ -9,13 +9,13 @@ export interface Spelling {
   readonly name: string;
 }
 
-/** Names that tools generate for each scan (`key@<uuid>`) are compared without their random part. */
+/** SQL for a name without the random part that tools generate for each scan (`key@<uuid>`). */
 const bare = (column: string) =>
   `regexp_replace(${column}, '[@_-]?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$', '', 'i')`;
 
 /**
- * keepSourceNames records the names that the document of a source uses for assets, if they differ from the names of the assets, and deletes earlier names of
- * the same source for these assets.
+ * keepSourceNames records the names that a document of a source uses for assets, if they differ from the names of the assets. Earlier names that the same
+ * source used for these assets are deleted.
  */
 export async function keepSourceNames(
   tx: EntityManager,
@@ -44,7 +44,10 @@ export async function keepSourceNames(
   );
 }
 
-/** keepFormerNames keeps the current name of assets that get a new one, for the sources that use the current name. Call it before the assets are renamed. */
+/**
+ * keepFormerNames preserves the current name of each asset that is about to be renamed, for the sources that use this name. Call it before the assets are
+ * renamed.
+ */
 export async function keepFormerNames(tx: EntityManager): Promise<void> {
   await tx.query(
     `INSERT INTO asset_source_name (asset_id, source_id, name)

@@ -8,29 +8,29 @@ import type { Remark } from '../../model/document.js';
 
 type Reporter = IngestOrder['caller'];
 
-/** KnownSource is the state of a source before a document of it is ingested. */
+/** KnownSource is the state of a source before one of its documents is ingested. */
 export interface KnownSource {
-  /** New owner: `sensor:<id>`, or kind and id of a caller. */
+  /** Owner of the source after the document: `sensor:<id>`, or kind and id of a caller. */
   readonly owner: string;
   /** Context prefixes of the locations reported by individual tools. */
   readonly toolContexts: readonly string[];
   readonly notes: readonly Remark[];
 }
 
-/** StoredSource is the stored state of a source that determines its owner. */
+/** StoredSource is the part of the stored state of a source that determines the owner. */
 export interface StoredSource {
   readonly owner: string | null;
   readonly contexts: string[] | null;
 }
 
-/** Matches names that contain their owner, which takes precedence over the first reporter. */
+/** Matches names of sources that contain the owner. This owner takes precedence over the first reporter. */
 const OF_SOMEBODY = /^((?:sensor|api-key|user|oauth-client|system):[^/]{1,100})(?:\/|$)/;
 
 /**
- * knownSource returns the owner and the state of a source (decision 90). The owner is the first reporter, or the owner that the name of the source
- * contains (`sensor:<id>/…`). Other callers need `inventory:write`. Sources of a rotated key belong to the successor of the key. Sources of a sensor
- * belong to the sensor, regardless of which key it uses. A source whose owner has no rights left (a removed sensor, a revoked key, a disabled user)
- * belongs to the next caller who reports it. A source that the service itself scans belongs to the service from then on.
+ * knownSource returns the owner and the state of a source (docs/decisions/0090). The owner is the first reporter, or the owner that the name of the source
+ * contains (`sensor:<id>/…`). Other callers need `inventory:write`. Sources of a rotated key belong to the successor of the key. Sources of a sensor belong
+ * to the sensor, regardless of which key the sensor uses. A source whose owner has no rights left (a deleted sensor, a revoked key or a disabled user)
+ * belongs to the next caller who reports it. A source that the service itself scans belongs to the service from the first scan.
  *
  * @param stored the stored state of the source, if the caller has already read it
  * @throws Problem 403 `source.owned`, 422 `source.name`
@@ -43,16 +43,16 @@ export async function knownSource(
 ): Promise<KnownSource> {
   const row = stored ?? (await storedSource(tx, source.id));
   const self = await principalOf(tx, reporter);
-  // Sources scanned by the service itself belong to it, even if another reporter used them before.
+  // A source that the service itself scans belongs to the service, even if another reporter used the source before.
   if (reporter.kind === 'system') return keptBy(self, row);
   const named = OF_SOMEBODY.exec(source.name)?.[1];
   const keep = (kept: string) => ({ owner: kept, toolContexts: row?.contexts ?? [], notes: [] });
   const current = async (owner: string) => (isPrincipal(reporter, self, owner) ? self : holderOf(tx, owner));
   const holderOfName = named === undefined ? undefined : await current(named);
-  // Paths of a sensor's machine follow the name of the sensor.
+  // The name of a sensor's source may contain any path of the machine after the name of the sensor.
   if (row === undefined && holderOfName?.startsWith('sensor:') !== true) assertPlain(source.name);
   if (holderOfName !== undefined) return keep(holderOfName === self ? self : assertMayWrite(reporter, holderOfName));
-  // A name that contains a nonexistent owner is treated like any other name.
+  // If the name contains an owner that does not exist, it is treated like any other name.
   const holder = await current(row?.owner ?? self);
   if (holder === undefined) return { ...keptBy(self, row), notes: [TAKEN_OVER] };
   return keep(holder === self ? self : assertMayWrite(reporter, holder));
@@ -62,7 +62,7 @@ function isPrincipal({ kind, id }: Reporter, self: string, owner: string): boole
   return owner === self || owner === `${kind}:${id}`;
 }
 
-/** Rejects the name of a new source if it can be mistaken for that of another reporter's source. */
+/** Rejects the name of a new source if the name can be mistaken for the source of another reporter. */
 function assertPlain(name: string): void {
   const fault = nameFault(name);
   if (fault === undefined) return;
@@ -71,8 +71,8 @@ function assertPlain(name: string): void {
 }
 
 /**
- * Assigns the source to `self`. A new owner does not inherit the contexts of individual tools: the next whole document replaces what those tools
- * reported.
+ * Assigns the source to `self`. A new owner does not inherit the contexts of individual tools, so the next complete document replaces the locations that
+ * these tools reported.
  */
 function keptBy(self: string, row: StoredSource | undefined): KnownSource {
   return { owner: self, toolContexts: row?.owner === self ? (row.contexts ?? []) : [], notes: [] };
@@ -97,7 +97,7 @@ export const TAKEN_OVER: Remark = {
   detail: 'the previous owner of this source no longer exists; you now own it',
 };
 
-/** Returns the identity of a reporter. For a sensor key, this is the sensor. */
+/** Returns the identity of a reporter. For the API key of a sensor, the identity is the sensor. */
 async function principalOf(tx: EntityManager, { kind, id }: Reporter): Promise<string> {
   if (kind !== 'api-key') return `${kind}:${id}`;
   const [row] = (await tx.query('SELECT sensor_id AS sensor FROM sensor_api_key WHERE api_key_id = $1', [id])) as {
@@ -107,10 +107,10 @@ async function principalOf(tx: EntityManager, { kind, id }: Reporter): Promise<s
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** SQL: a user behind the API key or client `alias` is disabled, so the key or client has no rights. */
+/** SQL condition: a user behind the API key or client `alias` is disabled, so the key or client has no permissions. */
 const isVoid = (alias: string) =>
   `EXISTS (SELECT FROM user_account u WHERE u.disabled AND u.id = ANY(ARRAY[${['owner_id', 'issued_to'].map((column) => uuidOf(`${alias}.${column}`)).join(', ')}]))`;
-/** SQL: finds the last successor of a rotated key. */
+/** SQL for the last successor of a rotated key. */
 const LAST_KEY = `
   WITH RECURSIVE chain AS (
     SELECT id, replaced_by, revoked_at, owner_id, issued_to FROM api_key WHERE id = $1
@@ -123,7 +123,7 @@ const HOLDERS: Readonly<Record<string, string>> = {
   user: `SELECT 'user:' || id AS holder FROM user_account WHERE id = $1 AND NOT disabled`,
 };
 
-/** Returns the current owner of sources that belonged to `owner`, or undefined if there is none. */
+/** Returns the current owner of sources that belonged to `owner`, or undefined if they have no owner. */
 async function holderOf(tx: EntityManager, owner: string): Promise<string | undefined> {
   const [kind = '', ...rest] = owner.split(':');
   const id = rest.join(':');

@@ -9,14 +9,14 @@ import type { OnProgress } from './ingest-order.js';
 import type { VerdictRow } from './judge.js';
 import { NewAssets } from './new-assets.js';
 
-/** Number of rows from which a temporary table must be analyzed. Without statistics, the planner assumes that the table is small. */
+/** MIN_ANALYZED_ROWS is the number of rows from which a temporary table must be analyzed. Without statistics, the planner assumes a small table. */
 const MIN_ANALYZED_ROWS = 200;
 const PROGRESS_EVERY_ASSETS = 5000;
 
 /**
- * Temporary tables of a transaction, created if a document may differ from the inventory. A document with known content needs none, nor does a new source with
- * only new assets. They end with the transaction rather than with the session: a session drops its remaining tables in a commit that waits for a standby, so a
- * leader without standbys could not stop. Their rows are joined as sets, so they have no indexes.
+ * Temporary tables of a transaction. They are created only if a document may differ from the inventory: neither a document with known content nor a new
+ * source with only new assets needs them. They are dropped at the end of the transaction rather than of the session, because a session drops its remaining
+ * tables in a commit that waits for a standby, so a leader without standbys could not stop. The tables are joined as sets, so they have no indexes.
  */
 const STAGING_TABLES = `
   CREATE TEMP TABLE stage_key (id uuid, content uuid) ON COMMIT DROP;
@@ -40,15 +40,15 @@ export async function createStagingTables(tx: { query(text: string): Promise<unk
 const EDGE_COLUMNS = 'from_id, to_id, kinds';
 
 export interface Staged {
-  /** Assets that the document added to the table. */
+  /** Assets that the document added to the table `asset`. */
   readonly created: NewAssets;
-  /** IDs of the assets of a new source that existed before; empty for a known source. */
+  /** IDs of the assets of a new source that already existed; empty for a known source. */
   readonly known: readonly string[];
-  /** Whether anything that existed before may have changed. */
+  /** Whether any existing row may have changed. */
   readonly differs: boolean;
   /** Verdicts of the written or compared assets. */
   readonly verdicts: readonly VerdictRow[];
-  /** Locations at which a known source had not reported these assets before, except those of keys and of certificates with a fingerprint. */
+  /** New locations of assets in a known source, except locations of keys and of certificates with a fingerprint. */
   readonly placed: readonly PlacedAsset[];
 }
 
@@ -60,12 +60,12 @@ export interface PlacedAsset {
   readonly isReferring: boolean;
 }
 
-/** MergeLock resolves when no other document of this process is being merged. The lock is held until this transaction ends. */
+/** MergeLock waits until no other document of this process is being merged. The lock is held until the transaction ends. */
 export type MergeLock = () => Promise<void>;
 
 /**
- * Staging transfers the rows of a document to the database by COPY. New assets go directly to their tables. For known and unchanged assets, only id and content
- * hash are sent.
+ * Staging transfers the rows of a document to the database by COPY. New assets are copied directly to their tables. For known and unchanged assets, only the
+ * id and the content hash are sent.
  */
 export class Staging {
   private readonly source: Buffer;
@@ -80,21 +80,21 @@ export class Staging {
     this.source = uuidField(sourceId);
   }
 
-  /** Stages a source that reports for the first time. None of its locations and edges exist yet, so none can be missing. */
+  /** Stages a source that reports for the first time. The source has no locations and edges yet, so none can be missing. */
   async ofNewSource(lock: MergeLock): Promise<Staged> {
     const all = this.assets.all();
     const ids = uuidArray(all.map(({ id }) => id));
     const places = this.copyPlaces(all);
     const edges = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
     const copied = Promise.allSettled([places, edges]);
-    // The edges are sent after the locations, and the next query is queued behind them. The driver warns about a third queued query.
+    // The edges are sent after the locations, and the next query is queued after the edges. The driver warns about a third queued query.
     await Promise.allSettled([places]);
     let known: ReadonlySet<string> = new Set();
     const assets = this.copyUnknown(NEVER, async () => {
       known = await this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [ids]);
       return known.size === 0 ? all : all.filter(({ id }) => !known.has(id));
     });
-    // All queries must end before an error is reported, because the next statement on the connection ends the transaction.
+    // Waits for all queries before an error is reported, because the next statement on the connection ends the transaction.
     await Promise.allSettled([copied, assets]);
     await Promise.all([places, edges]);
     const created = await assets;
@@ -138,10 +138,11 @@ export class Staging {
   }
 
   /**
-   * Writes the assets that `find` returns. Concurrent transactions that insert the same asset conflict on its primary key, in the order of ids: one
-   * waits until the other ends, and calls `find` again after a violation. Locations and edges were written before the savepoint and are kept.
+   * Writes the assets that `find` returns. Concurrent transactions that insert the same asset conflict on the primary key, in the order of ids. One
+   * transaction then waits until the other ends, and calls `find` again after a unique violation. Locations and edges were written before the savepoint and
+   * are kept.
    *
-   * @param succeeds whether an asset may replace another one.
+   * @param succeeds whether an asset may replace another asset
    */
   private async copyUnknown(
     succeeds: (asset: IdentifiedAsset) => boolean,
@@ -159,7 +160,7 @@ export class Staging {
     }
   }
 
-  /** Returns the ids of the assets whose stored content differs or which are not active. */
+  /** Returns the ids of the assets whose stored content differs, or whose state is not active. */
   private differing(from: string, values?: unknown[]): Promise<ReadonlySet<string>> {
     return this.ids(
       `SELECT s.id ${from} JOIN asset a ON a.id = s.id WHERE a.content <> s.content OR a.state <> 'active'`,
@@ -222,7 +223,7 @@ export class Staging {
     });
   }
 
-  /** @param more encoded fields that are the same in all rows. */
+  /** @param more encoded fields with the same value in all rows */
   private copyEdges(table: string, ...more: Buffer[]): Promise<void> {
     return this.copy(table, this.assets.all(), (to, asset) => {
       for (const { fromId, toId, kinds } of edgeRows(asset)) {
@@ -247,7 +248,7 @@ export class Staging {
   }
 }
 
-/** Reports whether the asset may replace another one at the same location. A key, or a certificate with a fingerprint, is always a new asset. */
+/** Reports whether the asset may replace another asset at the same location. A key, or a certificate with a fingerprint, never replaces another asset. */
 function maySucceed({ kind, isReferring }: IdentifiedAsset): boolean {
   return kind === 'algorithm' || isReferring;
 }
@@ -262,7 +263,7 @@ interface EdgeRow {
   readonly kinds: number;
 }
 
-/** Returns the rows of `asset_relationship` for the edges of an asset, in the order of the table's key. A row contains all kinds of an edge. */
+/** Returns the rows of `asset_relationship` for the edges of an asset, in the order of the table's key. Each row contains all kinds of one edge. */
 function edgeRows({ id: fromId, edges }: IdentifiedAsset): EdgeRow[] {
   const rows: EdgeRow[] = [];
   const [first] = edges;

@@ -6,14 +6,14 @@ import type { Mention } from './name-mentions.js';
 import { type NameReading, readName } from './name-reading.js';
 import { type DeclaredAlgorithm, type MentionContext, publicKeyPurposeOf, usageOf } from './use-purposes.js';
 
-/** ReadAlgorithm contains the algorithms that a name and its declared properties stand for. */
+/** ReadAlgorithm contains the algorithms to which a name and its declared properties refer. */
 export interface ReadAlgorithm {
   readonly uses: readonly AlgorithmUse[];
   readonly reading: NameReading;
 }
 
 const NOTHING_DECLARED: DeclaredAlgorithm = {};
-/** CycloneDX primitives that only public-key algorithms have. */
+/** CycloneDX primitives that imply a public-key algorithm. */
 const PUBLIC_KEY_PRIMITIVES = new Set(['signature', 'pke', 'kem', 'key-agree']);
 
 export function readAlgorithm(name: string, declared: DeclaredAlgorithm = NOTHING_DECLARED): ReadAlgorithm {
@@ -33,7 +33,7 @@ export function readAlgorithm(name: string, declared: DeclaredAlgorithm = NOTHIN
   return { uses, reading: { ...reading, mayBePublicKey: mayBePublicKey(reading, declared) } };
 }
 
-/** Whether a mention is not part of a hybrid: ciphers and MACs, and the signature next to a key exchange. */
+/** Reports whether a mention is not part of the hybrid: ciphers and MACs, and a signature next to a key exchange. */
 function isBesideHybrid({ nature, role, purpose }: Mention, { purpose: of }: Hybrid): boolean {
   if (nature === undefined) return role !== 'hash';
   return of === 'key-establishment' && (role === 'sign' || (role === 'key' && purpose === 'signature'));
@@ -43,17 +43,17 @@ function isPartOfHybrid(mention: Mention, hybrid: Hybrid): boolean {
   return mention.nature !== undefined && !isBesideHybrid(mention, hybrid);
 }
 
-/** Returns the facts of a parameter set that is written as a full name (`AES-256-CTR`, `modp768`), and nothing for a bare number or word. */
+/** Returns the facts of a parameter set that is written as a full name (`AES-256-CTR`, `modp768`), or an empty list for a number or word. */
 function readSet({ parameterSetIdentifier: set }: DeclaredAlgorithm): readonly Mention[] {
   return set === undefined || !/[a-z]/i.test(set) || !/\d/.test(set) ? [] : readName(set).mentions;
 }
 
-/** algorithmUsesOf returns the algorithms that a name stands for, or an empty list if none is recognized. */
+/** algorithmUsesOf returns the algorithms to which a name refers, or an empty list if none is recognized. */
 export function algorithmUsesOf(name: string, declared: DeclaredAlgorithm = NOTHING_DECLARED): readonly AlgorithmUse[] {
   return readAlgorithm(name, declared).uses;
 }
 
-/** Interprets a name without meaning as the family that is declared for it. */
+/** Interprets a name without known algorithms as the declared family. */
 function withDeclaredFamily(reading: NameReading, { algorithmFamily }: DeclaredAlgorithm): NameReading {
   if (reading.mentions.length > 0 || algorithmFamily === undefined) return reading;
   const byFamily = readName(algorithmFamily);
@@ -61,8 +61,8 @@ function withDeclaredFamily(reading: NameReading, { algorithmFamily }: DeclaredA
 }
 
 /**
- * Reports whether the algorithm may have a public key. A declared primitive carries the same weight as a word in the name: a signature of which only
- * the hash was recognized is not safe.
+ * Reports whether the algorithm may have a public key. A declared primitive counts as much as a word in the name: if only the hash of a declared signature
+ * was recognized, the signature is not safe.
  */
 function mayBePublicKey(
   { mentions, mayBePublicKey: byName, isNoAlgorithm }: NameReading,
@@ -73,7 +73,7 @@ function mayBePublicKey(
   return !mentions.some(({ nature, family }) => nature !== undefined || UNPROTECTED.has(family));
 }
 
-/** Roles that a name must contain for its declared primitive to be trusted. */
+/** Roles of which a name must contain at least one, by declared primitive. Otherwise, the declared primitive is not trusted. */
 const SYMMETRIC_ROLES: Readonly<Record<string, readonly string[]>> = {
   mac: ['mac', 'hash', 'cipher'],
   kdf: ['kdf'],
@@ -83,7 +83,10 @@ const SYMMETRIC_ROLES: Readonly<Record<string, readonly string[]>> = {
   ae: ['cipher'],
 };
 
-/** A word like "signing" next to HMAC-SHA256 does not indicate a signature if the algorithm is declared as a MAC. */
+/**
+ * Reports whether the algorithm is declared as symmetric and its name agrees. A word such as "signing" next to HMAC-SHA256 then does not indicate a
+ * signature.
+ */
 function isDeclaredSymmetric(mentions: readonly Mention[], primitive: string | undefined): boolean {
   const roles = ownMember(SYMMETRIC_ROLES, primitive ?? '');
   return roles !== undefined && mentions.some(({ role }) => roles.includes(role));
@@ -114,7 +117,7 @@ function useOf(named: Mention, context: UseContext): AlgorithmUse {
   });
 }
 
-/** Completes a mention with facts of the parameter set about the same algorithm. The name takes precedence. */
+/** Adds the facts that the parameter set states about the same algorithm. The name takes precedence. */
 function withSet(mention: Mention, set: readonly Mention[]): Mention {
   const same = set.find(
     ({ family, curveBits }) => family === mention.family || (mention.sizes === 'curve' && curveBits !== null),
@@ -139,13 +142,13 @@ function blank(more: Partial<AlgorithmUse> & { family: string }): AlgorithmUse {
   return { ...nothing, purpose: 'unknown', ...more };
 }
 
-/** Returns the scheme if the name states it next to a broader word: EC_SIGN_P256_SHA256 is ECDSA, PBEWithMD5AndDES is the first version of PKCS #5. */
+/** Returns the scheme, if the name states the scheme together with a broader word: EC_SIGN_P256_SHA256 is ECDSA, and PBEWithMD5AndDES is PBES1 (PKCS #5). */
 function schemeOf(mention: Mention, all: readonly Mention[]): string {
   if (mention.family === 'EC' && mention.purpose === 'signature') return 'ECDSA';
   return mention.family === 'PBE' ? passwordScheme(all) : mention.family;
 }
 
-/** Returns the PKCS #5 or PKCS #12 scheme by its cipher. Ciphers of the first version do not occur in the second (RFC 8018 section 6). */
+/** Returns the password-based encryption scheme, which is recognized by its cipher. The ciphers of PBES1 are not used in PBES2 (RFC 8018 section 6). */
 function passwordScheme(all: readonly Mention[]): string {
   const hasMac = all.some(({ role }) => role === 'mac');
   const isOld = all.some((other) => other.role === 'cipher' && other.family in OLD_CIPHERS);
@@ -187,7 +190,7 @@ function declaredNumber({ parameterSetIdentifier: set }: DeclaredAlgorithm): num
   return digits === undefined ? null : Number(digits);
 }
 
-/** The parameter set is a size only where it can be one: for SHA512withRSA, "512" is the digest. */
+/** Returns the parameter set as a size, if it can be one: for SHA512withRSA, "512" is the size of the digest. */
 function declaredBits(mention: Mention, { all, declared }: MentionContext): number | null {
   const value = declaredNumber(declared);
   if (value === null) return null;
@@ -208,7 +211,7 @@ function declaredCurve(declared: DeclaredAlgorithm): number | null {
   return null;
 }
 
-/** The name of a curve that no registry contains usually includes its size, and so does a bare number. */
+/** Returns the size in the name of a curve. The name of a curve that no registry contains usually includes the size. A bare number is also accepted. */
 function sizeOfCurve(name: string): number | null {
   const digits = /^(?:[a-z][a-z -]{0,30})?(\d{3})(?!\d)/i.exec(name)?.[1];
   const bits = digits === undefined ? 0 : Number(digits);

@@ -13,7 +13,7 @@ export function cryptoUseOf({ family, purpose }: Pick<AlgorithmUse, 'family' | '
   return ROLES.find((one) => one === role) ?? 'unknown';
 }
 
-/** Order in which the parts of an asset name it: parts with a key first, then parts that only support them. */
+/** Priority of a role when an asset is listed under one of its algorithms: algorithms with a key first, then supporting algorithms. */
 const RANK: Readonly<Record<string, number>> = {
   exchange: 0,
   key: 1,
@@ -26,7 +26,7 @@ const RANK: Readonly<Record<string, number>> = {
   hash: 5,
 };
 
-/** mainUse returns the algorithm under which an asset is listed: its own, not that of a part that weakens it. */
+/** mainUse returns the algorithm under which an asset is listed: the algorithm of the asset itself, not a part of it that weakens the asset. */
 export function mainUse(uses: readonly AlgorithmUse[]): AlgorithmUse | undefined {
   const rank = ({ family, hybrid, usage }: AlgorithmUse) => {
     if (hybrid !== null) return -1;

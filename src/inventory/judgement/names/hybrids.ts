@@ -1,15 +1,15 @@
 import type { Mention } from './name-mentions.js';
 
-/** Hybrid is a combination of a classical and a post-quantum algorithm that is classified as one. */
+/** Hybrid is a combination of a classical and a post-quantum algorithm that is classified as one algorithm. */
 export interface Hybrid {
-  /** Name in TLS, SSH or HPKE if there is one, otherwise its kind. */
+  /** Name in TLS, SSH or HPKE, or the kind of the hybrid if it has no such name. */
   readonly name: string;
   readonly purpose: 'key-establishment' | 'signature';
-  /** Parameter set of the post-quantum part. */
+  /** Parameter set of the post-quantum algorithm. */
   readonly param: string | null;
 }
 
-/** Hybrids named by standards, in the spelling used by rules and positions. */
+/** Hybrids with standard names, in the spelling used by rules and positions. */
 const NAMED: readonly string[] = [
   'X25519MLKEM768',
   'SecP256r1MLKEM768',
@@ -25,13 +25,13 @@ const NAMED: readonly string[] = [
 ];
 const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 const BY_BARE_NAME = new Map(NAMED.map((name) => [bare(name), name]));
-/** Families that precede their standard (FIPS 203 and 204) and do not interoperate with it. */
+/** Families that precede the NIST standards (such as FIPS 203 and 204) and do not interoperate with them. */
 const PRE_STANDARD = new Set(['Kyber', 'Dilithium', 'SPHINCS+', 'Falcon', 'NewHope']);
 const STANDARD_KEM = 'ML-KEM';
 
 /**
- * hybridOf returns the hybrid that the algorithms of a name form: a post-quantum key encapsulation with a classical key exchange, or a post-quantum signature
- * with a classical one, in any order. A broken part forms no hybrid, because only the other part then protects.
+ * hybridOf returns the hybrid that the algorithms in a name form, in any order: a post-quantum KEM with a classical key exchange, or a post-quantum signature
+ * with a classical signature. A broken algorithm forms no hybrid, because then only the other algorithm protects.
  */
 export function hybridOf(name: string, mentions: readonly Mention[]): Hybrid | undefined {
   const post = mentions.filter(({ nature }) => nature === 'post-quantum');
@@ -66,7 +66,7 @@ function signs({ role, purpose }: Mention): boolean {
   return role === 'sign' || (role === 'key' && purpose !== 'encryption');
 }
 
-/** hybridFamily returns the family shown in lists: the name given by a standard, otherwise the kind. */
+/** hybridFamily returns the family shown in lists: the standard name, or the kind of a hybrid without a standard name. */
 export function hybridFamily(hybrid: string): string {
   return /^(?:hybrid|composite-signature)/.exec(hybrid)?.[0] ?? hybrid;
 }

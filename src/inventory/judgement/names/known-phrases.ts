@@ -1,11 +1,11 @@
 import { findKnownName, findSpelledName } from '../vocabularies/known-names.js';
 
-/** Longest phrase of a vocabulary, in words. */
+/** MAX_WORDS is the number of words in the longest phrase of the vocabularies. */
 const MAX_WORDS = 6;
 const MIN_WORD_LENGTH = 4;
 const MAX_LENGTH = 300;
 const WORD = /[^\s()[\]{}<>'"`,;=]+/g;
-/** A single word is accepted only if it cannot be a word of a natural language: RS256, esp-gcm, 00-0F-AC:10. */
+/** A single word is replaced only if it cannot be a word of a natural language: RS256, esp-gcm, 00-0F-AC:10. */
 const IS_CODE = /\d|[-_:$]/;
 
 interface Piece {
@@ -13,7 +13,7 @@ interface Piece {
   readonly end: number;
 }
 
-/** withPhrasesRead returns a name in which vocabulary phrases are replaced with their meaning: `PKINIT DH group 2` becomes `PKINIT DH-1024`. */
+/** withPhrasesRead returns a name in which each phrase of a vocabulary is replaced by its meaning: `PKINIT DH group 2` becomes `PKINIT DH-1024`. */
 export function withPhrasesRead(text: string): string {
   if (text.length > MAX_LENGTH) return text;
   const pieces = piecesOf(text);
@@ -41,7 +41,7 @@ interface Phrase extends Piece {
   readonly words: number;
 }
 
-/** Returns the longest phrase that begins at a word. */
+/** Returns the longest phrase that begins at the given word. */
 function phraseAt(text: string, pieces: readonly Piece[], at: number): Phrase | undefined {
   const start = pieces[at]?.start ?? 0;
   for (let words = Math.min(MAX_WORDS, pieces.length - at); words > 0; words -= 1) {
@@ -55,8 +55,8 @@ function phraseAt(text: string, pieces: readonly Piece[], at: number): Phrase | 
 }
 
 /**
- * findByEndOfPath returns the meaning of the last part of a path, such as `SystemRandom` in `random.SystemRandom` or `crypto.SystemRandom`. Undefined
- * if no vocabulary contains it.
+ * findByEndOfPath returns the meaning of the last part of a path, such as `SystemRandom` in `random.SystemRandom` or `crypto.SystemRandom`. Returns undefined
+ * if no vocabulary contains the last part.
  */
 export function findByEndOfPath(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return undefined;

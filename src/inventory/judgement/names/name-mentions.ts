@@ -2,7 +2,7 @@ import { findFamily, type FamilyNature, type FamilyRole, type FamilySizes } from
 import type { WordPurpose } from '../vocabularies/word-book.js';
 import type { NameToken } from './name-tokens.js';
 
-/** Mention is one algorithm in a name, with the facts that surrounding words add. Sizes are in bits. */
+/** Mention is one algorithm in a name, with the facts from the surrounding words. Sizes are in bits. */
 export interface Mention {
   readonly family: string;
   readonly role: FamilyRole;
@@ -16,13 +16,13 @@ export interface Mention {
   purpose: WordPurpose | null;
   mode: string | null;
   padding: string | null;
-  /** Whether the hash stores passwords. */
+  /** Whether the hash is used to store passwords. */
   isPassword: boolean;
-  /** Whether it is a variant with fewer rounds or private changes, to which the known strength does not apply. */
+  /** Whether the algorithm is a variant with fewer rounds or nonstandard changes, for which the known strength does not hold. */
   isReduced: boolean;
   /** Index among the tokens. */
   readonly at: number;
-  /** Index of the part, if several names are listed. */
+  /** Index of the list item that contains the mention, if the name is a list. */
   readonly part: number;
 }
 
@@ -30,13 +30,13 @@ export interface Mentions {
   readonly mentions: readonly Mention[];
   /** Words that were not recognized. */
   readonly unread: readonly string[];
-  /** Whether two mentions are separated by "with", which indicates a signature. */
+  /** Whether "with" separates two mentions, which indicates a signature. */
   readonly isSignedWith: boolean;
 }
 
-/** Minimum length of an unrecognized word. Shorter words are ignored, such as the l in ML-DSA-L and single letters in versions. */
+/** MIN_UNREAD_LENGTH is the minimum length of an unrecognized word. Shorter words are ignored, such as the l in ML-DSA-L and single letters in versions. */
 const MIN_UNREAD_LENGTH = 3;
-/** Numbers that can be the size of a family, by the kind of its sizes. */
+/** Functions that report whether a number can be a size in a family, by the kind of size. */
 const SIZES: Readonly<Record<FamilySizes, (value: number) => boolean>> = {
   modulus: (value) => value >= 384 && value <= 32_768,
   curve: (value) => value >= 112 && value <= 640,
@@ -71,7 +71,7 @@ export function mentionsOf(tokens: readonly NameToken[]): Mentions {
   return { mentions, unread, isSignedWith: tokens.some((token) => token.kind === 'joiner') };
 }
 
-/** Returns 1 if another algorithm follows the list separator. Text without an algorithm describes the previous one: `RSA, 1024`. */
+/** Returns 1 if an algorithm follows the list separator, which then starts a new part. Otherwise, the text describes the previous algorithm: `RSA, 1024`. */
 function startsPart(tokens: readonly NameToken[], at: number): 0 | 1 {
   const end = tokens.findIndex(({ kind }, index) => index > at && kind === 'list');
   const part = tokens.slice(at + 1, end < 0 ? undefined : end);
@@ -84,11 +84,11 @@ function familiesIn(tokens: readonly NameToken[]): Mention[] {
   const named = tokens.some(({ kind }) => kind === 'family');
   for (const [at, token] of tokens.entries()) {
     if (token.kind === 'list') part += startsPart(tokens, at);
-    // OAEP, PSS and PKCS1-v1_5 are schemes of RSA, even if RSA is not named.
+    // OAEP, PSS and PKCS1-v1_5 are padding schemes of RSA, even if the name does not contain RSA.
     if (token.kind === 'padding' && isOfRsa(token.padding) && !hasModulus(tokens))
       mentions.push(mentionOf('RSA', { at, part }));
     if (token.kind === 'family') mentions.push(mentionOf(token.family, { at, part, ...token }));
-    // A curve without an algorithm that could use it is a key itself.
+    // A curve is a key itself if no algorithm in the name can use the curve.
     if (token.kind === 'curve' && !(named && hasUserOfCurve(tokens)))
       mentions.push(mentionOf('EC', { at, part, curveBits: token.curveBits }));
   }
@@ -134,7 +134,7 @@ function mentionOf(family: string, { at, part, bits, curveBits, param, purpose }
   };
 }
 
-/** The mentions in the same part of a name: those before a position, nearest first, and those after it. */
+/** Around contains the mentions in the same part of a name: those before a position, nearest first, and those after the position. */
 interface Around {
   readonly before: readonly Mention[];
   readonly behind: readonly Mention[];
@@ -148,7 +148,10 @@ function around(mentions: readonly Mention[], at: number, part: number): Around 
   };
 }
 
-/** "256-bit AES", "SHA256and128bitAES": the number before "bit" belongs to the next algorithm, unless an algorithm precedes it. */
+/**
+ * Reports whether a number belongs to the next algorithm: a number before "bit" that begins the name or follows a joining word, as in "256-bit AES" and
+ * "SHA256and128bitAES".
+ */
 function isBeforeItsOwner(tokens: readonly NameToken[], at: number): boolean {
   const isBits = tokens[at + 1]?.kind === 'noise';
   return isBits && (at === 0 || tokens[at - 1]?.kind === 'joiner');
@@ -165,7 +168,7 @@ function giveNumber(tokens: readonly NameToken[], number: GivenNumber, beside: A
     giveSize(number, beside, isBeforeItsOwner(tokens, number.at));
 }
 
-/** Whether a number counts rounds: "7-round AES", "AES with 7 rounds", "rounds=5000". */
+/** Reports whether a number is a number of rounds: "7-round AES", "AES with 7 rounds", "rounds=5000". */
 function isBesideRounds(tokens: readonly NameToken[], at: number): boolean {
   const isRounds = (index: number) => tokens[index]?.kind === 'rounds';
   return isRounds(at + 1) || (isRounds(at - 1) && tokens[at - 2]?.kind !== 'number');
@@ -181,13 +184,16 @@ function giveReduction({ before, behind }: Around): void {
     if (mention.role === 'cipher' || mention.role === 'hash') mention.isReduced = true;
 }
 
-/** Whether a number is the year of a format, as in JsonWebSignature2020, where it follows a word that names no algorithm. */
+/** Reports whether a number is the year of a format, as in JsonWebSignature2020. A year follows a word that is not an algorithm. */
 function isYear(tokens: readonly NameToken[], { value, at }: GivenNumber): boolean {
   const kind = tokens[at - 1]?.kind;
   return value >= 1995 && value <= 2035 && value % 256 !== 0 && kind !== 'family' && kind !== 'joiner' && at > 0;
 }
 
-/** SHA-256/64, SHA-512 truncated to 96 bits: a smaller number after the size of a standalone hash is the truncated length. */
+/**
+ * Sets the truncated length of a standalone hash: a smaller number after the size of the hash, as in SHA-256/64 or "SHA-512 truncated to 96 bits". Returns
+ * false if the number is not such a length.
+ */
 function shortens({ value, at }: GivenNumber, { before, behind }: Around): boolean {
   const [nearest] = before;
   if (nearest?.sizes !== 'digest' || nearest.bits === null || behind.length > 0 || before.length > 1) return false;
@@ -197,17 +203,17 @@ function shortens({ value, at }: GivenNumber, { before, behind }: Around): boole
   return true;
 }
 
-/** Maximum number of words before a length, as in "truncated to the first". */
+/** MAX_WORDS_BEFORE_LENGTH is the maximum number of words between a hash and its truncated length, as in "truncated to the first". */
 const MAX_WORDS_BEFORE_LENGTH = 5;
 
 function giveSize({ value, at }: GivenNumber, { before, behind }: Around, isForNext: boolean): void {
   const [nearest] = before;
-  // MNT4-753: a number directly after a smaller curve names another curve of the series.
+  // In MNT4-753, the number directly after a smaller curve size names another curve of the series.
   if (nearest !== undefined && isOtherCurve(value, at, nearest)) {
     nearest.curveBits = value;
     return;
   }
-  // RSA-OAEP-256: the number after OAEP is a digest size, not a modulus.
+  // In RSA-OAEP-256, the number after OAEP is the size of a digest, not of a modulus.
   if (nearest?.role === 'key' && nearest.purpose === 'encryption' && value <= 512) return;
   const ahead = isForNext ? behind : behind.filter(({ at: next, sizes }) => next === at + 1 && sizes !== 'curve');
   const candidates = isForNext ? [...ahead, ...before] : [...before, ...ahead];
@@ -218,7 +224,7 @@ function giveSize({ value, at }: GivenNumber, { before, behind }: Around, isForN
   else owner.bits = value;
 }
 
-/** For a lightweight cipher, the word implies the block size; a number after it is the key size. */
+/** Reports whether a mention has no size yet. For a lightweight cipher, the word implies the block size, so the number after it is the key size. */
 function needsSize(mention: Mention): boolean {
   return mention.sizes === 'light' ? mention.bits === null : hasNoSize(mention);
 }
@@ -247,14 +253,14 @@ function giveMode(mode: string, { before, behind }: Around): void {
   else if (WRAPS.has(mode)) givePurpose('key-establishment', { before, behind });
 }
 
-/** A public-key algorithm that wraps keys transports them. */
+/** Modes that mean key wrapping. A public-key algorithm that wraps keys is used for key transport. */
 const WRAPS = new Set(['wrap', 'keywrap']);
 
 function givePadding(padding: string, { before, behind }: Around): void {
   const owner = [...before, ...behind].find(({ role, sizes }) => role === 'key' && sizes === 'modulus');
   if (owner === undefined) return;
   if (padding === 'pss') owner.purpose = 'signature';
-  // PKCS1Padding in JCA is a padding of ciphers.
+  // PKCS1Padding in JCA is the padding of a cipher.
   const isOfCipher = padding.endsWith('!');
   if (padding === 'oaep' || isOfCipher) owner.purpose ??= 'encryption';
   owner.padding ??= isOfCipher ? padding.slice(0, -1) : padding;

@@ -8,18 +8,18 @@ import { suiteAmong } from './suite-among.js';
 import { suiteMentions } from './suite-mentions.js';
 import { ownMember } from '../../../formats/encoding/own-member.js';
 
-/** NameReading contains the facts stated by the name of an algorithm. */
+/** NameReading contains the facts that the name of an algorithm states. */
 export interface NameReading {
   readonly mentions: readonly Mention[];
-  /** Words that no vocabulary contains, in lower case. */
+  /** Words that no vocabulary contains, in lowercase. */
   readonly unread: readonly string[];
   /** Whether an unrecognized part looks like a signature, a key exchange or another public-key algorithm. */
   readonly mayBePublicKey: boolean;
-  /** Whether a vocabulary states that the name is not an algorithm but a canonicalization, a library or a protocol marker. */
+  /** Whether a vocabulary states that the name is not an algorithm. It may be a canonicalization, a library or a protocol marker. */
   readonly isNoAlgorithm: boolean;
   /** Whether the name consists of an algorithm and nothing else. */
   readonly isWhole: boolean;
-  /** Whether the name is a cipher suite, whose parts are those of a protocol. */
+  /** Whether the name is a cipher suite. Its parts are the parts of a protocol. */
   readonly isSuite: boolean;
 }
 
@@ -27,7 +27,7 @@ const OID = /^(?:urn:oid:|oid[:.=]?\s?)?([0-2](?:\.\d{1,20}){2,30})$/i;
 /** Prefixes of constants in APIs and registries. */
 const PREFIX =
   /^(?:CK[MK]_(?:NSS_)?|SEC_OID_|szOID_(?:RSA_|NIST_|OIWSEC_|X957_|INFOSEC_)?|GCRY_(?:CIPHER|MD|PK|MAC|KDF|KEM)_(?:MODE_)?|GNUTLS_(?:CIPHER|MAC|DIG|SIGN|PK|KX|GROUP|ECC_CURVE)_|sodium_|BCRYPT_|NCRYPT_|CALG_|ENCR_|AUTH_|PRF_|KE_|INTEG_|id-(?:alg-|smime-alg-)?)(?=\w)/;
-/** A comparison added by TLS scanners: `ECDH x25519 (eq. 3072 bits RSA)` contains no RSA. */
+/** Matches a comparison added by TLS scanners: `ECDH x25519 (eq. 3072 bits RSA)` does not mean RSA. */
 const EQUIVALENT = /\((?:eq|equiv|equivalent|comparable)\b[^()]{0,60}\)/i;
 /** Major version at the end of a Go module path. */
 const MAJOR_VERSION = /\/v\d{1,3}$/;
@@ -35,25 +35,25 @@ const MAJOR_VERSION = /\/v\d{1,3}$/;
 const CRYPT_PREFIX = /^\$[a-zA-Z0-9-]{1,20}\$/;
 /** Remark in brackets at the end of a name. */
 const REMARK = /(?:\([^()]{1,100}\)|\[[^[\]]{1,100}\])$/;
-/** ScreenOS writes proposals such as pre-g5-aes128-sha: authentication of the peers, group, and protection. */
+/** Matches the proposals of ScreenOS, such as pre-g5-aes128-sha: authentication of the peers, group, and protection. */
 const SCREEN_OS = /^(?:(pre|rsa|dsa|ecdsa)-)?g(\d{1,2})-(?=(?:esp-|ah-)?(?:des|3des|aes|md5|sha))/i;
-/** OpenSSL has suites with these names. Outside of lists of suites, they are ciphers. */
+/** Names that are cipher suites in OpenSSL. Outside of suite lists, they are ciphers. */
 const CIPHER_ALONE = /^AES(?:128|256)-CCM8?$/i;
-/** Separators before an object identifier at the end of a name, as in curves of RFC 5656 and algorithms of CycloneDX (`aes-128-gcm@2.16.840…`). */
+/** Separators before an object identifier at the end of a name, as in curve names (RFC 5656) and algorithm names in CycloneDX (`aes-128-gcm@2.16.840…`). */
 const BEFORE_OID = ['-', '@', ':', '_', ' ', '('];
 /** Matches a GSS method, in which the Base64 mechanism identifier follows the key exchange (RFC 4462). */
 const GSS = /^gss-([a-z0-9-]{3,60}?)-(?:[A-Za-z0-9+/]{22}==|\*)$/;
-/** Parts of words that are typical of names of public-key algorithms. */
+/** Matches word fragments that are typical of names of public-key algorithms. */
 const PUBLIC_KEY_LIKE =
   /dsa|rsa|sig|sgn|^emsa$|^eme$|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^kas|^kts|^[if]fc|^ec[cdgikmnps]|^dh|dh$|nr$/;
-/** Families that are also ordinary words. A key with such a name reveals nothing about its algorithm. */
+/** Families whose names are also ordinary words. If a key has such a name, the name does not indicate an algorithm. */
 const PLAIN_WORDS = new Set(
   'NULL XOR Rainbow SABER Falcon HAWK MAYO BIKE OPAQUE SEED IDEA Tiger Poseidon Serpent RABBIT Trivium TEA LEA HIGHT MISTY1 HC Ascon Whirlpool PAKE CRC anonymous FEE KEA DRBG KDF'.split(
     ' ',
   ),
 );
 
-/** readName interprets the name of an algorithm: as a whole if a vocabulary contains it, otherwise word by word. */
+/** readName interprets the name of an algorithm: as a whole if a vocabulary contains the name, otherwise word by word. */
 export function readName(name: string): NameReading {
   const text = name.normalize('NFKC').trim();
   const oid = OID.exec(text)?.[1];
@@ -72,7 +72,7 @@ export function readName(name: string): NameReading {
   return byPath === undefined ? read : { ...readWords(byPath), isWhole: true };
 }
 
-/** Returns undefined if no vocabulary contains the name. */
+/** Interprets a name as a whole. Returns undefined if no vocabulary contains the name. */
 function readKnown(text: string): NameReading | undefined {
   const suite = CIPHER_ALONE.test(text) ? undefined : findSuite(text);
   if (suite !== undefined) return { ...nothing([]), mentions: suiteMentions(suite), isWhole: true, isSuite: true };
@@ -104,7 +104,7 @@ function fragmentOf(text: string): string {
   return path.slice(Math.max(path.lastIndexOf('#'), path.lastIndexOf('/')) + 1);
 }
 
-/** Returns a name in which the object identifier at its end is replaced by its registered name, if there is one. */
+/** Returns the name with the object identifier at its end replaced by the registered name, if there is one. */
 function withOidNamed(text: string): string {
   const at = Math.max(...BEFORE_OID.map((separator) => text.lastIndexOf(separator)));
   const last = text.slice(at + 1, text.endsWith(')') ? -1 : undefined);
@@ -131,7 +131,7 @@ function readWords(name: string): NameReading {
   };
 }
 
-/** Groups of the methods in RFC 4462 and 8732, which SSH names with other prefixes. */
+/** SSH names of the key exchange groups in the methods of RFC 4462 and RFC 8732. */
 const GSS_METHODS: Readonly<Record<string, string>> = {
   'group1-sha1': 'diffie-hellman-group1-sha1',
   'group14-sha1': 'diffie-hellman-group14-sha1',
@@ -161,7 +161,7 @@ function looksLikePublicKey({ unread, mentions, isSignedWith }: Mentions, tokens
   if (unread.some((word) => PUBLIC_KEY_LIKE.test(word))) return true;
   const hasPublicKey = mentions.some(({ role }) => role === 'key' || role === 'sign' || role === 'exchange');
   if (hasPublicKey) return false;
-  // "SHA256withXYZ" is a signature, and so is a name that states that it signs.
+  // "SHA256withXYZ" is a signature, and so is a name with a word for signing or key establishment.
   const hashes = mentions.some(({ role }) => role === 'hash');
   if (isSignedWith && hashes && unread.length > 0) return true;
   const saysSo = tokens.some((token) => token.kind === 'purpose' && token.purpose !== 'encryption');
@@ -174,14 +174,14 @@ function isWhole({ mentions, unread }: Mentions, tokens: readonly NameToken[]): 
   return !hasWordsBeside && mentions.some(({ family }) => !PLAIN_WORDS.has(family));
 }
 
-/** Former names of algorithms, keyed by their standard name. */
+/** Former names of algorithms, by standard name. */
 const FORMER: Readonly<Record<string, string>> = {
   'ML-KEM': 'Kyber',
   'ML-DSA': 'Dilithium',
   'SLH-DSA': 'SPHINCS+',
   'FN-DSA': 'Falcon',
 };
-/** Schemes made of hashes, which are then parameters rather than algorithms. */
+/** Schemes built from hashes. A hash next to such a scheme is a parameter rather than an algorithm. */
 const MADE_OF_HASHES = new Set([
   'SLH-DSA',
   'SPHINCS+',
@@ -208,9 +208,9 @@ const MADE_OF_HASHES = new Set([
   'sha-crypt',
   'VRF',
 ]);
-/** Ciphers that do not weaken a scheme made of them. Any other part of a scheme counts as well. */
+/** Ciphers that do not weaken a scheme built from them. Any other cipher in a scheme is listed as an algorithm. */
 const SOUND_PARTS = new Set(['AES', 'ChaCha20', 'Camellia', 'ARIA', 'SM4', 'Kuznyechik']);
-/** Schemes whose name states the cipher that they are made of. Next to any other scheme, a cipher is a subject of the name as well. */
+/** Schemes whose name includes the cipher from which the scheme is built. Next to any other scheme, a cipher is an algorithm of its own. */
 const MADE_OF_CIPHERS = new Set(['DRBG', 'FrodoKEM', 'Kyber', 'Dilithium', 'SPHINCS+', 'BIKE', 'Picnic', 'FAEST']);
 const ON_CURVES = new Set([
   'ECDSA',
@@ -232,7 +232,7 @@ const ON_CURVES = new Set([
   'ECNR',
 ]);
 
-/** Returns the mentions without parts that are not algorithms themselves. */
+/** Returns the mentions that are algorithms. Removes repetitions, former names and parameters of other algorithms. */
 function meantBy({ mentions }: Mentions, text: string): readonly Mention[] {
   const families = new Set(mentions.map(({ family }) => family));
   const former = new Set(Object.entries(FORMER).flatMap(([now, once]) => (families.has(now) ? [once] : [])));
@@ -258,13 +258,16 @@ function meantBy({ mentions }: Mentions, text: string): readonly Mention[] {
   return kept;
 }
 
-/** Curve25519 used for signatures is Ed25519. */
+/** Returns Curve25519 as Ed25519 if it is used for signatures. */
 function asScheme(mention: Mention): Mention {
   const signs = mention.family === 'XDH' && mention.purpose === 'signature';
   return signs ? { ...mention, family: 'EdDSA', role: 'sign' } : mention;
 }
 
-/** The module and the type in `aes_gcm::Aes256Gcm` are one algorithm. The more specific one is kept. */
+/**
+ * Returns another mention of the same algorithm that is kept instead. The module and the type in `aes_gcm::Aes256Gcm` are one algorithm; the more specific
+ * mention is kept.
+ */
 function saidAgainBy(mention: Mention, mentions: readonly Mention[]): Mention | undefined {
   return mentions.find((other) => {
     if (other === mention || other.part !== mention.part) return false;
@@ -275,7 +278,7 @@ function saidAgainBy(mention: Mention, mentions: readonly Mention[]): Mention | 
   });
 }
 
-/** Adds what surrounds one of two words for an algorithm, because it applies to both: `ecb::Encryptor<aes::Aes128>`. */
+/** Adds the facts of a removed mention to the kept mention, because they apply to the same algorithm: `ecb::Encryptor<aes::Aes128>`. */
 function addTo(kept: Mention, { mode, padding, purpose, isReduced, role }: Mention): void {
   if (kept.role !== role) return;
   kept.mode ??= mode;
@@ -286,7 +289,10 @@ function addTo(kept: Mention, { mode, padding, purpose, isReduced, role }: Menti
 
 const sizesOf = ({ bits, curveBits, param }: Mention) => `${bits} ${curveBits} ${param}`;
 
-/** Next to 3DES and XChaCha20, DES and ChaCha20 are the name of the package. Next to X25519, ECDH describes its purpose. */
+/**
+ * Reports whether the mention is only a broader word for the other mention. Next to 3DES and XChaCha20, DES and ChaCha20 are names of packages. Next to
+ * X25519, ECDH states the purpose.
+ */
 function isWiderWord(mention: Mention, other: Mention): boolean {
   const pair = `${mention.family} ${other.family}`;
   return (
@@ -307,7 +313,7 @@ function isBehindMaskGeneration({ at }: Mention, mentions: readonly Mention[]): 
   return mentions.some((other) => other.family === 'MGF1' && other.at < at && at - other.at <= 2);
 }
 
-/** FIPS 205 names its parameter sets by hash, size, and whether the signature is small or fast. */
+/** Returns the SLH-DSA parameter set (FIPS 205) in a text: hash, size, and `s` or `f` for small or fast signatures. */
 function parameterSetIn({ family }: Mention, text: string): string | null {
   if (family !== 'SLH-DSA') return null;
   const set = /(sha2|shake)[-_ ]?(128|192|256)[-_ ]?([sf])/i.exec(text);

@@ -1,7 +1,7 @@
 import { truncate } from '../../../platform/text/truncate.js';
 import { eachWordAt, type Word } from '../vocabularies/word-book.js';
 
-/** NameToken is a part of a name. `list` separates names in a list. */
+/** NameToken is a part of a name. `list` is a separator between the items of a list. */
 export type NameToken =
   | Word
   | { readonly kind: 'number'; readonly value: number }
@@ -9,22 +9,22 @@ export type NameToken =
   | { readonly kind: 'list' };
 
 const MAX_NAME_LENGTH = 300;
-/** Arguments of a combiner of key encapsulations, as in QSF-KEM(ML-KEM-768,P-256). Its commas separate the parts of one algorithm. */
+/** Matches a KEM combiner with its arguments, as in QSF-KEM(ML-KEM-768,P-256). The commas separate the parts of one algorithm. */
 const COMBINED = /KEM\([^()]{1,80}\)/g;
 const asOne = (combined: string) => combined.replaceAll(',', '+');
 const WORD_COST = 10;
-/** A word that continues after a hyphen, as in SHA-256, is more likely two words than one. */
+/** GAP_COST is the cost of a word that continues after a hyphen, as in SHA-256. Two words are more likely than such a word. */
 const GAP_COST = 4;
-/** Cost of a word that begins or ends within letters, as in SHA256withRSA. */
+/** GLUE_COST is the cost of a word that begins or ends between letters, as in SHA256withRSA. */
 const GLUE_COST = 5;
 const UNKNOWN_COST = 60;
-/** Shorter words are recognized only if they stand alone: "ec" is not part of "sector". */
+/** MIN_GLUED_WORD_LENGTH is the minimum length of a word that is recognized between letters. Shorter words must stand alone: "ec" is not part of "sector". */
 const MIN_GLUED_WORD_LENGTH = 3;
 
-/** The letters and digits of a name, and the positions at which its parts begin. */
+/** Letters contains the letters and digits of a name, and the positions at which the parts of the name begin. */
 interface Letters {
   readonly text: string;
-  /** For each position, whether a part begins there, based on letter case, digits or a separator. */
+  /** For each position, whether a part begins there, as indicated by letter case, a digit or a separator. */
   readonly begins: readonly boolean[];
   /** For each position, whether a separator precedes it. */
   readonly separated: readonly boolean[];
@@ -36,7 +36,10 @@ interface Step {
   readonly token: NameToken;
 }
 
-/** tokensOf splits a name into known words, numbers and unrecognized parts at the lowest cost: with as few words and unrecognized parts as possible. */
+/**
+ * tokensOf splits a name into known words, numbers and unrecognized parts at the lowest cost. The cost grows with the number of words and of unrecognized
+ * parts.
+ */
 export function tokensOf(name: string): NameToken[] {
   const tokens: NameToken[] = [];
   for (const part of truncate(name, MAX_NAME_LENGTH)
@@ -62,7 +65,7 @@ function lettersOf(part: string): Letters {
     }
     begins.push(gap || isBoundary(before, character, part[index + 1] ?? ''));
     separated.push(gap);
-    // A letter must remain one letter: some capitals have two lower-case letters.
+    // Some capital letters have two lowercase letters. Only the first is used, so that the length does not change.
     text += character.toLowerCase().charAt(0);
     gap = false;
     before = character;
@@ -72,7 +75,7 @@ function lettersOf(part: string): Letters {
   return { text, begins, separated };
 }
 
-/** A plus belongs to a word only at its end, as in SPHINCS+. Elsewhere it separates words. */
+/** Reports whether a character is part of a word. A plus sign is part of a word only at its end, as in SPHINCS+. Elsewhere, it separates words. */
 function isPartOfWord(part: string, index: number, character: string): boolean {
   if (isLetterOrDigit(character)) return true;
   return character === '+' && isLetter(part.charAt(index - 1)) && !isLetterOrDigit(part.charAt(index + 1));
@@ -91,7 +94,7 @@ const isLetter = (character: string) => isLower(character) || isUpper(character)
 const isLetterOrDigit = (character: string) =>
   isLetter(character) || isDigit(character) || (character >= '\u0080' && /[\p{L}\p{N}]/u.test(character));
 
-/** Finds the cheapest path to each position of the text and returns the tokens of the path to its end. */
+/** Finds the cheapest path to each position of the text, and returns the tokens on the path to the end. */
 function cut(letters: Letters): NameToken[] {
   const { text } = letters;
   const best: (Step | undefined)[] = [{ cost: 0, from: 0, token: { kind: 'noise' } }];
@@ -119,7 +122,7 @@ function cut(letters: Letters): NameToken[] {
   return tokens.reverse();
 }
 
-/** Steps over a number, or over letters that no vocabulary contains. */
+/** Steps over a number, or over letters that are not a known word. */
 function stepOverPiece(
   { text, begins }: Letters,
   from: number,
@@ -135,7 +138,7 @@ function isInNumber({ text, separated }: Letters, at: number): boolean {
   return at > 0 && separated[at] !== true && isDigit(text.charAt(at - 1)) && isDigit(text.charAt(at));
 }
 
-/** Returns undefined if the letters are not a separate word. */
+/** Returns the cost of a word, or undefined if the letters are not a separate word. */
 function costOfWord(letters: Letters, from: number, to: number): number | undefined {
   const { begins, separated } = letters;
   if (isInNumber(letters, to)) return undefined;

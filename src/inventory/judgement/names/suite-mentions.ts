@@ -2,7 +2,7 @@ import type { Mention } from './name-mentions.js';
 import { mentionsOf } from './name-mentions.js';
 import { tokensOf } from './name-tokens.js';
 
-/** Key exchanges of cipher suites before TLS 1.3, keyed by the text before WITH. Exchanges that are not listed use only pre-shared keys. */
+/** Key exchanges of cipher suites before TLS 1.3, by the text before WITH. A key exchange that is not listed uses only pre-shared keys. */
 const EXCHANGES: readonly (readonly [start: RegExp, means: string])[] = [
   [/^(?:RSA|RSA_PSK)$/, 'RSA key exchange'],
   [/^RSA_EXPORT$/, 'RSA-512 key exchange'],
@@ -28,7 +28,7 @@ export function suiteMentions(registered: string): readonly Mention[] {
   return mentionsOf(tokensOf(`${means ?? ''} ${protectionOf(protection)}`)).mentions;
 }
 
-/** Reads cipher and hash. The hash belongs to an HMAC, or to the key derivation if the cipher authenticates itself. */
+/** Returns the names of the cipher and the hash. The hash is part of an HMAC, or of the key derivation if the cipher is an AEAD. */
 function protectionOf(protection: string): string {
   const integrityOnly = /^SHA(256|384)_SHA\1$/.exec(protection)?.[1];
   if (integrityOnly !== undefined) return `NULL HMAC-SHA${integrityOnly}`;
@@ -38,7 +38,10 @@ function protectionOf(protection: string): string {
   return `${protection.slice(0, -hash.length - 1)} HMAC-${hash}`;
 }
 
-/** isWithoutPublicKey reports whether the key exchange of a suite has no public-key operation: only pre-shared keys or Kerberos, or no key exchange. */
+/**
+ * isWithoutPublicKey reports whether the key exchange of a suite has no public-key operation, because it uses only pre-shared keys or Kerberos, or because
+ * there is no key exchange.
+ */
 export function isWithoutPublicKey(registered: string): boolean {
   return /^TLS_(?:PSK|KRB5(?:_EXPORT)?|NULL)_WITH_/.test(registered);
 }

@@ -2,10 +2,10 @@ import type { AlgorithmUse, RiskSubject } from '../../model/risk-subject.js';
 import type { OwnName } from '../../model/rule-set.js';
 import { algorithmUsesOf } from './algorithm-uses.js';
 
-/** Quality conditions that no longer apply once all names are known. */
+/** Quality conditions that are removed once all names are known. */
 const ANSWERED = new Set(['unknown-algorithm', 'unread-public-key']);
 
-/** TaughtNames applies user-defined algorithm names to facts when they are classified. The stored facts remain as read. */
+/** TaughtNames applies user-defined algorithm names to facts when assets are classified. The stored facts do not change. */
 export class TaughtNames {
   private readonly uses: ReadonlyMap<string, readonly AlgorithmUse[]>;
 
@@ -13,14 +13,14 @@ export class TaughtNames {
     this.uses = new Map(names.map(({ name, means }) => [taughtKey(name), algorithmUsesOf(means)]));
   }
 
-  /** Returns the facts with the definitions of their unrecognized names. */
+  /** Returns the facts with the user-defined meanings of unrecognized names. */
   applied(subject: RiskSubject): RiskSubject {
     const { unread = [], ingredients, quality } = subject;
     if (unread.length === 0 || this.uses.size === 0) return subject;
     const taught = unread.flatMap((name) => this.uses.get(taughtKey(name)) ?? []);
     if (taught.length === 0) return subject;
     const left = unread.filter((name) => !this.uses.has(taughtKey(name)));
-    // A part of the name that was already recognized is part of its meaning, such as the hash of an unknown signature.
+    // A recognized part of the name, such as the hash of an unknown signature, is part of the defined meaning, so it is not added again.
     const known = new Set(taught.map(({ family }) => family));
     const further = ingredients.filter(({ family }) => !known.has(family));
     return {
@@ -32,7 +32,7 @@ export class TaughtNames {
   }
 }
 
-/** taughtKey returns the form in which names are compared. */
+/** taughtKey returns the normalized form in which names are compared. */
 export function taughtKey(name: string): string {
   return name.trim().toLowerCase();
 }

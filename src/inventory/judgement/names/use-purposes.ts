@@ -1,12 +1,12 @@
 import type { AlgorithmUse, AlgorithmPurpose } from '../../model/risk-subject.js';
 import type { Mention } from './name-mentions.js';
 
-/** DeclaredAlgorithm contains the facts that are declared about an algorithm in addition to its name (CycloneDX `algorithmProperties`). */
+/** DeclaredAlgorithm contains the facts that a component declares about an algorithm in addition to the name (CycloneDX `algorithmProperties`). */
 export interface DeclaredAlgorithm {
   readonly primitive?: string;
   readonly parameterSetIdentifier?: string;
   readonly curve?: string;
-  /** CycloneDX 1.7 states family and curve by the names of its own registry: `secg/secp521r1`. */
+  /** Curve and family by the names in the algorithm registry of CycloneDX 1.7: `secg/secp521r1`. */
   readonly ellipticCurve?: string;
   readonly algorithmFamily?: string;
   readonly mode?: string;
@@ -32,8 +32,8 @@ export function publicKeyPurposeOf(mention: Mention, context: MentionContext): A
 }
 
 /**
- * Returns the purpose of a key that can sign, encrypt and agree. A hash next to it belongs to a signature, except with OAEP and next to a cipher (a proposal of
- * IKE).
+ * Returns the purpose of a key that can sign, encrypt and agree. A hash next to the key belongs to a signature, except with OAEP and next to a cipher (an IKE
+ * proposal).
  */
 function purposeOfKey({ padding, purpose }: Mention, { all, declared }: MentionContext): AlgorithmPurpose {
   if (padding === 'oaep') return 'encryption';
@@ -55,7 +55,10 @@ function declaredPurpose({ cryptoFunctions, primitive }: DeclaredAlgorithm): Alg
   return does('sign', 'verify') ? 'signature' : undefined;
 }
 
-/** usageOf returns the scheme that a hash or cipher is part of: a signature, a MAC or a key derivation; `reduced` for a weakened variant; null for none. */
+/**
+ * usageOf returns the scheme of which a hash or cipher is a part: a signature, a MAC or a key derivation. Returns `reduced` for a weakened variant, and null
+ * for a hash or cipher that is not part of a scheme.
+ */
 export function usageOf(mention: Mention, context: MentionContext): AlgorithmUse['usage'] {
   const { role, isReduced } = mention;
   if (isReduced) return 'reduced';
@@ -63,7 +66,9 @@ export function usageOf(mention: Mention, context: MentionContext): AlgorithmUse
   return role === 'hash' ? usageOfHash(mention, context) : null;
 }
 
-/** A standalone hash that is declared as a MAC or key derivation is not HMAC or HKDF, so nothing compensates for its weaknesses. */
+/**
+ * Returns the usage of a hash. A standalone hash that is declared as a MAC or key derivation is not HMAC or HKDF, so nothing compensates for its weaknesses.
+ */
 function usageOfHash({ isPassword }: Mention, { all, declared: { primitive } }: MentionContext): AlgorithmUse['usage'] {
   const has = (...roles: string[]) => all.some((other) => roles.includes(other.role));
   if (has('mac')) return 'mac';
@@ -80,7 +85,7 @@ function signs(all: readonly Mention[]): boolean {
   return all.some(({ role, purpose }) => role === 'sign' || (role === 'key' && purpose !== 'key-establishment'));
 }
 
-/** OAEP does not need a collision-resistant hash. */
+/** Reports whether a hash is used in OAEP, which does not require a collision-resistant hash. */
 function isOfOaep(all: readonly Mention[]): boolean {
   return all.some(({ padding }) => padding === 'oaep');
 }

@@ -23,7 +23,7 @@ const PAGE = 500;
 const JOB = 'read-again';
 const WHY = 'A new version extracts more from documents.';
 
-/** The assets on a page that are now read differently, with the rules that apply to them. */
+/** The assets on a page that are now classified differently, with the version and edition of the rules. */
 interface Differing {
   readonly assets: readonly ReadAgain[];
   readonly verdicts: readonly VerdictRow[];
@@ -32,8 +32,8 @@ interface Differing {
 }
 
 /**
- * Rereader rereads assets stored by older versions of the reader, so that improvements reach assets whose documents are not sent again, or are sent
- * unchanged (docs/decisions/0140). It works source by source and page by page, and resumes where it stopped. An asset is written only if its verdict
+ * Rereader rereads assets that were stored with an older reading edition. Improvements thus reach assets whose documents are not sent again, or are sent
+ * again unchanged (docs/decisions/0140). It works source by source and page by page, and resumes where it stopped. An asset is written only if its verdict
  * changes, and reported only if its level changes.
  */
 @Injectable()
@@ -49,7 +49,7 @@ export class Rereader {
 
   @Background({ name: JOB, scope: 'process', due: OUTDATED_SOURCE, quotesErrors: false })
   async readOutdated(isStopping: () => boolean): Promise<void> {
-    // A process of an older version would overwrite the new results, so nothing is reread while one is running.
+    // Nothing is reread while a process of an older version is running, because that process would overwrite the new results.
     const seen = this.heartbeat.seen();
     if (seen.length > 0 && !seen.some(isOlder)) await this.leases.alone(JOB, () => this.readAll(isStopping));
   }
@@ -119,7 +119,7 @@ export class Rereader {
   }
 }
 
-/** Reports whether the process is running and has fewer migrations than this one. */
+/** Reports whether the process is running and has fewer migrations than this process. */
 function isOlder({ schema, agoMs }: ReturnType<InstanceHeartbeat['seen']>[number]): boolean {
   const isEarlier = MIGRATION_NAMES.includes(schema) ? schema !== NEWEST_MIGRATION : isSuperseded(schema);
   return agoMs < MISSED_AFTER_MS && isEarlier;

@@ -7,9 +7,9 @@ import type { ResolvedBy } from '../../model/risk-subject.js';
 import type { GraphAsset, GraphEdge } from '../risk/asset-graph.js';
 import { traitsOf } from '../risk/asset-traits.js';
 
-/** Number of references that a verdict follows: protocol, key, algorithm, algorithm. */
+/** MAX_STEPS is the maximum number of references that a verdict follows: from a protocol to a key, to an algorithm, to another algorithm. */
 const MAX_STEPS = 3;
-/** Maximum number of edges read per asset. A verdict uses the first few of them. */
+/** MAX_EDGES is the maximum number of edges that are read per asset. A verdict uses only the first few edges. */
 const MAX_EDGES = 1000;
 
 /** StoredAsset is a stored asset with the edges that its verdict may follow. */
@@ -23,11 +23,11 @@ export interface StoredAsset extends GraphAsset {
 }
 
 export interface StoredPage {
-  /** The last id, after which the next page begins; undefined at the end. */
+  /** Id of the last asset, after which the next page begins; undefined on the last page. */
   readonly last: string | undefined;
   /** Assets to read, in the order of their ids. */
   readonly page: readonly StoredAsset[];
-  /** The assets of the page and all assets that they lead to. */
+  /** The assets of the page, and all assets that can be reached from them. */
   readonly all: readonly StoredAsset[];
 }
 
@@ -47,13 +47,13 @@ interface EdgeRow {
 }
 
 const COLUMNS = `a.id, a.kind, a.component::text AS component, a.verdict_id AS "verdictId", a.proven AS "isProven", a.resolved_by AS "resolvedBy"`;
-/** Kinds whose verdicts are derived from exactly what `resolved_by` lists. */
+/** Kinds of assets whose verdicts are derived from exactly the assets in `resolved_by`. */
 const LISTED: ReadonlySet<AssetKind> = new Set(['component', 'protocol', 'certificate']);
 const USED_BY = bitOf('dependsOn') | bitOf('cryptoRef');
 
 /**
- * storedAssets returns up to `limit` assets of a source after an id, as described by the documents that added them. Sources may describe an asset
- * differently, so the assets from which its verdict was derived come first, and the same reader reaches the same result. Assets that the newest
+ * storedAssets returns up to `limit` assets of a source after an id, in the form in which the inventory stores them. Sources may describe an asset
+ * differently, so the edges from which the stored verdict was derived come first. The same reader thus derives the same verdict again. Assets that the newest
  * document of the source no longer contains are omitted: they no longer have edges and keep their verdict.
  */
 export async function storedAssets(
@@ -64,7 +64,7 @@ export async function storedAssets(
     `SELECT DISTINCT asset_id AS id FROM asset_occurrence WHERE source_id = $1 AND asset_id > $2 AND missed = 0 ORDER BY asset_id LIMIT $3`,
     [sourceId, after, limit],
   )) as { id: string }[];
-  // A component that uses nothing has no facts to classify.
+  // A component that uses no cryptography has no facts to classify.
   const rows = (await tx.query(
     `SELECT ${COLUMNS} FROM asset a WHERE a.id = ANY($1::uuid[]) AND NOT (a.kind = 'component' AND a.verdict_id IS NULL) ORDER BY a.id`,
     [uuidArray(ids.map(({ id }) => id))],
@@ -118,8 +118,8 @@ async function addMissing(
 }
 
 /**
- * Returns the references of assets. For assets that list them in `resolvedBy`, only the listed ones are read, because an application may use a hundred thousand
- * others.
+ * Returns the references of assets. If an asset lists references in `resolvedBy`, only these references are read, because an application may use a hundred
+ * thousand assets.
  */
 async function edgesFrom(tx: EntityManager, assets: readonly StoredAsset[]): Promise<EdgeRow[]> {
   const listing = assets.filter(isListing);
@@ -145,7 +145,7 @@ function targetOf({ assetId }: ResolvedBy): readonly string[] {
   return assetId === undefined ? [] : [assetId];
 }
 
-/** Returns the algorithms that use those keys, certificates and protocols about which nothing else was known. */
+/** Returns the edges from the algorithms that use a key, certificate or protocol. They are read only for assets about which nothing else was known. */
 async function usersOf(tx: EntityManager, assets: readonly StoredAsset[]): Promise<EdgeRow[]> {
   const ids = assets
     .filter(({ kind, resolvedBy: [first] }) => kind !== 'algorithm' && kind !== 'component' && isLastResort(first))
@@ -170,7 +170,7 @@ function connect(from: StoredAsset | undefined, to: StoredAsset | undefined, kin
       from.edges.push({ kind, to });
 }
 
-/** Sorts edges by kind, then by whether they determined the previous verdict, then by ID. */
+/** Sorts edges by kind, then edges that determined the previous verdict first, then by id. */
 function sortEdges(edges: GraphEdge[], resolvedBy: readonly ResolvedBy[]): void {
   if (edges.length < 2) return;
   const deciding = new Set(resolvedBy.flatMap(targetOf));
@@ -180,8 +180,8 @@ function sortEdges(edges: GraphEdge[], resolvedBy: readonly ResolvedBy[]): void 
 }
 
 /**
- * Orders the assets so that, of several that use a key, the one that determined the previous verdict comes first, because the first one in the graph
- * determines it.
+ * Orders the assets. If several assets use a key, the asset that determined the previous verdict comes first, because the first user in the graph determines
+ * the verdict.
  */
 function decidingFirst(all: readonly StoredAsset[]): StoredAsset[] {
   const users = new Set(

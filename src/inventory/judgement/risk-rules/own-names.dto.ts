@@ -2,15 +2,15 @@ import { Matches } from 'class-validator';
 import { Text } from '../../../platform/http/fields/fields.js';
 import type { OwnName } from '../../model/rule-set.js';
 
-/** The name of an algorithm as in a document, without line breaks. */
+/** Matches the name of an algorithm in a document, without line breaks and other control characters. */
 const NAME = /^[^\p{Cc}]+$/u;
 const NOT_BLANK = /\S/;
 export const MAX_NAME_LENGTH = 120;
 
 export class OwnNameBody {
-  /** The name as it occurs in documents; case is ignored. @example PaymentCipher */
+  /** Name as it occurs in documents. Case is ignored. @example PaymentCipher */
   @Text(1, MAX_NAME_LENGTH) @Matches(NAME) @Matches(NOT_BLANK) name: string;
-  /** The known algorithm that the name stands for. @example AES-256-GCM */
+  /** Known algorithm that the name means. @example AES-256-GCM */
   @Text(1, MAX_NAME_LENGTH) means: string;
   /** @example 'Documented in the vendor manual, section 4' */
   @Text(1, 1000) reason: string;
@@ -36,7 +36,7 @@ export class OwnNameView {
 
 export class OwnNamesView {
   items: OwnNameView[];
-  /** Always null: all names are on one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Always null: the page contains all names. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(names: readonly OwnName[]): OwnNamesView {

@@ -11,7 +11,7 @@ import { RuleBook } from '../risk/rule-book.js';
 import { taughtKey } from '../names/taught-names.js';
 import { Reclassifier } from './reclassifier.js';
 
-/** Maximum number of names. They are stored with each version of the rules. */
+/** MAX_NAMES is the maximum number of names. All names are stored with each version of the rules. */
 const MAX_NAMES = 1000;
 
 interface NameChange {
@@ -20,8 +20,8 @@ interface NameChange {
 }
 
 /**
- * OwnNamesService manages user-defined meanings of algorithm names that no vocabulary contains. Each change creates a version of the rules, and all
- * assets are reclassified (docs/decisions/0100).
+ * OwnNamesService manages user-defined meanings of algorithm names that no vocabulary contains. Each change creates a version of the rules. All assets are
+ * then reclassified (docs/decisions/0100).
  */
 @Injectable()
 export class OwnNamesService {
@@ -92,7 +92,7 @@ function changed(names: readonly OwnName[], { before, after }: NameChange): OwnN
   return [...others, after].sort((a, b) => (taughtKey(a.name) < taughtKey(b.name) ? -1 : 1));
 }
 
-/** Rejects a meaning that is itself not recognized, because it would define nothing. */
+/** Rejects a meaning that is not recognized, because such a meaning would define nothing. */
 function assertRead(means: string): void {
   const { uses, reading } = readAlgorithm(means);
   if (uses.length > 0 && reading.unread.length === 0 && !reading.mayBePublicKey) return;

@@ -25,7 +25,7 @@ const DAY_MS = 24 * 3_600_000;
 interface Rules {
   readonly edition: string;
   readonly version: number;
-  /** Reason for a changed risk, as stated in alert events. */
+  /** Reason for the changed risk, for alert events. */
   readonly why: string;
 }
 
@@ -45,8 +45,8 @@ interface Stored {
 }
 
 /**
- * Reclassifier reclassifies all assets after a rule change. It processes sets of facts rather than assets, because assets with the same facts share a
- * verdict (docs/decisions/0068). It may stop at any time: each verdict records the version of the rules that made it.
+ * Reclassifier reclassifies all assets after a rule change. It processes sets of facts rather than assets, because assets with the same facts share a verdict
+ * (docs/decisions/0068). It may be interrupted at any time, because each verdict records the version of the rules that produced it.
  */
 @Injectable()
 export class Reclassifier {
@@ -66,8 +66,8 @@ export class Reclassifier {
   }
 
   /**
-   * Reclassifies all assets by the current rules, even if the rules have not changed, because a new release may include different rules or interpret
-   * the same facts differently. Returns undefined while another process is reclassifying.
+   * Reclassifies all assets under the current rules, even if the rules have not changed. A new release may include different built-in rules or interpret the
+   * same facts differently. Returns undefined while another process is reclassifying.
    */
   async judgeAnew(): Promise<JudgedAnew | undefined> {
     this.assertRunning();
@@ -82,8 +82,8 @@ export class Reclassifier {
   }
 
   /**
-   * Repairs verdicts that do not follow from the facts and the rules. Such a verdict was modified outside the service or by a bug. Verdicts of other
-   * editions are left unchanged, because processes of two versions run this comparison during an upgrade.
+   * Repairs verdicts that do not follow from the facts and the rules. Such a verdict was modified outside the service or by a bug. Verdicts of other editions
+   * are not changed, because this comparison runs in processes of two versions during an upgrade.
    */
   @Background({ name: COMPARE_JOB, scope: 'cluster', every: DAY_MS, when: isWorker, quotesErrors: false })
   async compare(): Promise<void> {
@@ -105,7 +105,7 @@ export class Reclassifier {
     else await this.alone((tx) => this.judgeEach(tx, 'A new release changed the rules.'));
   }
 
-  /** Returns undefined while another process is reclassifying. */
+  /** Runs `work` unless another process is reclassifying. Returns undefined if it did not run. */
   private async alone<Result>(work: (tx: EntityManager) => Promise<Result>): Promise<Result | undefined> {
     return (await this.leases.alone(JOB, () => work(this.db.manager)))?.result;
   }
@@ -171,7 +171,7 @@ export class Reclassifier {
     );
   }
 
-  /** Updates a verdict and the counts of its assets together, and records the alert event about the changed risk in the same transaction. */
+  /** Updates a verdict together with the counts of its assets. The alert event about the changed risk is recorded in the same transaction. */
   private async judge(tx: EntityManager, { id, verdict }: Stored, next: RiskVerdict, by: Rules): Promise<number> {
     return tx.transaction(async (inner) => {
       const isOther = differs(verdict, next);
@@ -192,12 +192,12 @@ export class Reclassifier {
   }
 }
 
-/** editionOf returns the name of the rules that produced a verdict. */
+/** editionOf returns the name of the edition and version of the rules, which is stored with each verdict. */
 export function editionOf(edition: string, version: number): string {
   return version === 0 ? edition : `${edition}+${version}`;
 }
 
-/** Moves the assets of a verdict from its current facts to the new ones, in all counts. Returns the number of assets. */
+/** Moves the assets of a verdict from the counts of the current facts to the counts of the new facts. Returns the number of assets. */
 async function moveCounts(tx: EntityManager, verdictId: string, next: RiskVerdict): Promise<number> {
   const moved = `
     SELECT -old.count AS step, ${tallied('old')} FROM old UNION ALL SELECT new.count AS step, ${tallied('new')} FROM new`;

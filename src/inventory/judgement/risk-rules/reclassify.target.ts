@@ -11,7 +11,7 @@ import { Reclassifier } from './reclassifier.js';
 
 const WAIT_MS = 1000;
 
-/** ReclassifyTarget runs `reclassify` schedules: it reclassifies all assets by the current rules. */
+/** ReclassifyTarget runs `reclassify` schedules: it reclassifies all assets under the current rules. */
 @Injectable()
 export class ReclassifyTarget implements ScheduleTarget {
   readonly scope = 'inventory:write' satisfies Scope;
@@ -27,7 +27,7 @@ export class ReclassifyTarget implements ScheduleTarget {
     assertNoSettings(settings);
   }
 
-  /** Pending rule changes are applied first. */
+  /** Reclassifies all assets after pending rule changes have been applied. */
   async carryOut(): Promise<RunEnd> {
     for (;;) {
       const anew = await this.reclassifier.judgeAnew();

@@ -38,7 +38,7 @@ export class DeadlineBody {
   @Flag() binding: boolean;
   /** @example false */
   @Flag() draft: boolean;
-  /** Organizations, plans or acquisitions to which the date is limited. Such a date is not a deadline of an asset. @example 'new acquisitions' */
+  /** Organizations, plans or acquisitions to which the date is limited. A limited date is not a deadline of any asset. @example 'new acquisitions' */
   @Optional(Text(1, 300)) appliesTo?: string;
   /** False if the deadline was not checked against the primary source. Defaults to true. @example true */
   @Optional(Flag()) verified?: boolean;
@@ -101,9 +101,9 @@ export class TrialExampleView {
 export class TrialView {
   /** Number of assets whose verdict would change. @example 120 */
   changedAssets: number;
-  /** The assets that would change, by current level. */
+  /** Assets that would change, by current level. */
   before: LevelCountsView;
-  /** The assets that would change, by level after the change. */
+  /** Assets that would change, by level after the change. */
   after: LevelCountsView;
   /** Largest groups of assets that would change. */
   examples: TrialExampleView[];

@@ -25,10 +25,9 @@ const NAMES = ['material', 'certificate', 'quality', 'suite'];
 const MAX_VALUES = 200;
 
 /**
- * checkedMatch checks the conditions of a rule. Conditions evaluated in code and patterns for cipher suites can only be used as in the built-in
- * rules.
+ * checkedMatch validates the conditions of a rule. Conditions that are evaluated in code, and patterns for cipher suites, must occur in the built-in rules.
  *
- * @throws Problem 400 `request.invalid` with a pointer.
+ * @throws Problem 400 `request.invalid` with a pointer
  */
 export function checkedMatch(match: unknown, known: ReadonlySet<string>): RuleMatch {
   if (!isMembers(match) || Object.keys(match).length === 0) throw fault('', 'must contain a condition');

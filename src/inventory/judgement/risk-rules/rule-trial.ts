@@ -19,7 +19,7 @@ export interface TrialExample {
 }
 
 export interface RuleTrialResult {
-  /** Number of assets whose level, deciding rule, status or deadline would change. */
+  /** Number of assets whose level, determining rule, status or deadline would change. */
   readonly changedAssets: number;
   readonly before: Record<Level, number>;
   readonly after: Record<Level, number>;
@@ -45,7 +45,7 @@ export function differs(a: RiskVerdict, b: RiskVerdict): boolean {
   );
 }
 
-/** RuleTrial classifies assets by proposed rules and reports what would change. It writes nothing. */
+/** RuleTrial classifies assets under proposed rules and reports what would change. It writes nothing. */
 @Injectable()
 export class RuleTrial {
   constructor(private readonly db: DataSource) {}

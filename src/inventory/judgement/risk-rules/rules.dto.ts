@@ -19,7 +19,7 @@ export class DeadlineView {
   /** Whether the document is a draft. */
   draft: boolean;
   /**
-   * Plans, acquisitions or organizations to which the date is limited. Such a date is not a deadline of an asset.
+   * Plans, acquisitions or organizations to which the date is limited. A limited date is not a deadline of any asset.
    * @example "new acquisitions for National Security Systems"
    */
   appliesTo?: string;
@@ -33,7 +33,7 @@ export class RuleView {
   /** @example Q-RSA-SIG-112 */
   id: string;
   @ApiProperty({ enum: [...AXES, 'both'] }) axis: Axis | 'both';
-  /** Condition under which the rule applies to an asset: lists of values, ranges in bits, null for "not declared". */
+  /** Conditions under which the rule applies to an asset: lists of values, ranges in bits, or null for "not declared". */
   @ApiProperty({ type: 'object', additionalProperties: true, example: { family: ['RSA'] } })
   match: Record<string, unknown>;
   /** @example quantum-vulnerable */
@@ -46,7 +46,7 @@ export class RuleView {
   deadlines: DeadlineView[];
   /** Recommended replacement. @example ML-DSA-65 */
   target: string | null;
-  /** Whether the rule was checked against its source for this edition; false for a well-known fact. */
+  /** Whether the rule was checked against the primary source for this edition. False for a well-known fact. */
   verified: boolean;
 
   static of(rule: Rule): RuleView {
@@ -64,7 +64,7 @@ export class RulesView {
   edition: string;
   @ApiProperty({ enum: LEVELS, isArray: true }) levels: Level[];
   items: RuleView[];
-  /** Always null: all rules are on one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  /** Always null: the page contains all rules. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
   /** Version of the rules, used as the value for `If-Match`. 0 stands for the built-in rules. @example 3 */
   version: number;

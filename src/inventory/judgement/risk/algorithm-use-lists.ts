@@ -2,14 +2,14 @@ import { mainUse } from '../names/crypto-use.js';
 import { memoize } from './memoize.js';
 import type { AlgorithmUse } from '../../model/risk-subject.js';
 
-/** MAX_INHERITED is the maximum number of algorithms that an asset inherits. A verdict names the weakest, not all of them. */
+/** MAX_INHERITED is the maximum number of algorithms that an asset inherits. A verdict names only the weakest algorithms. */
 export const MAX_INHERITED = 200;
 export const NONE: readonly AlgorithmUse[] = [];
 const ON_CURVE = new Set(['EC', 'ECDSA', 'ECDH', 'EdDSA', 'XDH']);
 
-/** AlgorithmUseLists derives lists from lists of ingredients, each once, so that assets that use the same algorithms share one list. */
+/** AlgorithmUseLists derives lists of ingredients from other lists. Each derivation is cached, so that assets that use the same algorithms share one list. */
 export class AlgorithmUseLists {
-  /** Returns the algorithms to which a key belongs: the cipher, signature or MAC in a name, not the hash next to it. */
+  /** Returns the algorithms that use the key: the cipher, signature or MAC in a name, but not a hash next to it. */
   readonly ofKey = memoize((named: readonly AlgorithmUse[]): readonly AlgorithmUse[] => {
     const keyed = named.filter(({ usage }) => usage === null);
     return keyed.length > 0 ? keyed : named;
@@ -23,28 +23,28 @@ export class AlgorithmUseLists {
     memoize((ofKey: readonly AlgorithmUse[]) => {
       const all = distinct([...signature.map(asSignature), ...ofKey]);
       const main = mainUse(ofKey);
-      // Two lists with equal parts share a verdict only if the same part is the key.
+      // Certificates with the same algorithms share a verdict only if the same algorithm is the algorithm of the key.
       if (main !== undefined && JSON.stringify(mainUse(all)) !== JSON.stringify(main)) this.mains.set(all, main);
       return all;
     }),
   );
 
-  /** The key algorithm of a certificate, if it is not the first of its algorithms. */
+  /** Algorithm of the key of a certificate, if `mainUse` returns another algorithm for all algorithms of the certificate. */
   private readonly mains = new WeakMap<readonly AlgorithmUse[], AlgorithmUse>();
 
   private readonly bySize = memoize<readonly AlgorithmUse[], Map<number, readonly AlgorithmUse[]>>(() => new Map());
 
-  /** @param key one of the lists above. */
+  /** @param key list returned by `ofCertificateKey` or `ofEncipheringKey` */
   ofCertificate(signature: readonly AlgorithmUse[], key: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
     return this.bySignature(signature)(key);
   }
 
-  /** Returns the key algorithm of a certificate by the list of all its algorithms, or undefined if the list itself determines it. */
+  /** Returns the algorithm of the key of a certificate, from the list of all its algorithms. Returns undefined if the list itself determines the algorithm. */
   mainOf(all: readonly AlgorithmUse[]): AlgorithmUse | undefined {
     return this.mains.get(all);
   }
 
-  /** @param size bits that the asset itself declares, if any. */
+  /** @param size size in bits that the asset itself declares, if any */
   sized(parts: readonly AlgorithmUse[], size: unknown): readonly AlgorithmUse[] {
     if (typeof size !== 'number' || size <= 0) return parts;
     const known = this.bySize(parts);
@@ -61,12 +61,12 @@ function asSignature(part: AlgorithmUse): AlgorithmUse {
   return part.purpose === 'unknown' && part.usage === null ? { ...part, purpose: 'signature', usage: null } : part;
 }
 
-/** The key of a certificate authenticates, unless its algorithm does not support that. */
+/** Returns the algorithm of a certificate's key with its purpose. The key authenticates, unless its algorithm cannot sign. */
 function asCertificateKey(part: AlgorithmUse): AlgorithmUse {
   return part.purpose === 'unknown' || part.purpose === 'encryption' ? { ...part, purpose: 'signature' } : part;
 }
 
-/** Only RSA both signs and encrypts with the same key. */
+/** Returns the algorithm of a key with the key usage for encipherment. Only an RSA key can both sign and encrypt. */
 function asEncipheringKey(part: AlgorithmUse): AlgorithmUse {
   return part.family === 'RSA' ? { ...part, purpose: 'key-establishment' } : asCertificateKey(part);
 }

@@ -7,7 +7,7 @@ export interface GraphAsset {
   readonly kind: AssetKind;
   readonly name: string;
   readonly traits: Traits;
-  /** Edges in the order of kind and id, each once. */
+  /** Edges without duplicates, sorted by kind and id. */
   readonly edges: readonly GraphEdge[];
   /** Whether the asset was read from the bytes that identify it. */
   readonly isProven?: boolean;
@@ -29,12 +29,12 @@ export class AssetGraph {
     return this.assets.some(is);
   }
 
-  /** Returns the targets of its edges of these kinds. */
+  /** Returns the targets of the asset's edges of these kinds. */
   targets({ edges }: GraphAsset, ...kinds: RelationshipKind[]): GraphAsset[] {
     return ends(edges, kinds);
   }
 
-  /** Returns the assets with an edge of these kinds to the asset. The index is built on first use, which is rare. */
+  /** Returns the assets with an edge of one of these kinds to the asset. The index is built on first use, because it is rarely needed. */
   users(asset: GraphAsset, ...kinds: RelationshipKind[]): GraphAsset[] {
     this.incoming ??= reversed(this.assets);
     return ends(this.incoming.get(asset) ?? [], kinds);
@@ -47,7 +47,7 @@ function ends(edges: readonly GraphEdge[], kinds: readonly RelationshipKind[]): 
   return found;
 }
 
-/** Returns incoming edges by target. Each edge leads back to its start. */
+/** Returns the incoming edges by target. In each returned edge, `to` is the asset at the start of the original edge. */
 function reversed(assets: readonly GraphAsset[]): Map<GraphAsset, GraphEdge[]> {
   const found = new Map<GraphAsset, GraphEdge[]>();
   for (const asset of assets)

@@ -7,12 +7,12 @@ import { type DeclaredName, declaredOf } from './named-algorithms.js';
 import { type DeclaredProtocol, declaredProtocol } from './protocol-facts.js';
 
 /**
- * Traits are an asset's own facts that affect its verdict, except for its name and edges. Assets with equal facts share one object, so that a hundred
- * thousand keys need little memory.
+ * Traits are the facts of an asset that affect its verdict, except for its name and edges. Assets with equal facts share one object, so that a hundred
+ * thousand keys require little memory.
  */
 export interface Traits {
   readonly declared: DeclaredName;
-  /** Size in bits that a key declares. */
+  /** Size in bits that the key declares. */
   readonly size: unknown;
   readonly material: MaterialTraits | undefined;
   readonly certificate: CertificateTraits | undefined;
@@ -20,16 +20,16 @@ export interface Traits {
 }
 
 export interface MaterialTraits {
-  /** Conditions, as named by the rules. */
+  /** Names of the conditions that the material meets, as used in rules. */
   readonly conditions: readonly string[];
   /** False for a salt or an initialization vector, which is neither strong nor weak, regardless of the algorithm. */
   readonly isKey: boolean;
 }
 
-/** Material that is used as a key with an algorithm. */
+/** Types of material that are used as keys with an algorithm. */
 const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-secret', 'other', 'unknown']);
 
-/** Traits, keyed by their JSON. The size is limited, regardless of what is sent. */
+/** Cache of traits by JSON. Its size is limited, because documents can contain any facts. */
 const KNOWN = new Map<string, Traits>();
 const MAX_KNOWN = 4096;
 const MAX_KNOWN_LENGTH = 300;
@@ -51,7 +51,7 @@ export function traitsOf(kind: AssetKind, component: CdxComponent): Traits {
   return traits;
 }
 
-/** Most keys and certificates declare no facts about algorithms, so their JSON is short. */
+/** Returns the key in the cache. For most keys and certificates, which declare no facts about algorithms, the key is short. */
 function keyOf({ declared, size, material, certificate, protocol }: Traits): string {
   const isSimple = size === undefined || typeof size === 'number';
   if (declared.text !== undefined || protocol !== undefined || !isSimple)

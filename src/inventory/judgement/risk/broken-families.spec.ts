@@ -11,7 +11,7 @@ const PRIMITIVES =
     ' ',
   );
 const BROKEN_STATUS = new Set(['broken', 'disallowed', 'deprecated', 'legacy']);
-/** Members with which a rule still covers a whole family rather than one size or curve. */
+/** Conditions of a rule that covers a whole family rather than one size or curve. */
 const OF_WHOLE_FAMILIES = new Set(['family', 'usage', 'notUsage', 'selfSignedRoot']);
 /** Hashes and ciphers that are broken at every size. */
 const BROKEN = new Set(
@@ -99,7 +99,7 @@ it('every family matches a rule, whatever primitive a document states', () => {
   expect(silent).toEqual([]);
 });
 
-/** Look-alikes: the first name is listed under the family after it, at that level. */
+/** Names that look similar to the name of another algorithm, each with the family and level under which it must be listed. */
 const LOOK_ALIKES: readonly (readonly [name: string, family: string, level: string])[] = [
   ['Streebog-512', 'Streebog', 'LOW'],
   ['GOST R 34.11-2012', 'Streebog', 'LOW'],
@@ -142,7 +142,7 @@ it('the number after a curve name is its size: MNT4-753 is not a 240-bit curve',
   expect(judge('P-256', undefined).verdict.bits).toBe(256);
 });
 
-/** Parameter sets written as full names, with the facts they state. */
+/** Parameter sets that are written as full names, with the facts that they state. */
 const SETS: readonly (readonly [name: string, set: string, said: object])[] = [
   ['AES', 'AES-256-CTR', { level: 'NONE', bits: 256 }],
   ['Rijndael', 'AES-256-CTR', { level: 'NONE', bits: 256 }],

@@ -4,7 +4,7 @@ import { isMembers, memberTextOf } from '../../model/json.js';
 import { SHOR_BREAKABLE } from '../vocabularies/families.js';
 import type { AlgorithmUse } from '../../model/risk-subject.js';
 
-/** Last day of 112-bit keys (NIST IR 8547 ipd). `LAST_DAY` is the last day of all classical public keys. */
+/** Last day on which 112-bit keys are accepted (NIST IR 8547 ipd). `LAST_DAY` is the last day for all classical public keys. */
 const LAST_DAY_112 = Date.parse('2030-12-31T23:59:59Z');
 const LAST_DAY = Date.parse('2035-12-31T23:59:59Z');
 const DAY = 24 * 3600 * 1000;
@@ -17,16 +17,16 @@ const LIMITS: [from: string, days: number][] = [
   ['2020-09-01', 398],
 ];
 
-/** CertificateTraits are the facts of a certificate that rules use. */
+/** CertificateTraits are the facts about a certificate that rules use. */
 export interface CertificateTraits {
-  /** Deadlines that the certificate outlives: 0 for none, 1 for that of 112-bit keys, 2 for that of all classical keys. */
+  /** Deadlines after which the certificate expires: 0 for none, 1 for the deadline of 112-bit keys, 2 for the deadline of all classical keys. */
   readonly outlives: 0 | 1 | 2;
   readonly isLongLived: boolean;
   readonly signsCode: boolean;
-  /** Whether the validity exceeds the maximum. Applies to public TLS certificates only. */
+  /** Whether the validity period exceeds the maximum. True only for public TLS certificates. */
   readonly isTooLong: boolean;
   readonly isSelfSigned: boolean;
-  /** Whether the certificate's key encrypts secrets, which can be recorded now and decrypted later. */
+  /** Whether the key of the certificate encrypts secrets, which can be recorded now and decrypted later. */
   readonly enciphers: boolean;
   /** All facts as a string. */
   readonly text: string;
@@ -50,7 +50,7 @@ export function certificateTraits(component: CdxComponent): CertificateTraits {
   return { outlives, isLongLived, signsCode, isTooLong, isSelfSigned, enciphers, text };
 }
 
-/** certificateConditions returns the time-independent conditions of a certificate with such keys, as named by the rules. */
+/** certificateConditions returns the names of the time-independent conditions that a certificate with these algorithms meets, as used in rules. */
 export function certificateConditions(
   { outlives, isLongLived, signsCode, isTooLong }: CertificateTraits,
   parts: readonly AlgorithmUse[],
@@ -68,7 +68,10 @@ export function certificateConditions(
 const ENCIPHERING = /(?:key|data)encipherment/;
 const EXTENSIONS = 'cryptoProperties.certificateProperties.certificateExtensions';
 
-/** Returns key usages as stated by certificates read here, or by CycloneDX 1.7, whose words may have any separator. */
+/**
+ * Returns the key usages from a certificate that the service read, or from the certificate extensions in CycloneDX 1.7, in which words may have any
+ * separator.
+ */
 function keyUsagesOf(component: CdxComponent): string {
   const extensions = keptMember(component, EXTENSIONS);
   const stated = Array.isArray(extensions)

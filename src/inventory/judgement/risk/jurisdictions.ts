@@ -8,7 +8,7 @@ import type { AlgorithmUse } from '../../model/risk-subject.js';
 import type { Deadline } from '../../model/risk-verdict.js';
 import type { RuleMatch } from '../../model/rule-set.js';
 
-/** STANCES lists the stances from best to worst. */
+/** STANCES lists the stances of an authority on an algorithm, from best to worst. */
 export const STANCES = ['FAVOURS', 'ACCEPTS', 'ACCEPTS_UNTIL', 'SILENT', 'DISCOURAGES', 'REJECTS'] as const;
 export type Stance = (typeof STANCES)[number];
 
@@ -18,7 +18,7 @@ export interface Opinion {
   readonly stance: Stance;
   /** Status in the rules, or an explanation. */
   readonly reason: string | null;
-  /** Last day of the previous state, or of the current one for `ACCEPTS_UNTIL`. */
+  /** Last day of the previous state, or of the current state for `ACCEPTS_UNTIL`. */
   readonly date: string | null;
   /** Document that sets the deadline. */
   readonly authority: string | null;
@@ -28,14 +28,14 @@ export interface Opinion {
   readonly url: string | null;
   readonly binding: boolean;
   readonly draft: boolean;
-  /** True if checked against the primary source, false if taken from secondary sources, null if no statement about this algorithm was found. */
+  /** True if checked against the primary source; false if taken from secondary sources; null if no statement about the algorithm was found. */
   readonly verified: boolean | null;
 }
 
-/** Target is a possible replacement with the jurisdictions that object to it. */
+/** Target is a possible replacement, with the jurisdictions that object to it. */
 export interface Target {
   readonly name: string;
-  /** Jurisdictions that discourage or reject it on that day. If empty, the target satisfies all jurisdictions. */
+  /** Jurisdictions that discourage or reject the replacement on the given day. If empty, the replacement satisfies all jurisdictions. */
   readonly objections: readonly string[];
 }
 
@@ -43,7 +43,7 @@ interface Position {
   readonly jurisdiction: string;
   readonly match: Omit<RuleMatch, 'hybrid'> & { readonly hybrid?: 'STANDARD' | 'ANY' };
   readonly stance: Stance;
-  /** Last day on which it is accepted. */
+  /** Last day on which the algorithm is accepted. */
   readonly until?: string;
   readonly reason: string;
   readonly authority: string;
@@ -57,18 +57,21 @@ const POSITIONS = (positionsFile.positions as unknown as Position[]).flatMap((po
   matchesOf(position.match).map((match) => ({ ...position, match })),
 );
 export const JURISDICTIONS: readonly string[] = jurisdictions;
-/** States after which use may continue. Any other state ends it. */
+/** States after which use may continue. Any other state ends the use. */
 const SOFT = new Set(['deprecated', 'should-not', 'sole-classical-use-not-recommended']);
 const OBJECTING: ReadonlySet<Stance> = new Set<Stance>(['DISCOURAGES', 'REJECTS']);
 
-/** Authorities with lists of allowed algorithms, which implies that all others are not allowed. */
+/** Authorities that publish lists of allowed algorithms. An algorithm that is not on the list is rejected. */
 const POSITIVE_LISTS = new Map(positionsFile.positiveLists.map((list) => [list.jurisdiction, list]));
-/** Authorities that evaluate hybrids by their parts. All others have their own position on hybrids, or none. */
+/** Authorities that evaluate hybrids by their parts. Any other authority has its own position on hybrids, or none. */
 const JUDGED_BY_PARTS: ReadonlySet<string> = new Set(positionsFile.judgedByParts);
 /** Uses covered by lists of allowed algorithms. Key derivations, MACs and generators are never listed. */
 const LISTED_USES: ReadonlySet<CryptoUse> = new Set(['key-establishment', 'encryption', 'signature', 'cipher', 'hash']);
 
-/** STANDARD means the hybrids named by standards, and other hybrids of a classical algorithm with ML-KEM-768 or 1024. */
+/**
+ * Returns the conditions of a position. STANDARD means the hybrids with standard names, and other hybrids of a classical algorithm with ML-KEM-768 or
+ * ML-KEM-1024.
+ */
 function matchesOf({ hybrid, ...match }: Position['match']): RuleMatch[] {
   if (hybrid === undefined) return [match];
   if (hybrid === 'ANY') return [{ ...match, hybrid: allHybrids() }];
@@ -78,15 +81,15 @@ function matchesOf({ hybrid, ...match }: Position['match']): RuleMatch[] {
   ];
 }
 
-/** Returns the names and kinds of hybrids used by rules. */
+/** Returns the names and kinds of hybrids that rules use. */
 function allHybrids(): string[] {
   return [...new Set(DEFAULT_RULES.rules.flatMap(({ match }) => match.hybrid ?? []))];
 }
 
 /**
- * opinionsOn returns the position of each authority on an algorithm on a day: the worst of its own statement and of the deadlines that have passed.
- * An authority that evaluates hybrids by their parts is never milder on a hybrid than on its preferred part. Algorithms missing from a list of
- * allowed algorithms are rejected (docs/decisions/0183).
+ * opinionsOn returns the position of each authority on an algorithm on a day: the worse of its statement and of the deadlines that have passed. An authority
+ * that evaluates hybrids by their parts is never more favourable to a hybrid than to its best part. Algorithms missing from a list of allowed algorithms are
+ * rejected (docs/decisions/0183).
  */
 export function opinionsOn(ingredient: AlgorithmUse, day: string, engine: RiskEngine): Opinion[] {
   const { findings } = engine.judge({ kind: 'algorithm', ingredients: [ingredient] });
@@ -131,7 +134,7 @@ function opinionOf(deadline: Deadline, day: string): Opinion {
   return { jurisdiction, stance, reason: state, date, authority, provision, url, binding, draft, verified };
 }
 
-/** Returns the mildest opinion on the parts of a hybrid. */
+/** Returns the most favourable opinion on the parts of a hybrid. */
 function bestOf(opinions: readonly Opinion[]): Opinion | undefined {
   const said = opinions.filter(({ stance }) => stance !== 'SILENT');
   return said.reduce<Opinion | undefined>(
@@ -140,7 +143,7 @@ function bestOf(opinions: readonly Opinion[]): Opinion | undefined {
   );
 }
 
-/** Returns the rejection by a list of allowed algorithms that does not contain this one. */
+/** Returns a rejection if the authority has a list of allowed algorithms that does not contain the algorithm. */
 function notListed(jurisdiction: string, ingredient: AlgorithmUse): Opinion | undefined {
   const list = POSITIVE_LISTS.get(jurisdiction);
   const isListed = LISTED_USES.has(cryptoUseOf(ingredient)) || isPublicKey(ingredient);
@@ -155,7 +158,7 @@ function isPublicKey({ family, hybrid }: AlgorithmUse): boolean {
   return hybrid !== null || findFamily(family)?.nature !== undefined;
 }
 
-/** worse returns the worse of two opinions. Any opinion overrides silence; of two future dates, the earlier one is worse. */
+/** worse returns the worse of two opinions. Any opinion overrides silence; of two opinions with future dates, the earlier date is worse. */
 export function worse(a: Opinion, b: Opinion): Opinion {
   if (a.stance === 'SILENT') return b;
   const difference = STANCES.indexOf(b.stance) - STANCES.indexOf(a.stance);
@@ -177,7 +180,7 @@ export function objects({ stance }: Opinion): boolean {
   return OBJECTING.has(stance);
 }
 
-/** targetsOn returns replacements for algorithms with this purpose, those with the fewest objections first. */
+/** targetsOn returns replacements for algorithms with this purpose, in ascending order of objections. */
 export function targetsOn(purpose: AlgorithmUse['purpose'], day: string, engine: RiskEngine): Target[] {
   const names = targets[purpose === 'signature' ? 'signature' : 'key-establishment'];
   return names
@@ -189,7 +192,7 @@ export function targetsOn(purpose: AlgorithmUse['purpose'], day: string, engine:
     .sort((a, b) => a.objections.length - b.objections.length);
 }
 
-/** algorithmKey names the subject of opinions: one algorithm in one use. */
+/** algorithmKey returns the key of an algorithm in one use, to which opinions refer. */
 export function algorithmKey(ingredient: AlgorithmUse): string {
   return `${labelOf(ingredient)} ${ingredient.purpose}`;
 }

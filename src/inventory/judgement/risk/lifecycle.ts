@@ -2,7 +2,7 @@ import type { RuleSet } from '../../model/rule-set.js';
 import { type AxisVerdict, levelNumber } from '../../model/risk-verdict.js';
 
 const DAY = 24 * 3600 * 1000;
-/** Maximum cryptoperiod: two years for most kinds of keys (NIST SP 800-57 part 1 rev. 5, table 1). */
+/** CRYPTOPERIOD_DAYS is the maximum cryptoperiod: two years for most kinds of keys (NIST SP 800-57 part 1 rev. 5, table 1). */
 const CRYPTOPERIOD_DAYS = 730;
 const FINE: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
 
@@ -11,12 +11,13 @@ interface DatedAsset {
   readonly kind: string;
   readonly notBefore: Date | null;
   readonly notAfter: Date | null;
-  /** The CycloneDX component. */
+  /** CycloneDX component. */
   readonly component: Readonly<Record<string, unknown>>;
 }
 
 /**
- * lifecycleAt returns the lifecycle findings about a certificate or key on a day. They are not part of the stored verdict, because they change with time alone.
+ * lifecycleAt returns the lifecycle finding about a certificate or key on a day. Lifecycle findings are not part of the stored verdict, because they change
+ * with time alone.
  */
 export function lifecycleAt(asset: DatedAsset, at: Date, { rules }: RuleSet): AxisVerdict {
   const conditions = new Set(asset.kind === 'certificate' ? certificate(asset, at) : material(asset, at));

@@ -6,10 +6,10 @@ import { type ReadAlgorithm, readAlgorithm } from '../names/algorithm-uses.js';
 import type { NameReading } from '../names/name-reading.js';
 import type { AlgorithmUse } from '../../model/risk-subject.js';
 
-/** NamedAlgorithms contains the algorithms that the name and OID of a component stand for. */
+/** NamedAlgorithms contains the algorithms to which the name and OID of a component refer. */
 export interface NamedAlgorithms {
   readonly ingredients: readonly AlgorithmUse[];
-  /** The name, if it was not recognized, or not well enough to be classified as safe. */
+  /** Name, if it was not recognized, or not recognized precisely enough to be classified as safe; otherwise empty. */
   readonly unread: readonly string[];
   /** Whether the unrecognized part looks like a public-key algorithm. */
   readonly mayBePublicKey: boolean;
@@ -24,7 +24,7 @@ export interface NamedAlgorithms {
 export interface DeclaredName {
   readonly oid: string | undefined;
   readonly properties: AlgorithmProperties | undefined;
-  /** All declared facts as text; undefined if there are none. */
+  /** All declared facts as text; undefined if the component declares none. */
   readonly text: string | undefined;
 }
 
@@ -39,11 +39,11 @@ export function declaredOf(component: CdxComponent): DeclaredName {
   return { oid, properties, text: `${oid ?? ''}\n${JSON.stringify(properties ?? null)}` };
 }
 
-/** Cache of names. The same algorithms occur in every document, and reading a name takes many patterns. */
+/** Cache of names. The same algorithms occur in every document, and interpreting a name requires matching many patterns. */
 const KNOWN = new Map<string, NamedAlgorithms>();
 const MAX_KNOWN = 4096;
 const MAX_KNOWN_LENGTH = 300;
-/** Maximum length of an unrecognized name, which verdicts show and users can define. */
+/** MAX_UNREAD_LENGTH is the maximum length of an unrecognized name. Verdicts contain such names, and users can define their meaning. */
 const MAX_UNREAD_LENGTH = 120;
 
 export function namedAlgorithms(name: string, declared: DeclaredName): NamedAlgorithms {
@@ -63,7 +63,7 @@ function read(name: string, { oid, properties }: DeclaredName): NamedAlgorithms 
   const byOid = identifier === undefined ? undefined : readAlgorithm(identifier, properties);
   const unread = named.uses.length === 0 || named.reading.mayBePublicKey ? unreadName(name, named.reading) : [];
   if (byOid === undefined || byOid.uses.length === 0) return { ...namedOnly(named), unread, isContradictory: false };
-  // The OID is used regardless of the name.
+  // The OID is used even if the name is not recognized.
   if (named.uses.length === 0)
     return { ...namedOnly(byOid), unread: [], mayBePublicKey: false, isContradictory: false };
   const fit = related(named.uses, byOid.uses);
@@ -81,7 +81,7 @@ function namedOnly({ uses, reading }: ReadAlgorithm): Omit<NamedAlgorithms, 'unr
   return { ingredients: uses.length === 0 ? NONE : uses, mayBePublicKey, isNoAlgorithm, isWhole };
 }
 
-/** Returns the whole name, as users can define it. */
+/** Returns the whole name, which is the form in which users define names. */
 function unreadName(name: string, { isNoAlgorithm }: NameReading): readonly string[] {
   return isNoAlgorithm || name.trim() === '' ? [] : [truncate(name.trim(), MAX_UNREAD_LENGTH)];
 }
@@ -109,12 +109,12 @@ function filled(use: AlgorithmUse, from: AlgorithmUse): AlgorithmUse {
   };
 }
 
-/** Families that may share a key, because the curve or the class of the scheme is the same. */
+/** Families that may use the same key, because the curve or the class of the scheme is the same. */
 const KIN: Readonly<Record<string, string>> = Object.fromEntries(
   ['ECDSA', 'ECDH', 'ECMQV', 'ECIES', 'XDH', 'EdDSA', 'SM2', 'Schnorr', 'GOST'].map((family) => [family, 'EC']),
 );
 
-/** Reports whether a name and an OID can mean the same algorithm: RSA and SHA256withRSA can, AES and RSA cannot. */
+/** Reports whether a name and an OID can refer to the same algorithm: RSA and SHA256withRSA can, but AES and RSA cannot. */
 function related(a: readonly AlgorithmUse[], b: readonly AlgorithmUse[]): boolean {
   if (b.length === 0) return true;
   const kin = (family: string) => KIN[family] ?? family;

@@ -8,11 +8,11 @@ import { isWithoutPublicKey } from '../names/suite-mentions.js';
 
 const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)?/i;
 const MAX_SUITES = 500;
-/** Maximum length of the name of a cipher suite or group, in characters. No real name is longer, and a verdict is stored for each set of names. */
+/** MAX_SUITE_LENGTH is the maximum length of the name of a cipher suite or group. No real name is longer, and a verdict is stored for each set of names. */
 const MAX_SUITE_LENGTH = 200;
 /**
- * Replaces each version of a known protocol that no rule covers. Otherwise, each version string would get a separate verdict, although all are
- * classified alike.
+ * OTHER_VERSION replaces each version of a known protocol that no rule covers. Otherwise, each version string would get a separate verdict, although all such
+ * versions are classified in the same way.
  */
 const OTHER_VERSION = 'other';
 const MAX_VERSION_LENGTH = 40;
@@ -22,20 +22,23 @@ const MAX_PROTOCOL_NAME_LENGTH = 100;
 export interface DeclaredProtocol extends Omit<ProtocolFacts, 'kePq'> {
   /** Groups for the key exchange (CycloneDX 1.7 `tlsGroups`). */
   readonly groups: readonly string[];
-  /** Name, for protocols that are identified only by it. */
+  /** Name of a protocol that has no other identification; otherwise ''. */
   readonly name: string;
-  /** Part of the name in addition to the protocol and version: `group31` in `IKEv2 group31`. */
+  /** Rest of the name after the protocol and version: `group31` in `IKEv2 group31`. */
   readonly addition: string;
 }
 
-/** The facts of a protocol that rules use. */
+/** ReadProtocol contains the facts of a protocol that rules use. */
 interface ReadProtocol {
   readonly protocol: ProtocolFacts;
   readonly ingredients: readonly AlgorithmUse[];
   readonly quality: readonly string[];
 }
 
-/** declaredProtocol reads the declared facts of a protocol. CycloneDX has no type for SSL, which is stated as `tls` and `SSLv3`. */
+/**
+ * declaredProtocol returns the declared facts of a protocol. CycloneDX has no type for SSL, so documents state SSL as the type `tls` with a version such as
+ * `SSLv3`.
+ */
 export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
   const facts = component.cryptoProperties?.protocolProperties ?? {};
   const named = IN_NAME.exec(component.name);
@@ -53,14 +56,14 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
   };
 }
 
-/** Returns the type. Types that only CycloneDX 1.7 lists, such as `dtls` and `quic`, are kept in a property in 1.6. */
+/** Returns the protocol type. Types that only CycloneDX 1.7 defines, such as `dtls` and `quic`, are preserved in a property in 1.6. */
 function declaredType(component: CdxComponent): string | undefined {
   const kept = keptMember(component, 'cryptoProperties.protocolProperties.type');
   const declared = kept ?? component.cryptoProperties?.protocolProperties?.['type'];
   return typeof declared === 'string' && !['other', 'unknown'].includes(declared) ? declared.toLowerCase() : undefined;
 }
 
-/** Returns the rest of the name, without brackets, which have no meaning. */
+/** Returns the rest of the name without brackets, which have no meaning. */
 function additionTo(name: string, protocol: string): string {
   const rest = truncate(name, MAX_PROTOCOL_NAME_LENGTH).replace(protocol, ' ');
   return rest.replaceAll(/[()[\]{}:]/g, ' ').trim();
@@ -73,7 +76,7 @@ function texts(values: readonly unknown[]): string[] {
     .map((text) => truncate(text, MAX_SUITE_LENGTH));
 }
 
-/** protocolFacts returns the facts of a protocol that rules use, with the algorithms that it refers to. */
+/** protocolFacts returns the facts of a protocol that rules use, including the algorithms to which it refers. */
 export function protocolFacts(declared: DeclaredProtocol, referred: readonly AlgorithmUse[]): ReadProtocol {
   const { type, version, suites } = declared;
   const own = OVER_TLS.has(type) ? [] : suites.flatMap((name) => algorithmUsesOf(name));
@@ -94,15 +97,15 @@ export function protocolFacts(declared: DeclaredProtocol, referred: readonly Alg
   if (ingredients.length === 0 && !isKnownVersion(type, version)) quality.push('unknown-algorithm');
   return {
     protocol: { type, version: judgedVersion(type, version), suites, kePq: exchangeHolds(declared, exchanges) },
-    // A peer that supports no post-quantum group gets a classical one. One finding reports this.
+    // If a peer does not support a post-quantum group, the protocol negotiates a classical group. The quality condition reports this in one finding.
     ingredients: isMixed ? ingredients.filter((use) => !isExchange(use) || isPostQuantum(use)) : ingredients,
     quality,
   };
 }
 
 /**
- * Returns the key exchange in the name of a protocol (`IKEv2 group31`, `TLS 1.3 (X25519MLKEM768)`). It counts only if the document declares none, and if the
- * text is a key exchange and nothing else.
+ * Returns the key exchange in the name of a protocol (`IKEv2 group31`, `TLS 1.3 (X25519MLKEM768)`). The name counts only if the document declares no key
+ * exchange, and if the text consists of a key exchange and nothing else.
  */
 function exchangesIn(addition: string): readonly AlgorithmUse[] {
   if (addition === '') return [];
@@ -124,7 +127,7 @@ const VERSIONS: Readonly<Record<string, RegExp>> = {
   wpa: /^(?:[123]|wep|tkip)$/,
 };
 
-/** Reports whether rules cover the protocol and version. A rule also reports a missing version. */
+/** Reports whether rules cover the protocol and version. A missing version counts as known, because a rule reports it. */
 function isKnownVersion(type: string, version: string | null): boolean {
   const known = VERSIONS[type];
   return known !== undefined && (version === null || known.test(version));
@@ -143,7 +146,7 @@ function versionOf(type: string, given: string | undefined, name: string): strin
   if (ssl?.[1] !== undefined) return `ssl${ssl[1]}`;
   const digits = /(\d+(?:[._]\d+)?)/.exec(given)?.[1]?.replace('_', '.');
   if (digits === undefined) return given.toLowerCase();
-  // Only TLS versions are distinguished by a minor number: IKE 1.0 is IKEv1.
+  // Only TLS versions are distinguished by the minor number. IKE 1.0 is IKEv1.
   return OVER_TLS.has(type) && type !== 'quic' ? digits : digits.replace(/\.0$/, '');
 }
 
@@ -155,7 +158,7 @@ function isPostQuantum({ family, hybrid }: AlgorithmUse): boolean {
   return hybrid !== null || findFamily(family)?.nature === 'post-quantum';
 }
 
-/** Returns null if no key exchange is declared. */
+/** Reports whether the key exchange withstands Shor's algorithm. Returns null if no key exchange is declared. */
 function exchangeHolds({ suites, type }: DeclaredProtocol, exchanges: readonly AlgorithmUse[]): boolean | null {
   if (exchanges.length > 0) return exchanges.some(isPostQuantum);
   const registered = OVER_TLS.has(type) ? suites.map((name) => findSuite(name)) : [];

@@ -15,7 +15,7 @@ import { TaughtNames } from '../names/taught-names.js';
 
 const NOTHING: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
 
-/** RiskEngine classifies facts by rules. It is pure: the same facts and rules always yield the same verdict. */
+/** RiskEngine classifies facts under a set of rules. The result is deterministic: the same facts and rules always yield the same verdict. */
 export class RiskEngine {
   private readonly rules: RuleIndex;
   private readonly names: TaughtNames;
@@ -54,8 +54,8 @@ export class RiskEngine {
 }
 
 /**
- * Returns the first binding deadline of all findings, or the first one if none is binding. Dates for plans and acquisitions do not end any use and are not
- * deadlines of an asset.
+ * Returns the first binding deadline of all findings, or the first deadline if none is binding. Dates for plans and acquisitions are ignored, because they do
+ * not end any use.
  */
 function nextDeadline(findings: readonly RiskFinding[]): Deadline | undefined {
   const own = findings.flatMap(({ deadlines }) => deadlines.filter(({ appliesTo }) => appliesTo === undefined));
@@ -77,7 +77,10 @@ function sizeOf(main: AlgorithmUse | undefined): Pick<RiskVerdict, 'family' | 'b
   return { family, bits: main.curveBits ?? main.bits ?? (hasSizedSets(main) ? numeric(main.param) : null) };
 }
 
-/** The parameter of a lightweight cipher is its block size, and that of ChaCha its number of rounds. */
+/**
+ * Reports whether the parameter of an algorithm is a parameter set. The parameter of a lightweight cipher is its block size, and the parameter of ChaCha its
+ * number of rounds.
+ */
 function hasSizedSets({ family, hybrid }: AlgorithmUse): boolean {
   const sizes = findFamily(family)?.sizes;
   return hybrid !== null || (sizes !== undefined && sizes !== 'light');
@@ -87,7 +90,7 @@ function numeric(param: string | null | undefined): number | null {
   return param !== null && param !== undefined && /^\d{1,5}$/.test(param) ? Number(param) : null;
 }
 
-/** Returns the highest verdict. If several are equal, the first one is returned, because current weaknesses come before future ones. */
+/** Returns the highest verdict. Of several equal verdicts, the first is returned, so that current weaknesses take precedence over future weaknesses. */
 function highest(verdicts: (AxisVerdict | null)[]): AxisVerdict {
   return verdicts.reduce<AxisVerdict>(
     (top, verdict) => (verdict !== null && levelNumber(verdict.level) > levelNumber(top.level) ? verdict : top),
@@ -95,7 +98,10 @@ function highest(verdicts: (AxisVerdict | null)[]): AxisVerdict {
   );
 }
 
-/** Returns the highest finding of an axis from sorted findings. A rule on both axes states on the quantum axis how Shor's algorithm affects the asset. */
+/**
+ * Returns the highest finding of an axis from sorted findings. On the quantum axis, a rule for both axes has the status that states how Shor's algorithm
+ * affects the asset.
+ */
 function axisVerdict(
   findings: readonly RiskFinding[],
   axis: RiskFinding['axis'],
@@ -121,7 +127,7 @@ function applications({ rule, suite }: CompiledRule, subject: RiskSubject): Risk
   return [...new Set(labels(match, suite, subject))].map((label) => findingOf(rule, label));
 }
 
-/** Returns the parts of the subject that match the rule. */
+/** Returns labels for the parts of the subject that match the rule. */
 function labels(match: RuleMatch, suite: RegExp | undefined, subject: RiskSubject): string[] {
   const { protocol } = subject;
   for (const kind of ['material', 'certificate', 'quality'] as const) {
@@ -137,7 +143,7 @@ function labels(match: RuleMatch, suite: RegExp | undefined, subject: RiskSubjec
   return subject.ingredients.filter((ingredient) => fitsAlgorithmUse(match, ingredient)).map(labelOf);
 }
 
-/** Unrecognized algorithms are labelled by name, so that users can define them. */
+/** Returns the label of a condition. For unrecognized algorithms, the label is their names, so that users can define them. */
 function labelOfCondition(condition: string, { unread = [] }: RiskSubject): string {
   const isUnread = condition === 'unknown-algorithm' || condition === 'unread-public-key';
   return isUnread && unread.length > 0 ? unread.join(', ') : condition;

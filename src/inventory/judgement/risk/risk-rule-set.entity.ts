@@ -4,7 +4,7 @@ import type { OwnName, Rule } from '../../model/rule-set.js';
 /** `JUDGING`: assets are being reclassified; `DONE`: all assets have been reclassified. */
 export type RuleSetStatus = 'JUDGING' | 'DONE';
 
-/** A complete edition of the rules and names, including user changes. If there is no edition, the built-in rules apply as version 0. */
+/** A complete version of the rules and names, including changes by users. If there is no row, the built-in rules apply as version 0. */
 @Entity('risk_rule_set')
 export class RiskRuleSet {
   /** Consecutive number. The highest version is in force. */
@@ -21,11 +21,11 @@ export class RiskRuleSet {
   @Column('jsonb', { default: [] })
   names: OwnName[];
 
-  /** Whether only names have been defined so far. If so, the built-in rules apply, even after an upgrade. */
+  /** Whether users have so far defined only names. If so, the built-in rules apply, even after an upgrade. */
   @Column('boolean', { default: false })
   followsProduct: boolean;
 
-  /** ID of the rule that this version changed, or `name:` followed by a name. */
+  /** ID of the rule that this version changed, or `name:` followed by an algorithm name. */
   @Column('text')
   changedRule: string;
 
@@ -35,7 +35,7 @@ export class RiskRuleSet {
   @Column('text', { default: 'JUDGING' })
   status: RuleSetStatus;
 
-  /** Number of sets of facts to classify. `judged` is the number classified so far. */
+  /** Number of sets of facts to classify. `judged` is the number of sets classified so far. */
   @Column('int', { default: 0 })
   total: number;
 

@@ -3,10 +3,7 @@ import type { AssetKind } from '../../model/asset-kind.js';
 import type { RiskSubject } from '../../model/risk-subject.js';
 import type { Deadline, RiskVerdict, VerdictFacts } from '../../model/risk-verdict.js';
 
-/**
- * The verdict on one set of facts, according to the rules. All assets with the same facts share the row, and the view `judged_asset` joins it to
- * them.
- */
+/** Verdict on one set of facts under the rules. All assets with the same facts share the row. The view `judged_asset` joins assets with their verdicts. */
 @Entity('risk_verdict')
 export class RiskVerdictRow implements VerdictFacts {
   /** Hash of the facts. */
@@ -27,7 +24,7 @@ export class RiskVerdictRow implements VerdictFacts {
   @Column('text')
   kind: AssetKind;
 
-  /** Algorithm family as named by the rules. For a key, certificate or protocol, that of the algorithm it uses. */
+  /** Algorithm family as named by the rules. For a key, certificate or protocol, the family of the algorithm that it uses. */
   @Column('text', { nullable: true })
   family: string | null;
 

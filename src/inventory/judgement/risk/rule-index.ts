@@ -4,13 +4,13 @@ import type { Rule } from '../../model/rule-set.js';
 export interface CompiledRule {
   readonly rule: Rule;
   readonly suite: RegExp | undefined;
-  /** Position among all rules, which is the order of findings with the same level. */
+  /** Position among all rules, which determines the order of findings with the same level. */
   readonly order: number;
 }
 
 const CONDITIONS = ['material', 'certificate', 'quality'] as const;
 
-/** RuleIndex finds rules by their first condition. Of more than a hundred rules, few apply to one algorithm. */
+/** RuleIndex finds rules by their first condition. Of more than a hundred rules, only a few apply to one algorithm. */
 export class RuleIndex {
   private readonly byFamily = new Map<string, CompiledRule[]>();
   private readonly byHybrid = new Map<string, CompiledRule[]>();

@@ -20,12 +20,12 @@ export interface ReadSubject {
   readonly resolvedBy: ResolvedBy[] | null;
 }
 
-/** SubjectReader finds the facts that rules use: those of the asset itself and those of the algorithms used by the asset. */
+/** SubjectReader finds the facts that rules use: facts of the asset itself, and facts of the algorithms that the asset uses. */
 export class SubjectReader {
   private readonly named = memoize(({ name, traits }: GraphAsset) => namedAlgorithms(name, traits.declared));
   private readonly lists = new AlgorithmUseLists();
   private readonly subjects = memoize<readonly AlgorithmUse[], Map<string, RiskSubject>>(() => new Map());
-  /** Subjects of keys and certificates, which are numerous, by traits and used algorithms. */
+  /** Subjects of keys and certificates by traits and used algorithms. Documents contain many keys and certificates. */
   private readonly bySubject = memoize<readonly AlgorithmUse[], Map<Traits, RiskSubject>>(() => new Map());
   private readonly paths = {
     reference: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'reference', assetId: id }]),
@@ -106,13 +106,13 @@ export class SubjectReader {
       : this.subjectOf(asset, resolved, withUnread(factsOf(), unread));
   }
 
-  /** Most documents contain only recognized names, so that assets need not be searched one by one. */
+  /** Reports whether the document contains unrecognized algorithm names. Most documents contain none, so their assets need not be searched one by one. */
   private mayLackNames(): boolean {
     this.hasUnread ??= this.graph.has((asset) => asset.kind === 'algorithm' && this.named(asset).unread.length > 0);
     return this.hasUnread;
   }
 
-  /** Returns the unrecognized names among the algorithms that an asset is or refers to. */
+  /** Returns the unrecognized names of the algorithms among the given assets. */
   private unreadAmong(assets: readonly GraphAsset[]): Unread {
     if (!this.mayLackNames()) return NOTHING_UNREAD;
     let found: Unread = NOTHING_UNREAD;
@@ -148,7 +148,7 @@ export class SubjectReader {
     );
   }
 
-  /** A library or application is classified by what it uses, not by what it provides to others. */
+  /** Classifies a library or application by the algorithms that it uses, not by those that it provides. */
   private component(asset: GraphAsset): ReadSubject {
     const used = this.graph
       .targets(asset, 'dependsOn')
@@ -163,7 +163,10 @@ export class SubjectReader {
     );
   }
 
-  /** Resolves the algorithm by algorithmRef, then dependsOn, then a second step of either, then the algorithms that use the asset, then its own name. */
+  /**
+   * Resolves the algorithm of an asset: by algorithmRef, then by dependsOn, in each case with a second step if needed. Otherwise, uses the algorithms that
+   * use the asset, and finally the name of the asset.
+   */
   private inherited(asset: GraphAsset): Resolved {
     const { graph } = this;
     const reference = graph.targets(asset, 'algorithm', 'subjectPublicKey', 'signatureAlgorithm');
@@ -195,7 +198,7 @@ export class SubjectReader {
   }
 
   /**
-   * Returns the algorithms stated by the name of an asset. The name of a key or certificate counts only if it is entirely an algorithm, unlike
+   * Returns the algorithms that the name of an asset states. The name of a key or certificate counts only if it is entirely an algorithm, unlike
    * `SHA256:<fingerprint>`.
    */
   private ofName(asset: GraphAsset): readonly AlgorithmUse[] {
@@ -203,7 +206,7 @@ export class SubjectReader {
     return asset.kind === 'algorithm' || isWhole ? ingredients : NONE;
   }
 
-  /** Returns the facts that apply to a key of an algorithm. */
+  /** Returns the ingredients of an algorithm that apply to its keys. */
   private ofKey({ name }: GraphAsset, ingredients: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
     return bindsKeys(name) ? ingredients : this.lists.ofKey(ingredients);
   }
@@ -223,7 +226,7 @@ export class SubjectReader {
     return undefined;
   }
 
-  /** Returns the algorithms of the assets that another one refers to, usually one. */
+  /** Returns the algorithms of the assets to which an asset refers. Usually, there is only one such asset. */
   private near(assets: readonly GraphAsset[]): readonly AlgorithmUse[] {
     const [first] = assets;
     if (first === undefined) return NONE;
@@ -250,7 +253,7 @@ export class SubjectReader {
     return { subject, resolvedBy: resolved.resolvedBy };
   }
 
-  /** Assets with the same facts share a subject: most share their list of ingredients and have few further facts. */
+  /** Returns the subject of an asset. Assets with the same facts share a subject: most assets share their list of ingredients and have few further facts. */
   private subjectOf({ kind }: GraphAsset, { ingredients, resolvedBy }: Resolved, more: FurtherFacts): ReadSubject {
     const known = this.subjects(ingredients);
     let key: string = kind;
@@ -271,7 +274,7 @@ const UNRESOLVED: Resolved = { ingredients: NONE, resolvedBy: null };
 const BY_NAME: ResolvedBy[] = [{ via: 'name' }];
 const UNDECLARED: DeclaredProtocol = { type: 'unknown', version: null, suites: [], groups: [], name: '', addition: '' };
 
-/** Unrecognized names and the resulting quality conditions. */
+/** Unread contains unrecognized names and the resulting quality conditions. */
 interface Unread {
   readonly unread: readonly string[];
   readonly quality: readonly string[];
@@ -283,7 +286,7 @@ function withUnread(facts: FurtherFacts, { unread, quality }: Unread): FurtherFa
 
 const NOTHING_UNREAD: Unread = { unread: [], quality: [] };
 const UNREAD_PUBLIC_KEY = ['unread-public-key'];
-/** Maximum number of unrecognized names per asset. More names would add no information. */
+/** MAX_UNREAD is the maximum number of unrecognized names per asset. More names would not be useful. */
 const MAX_UNREAD = 5;
 
 function unknownIn({ ingredients }: Resolved): string[] {
@@ -302,12 +305,12 @@ const FURTHER_FACTS: readonly (keyof FurtherFacts)[] = [
   'notApplicable',
 ];
 
-/** Empty and false facts are omitted. */
+/** Reports whether a fact is included in a subject. Empty and false facts are omitted. */
 function isGiven(value: FurtherFacts[keyof FurtherFacts]): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 
-/** Reports whether a module is declared as validated under FIPS 140-2 but not under its successor. */
+/** Reports whether a module is declared as validated under FIPS 140-2 but not under FIPS 140-3. */
 function isValidatedByFips1402({ properties }: DeclaredName): boolean {
   const levels = properties?.certificationLevel;
   if (!Array.isArray(levels)) return false;
@@ -315,7 +318,7 @@ function isValidatedByFips1402({ properties }: DeclaredName): boolean {
   return has('fips140-2') && !has('fips140-3');
 }
 
-/** NIST security categories (FIPS 203 to 205; call for proposals 4.A.5). */
+/** NIST security categories of algorithms (FIPS 203 to 205; NIST PQC call for proposals, section 4.A.5). */
 const CATEGORIES: Record<string, Record<string, number>> = {
   'ML-KEM': { 512: 1, 768: 3, 1024: 5 },
   'ML-DSA': { 44: 2, 65: 3, 87: 5 },
@@ -325,7 +328,8 @@ const CATEGORIES: Record<string, Record<string, number>> = {
 };
 
 /**
- * Reports whether the security level claimed by a document differs from that of the algorithm, in either direction. The algorithm takes precedence.
+ * Reports whether the security level that a document claims differs from the level of the algorithm, in either direction. The level of the algorithm takes
+ * precedence.
  */
 function claimConflict({ properties }: DeclaredName, parts: readonly AlgorithmUse[]): boolean {
   const claim = properties?.nistQuantumSecurityLevel;

@@ -1,15 +1,15 @@
 import familiesFile from './families.json' with { type: 'json' };
 
-/** FamilyRole is the role of the algorithms in a family. `key` stands for a public key that signs, encrypts or agrees. */
+/** FamilyRole is the role of the algorithms in a family. `key` stands for a public key that can sign, encrypt or agree on keys. */
 export type FamilyRole = 'key' | 'sign' | 'exchange' | 'cipher' | 'hash' | 'mac' | 'kdf' | 'random' | 'other';
 
 /**
- * FamilyNature is the effect of a quantum computer on a public-key family: Shor's algorithm breaks `classical` families; `broken` ones were meant to withstand
- * it but were broken by classical means. Symmetric families have no nature.
+ * FamilyNature is the resistance of a public-key family to quantum computers. Shor's algorithm breaks `classical` families. `broken` families were designed
+ * to resist quantum computers, but were broken by classical means. Symmetric families have no nature.
  */
 export type FamilyNature = 'classical' | 'post-quantum' | 'broken';
 
-/** FamilySizes defines which numbers can be a size in the family: of a modulus, curve, digest, key or parameter set. */
+/** FamilySizes defines which numbers can be a size in the family: the size of a modulus, curve, digest or key, or the number of a parameter set. */
 export type FamilySizes =
   'modulus' | 'curve' | 'digest' | 'aes' | 'cipher' | 'light' | 'mlkem' | 'mldsa' | 'level' | 'falcon';
 
@@ -17,15 +17,15 @@ interface Family {
   readonly role: FamilyRole;
   readonly nature?: FamilyNature;
   readonly sizes?: FamilySizes;
-  /** Minimum number of rounds in its standard. A name with fewer rounds is a variant for analysis. */
+  /** Number of rounds in the standard. A name with fewer rounds refers to a reduced variant, as used in cryptanalysis. */
   readonly rounds?: number;
-  /** Words for the family in names, separated by blanks; see `word-book.ts`. */
+  /** Words for the family in names, separated by spaces (see `word-book.ts`). */
   readonly words: string;
 }
 
 const FAMILIES = new Map(Object.entries(familiesFile.families as Readonly<Record<string, Family>>));
 
-/** knownFamilies returns the families of algorithms by name, each once. */
+/** knownFamilies returns the families of algorithms by name. */
 export function knownFamilies(): ReadonlyMap<string, Family> {
   return FAMILIES;
 }

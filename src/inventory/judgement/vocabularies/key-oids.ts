@@ -1,6 +1,6 @@
 interface KeyOid {
   readonly name: string;
-  /** Determines the size: the modulus, the prime in the parameters, or the curve. */
+  /** Source of the size: the modulus, the prime in the parameters, or the curve. */
   readonly kind?: 'rsa' | 'prime' | 'curve';
   readonly primitive?: string;
 }
@@ -33,7 +33,7 @@ export const KEY_OIDS: Readonly<Record<string, KeyOid>> = {
   ...numbered('2.16.840.1.101.3.4.3', 17, ['ML-DSA-44', 'ML-DSA-65', 'ML-DSA-87', ...SLH_DSA], 'signature'),
 };
 
-/** Signature algorithms by OID. The names contain both hash and key. */
+/** Signature algorithms by OID. Each name contains both the hash and the key algorithm. */
 export const SIGNATURE_OIDS: Readonly<Record<string, string>> = {
   '1.2.840.113549.1.1.2': 'MD2withRSA',
   '1.2.840.113549.1.1.3': 'MD4withRSA',

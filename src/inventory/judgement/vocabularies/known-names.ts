@@ -1,17 +1,17 @@
 import namesFile from './names.json' with { type: 'json' };
 
-/** The meaning of a name in a vocabulary. */
+/** Meaning of a name in a vocabulary. */
 interface KnownName {
-  /** Meaning in words that the grammar of names reads; null if the name is not an algorithm. */
+  /** Meaning, in words that `readName` interprets; null if the name is not an algorithm. */
   readonly means: string | null;
   readonly source: string;
 }
 
 interface Vocabulary {
   readonly source: string;
-  /** Whether letter case and hyphens distinguish its names from others. */
+  /** Whether the names are case-sensitive and hyphens are significant. */
   readonly isExact?: boolean;
-  /** Whether a key of the algorithm signs only with its hash, as a DNSKEY record states. */
+  /** Whether a key of the algorithm signs only with the hash in the name, as a DNSKEY record states. */
   readonly bindsKeys?: boolean;
   readonly names: Readonly<Record<string, string>>;
 }
@@ -34,19 +34,22 @@ for (const vocabulary of namesFile.vocabularies as readonly object[] as readonly
 }
 
 /**
- * findKnownName finds a name whose meaning is not evident from its words, regardless of hyphens, blanks and case. Returns undefined if no vocabulary contains
- * it.
+ * findKnownName returns the meaning of a name that cannot be derived from its words. Hyphens, spaces and case are ignored. Returns undefined if no vocabulary
+ * contains the name.
  */
 export function findKnownName(name: string): KnownName | undefined {
   return EXACT.get(name) ?? NAMES.get(keyOf(name));
 }
 
-/** bindsKeys reports whether a key of this algorithm signs only with the hash in its name: a DNSSEC key of RSASHA1 makes SHA-1 signatures. */
+/**
+ * bindsKeys reports whether a key of this algorithm signs only with the hash in its name: a DNSSEC key with the algorithm RSASHA1 makes signatures with
+ * SHA-1.
+ */
 export function bindsKeys(name: string): boolean {
   return BINDING.has(keyOf(name.trim()));
 }
 
-/** findSpelledName is like `findKnownName`, but hyphens matter: `EC-P-256` is not the `ECP256` of a VPN gateway. */
+/** findSpelledName is like `findKnownName`, but hyphens are significant: `EC-P-256` is not the `ECP256` of a VPN gateway. */
 export function findSpelledName(name: string): KnownName | undefined {
   return EXACT.get(name) ?? SPELLED.get(spellingOf(name));
 }

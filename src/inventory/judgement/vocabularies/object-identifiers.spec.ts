@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import curvesFile from './curves.json' with { type: 'json' };
 import { findByOid, findCurve } from './object-identifiers.js';
 
-/** Returns the curves of `openssl ecparam -list_curves` with the field sizes that OpenSSL states. */
+/** Returns the curves of `openssl ecparam -list_curves` with their field sizes. */
 function opensslCurves(): [name: string, bits: number][] {
   const text = execFileSync('openssl', ['ecparam', '-list_curves'], { encoding: 'utf8' }).replaceAll('\n\t', ' ');
   return [...text.matchAll(/^\s*(\S+?)\s*:.*?over a (\d+) bit/gm)].map(([, name, bits]) => [name ?? '', Number(bits)]);
@@ -35,7 +35,7 @@ describe('curves', () => {
   });
 });
 
-/** Returns the object identifiers in OpenSSL's lists of digests, ciphers, MACs, keys, signatures and curves. */
+/** Returns the object identifiers that OpenSSL lists for digests, ciphers, MACs, keys, signatures and curves. */
 function opensslOids(): string[] {
   const lists = ['digest', 'cipher', 'mac', 'public-key', 'kem'].map((kind) =>
     execFileSync('openssl', ['list', kind === 'kem' ? '-kem-algorithms' : `-${kind}-algorithms`], { encoding: 'utf8' }),

@@ -1,9 +1,9 @@
 import curvesFile from './curves.json' with { type: 'json' };
 import oidsFile from './oids.json' with { type: 'json' };
 
-/** An elliptic curve defined by a standard. */
+/** Elliptic curve that a standard defines. */
 interface NamedCurve {
-  /** Name in the registry that assigns its object identifier. */
+  /** Name in the registry that assigns the object identifier. */
   readonly name: string;
   /** Size of the field in bits. */
   readonly bits: number;
@@ -11,7 +11,7 @@ interface NamedCurve {
   readonly oid: string | undefined;
 }
 
-/** The meaning of an object identifier in a registry. */
+/** Meaning of an object identifier in a registry. */
 interface IdentifiedAlgorithm {
   /** Name of the algorithm or curve. */
   readonly name: string;
@@ -34,7 +34,7 @@ for (const { name, bits, oids = [], aliases = [] } of curvesFile.curves as reado
   for (const key of [name, ...aliases, ...oids]) CURVES.set(bareName(key), curve);
   for (const oid of oids) IDENTIFIERS.set(oid, { name, source: curvesFile.sources.join('; ') });
 }
-// SM2 and a few others are both a curve and an algorithm. The algorithm is more specific.
+// A few names, such as SM2, are both a curve and an algorithm. The algorithm takes precedence, because it is more specific.
 for (const { source, names } of oidsFile.registries)
   for (const [oid, name] of Object.entries(names)) IDENTIFIERS.set(oid, { name, source });
 
@@ -43,22 +43,22 @@ export function findByOid(oid: string): IdentifiedAlgorithm | undefined {
   return IDENTIFIERS.get(oid);
 }
 
-/** Like `findByOid`, but returns only the name. */
+/** nameByOid is like `findByOid`, but returns only the name. */
 export function nameByOid(oid: string): string | undefined {
   return findByOid(oid)?.name;
 }
 
-/** findCurve finds a curve by its object identifier in dotted form, or by any of its names, regardless of case, hyphens and blanks. */
+/** findCurve finds a curve by its object identifier in dotted form, or by any of its names, regardless of case, hyphens and spaces. */
 export function findCurve(nameOrOid: string): NamedCurve | undefined {
   return CURVES.get(bareName(nameOrOid));
 }
 
-/** curveNames returns all names of curves, in the spelling used by `findCurve`. */
+/** curveNames returns all names of curves, in the normalized form that `findCurve` uses. */
 export function curveNames(): readonly string[] {
   return [...CURVES.keys()].filter((name) => !/^[\d.]+$/.test(name));
 }
 
-/** Normalizes a name. Dots are kept, because they separate the numbers of an identifier. */
+/** Normalizes a name or OID. Dots are kept, because they separate the numbers of an OID. */
 function bareName(name: string): string {
   return name.toLowerCase().replaceAll(/[\s_/-]/g, '');
 }

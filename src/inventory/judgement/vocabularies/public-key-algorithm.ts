@@ -4,19 +4,19 @@ import { DER, type DerElement, derElements, dotted, bitLength } from '../../../f
 import { findByOid, findCurve } from './object-identifiers.js';
 import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from './key-oids.js';
 
-/** PublicKeyAlgorithm is the algorithm of a public key, from its SubjectPublicKeyInfo. */
+/** PublicKeyAlgorithm is the algorithm of a public key, as stated by the SubjectPublicKeyInfo. */
 export interface PublicKeyAlgorithm {
   readonly oid: string;
   readonly name: string;
-  /** Size of the modulus, prime or field; null if the name implies it. */
+  /** Size of the modulus, prime or field in bits; null if the name implies the size. */
   readonly bits: number | null;
   readonly curve: string | null;
   readonly properties: AlgorithmProperties;
 }
 
 /**
- * publicKeyAlgorithm reads the algorithm of a key (RFC 3279, 5480, 8410, 4491; NIST CSOR for ML-KEM, ML-DSA and SLH-DSA). An unknown algorithm is named by its
- * OID.
+ * publicKeyAlgorithm returns the algorithm of a public key (RFC 3279, 5480, 8410, 4491; NIST CSOR for ML-KEM, ML-DSA and SLH-DSA). The OID is used as the
+ * name of an unknown algorithm.
  */
 export function publicKeyAlgorithm({ algorithm, subjectPublicKey }: SubjectPublicKeyInfo): PublicKeyAlgorithm {
   const oid = algorithm.algorithm;
@@ -39,7 +39,7 @@ export function publicKeyAlgorithm({ algorithm, subjectPublicKey }: SubjectPubli
   }
 }
 
-/** sized returns an algorithm with a size. It is listed as a signature algorithm, because the key of a certificate or host authenticates. */
+/** sized returns an algorithm with a size. The primitive is `signature`, because the key of a certificate or host authenticates. */
 export function sized(oid: string, name: string, bits: number | null): PublicKeyAlgorithm {
   if (bits === null) return { oid, name, bits, curve: null, properties: { primitive: 'signature' } };
   const properties = { primitive: 'signature', parameterSetIdentifier: String(bits) };
@@ -56,13 +56,13 @@ function modulusBits(key: Buffer): number | null {
   return modulus?.tag === DER.integer ? bitLength(modulus.contents) : null;
 }
 
-/** Returns the size of the prime, which is the first parameter of DSA and DH. */
+/** Returns the size of the prime, which is the first of the DSA or DH parameters. */
 function primeBits(algorithm: AlgorithmIdentifier): number | null {
   const [prime] = parametersOf(algorithm);
   return prime?.tag === DER.integer ? bitLength(prime.contents) : null;
 }
 
-/** Reads a named curve, or the field size of a curve with explicit parameters (X9.62). */
+/** Returns the algorithm of a key on a named curve, or on a curve with explicit parameters, of which only the field size is read (X9.62). */
 function onCurve(oid: string, algorithm: AlgorithmIdentifier): PublicKeyAlgorithm {
   const encoded = algorithm.parameters;
   if (encoded == null) return { oid, name: 'EC', bits: null, curve: null, properties: { primitive: 'signature' } };
@@ -77,7 +77,7 @@ function onCurve(oid: string, algorithm: AlgorithmIdentifier): PublicKeyAlgorith
   return sized(oid, 'EC', fieldBits(field));
 }
 
-/** Returns the size of a prime, or the exponent of a binary field, which is its first parameter. */
+/** Returns the size of a field: the length of the prime, or the degree of a binary field, which is its first parameter. */
 function fieldBits(field: DerElement | undefined): number | null {
   if (field?.tag === DER.integer) return bitLength(field.contents);
   const [exponent] = field?.tag === DER.sequence ? quietly(field.contents) : [];
@@ -86,7 +86,7 @@ function fieldBits(field: DerElement | undefined): number | null {
     : null;
 }
 
-/** namedCurve returns the name and size of a curve, or its OID as the name if no registry contains it. */
+/** namedCurve returns the name and size of a curve. The OID is used as the name of a curve that no registry contains. */
 export function namedCurve(oid: string): { readonly name: string; readonly bits: number | null } {
   const known = findCurve(oid);
   const name = CURVE_OIDS[oid] ?? known?.name ?? oid;
@@ -98,7 +98,7 @@ function parametersOf({ parameters }: AlgorithmIdentifier) {
   return sequence === undefined ? [] : quietly(sequence.contents);
 }
 
-/** Returns no elements for an unreadable key, whose certificate is listed without a size. */
+/** Returns the DER elements. Returns none for an unreadable key, so that its certificate is listed without a size. */
 function quietly(bytes: Buffer) {
   try {
     return derElements(bytes);

@@ -4,7 +4,7 @@ import wordsFile from './words.json' with { type: 'json' };
 
 export type WordPurpose = 'signature' | 'encryption' | 'key-establishment';
 
-/** Word is the meaning of a word in the name of an algorithm. Sizes are in bits. */
+/** Word is the meaning of a word in algorithm names. Sizes are in bits. */
 export type Word =
   | {
       readonly kind: 'family';
@@ -42,7 +42,7 @@ for (const name of curveNames()) {
   const curveBits = findCurve(name)?.bits;
   if (curveBits !== undefined) WORDS.set(name, { kind: 'curve', curveBits });
 }
-// Families come last: SM2 and BLS12-381 are also curves, and the family is more specific.
+// Families come last and take precedence: SM2 and BLS12-381 are also curves, but the family is more specific.
 for (const [family, { words: own }] of knownFamilies())
   for (const entry of listOf(own)) {
     const [, word = '', bits, curveBits, param, purpose] =
@@ -57,7 +57,7 @@ for (const [family, { words: own }] of knownFamilies())
     });
   }
 
-/** Node of a trie of words, keyed by character code, so that all words that begin at a position of a text are found in one pass. */
+/** Branch is a node of a trie of words, by character code. The trie finds all words that begin at a position of a text in one pass. */
 interface Branch {
   readonly next: Map<number, Branch>;
   word: Word | undefined;
@@ -76,8 +76,8 @@ for (const [letters, word] of WORDS) {
 }
 
 /**
- * eachWordAt calls `tell` with each word that a text contains at a position, and with the position after it. The text is in lower case, without
- * hyphens, blanks and other separators.
+ * eachWordAt calls `tell` for each word that begins at a position of a text, with the position after the word. The text must be in lowercase, without
+ * hyphens, spaces and other separators.
  */
 export function eachWordAt(text: string, from: number, tell: (word: Word, to: number) => void): void {
   let branch: Branch | undefined = ROOT;

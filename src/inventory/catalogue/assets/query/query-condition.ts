@@ -7,14 +7,14 @@ import { truncate } from '../../../../platform/text/truncate.js';
 import { ownMember } from '../../../../formats/encoding/own-member.js';
 
 /**
- * SQL: time at which the occurrence `o` of the source `i` was last confirmed. Each report of a source of whole documents, even with identical bytes, confirms
- * every occurrence that it does not miss, so occurrences need not be updated each time.
+ * LAST_SEEN is SQL for the time at which the occurrence `o` was last confirmed by the source `i`. Each report of a source that sends complete documents, even
+ * with identical bytes, confirms every occurrence that the report does not miss. Occurrences therefore need not be updated each time.
  */
 export const LAST_SEEN = `(CASE WHEN o.missed = 0 AND i.document_id IS NOT NULL THEN greatest(o.last_seen, i.last_seen) ELSE o.last_seen END)`;
 
 /**
- * kindColumn returns the column of `judged_asset` that finds assets of a kind fastest. This is the kind of their verdicts, which are few, except for
- * components, most of which have no verdict.
+ * kindColumn returns the column of `judged_asset` that finds assets of a kind fastest: the kind in the verdicts, because there are few verdicts. Most
+ * components have no verdict, so components are found by their own kind.
  */
 export function kindColumn(assetKind: string): 'kind' | 'judged_as' {
   return assetKind === 'component' ? 'kind' : 'judged_as';
@@ -23,20 +23,20 @@ export function kindColumn(assetKind: string): 'kind' | 'judged_as' {
 /** Bind adds a parameter to the statement and returns its placeholder, such as `$3`. */
 export type Bind = (value: unknown) => string;
 
-/** Returns SQL that is true if any of the values matches. */
+/** Compare returns SQL that is true if any of the values matches. */
 type Compare = (operator: QueryOperator, values: readonly QueryValue[], context: Context) => string;
 type CompareOne = (operator: QueryOperator, value: QueryValue, context: Context) => string;
 
 interface Context {
   readonly alias: string;
   readonly bind: Bind;
-  /** Time from which `+30d` is counted. */
+  /** Start time for relative days such as `+30d`. */
   readonly now: Date;
 }
 
 const NEGATED: Readonly<Record<string, QueryOperator>> = { '=': '!=', '!=': '=' };
 
-/** Query fields and their comparisons. The names match those in responses. */
+/** Query fields and their comparisons. Field names match the member names in responses. */
 const FIELDS: Readonly<Record<string, Compare>> = {
   kind: each(kind),
   state: each(choice('state', ASSET_STATES)),
@@ -80,8 +80,8 @@ export function queryCondition(query: string, context: Context): string {
 }
 
 /**
- * verdictCondition returns the part of a query that depends on verdicts alone, as a condition on the `risk_verdict` with the alias `alias`. It is necessary for
- * the whole query.
+ * verdictCondition returns the conditions of a query that concern only verdicts, on the `risk_verdict` with the alias `alias`. The query matches only assets
+ * whose verdict meets these conditions.
  */
 export function verdictCondition(query: string, context: Context): string {
   return ofVerdicts(queryTree(query), context);
@@ -96,7 +96,7 @@ function ofVerdicts(tree: QueryTree, context: Context): string {
   return `(${tree.parts.map((part) => ofVerdicts(part, context)).join(tree.kind === 'and' ? ' AND ' : ' OR ')})`;
 }
 
-/** Reports whether the query depends on verdicts alone. */
+/** Reports whether the query contains only conditions on verdicts. */
 function saysAll(tree: QueryTree): boolean {
   if (tree.kind === 'comparison') return OF_VERDICTS.has(tree.field.text.toLowerCase());
   return tree.kind === 'not' ? saysAll(tree.part) : tree.parts.every((part) => saysAll(part));
@@ -168,7 +168,7 @@ function named(operator: QueryOperator, value: QueryValue, { alias, bind }: Cont
   return operator === '=' ? match : `NOT ${match}`;
 }
 
-/** Values without a wildcard use the label index. Patterns are compared with the labels of all assets that have any. */
+/** Compares labels. Values without a wildcard use the label index; patterns are compared with the labels of all assets that have labels. */
 function labelled(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
   for (const value of values) onlyEquals(operator, value);
   const column = `${alias}.labels`;
@@ -184,7 +184,10 @@ function labelled(operator: QueryOperator, values: readonly QueryValue[], { alia
   return `${operator === '=' ? '' : 'NOT '}(${column} <> '{}' AND (${any.join(' OR ')}))`;
 }
 
-/** Matches the rule of any finding, not only of the deciding one. The few verdicts are scanned once, and their assets are found by index. */
+/**
+ * Matches the rule of any finding, not only of the finding that determined the verdict. The few verdicts are scanned once, and their assets are found by
+ * index.
+ */
 function found(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
   for (const value of values) onlyEquals(operator, value);
   const rules = bind(values.map(({ text: value }) => value));
@@ -194,7 +197,10 @@ function found(operator: QueryOperator, values: readonly QueryValue[], { alias, 
   return operator === '=' ? condition : `coalesce(NOT ${condition}, true)`;
 }
 
-/** All values share one subquery, so that the planner can start from the matching occurrences. It cannot do so with subqueries joined by OR. */
+/**
+ * Matches locations. All values share one subquery, so that the planner can start from the matching occurrences, which is impossible for subqueries joined by
+ * OR.
+ */
 function seenAt(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
   for (const value of values) onlyEquals(operator, value);
   const any = values.map(({ text: value }) => locationIs(value, bind));
@@ -202,12 +208,12 @@ function seenAt(operator: QueryOperator, values: readonly QueryValue[], { alias,
   return `${operator === '=' ? '' : 'NOT '}EXISTS (${place})`;
 }
 
-/** Number of characters in the index on location prefixes. Locations begin with a host or a folder. */
+/** INDEXED_CHARACTERS is the number of characters of a location that the prefix index contains. Locations begin with a host or a folder. */
 const INDEXED_CHARACTERS = 32;
 
 /**
- * Returns a condition in the form of the indexes, which cover only occurrences with a location. Prefixes use a B-tree, because the trigram index
- * would read the list of each trigram of a long string. The comparisons used here are not supported by the trigram index.
+ * Returns a condition in the form of the indexes, which cover only occurrences with a location. Prefixes use the B-tree index, because the trigram index
+ * would read the list of each trigram of a long string. The comparisons for prefixes are chosen so that the trigram index does not support them.
  */
 function locationIs(pattern: string, bind: Bind): string {
   const [start = '', ...more] = pattern.split('*');
@@ -222,7 +228,7 @@ export function locationBeginsWith(start: string, bind: Bind): string {
   return `(${beginning(start, bind)} AND starts_with(o.location, ${bind(start)}))`;
 }
 
-/** Only the indexed characters of a longer prefix are compared. */
+/** Compares a prefix by index. If the prefix is longer than the indexed characters, the rest is not compared here. */
 function beginning(start: string, bind: Bind): string {
   const indexed = Array.from(start).slice(0, INDEXED_CHARACTERS).join('');
   return `o.location <> '' AND left(o.location, ${INDEXED_CHARACTERS}) LIKE ${bind(prefixPattern(indexed))}`;
@@ -245,9 +251,7 @@ export function likePattern(pattern: string): string {
   return likeText(pattern).replaceAll('*', '%');
 }
 
-/**
- * prefixPattern returns a LIKE pattern for strings with a prefix, in which `*` is literal. Unlike `starts_with`, LIKE uses an index in any collation.
- */
+/** prefixPattern returns a LIKE pattern for strings with a prefix. In the prefix, `*` is literal. Unlike `starts_with`, LIKE uses an index in any collation. */
 export function prefixPattern(start: string): string {
   return `${likeText(start)}%`;
 }
