@@ -89,6 +89,15 @@ describe.skipIf(!has('gpg'))('an OpenPGP certificate for a signing key', () => {
     expect((await shown(key)).body).toEqual(later.body);
   });
 
+  it('gets its first expiry back, although a statement with this expiry exists', async () => {
+    const key = await newKey();
+    await certify(key);
+    await certify(key, { expiresAt: '2036-01-01T00:00:00Z' });
+    const { body } = await certify(key);
+    expect(body.expiresAt).toBeNull();
+    expect(gpgShows(body.certificate)).not.toContain(String(Date.parse('2036-01-01T00:00:00Z') / 1000));
+  });
+
   it('states that it is revoked, and why', async () => {
     const key = await newKey();
     await certify(key);

@@ -131,7 +131,9 @@ export class OpenPgpCertificatesService {
     },
   ): Promise<void> {
     const { known, columns, metadata, compose } = order;
-    const same = known.findLast((one) => saysTheSame(one, columns));
+    // Of several statements about the same, the newest is in effect, so an earlier one with the same content does not count.
+    const newest = known.findLast(({ kind, userId }) => kind === columns.kind && userId === columns.userId);
+    const same = newest?.expiresAt?.getTime() === columns.expiresAt?.getTime() ? newest : undefined;
     if (same !== undefined && same.status !== null && same.status !== 'FAILED') return this.statements.confirm();
     const [algorithm = 'sha256'] = digestsForOpenPgp(key.type);
     const composed = same?.status === null ? same : compose(algorithm);
@@ -152,10 +154,6 @@ export class OpenPgpCertificatesService {
       background: false,
     });
   }
-}
-
-function saysTheSame(one: RequestedStatement, { kind, userId, expiresAt }: StatementColumns): boolean {
-  return one.kind === kind && one.userId === userId && one.expiresAt?.getTime() === expiresAt?.getTime();
 }
 
 function assertEnd({ madeAt }: ActiveKey, expiresAt: Date | null, now: Date): void {
