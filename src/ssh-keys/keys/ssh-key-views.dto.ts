@@ -13,7 +13,7 @@ type FilePossession = (typeof POSSESSIONS)[number];
 export class SshKeyFindingView {
   @ApiProperty({ enum: FINDING_RULES, example: 'unrestricted' }) rule: FindingRule;
   @ApiProperty({ enum: FINDING_SEVERITIES, example: 'LOW' }) severity: FindingSeverity;
-  /** Location of the line or file that the finding concerns. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the line or file that the finding concerns. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   locationId?: string;
   /** @example 'The line has no from=, command= or restrict option that limits its use.' */
   detail: string;
@@ -64,7 +64,7 @@ export class SshKeyView {
   /** Holder of the private key. */
   @ApiProperty({ enum: CUSTODIES, example: 'host' }) custody: Custody;
   @ApiProperty({ enum: SSH_KEY_STATES, example: 'ACTIVE' }) state: SshKeyState;
-  /** The key that replaced this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the key that replaced this key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy?: string;
   /**
    * Time of the oldest evidence of the key: its first sighting, or the date of a file owned by root. A public key itself has no date.
@@ -171,7 +171,7 @@ export class SshKeyAccessView {
   @ApiProperty({ enum: CUSTODIES, example: 'host' }) custody: Custody;
   /** @example payments-team */
   owner?: string;
-  /** Files that contain, or are reported to contain, the private half. */
+  /** Files that contain the private key, or that a host reports to contain the private key. */
   holders: SshKeyLocationView[];
   /** Accounts to which the key can log in. */
   opens: OpenedAccountView[];

@@ -133,7 +133,7 @@ export class RotationsController {
 
   /**
    * Confirm a rotation
-   * @remarks Confirms that the holder has used the new key. A login recorded in a host's log also confirms it.
+   * @remarks Confirms that the holder has used the new key. A login with the new key in a host's log also confirms the rotation.
    */
   @Post('rotations/:id/confirm')
   @HttpCode(202)
