@@ -33,8 +33,8 @@ export interface HttpCall {
 export type HttpAnswer = IncomingMessage & { readonly statusCode: number };
 
 /**
- * Sends a call and resolves with the head of the response. It uses Node's `http` and a timer. `fetch` or an AbortSignal for the time limit would each increase
- * the processor time by half, which an agent would spend for each signature. Connections are kept alive.
+ * Sends a call and resolves with the head of the response. Node's `http` and a timer are used, because `fetch` or an AbortSignal for the time limit would each
+ * increase the processor time by half, which an agent would spend for each signature. Connections are kept alive.
  *
  * @throws if there is no response, with the reason in the message or the cause
  */

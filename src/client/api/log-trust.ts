@@ -41,7 +41,7 @@ export async function writeState(file: string, state: LogState): Promise<void> {
   await output.write(`${JSON.stringify(state, null, 2)}\n`);
 }
 
-/** Returns the public key in a PEM file in DER. `sealwright log key` writes such a file. */
+/** Reads a public key from a PEM file, as written by `sealwright log key`, and returns the key in DER. */
 export async function readKey(file: string): Promise<Buffer> {
   const pem = await contentOf(file);
   try {

@@ -26,7 +26,7 @@ export function serviceAddress(text: string, allowsHttp: boolean): string {
   return trimEndOf(text.trim(), '/');
 }
 
-/** ClientEnvironment contains settings from the environment. Options on the command line override them. */
+/** ClientEnvironment contains settings from the environment. Options on the command line override these settings. */
 export interface ClientEnvironment {
   /** SEALWRIGHT_URL: URL of the service. */
   readonly url: string | undefined;

@@ -22,7 +22,7 @@ export const wrappers: ClientCommand = {
   },
 };
 
-/** Names of programs that other programs call, with the arguments of this program that replace each of them. */
+/** Names of programs that other programs call, with the arguments of this program that replace each program. */
 const WRAPPERS: Readonly<Record<string, (directory: string) => readonly string[]>> = {
   gpg: () => ['gpg'],
   // gpgconf must report the gpg in the same directory.

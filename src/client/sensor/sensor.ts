@@ -48,7 +48,7 @@ export class SensorAgent {
     private readonly options: SensorOptions,
   ) {}
 
-  /** Delivers a spooled scan, then runs the pending commands, or one scan if there are none. */
+  /** Delivers a spooled scan, then runs the pending commands, or one scan if no commands are pending. */
   async once(): Promise<Finished[]> {
     const beating = this.keepBeating();
     try {

@@ -9,7 +9,7 @@ import type { DigestName, Scheme, SignatureOrder, SignatureResult } from '../sig
 import { AGENT, agentFrame, AgentFrames, type AgentMessage } from './agent-frames.js';
 import { readSignedData } from './signed-data.js';
 
-/** Keys offered to programs that use the agent protocol, and the function that signs with them. */
+/** Keys offered to programs that use the agent protocol, and the function that signs with the keys. */
 interface SshKeySource {
   keys(): Promise<readonly AgentKey[]>;
   sign(order: SignatureOrder): Promise<SignatureResult>;
@@ -92,7 +92,7 @@ export class SshAgentConnection {
     return agentFrame(AGENT.signResponse, wireString(sshSignature(algorithm.name, result.signature)));
   }
 
-  /** Reloads the keys whenever the program lists them. Signatures use one of the keys listed last. */
+  /** Reloads the keys whenever the program lists them. A signature uses one of the keys in the last list. */
   private async read(): Promise<readonly OfferedKey[]> {
     this.offered = (await this.source.keys()).map((key) => ({ key, ssh: sshPublicKeyOfSpki(key.publicKey) }));
     return this.offered;

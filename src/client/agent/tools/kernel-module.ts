@@ -26,7 +26,7 @@ function signedFilesOf(order: FileOrder): string[] {
 }
 
 /**
- * Tool for kernel modules. The signature is like that of the kernel's own sign-file: CMS without signed attributes and certificates, appended to the module.
+ * Tool for kernel modules. The signature has the format of the kernel's own sign-file: CMS without signed attributes and certificates, appended to the module.
  * openssl creates the signature, because Debian's sign-file accepts a PKCS #11 key only through OpenSSL's provider, which Debian 12 does not have.
  */
 export const kernelModule: FileTool = {

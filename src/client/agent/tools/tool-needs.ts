@@ -61,7 +61,7 @@ const NO_ORDER: Parameters<typeof authenticodeCheck>[0] = {
   timestamps: undefined,
 };
 
-/** Returns the version that a program prints, or undefined if it cannot be run. */
+/** Returns the version that a program prints, or undefined if the program cannot be run. */
 export function versionOf(program: string, env: NodeJS.ProcessEnv): string | undefined {
   const { stdout, stderr } = spawnSync(program, ['--version'], { encoding: 'utf8', env });
   return /(?<!\d)\d{1,4}\.\d{1,4}(?:\.\d{1,4})?/.exec(`${stdout ?? ''}${stderr ?? ''}`)?.[0];
