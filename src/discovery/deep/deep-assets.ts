@@ -75,7 +75,7 @@ function privateKey(place: Place, key: HostReading['privateKeys'][number]): Item
   };
 }
 
-/** Returns the item of a key store. The scan does not read the content, because it is encrypted with an unknown password. */
+/** Returns the item of a key store. The scan does not read the content, because the content is encrypted with an unknown password. */
 function keyStore(place: Place, { path, format }: HostReading['keyStores'][number]): Item {
   const facts = { type: 'other', id: `${place.hostId}:${path}`, format };
   return {

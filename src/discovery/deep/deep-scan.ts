@@ -18,7 +18,7 @@ const WALK_MS = 120_000;
 const MAX_DENIED = 100;
 /** Directories, in addition to home directories, in which services keep certificates and keys. */
 const PLACES = ['/etc', '/opt', '/srv', '/usr/local/etc'];
-/** Matches home directories of system accounts. Only the `.ssh` directory in them is searched. */
+/** Matches home directories of system accounts. In these directories, only `.ssh` is searched. */
 const SYSTEM_HOME =
   /^\/(?:$|bin|sbin|usr|lib|dev|proc|sys|run|var\/(?:run|cache|spool|log|mail|backups)|nonexistent)(?:\/|$)?/;
 

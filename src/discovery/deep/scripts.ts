@@ -12,8 +12,8 @@ emit() { printf '%s' "$1"; shift; for one; do printf '\\t'; encode "$one"; done;
 `;
 
 /**
- * Prints the login, the host's clock, its accounts and its sshd settings, then the line `end`. The settings are the line `effective`, with a line `account` for
- * each account if there are Match blocks; if sshd cannot print its settings, they are the line `configured` with the text of the configuration.
+ * Prints the login, the host's clock, its accounts and its sshd settings, then the line `end`. The line `effective` contains the settings, and a line `account`
+ * follows for each account if there are Match blocks. If sshd cannot print its settings, the line `configured` contains the text of the configuration instead.
  */
 export const HOST_SURVEY = `
 ${FIND_SSHD}

@@ -16,8 +16,8 @@ export class ProbeWindow {
 }
 
 /**
- * Minimum number of seconds between two probes of one sshd. A probe makes up to four connections without a login; sshd's penalties for them expire in this
- * time.
+ * Minimum number of seconds between two probes of one sshd. A probe makes up to four connections without a login. sshd's penalties for these connections expire
+ * in this time.
  */
 const PAUSE_SECONDS = 60;
 

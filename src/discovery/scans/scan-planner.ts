@@ -30,7 +30,7 @@ const MAX_HOSTS = 5000;
 /** Maximum number of names and networks per scan. A range of addresses counts as several networks. */
 const MAX_TARGETS = 1000;
 
-/** ScanPlanner parses the requested targets and checks that they are allowed. It writes nothing. */
+/** ScanPlanner parses the requested targets and checks that the targets are allowed. ScanPlanner writes nothing. */
 @Injectable()
 export class ScanPlanner {
   constructor(

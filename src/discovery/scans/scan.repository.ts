@@ -37,8 +37,8 @@ export const DUE_SCAN = dueRowsOf(QUEUE);
 const SYSTEM = { kind: 'system', id: 'discovery', name: 'discovery' } as const;
 
 /**
- * ScanRepository reads and writes scans. Each write by a worker includes its attempt number, so it has no effect once the scan is cancelled or
- * claimed by another worker.
+ * ScanRepository reads and writes scans. Each write by a worker includes its attempt number, so the write has no effect once the scan is cancelled or claimed
+ * by another worker.
  */
 @Injectable()
 export class ScanRepository {
@@ -170,7 +170,7 @@ export class ScanRepository {
   }
 
   /**
-   * Cancels a scan at its cursor. Its results remain.
+   * Cancels a scan at its cursor. Results that are already recorded remain.
    * @throws Problem `scan.missing` or `scan.over`
    */
   async cancel(caller: Caller, id: string): Promise<void> {

@@ -52,7 +52,7 @@ export class TargetProber {
     }
   }
 
-  /** Probes the server, or returns the result of the last probe if it was less than a minute ago. */
+  /** Probes the server, or returns the result of the last probe if that probe was less than a minute ago. */
   private async sshOrLast(address: string, port: number, scanId: string): Promise<ProbeResult | undefined> {
     if (await this.budget.claim(address, port)) return this.ssh(address, port, scanId);
     const last = await this.budget.last(address, port);

@@ -4,8 +4,8 @@ import { createHash, randomInt } from 'node:crypto';
  * Sntrup761 is the client side of Streamlined NTRU Prime with p = 761, q = 4591 and weight 286 (Bernstein, Brumley, Chen, Chuengsatiansup, Lange, Marotzke,
  * Peng, Tuveri, van Vredendaal, Yang: "NTRU Prime, round 3"): key generation and decapsulation, with the encodings of sntrup761.c in OpenSSH.
  *
- * It is intended for probes, which send no secrets. It does not run in constant time, and a malformed ciphertext gives a wrong key instead of an implicit
- * rejection. A signature over a wrong shared key proves nothing.
+ * The implementation is intended for probes, which send no secrets. It does not run in constant time. A malformed ciphertext yields a wrong shared key instead
+ * of an implicit rejection, but a signature over a wrong shared key proves nothing.
  */
 export interface Sntrup761 {
   readonly publicKey: Buffer;
