@@ -55,7 +55,7 @@ export class HostView {
   checkedAt?: Date;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   lastScanId?: string;
-  /** The ETag. @example 1 */
+  /** Version number, used as the ETag. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;
@@ -107,7 +107,7 @@ export class ConnectionTestView implements ConnectionTest {
   software?: string;
   /** @example "Debian GNU/Linux 12 (bookworm)" */
   os?: string;
-  /** Whether commands can be run as root. Not present if the host record does not require it. @example true */
+  /** Whether commands can be run as root. Not present if the host record does not require root privileges. @example true */
   becomesRoot?: boolean;
   /**
    * Reason why commands cannot be run as root.

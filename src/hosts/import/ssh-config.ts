@@ -163,7 +163,7 @@ class ConfigReading {
   }
 }
 
-/** Returns the address of the host, or the reason why the file does not determine it. */
+/** Returns the address of the host, or the reason why the file does not determine the address. */
 function placeOf(alias: string, settings: ReadonlyMap<string, string>): { address: string } | string {
   const command = settings.get('proxycommand') ?? 'none';
   if (command !== 'none' && command !== '' && !settings.has('proxyjump'))

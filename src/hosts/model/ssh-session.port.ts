@@ -28,7 +28,7 @@ export interface SignerLogin {
   readonly sign: (data: Buffer, hash: 'sha1' | 'sha256' | 'sha512' | undefined) => Promise<Buffer>;
 }
 
-/** SshSession is an authenticated connection to a host. Close it when it is no longer needed. */
+/** SshSession is an authenticated connection to a host. Close the session when it is no longer needed. */
 export interface SshSession {
   readonly hostId: string;
   readonly user: string;
