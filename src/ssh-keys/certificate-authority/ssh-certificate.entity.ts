@@ -23,7 +23,7 @@ export interface RenewalTerms {
  * CertificateRequest contains the requester and the parts of the request that have no columns. With the row, this is sufficient to sign the certificate later.
  */
 export interface CertificateRequest {
-  /** `TYPE BASE64` */
+  /** Public key to certify: `TYPE BASE64`. */
   readonly publicKey: string;
   readonly sourceAddress: string | null;
   readonly forceCommand: string | null;

@@ -17,7 +17,7 @@ import { type CertificateRequest, type RenewalTerms, SshCertificate } from './ss
 import { certificateTypeOf, type CertificateContent } from './ssh-certificate.js';
 
 export interface SshCertificateOrder extends Omit<CertificateContent, 'kind' | 'key' | 'serial'> {
-  /** `TYPE BASE64 [COMMENT]` */
+  /** Public key to certify: `TYPE BASE64 [COMMENT]`. */
   readonly publicKey: string;
   /** Host certificates only: terms under which the host may renew the certificate itself. Undefined if renewal is not allowed. */
   readonly renewal?: RenewalTerms;

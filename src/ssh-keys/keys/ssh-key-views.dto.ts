@@ -53,7 +53,7 @@ export class SshKeyView {
   /** @example 256 */
   bits?: number;
   /**
-   * Public key as in a .pub file. Not present if only the private key was found and does not contain it.
+   * Public key as in a .pub file. Not present if only a private key file was found and the file does not reveal the public key.
    * @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r'
    */
   publicKey?: string;
@@ -121,8 +121,8 @@ export class SshKeyLocationView {
   /** Whether a passphrase protects the private key. @example true */
   passphrase?: boolean;
   /**
-   * For a private key file. `claimed`: reported by the host, which the owner of the file can forge. `proven`: a signature was made with the file at
-   * `provenAt`.
+   * Evidence for a private key file. `claimed`: reported only by the host; the owner of the file can forge the report. `proven`: a signature was made with the
+   * file at `provenAt`.
    */
   @ApiProperty({ enum: POSSESSIONS, required: false, example: 'claimed' }) possession?: FilePossession;
   /** @example 2026-11-20T14:00:00Z */

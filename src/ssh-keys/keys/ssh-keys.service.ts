@@ -11,7 +11,7 @@ import { SshKeyFindings } from './ssh-key-findings.js';
 import { type Custody, SshKey } from './ssh-key.entity.js';
 
 export interface KnownSshKey {
-  /** `TYPE BASE64 [COMMENT]` */
+  /** Public key: `TYPE BASE64 [COMMENT]`. */
   readonly publicKey: string;
   readonly owner?: string;
   readonly custody?: Custody;

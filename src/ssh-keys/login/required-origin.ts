@@ -6,9 +6,9 @@ import type { LoginSubject } from '../certificate-authority/ssh-login-rule.entit
 import type { RequiredOrigin } from './login-principals.js';
 
 /**
- * requiredOrigin returns claims that identify the issuer or provider of a caller's claims. A rule must have a condition on at least one of them. For workloads,
- * these are the names of the issuer claim, for users of an identity provider, the provider or the user ID. Returns undefined if no other issuer or provider
- * could assert the claims.
+ * requiredOrigin returns claims that identify the issuer or provider of a caller's claims. A rule must have a condition on at least one of these claims. For a
+ * workload, these are the names of the issuer claim. For a user of an identity provider, these are the provider and the user ID. Returns undefined if no other
+ * issuer or provider could assert the claims.
  */
 export async function requiredOrigin(
   tx: EntityManager,

@@ -81,7 +81,7 @@ export class SshLoginRuleView {
   forceCommand: string | null;
   @ApiProperty({ enum: EXTENSIONS, isArray: true }) extensions: string[];
   enabled: boolean;
-  /** Revision number. In quotes, it is the ETag for If-Match. @example 1 */
+  /** Revision number. The ETag for If-Match is this number in quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

@@ -18,7 +18,7 @@ import { principalsOf, ruleFor } from './login-principals.js';
 import { requiredOrigin } from './required-origin.js';
 import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
-/** validAfter is backdated by this much, because host clocks may be slow. */
+/** Time by which validAfter is backdated, because host clocks may be slow. */
 const EARLIER_MS = 60_000;
 const MAX_KEY_ID_LENGTH = 200;
 

@@ -11,7 +11,7 @@ export interface Work {
   readonly rotation: Rotation;
   readonly target: RotationTarget;
   readonly old: SshKey & { readonly blob: Buffer };
-  /** Undefined until the new key has been generated. */
+  /** New key. Undefined until the new key has been generated. */
   readonly next?: SshKey & { readonly blob: Buffer };
 }
 

@@ -43,7 +43,7 @@ export class Rotation {
   @Column('uuid')
   keyId: string;
 
-  /** ID of the new key. Null until it has been generated. */
+  /** ID of the new key. Null until the new key has been generated. */
   @Column('uuid', { nullable: true })
   nextKeyId: string | null;
 

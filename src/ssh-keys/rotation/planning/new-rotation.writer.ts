@@ -17,9 +17,9 @@ import type { RotationPlan } from './rotation-planner.js';
 export interface NewRotation {
   readonly id: string;
   readonly plan: RotationPlan;
-  /** Undefined until the key has been generated. */
+  /** New key. Undefined if the new key has not been generated yet. */
   readonly newKey: MadeKey | undefined;
-  /** Undefined if no approval is required. */
+  /** Required approvals. Undefined if no approval is required. */
   readonly demand: ApprovalRequirement | undefined;
 }
 
