@@ -2,8 +2,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { AssetsFound, SshKeysFound } from '../platform/queue/inbox-messages.js';
 
 /**
- * `PENDING`: the port is open and has not been probed yet. `FOUND`: the probe succeeded. The other outcomes state why it did not: connection refused
- * temporarily, timeout, connection closed, flooding, wrong protocol, port closed, address not allowed, or no login.
+ * `PENDING`: the port is open and has not been probed yet. `FOUND`: the probe succeeded. The other outcomes are the reasons why the probe failed: connection
+ * refused temporarily, timeout, connection closed, flooding, wrong protocol, port closed, address not allowed, or no login.
  */
 export const SCAN_OUTCOMES = [
   'PENDING',

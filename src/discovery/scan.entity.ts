@@ -23,7 +23,7 @@ export function isFinalScanStatus(status: ScanStatus): boolean {
   return MOVES[status].length === 0;
 }
 
-/** Kinds of scan: SSH or TLS servers on a network without logging in, or hosts by logging in with their credential. */
+/** Kinds of scan. Network scans probe SSH or TLS servers without logging in. Deep scans log in to hosts with the credentials of the hosts. */
 export const SCAN_KINDS = ['ssh-network', 'tls-network', 'ssh-deep'] as const;
 export type ScanKind = (typeof SCAN_KINDS)[number];
 
@@ -51,15 +51,15 @@ export class Scan {
   @Column('int', { array: true })
   ports: number[];
 
-  /** Number of positions, targets × ports. */
+  /** Number of positions: targets × ports. */
   @Column('int')
   total: number;
 
-  /** All positions before this one have been swept and their open ports recorded. */
+  /** Position before which all targets are swept and all open ports recorded. */
   @Column('int', { default: 0 })
   cursor: number;
 
-  /** Incremented by every claim. Writes of earlier attempts have no effect. */
+  /** Number of claims. Writes by workers with an earlier claim have no effect. */
   @Column('int', { default: 0 })
   attempt: number;
 

@@ -55,7 +55,7 @@ export class HostView {
   checkedAt?: Date;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   lastScanId?: string;
-  /** The ETag. @example 1 */
+  /** Version number, used as the ETag. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;
@@ -77,12 +77,12 @@ export class DroppedView implements DroppedByChange {
   credential: boolean;
   /** Number of host keys that must be confirmed again. @example 1 */
   pinnedKeys: number;
-  /** Number of hosts reached through this one whose credentials were removed. @example 0 */
+  /** Number of hosts reached through this host whose credentials were removed. @example 0 */
   credentialsBehind: number;
 }
 
 export class ChangedHostView extends HostView {
-  /** Values that the change removed because they belonged to another destination. Not present if there are none. */
+  /** Values that the change removed because they belonged to the previous destination. Not present if nothing was removed. */
   dropped?: DroppedView;
 
   static after(row: Host, dropped: DroppedByChange): ChangedHostView {
@@ -99,7 +99,7 @@ export class ConnectionTestView implements ConnectionTest {
   code?: string;
   /** @example "The host presented the key SHA256:Dv7H…, which is not confirmed." */
   detail?: string;
-  /** Fingerprint of the host key, whose possession the host has proven. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  /** Fingerprint of the host key. The host has proved possession of the key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   hostKeyFingerprint?: string;
   /** @example deploy */
   user?: string;
@@ -107,7 +107,7 @@ export class ConnectionTestView implements ConnectionTest {
   software?: string;
   /** @example "Debian GNU/Linux 12 (bookworm)" */
   os?: string;
-  /** Whether commands can be run as root. Not present if the host record does not require it. @example true */
+  /** Whether commands can be run as root. Not present if the host record does not require root privileges. @example true */
   becomesRoot?: boolean;
   /**
    * Reason why commands cannot be run as root.

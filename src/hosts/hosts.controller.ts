@@ -31,7 +31,7 @@ import { ImportHostsBody, ImportReportView, MAX_CHARACTERS } from './import/host
 import { HostImport } from './import/host-import.service.js';
 import { ChangedHostView, ConnectionTestView, HostPage, HostView, ManyHostsView } from './host-views.dto.js';
 
-/** Provides an AbortSignal that fires when the client disconnects before it has received the response. */
+/** Provides an AbortSignal that fires when the client disconnects before receiving the response. */
 const ClientGone = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
   const { raw } = context.switchToHttp().getResponse<FastifyReply>();
   const gone = new AbortController();
@@ -41,7 +41,7 @@ const ClientGone = createParamDecorator((_: unknown, context: ExecutionContext):
   return gone.signal;
 });
 
-/** Limits for imports. In JSON, every character of the text may be escaped. */
+/** Limits for imports. JSON may escape every character of the text, which makes the body longer. */
 const IMPORT_LIMITS = { bytes: 3 * MAX_CHARACTERS, values: 2000, scope: 'hosts:write' };
 
 @ApiTags('Hosts')
@@ -73,7 +73,7 @@ export class HostsController {
 
   /**
    * Update many hosts
-   * @remarks Changes the credential and the permissions of up to 200 hosts that have the given labels. Each host is changed separately.
+   * @remarks Changes the credential and other settings of up to 200 hosts that have the given labels. Each host is changed separately.
    */
   @Post('change')
   @HttpCode(200)
@@ -155,8 +155,8 @@ export class HostImportsController {
 
   /**
    * Import hosts
-   * @remarks Imports hosts from CSV, known_hosts, ssh_config, a plain list or an Ansible inventory, and returns the result for each. Existing hosts are not
-   * changed.
+   * @remarks Imports hosts from CSV, known_hosts, ssh_config, a plain list or an Ansible inventory. Returns the outcome for each host. Existing hosts are not
+   * changed, except that new host keys from the file are added.
    */
   @Post()
   @HttpCode(200)

@@ -6,7 +6,7 @@ import { Inbox } from '../platform/queue/inbox.js';
 import { SshKeySightings } from './keys/ssh-key-sightings.js';
 import { ROTATION_ACTOR } from './rotation/model/rotation.entity.js';
 
-/** A key that a rotation removed from an account and that has returned. */
+/** A key that a rotation removed from an account and that a scan found again. */
 interface Drift {
   readonly rotationId: string;
   readonly keyId: string;
@@ -17,7 +17,7 @@ interface Drift {
   readonly line: number | null;
 }
 
-/** RotationDrift detects keys that were removed by a rotation and then restored by configuration management, an image or a user. */
+/** RotationDrift detects keys that a rotation removed and that configuration management, an image or a user restored. */
 @Injectable()
 export class RotationDrift {
   constructor(
@@ -25,7 +25,7 @@ export class RotationDrift {
     private readonly audit: AuditService,
   ) {}
 
-  /** Compares the keys that a scan found on a host with those that rotations removed from it. Each return is reported once. */
+  /** Compares the keys that a scan found on a host with the keys that rotations removed from that host. Each returned key is reported once. */
   async look(hostId: string, seenAt: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       await tx.query(
@@ -72,7 +72,7 @@ export class FoundKeysConsumer {
   }
 }
 
-/** SQL predicate: the old key of rotation `r` is back on the account of target `t`: it was seen after its removal was verified. */
+/** SQL predicate: the old key of rotation `r` was seen on the account of target `t` after its removal was verified. */
 const IS_BACK = `l.key_id = r.key_id AND l.host_id = t.host_id AND l.account = t.account
   AND l.kind = 'authorized-key' AND l.gone_at IS NULL AND l.last_seen > t.finished_at`;
 

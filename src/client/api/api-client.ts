@@ -6,7 +6,7 @@ import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
 import { workloadToken } from './workload-identity.js';
 import { exchange, type HttpAnswer, httpServer, type HttpServer, isOk, retryAfterOf } from './http-exchange.js';
 
-/** Statuses after which a repeatable call is retried, from the service or from a proxy in front of it (RFC 9110 section 15). */
+/** HTTP statuses after which a repeatable call is retried. They come from the service or from a proxy in front of it (RFC 9110 section 15). */
 const PASSING = new Set([408, 429, 502, 503, 504]);
 const ATTEMPTS = 5;
 const MAX_PAUSE_S = 30;
@@ -18,14 +18,14 @@ export interface CallOptions {
   readonly body?: unknown;
   /** JSON text, sent unchanged. */
   readonly json?: string;
-  /** Body that is not JSON. Its type is in the headers. */
+  /** Body that is not JSON. The headers contain its type. */
   readonly raw?: Buffer | undefined;
   readonly headers?: Record<string, string>;
-  /** Whether the call may be repeated: it only reads, or carries an Idempotency-Key. */
+  /** Whether the call may be repeated, because it only reads or contains an Idempotency-Key. */
   readonly repeatable?: boolean;
   /** Time limit in milliseconds. */
   readonly limitMs?: number;
-  /** Aborts the call when its response is no longer needed. */
+  /** Aborts the call when the response is no longer needed. */
   readonly signal?: AbortSignal;
 }
 
@@ -50,7 +50,7 @@ export class ApiClient {
   /**
    * Opens an authenticated client. `url` comes from the command line.
    *
-   * @throws ClientError if there is no URL or no credential
+   * @throws ClientError if no URL or no credential is given
    */
   static async open(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
     const kept = environment.token === undefined ? await readStoredCredentials(environment.credentialsFile) : undefined;
@@ -66,9 +66,9 @@ export class ApiClient {
   }
 
   /**
-   * Opens a client for calls that authenticate themselves.
+   * Opens a client without a credential, for public calls and for calls that authenticate themselves.
    *
-   * @throws ClientError if there is no URL
+   * @throws ClientError if no URL is given
    */
   static async withoutCredential(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
     const given = url ?? environment.url ?? (await readStoredCredentials(environment.credentialsFile))?.url;
@@ -84,7 +84,7 @@ export class ApiClient {
     throw errorOf(answer, content);
   }
 
-  /** Sends a body that is not JSON and returns the body of the response. The call is repeated while the service is busy. */
+  /** Sends a body that is not JSON and returns the body of the response. Retries the call while the service is busy. */
   async bytes(method: string, path: string, sent?: { type: string; body: Buffer }): Promise<{ body: Buffer }> {
     const headers: Record<string, string> = sent === undefined ? {} : { 'content-type': sent.type };
     const answer = await this.answered(method, path, { raw: sent?.body, headers, repeatable: true });
@@ -93,14 +93,14 @@ export class ApiClient {
     throw errorOf(answer, body.toString());
   }
 
-  /** Returns the body of a response that may be too large for memory and slow to read. */
+  /** Returns the body of a response as a stream, because the body may be too large for memory and slow to read. */
   async stream(path: string): Promise<AsyncIterable<unknown>> {
     const answer = await this.answered('GET', path, { limitMs: MAX_STREAM_MS });
     if (isOk(answer)) return answer;
     throw errorOf(answer, await text(answer));
   }
 
-  /** Returns the response. Renews the credential and retries once if it has expired. */
+  /** Returns the response. If the credential has expired, renews the credential and retries once. */
   private async answered(method: string, path: string, options: CallOptions): Promise<HttpAnswer> {
     const answer = await this.sent(method, path, options);
     if (answer.statusCode !== 401 || !(await this.renewed())) return answer;
@@ -143,7 +143,10 @@ export class ApiClient {
     });
   }
 
-  /** A refresh token works once, and using it twice ends the login. One of several processes renews it, and the others use the result. */
+  /**
+   * Renews the credential. A refresh token can be used only once, and using the token twice ends the login. Only one of several processes renews the
+   * credential, and the other processes use the result.
+   */
   private async renewed(): Promise<boolean> {
     if (this.isWorkload) return this.exchangedAgain();
     const { refreshToken, clientId } = this.credentials;
@@ -157,7 +160,9 @@ export class ApiClient {
     });
   }
 
-  /** A GitHub Actions run can request a new identity token at any time. Other builds have only one, which has already been used. */
+  /**
+   * Exchanges a new identity token. Only GitHub Actions runs can request a new identity token. Other builds have a single token, which has already been used.
+   */
   private async exchangedAgain(): Promise<boolean> {
     if (this.environment.variables['ACTIONS_ID_TOKEN_REQUEST_URL'] === undefined) return false;
     const token = await workloadToken(this.credentials.url, this.environment.variables);
@@ -165,7 +170,7 @@ export class ApiClient {
     return token !== undefined;
   }
 
-  /** Exchanges the refresh token and stores the new pair. */
+  /** Exchanges the refresh token, and stores the new access token and refresh token. */
   private async exchanged(url: string, refreshToken: string, clientId: string): Promise<boolean> {
     const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId });
     const signal = AbortSignal.timeout(RENEWAL_MS);
@@ -184,7 +189,7 @@ export class ApiClient {
   }
 }
 
-/** A GitHub Actions job without the permission has no URL from which to request a token. */
+/** Returns a hint for a GitHub Actions job that has no identity token. Without the permission, the job has no URL from which to request a token. */
 function inGitHub({ variables }: ClientEnvironment): string {
   return variables['SEALWRIGHT_RUN']?.startsWith('github-') === true
     ? ' The job has no identity token. Add "permissions: id-token: write" to it.'
@@ -205,7 +210,7 @@ function errorOf(answer: HttpAnswer, content: string): ClientError {
   return new ClientError(EXIT_OF[status] ?? EXIT.failed, `${detail} [${code}]${missing}`, status, retryAfterOf(answer), code); // prettier-ignore
 }
 
-/** Proxies in front of the service respond in their own format. */
+/** Parses a problem response. Proxies in front of the service respond in other formats. */
 function problemOf(content: string): Problem {
   try {
     return (JSON.parse(content) ?? {}) as Problem;
@@ -216,7 +221,7 @@ function problemOf(content: string): Problem {
 
 function unreachable(url: string, error: Error): ClientError {
   const { message, name } = error.cause instanceof Error ? error.cause : error;
-  // The error for several failed addresses has no message.
+  // An error that covers several failed addresses has no message.
   const reason = message === '' ? ((error as NodeJS.ErrnoException).code ?? name) : message;
   return new ClientError(EXIT.failed, `${url} does not respond: ${reason}`);
 }

@@ -7,7 +7,7 @@ const FINAL = new Set(['SIGNED', 'FAILED']);
 export interface Request {
   readonly requestId: string;
   readonly status: string;
-  /** Base64. */
+  /** Digest in base64. */
   readonly digest: string;
   readonly algorithm: string;
   readonly format: string;
@@ -22,7 +22,7 @@ export function isFinalRequestStatus({ status }: Request): boolean {
   return FINAL.has(status);
 }
 
-/** awaited polls a request until it is final, for at most `seconds`. */
+/** awaited polls a request for at most `seconds`, or until the request is final. */
 export async function awaited(api: ApiClient, id: string, seconds: number): Promise<Request> {
   const deadline = performance.now() + seconds * 1000;
   for (;;) {

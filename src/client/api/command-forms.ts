@@ -6,7 +6,7 @@ export function formsOf({ name, forms, options }: ClientCommand): Readonly<Recor
   return forms ?? { [name]: { uses: Object.keys(options), when: `for ${name}` } };
 }
 
-/** Throws a usage error if a given option or argument has no effect in the called form. */
+/** Throws a usage error if a given option or argument has no effect in the form that was called. */
 export async function assertEffective(
   command: ClientCommand,
   given: OptionValues,
@@ -26,7 +26,7 @@ export async function assertEffective(
   if (extra !== undefined) throw usageError(`The argument "${extra}" has no effect ${when}. Omit it.`);
 }
 
-/** ReadOptions provides the options of a command and records which of them were read. */
+/** ReadOptions provides the options of a command and records which options were read. */
 export class ReadOptions {
   private readonly read = new Set<string>();
   readonly values: OptionValues;
@@ -40,7 +40,7 @@ export class ReadOptions {
     });
   }
 
-  /** Throws if a successful command did not read a given option, which therefore had no effect. */
+  /** Throws if a successful command did not read a given option, because the option had no effect. */
   assertAllRead(command: string): void {
     const ignored = Object.keys(this.given).filter((name) => !this.read.has(name));
     if (ignored.length > 0)

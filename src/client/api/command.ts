@@ -2,7 +2,7 @@ import type { ParseArgsOptionsConfig } from 'node:util';
 import type { ApiClient } from './api-client.js';
 import type { ClientEnvironment } from './transport.js';
 
-/** OptionValues are the options that were given, as strings or flags. */
+/** OptionValues contains the given options, as strings or flags. */
 export type OptionValues = Readonly<Record<string, string | boolean | undefined>>;
 
 export interface Invocation {
@@ -11,11 +11,11 @@ export interface Invocation {
   readonly environment: ClientEnvironment;
   /** URL given with `--url`. */
   readonly url: string | undefined;
-  /** Returns an authenticated client. Called only by commands that need one. `address` takes precedence over every other URL. */
+  /** Returns an authenticated client. Called only by commands that need a client. `address` takes precedence over every other URL. */
   api(address?: string): Promise<ApiClient>;
-  /** Prints the result: `json` with -o json, otherwise `lines`. */
+  /** Prints the result: `json` if `-o json` is given, otherwise `lines`. */
   print(json: unknown, lines: readonly string[]): void;
-  /** Prints a message for the user on standard error. It is not part of the result. */
+  /** Prints a message for the user on standard error. The message is not part of the result. */
   note(line: string): void;
 }
 
@@ -29,26 +29,26 @@ export interface CommandForm {
   readonly isOffline?: boolean;
   /** Whether the form prints no result, so that `--output` has no effect. */
   readonly isSilent?: boolean;
-  /** Maximum number of arguments. Unlimited if omitted. */
+  /** Maximum number of arguments. If omitted, there is no maximum. */
   readonly maxArguments?: number;
 }
 
-/** ClientCommand is one command of the program. Each has its own file and is listed in run.ts. */
+/** ClientCommand is one command of the program. Each command has its own file and is listed in run.ts. */
 export interface ClientCommand {
   readonly name: string;
   /** Arguments after the name, as shown in the help. */
   readonly usage: string;
   readonly meaning: string;
   readonly options: ParseArgsOptionsConfig;
-  /** Forms by name. Omitted by a command with a single form that uses all options and any arguments. */
+  /** Forms by name. Omitted for a command that has a single form and uses all options and any arguments. */
   readonly forms?: Readonly<Record<string, CommandForm>>;
-  /** Returns the name of the called form. Undefined if there is none, which `run` reports. Required if there are several forms. */
+  /** Returns the name of the form that was called. Returns undefined if no form matches, which `run` reports. Required if there are several forms. */
   formOf?(options: OptionValues, positionals: readonly string[]): string | undefined | Promise<string | undefined>;
-  /** Returns the exit code of the program: one of EXIT, or for `exec` the code of the tool it ran. */
+  /** Returns the exit code of the program: one of EXIT, or for `exec` the exit code of the tool. */
   run(invocation: Invocation): Promise<number>;
 }
 
-/** Returns the value of a string option. Undefined if it was not given. */
+/** Returns the value of a string option, or undefined if the option was not given. */
 export function text(options: OptionValues, name: string): string | undefined {
   const value = options[name];
   return typeof value === 'string' ? value : undefined;

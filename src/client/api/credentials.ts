@@ -10,17 +10,17 @@ export interface StoredCredentials {
   readonly url: string;
   /** API key or access token. */
   readonly token: string;
-  /** Renews the token. Present only after the device flow. */
+  /** Token that renews `token`. Present only after the device flow. */
   readonly refreshToken?: string;
   readonly clientId?: string;
 }
 
 const OTHERS = 0o077;
-/** Maximum age of a lock. No renewal takes longer, so an older lock belongs to a process that died. */
+/** Maximum age of a lock. Every renewal takes less time, so an older lock belongs to a process that died. */
 const MAX_LOCK_MS = 15_000;
 const LOOK_EVERY_MS = 50;
 
-/** Returns the stored credentials. Undefined if nobody has logged in. Throws if other users can read the file. */
+/** Returns the stored credentials, or undefined if no credentials are stored. Throws if other users can read the file. */
 export async function readStoredCredentials(file: string): Promise<StoredCredentials | undefined> {
   const status = await stat(file).catch(() => undefined);
   if (status === undefined) return undefined;
@@ -54,7 +54,7 @@ export async function alone<Result>(file: string, work: () => Promise<Result>): 
   }
 }
 
-/** Creating a directory is atomic: only one process succeeds. */
+/** Returns whether the lock was acquired. Creating a directory is atomic, so only one process succeeds. */
 async function taken(lock: string): Promise<boolean> {
   try {
     await mkdir(lock);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { ClientError, EXIT } from './exit-codes.js';
 
 /**
- * expandPatterns expands glob patterns as a shell does: `*`, `?` and `[…]` match within a path segment, `**` matches any number of directories.
- * Pipelines pass patterns where no shell expands them. A name that exists is never treated as a pattern.
+ * expandPatterns expands glob patterns as a shell does: `*`, `?` and `[…]` match within a path segment, and `**` matches any number of directories. Some
+ * pipelines pass patterns without a shell that expands them. The name of an existing file is never treated as a pattern.
  *
  * @throws ClientError if a pattern matches nothing
  */
@@ -42,7 +42,7 @@ async function below(folder: string, [part, ...rest]: readonly string[]): Promis
   return [...new Set(found)];
 }
 
-/** Names that begin with a dot match only patterns that begin with a dot. */
+/** Reports whether a name matches a part of a pattern. Names that begin with a dot match only patterns that begin with a dot. */
 function matches(part: string, name: string): boolean {
   if (part === '.' || part === '..') return false;
   if (name.startsWith('.') && !part.startsWith('.')) return false;

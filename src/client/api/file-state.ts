@@ -3,8 +3,8 @@ import { stat } from 'node:fs/promises';
 import { ClientError, EXIT } from './exit-codes.js';
 
 /**
- * FileState identifies the content of a path at one moment. It prevents overwriting a file, or writing a signature next to it, if the file was replaced or
- * edited while the approval was pending.
+ * FileState identifies the content of a path at one moment. It prevents overwriting a file, or writing a signature next to the file, if the file was replaced
+ * or edited while the approval was pending.
  */
 export class FileState {
   private constructor(
@@ -21,7 +21,7 @@ export class FileState {
     return this.stats !== undefined;
   }
 
-  /** False for pipes and devices, which cannot be read twice, and for directories. */
+  /** Whether the path is a regular file. Pipes and devices cannot be read twice. */
   get isRegular(): boolean {
     return this.stats?.isFile() === true;
   }
@@ -35,8 +35,8 @@ export class FileState {
   }
 
   /**
-   * Reports whether the path still has the same content. Device, inode, size and times are compared first. `hasSameContent` decides if they differ but the
-   * size does not, as after `touch`.
+   * Reports whether the path still has the same content. Device, inode, size and times are compared first. If they differ but the size is equal, as after
+   * `touch`, `hasSameContent` decides.
    */
   async isCurrent(hasSameContent: () => Promise<boolean> = () => Promise.resolve(false)): Promise<boolean> {
     const now = (await FileState.of(this.path)).stats;
@@ -46,7 +46,7 @@ export class FileState {
     return isSame || (now.isFile() && now.size === this.stats.size && (await hasSameContent()));
   }
 
-  /** Throws if the file no longer has the content that the request is for. */
+  /** Throws if the file no longer has the content for which the signature was requested. */
   async assertCurrent(requestId: string | undefined, hasSameContent?: () => Promise<boolean>): Promise<void> {
     if (await this.isCurrent(hasSameContent)) return;
     const request = requestId === undefined ? 'The signature' : `The signature of request ${requestId}`;

@@ -9,14 +9,14 @@ export const ALGORITHMS = ['sha256', 'sha384', 'sha512', 'sha3-256', 'sha3-384',
 
 const READ_BYTES = 1 << 20;
 
-/** EXTENSION maps a format to the extension of a signature file. */
+/** EXTENSION maps each signature format to the extension of its signature files. */
 export const EXTENSION: Readonly<Record<string, string>> = {
   raw: '.sig',
   cms: '.p7s',
   jws: '.jws',
   'sigstore-bundle': '.sigstore.json',
 };
-/** TOKEN_EXTENSION is the extension of a TimeStampToken, for formats that cannot contain it. */
+/** TOKEN_EXTENSION is the extension of a TimeStampToken for signature formats that cannot contain timestamps. */
 export const TOKEN_EXTENSION = '.tst';
 
 /** Versions of OpenPGP signature packets (RFC 9580 section 5.2). */
@@ -25,7 +25,7 @@ const PGP_VERSIONS = new Set([3, 4, 6]);
 /** HashProgress is called with the number of bytes of a file that have been hashed. */
 export type HashProgress = (file: string, done: number, total: number) => void;
 
-/** Returns the base64 hash of a file, which is read in chunks and never leaves this machine. */
+/** Returns the base64 hash of a file. The file is read in chunks and never leaves this machine. */
 export async function fileHashOf(file: string, algorithm: string, progress?: HashProgress): Promise<string> {
   if (!ALGORITHMS.includes(algorithm)) throw usageError(`--algorithm must be one of ${ALGORITHMS.join(', ')}.`);
   const hash = createHash(algorithm);
@@ -55,9 +55,9 @@ export interface FoundSignature {
 }
 
 /**
- * Returns the signatures of a file: the named one, or all next to the file that have the extension of a format.
+ * Returns the signatures of a file: the named signature, or all signatures next to the file that have the extension of a format.
  *
- * @throws ClientError if there is none
+ * @throws ClientError if there is no signature
  */
 export function signaturesOf(file: string, given: string | undefined, path: string | undefined): FoundSignature[] {
   if (given !== undefined) assertFormat(given);
@@ -72,13 +72,13 @@ export function signaturesOf(file: string, given: string | undefined, path: stri
   throw new ClientError(EXIT.failed, `No detached signature of ${file} was found.`);
 }
 
-/** Signatures of other tools with the same file extension, by their first characters. */
+/** Signatures by other tools with the same file extension, identified by their first characters. */
 const FOREIGN: readonly (readonly [start: string, what: string])[] = [
   ['-----BEGIN SSH SIGNATURE', 'an SSH signature: verify it with ssh-keygen -Y verify'],
   ['-----BEGIN PGP SIGNATURE', 'an OpenPGP signature: verify it with gpg --verify'],
 ];
 
-/** foreignSignature describes the signature of another tool, and the tool that verifies it. Undefined for signatures of this service. */
+/** foreignSignature describes a signature by another tool, and the tool that verifies the signature. Returns undefined for signatures by the service. */
 export function foreignSignature(content: Buffer, format: string): string | undefined {
   const start = content.subarray(0, 64).toString('latin1');
   const known = FOREIGN.find(([mark]) => start.startsWith(mark))?.[1];
@@ -86,7 +86,10 @@ export function foreignSignature(content: Buffer, format: string): string | unde
   return isOpenPgpSignature(content) ? FOREIGN[1]?.[1] : undefined;
 }
 
-/** Reports whether the content is one signature packet whose length field matches, because a raw signature can start with the same octet. */
+/**
+ * Reports whether the content is one OpenPGP signature packet with a matching length. The first octet is not sufficient, because a raw signature can start with
+ * the same octet.
+ */
 function isOpenPgpSignature(content: Buffer): boolean {
   try {
     const [packet, ...more] = [...pgpPackets(content)];

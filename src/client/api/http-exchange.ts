@@ -2,7 +2,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { trimEndOf } from '../../platform/text/trim-end.js';
 
-/** HttpServer is the URL of a service, parsed once and not for each call. */
+/** HttpServer is the URL of a service, parsed once instead of for each call. */
 export interface HttpServer {
   readonly protocol: string;
   readonly hostname: string;
@@ -13,7 +13,7 @@ export interface HttpServer {
 
 export function httpServer(url: string): HttpServer {
   const { protocol, hostname, port, pathname } = new URL(url);
-  // Node resolves only bare addresses, but an IPv6 address in a URL has brackets.
+  // Node resolves IPv6 addresses only without brackets, but an IPv6 address in a URL has brackets.
   return { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), port, prefix: trimEndOf(pathname, '/') };
 }
 
@@ -25,16 +25,16 @@ export interface HttpCall {
   readonly body: string | Buffer | undefined;
   /** Time limit in milliseconds, including reading the response. */
   readonly limitMs: number;
-  /** Aborts the call, also while the response is being read. */
+  /** Aborts the call, including while the response is being read. */
   readonly signal: AbortSignal | undefined;
 }
 
-/** HttpAnswer is a response whose body has not been read. Redirects are not followed, so no credential is sent to another server. */
+/** HttpAnswer is a response whose body has not been read. Redirects are not followed, so credentials are never sent to another server. */
 export type HttpAnswer = IncomingMessage & { readonly statusCode: number };
 
 /**
- * Sends a call and resolves with the head of the response. It uses Node's `http` instead of `fetch` and a timer instead of an AbortSignal, because
- * each of those takes half as much processor time again, a cost that an agent would add to each signature. Connections are kept alive.
+ * Sends a call and resolves with the head of the response. Node's `http` and a timer are used, because `fetch` or an AbortSignal for the time limit would each
+ * increase the processor time by half, which an agent would spend for each signature. Connections are kept alive.
  *
  * @throws if there is no response, with the reason in the message or the cause
  */
@@ -64,7 +64,9 @@ export function isOk({ statusCode }: HttpAnswer): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
 
-/** Returns the seconds after which the call may be repeated. Undefined without Retry-After or if it is a date, which this service does not send. */
+/**
+ * Returns the number of seconds after which the call may be repeated. Returns undefined without Retry-After, and for a date, which the service does not send.
+ */
 export function retryAfterOf({ headers }: HttpAnswer): number | undefined {
   const header = headers['retry-after'] ?? '';
   return /^\d+$/.test(header) ? Number(header) : undefined;

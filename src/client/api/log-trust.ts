@@ -6,26 +6,26 @@ import { readJsonObject } from '../../platform/json/strict-json.js';
 import { OutputFile } from './output-file.js';
 import { readTextFile } from '../../platform/text/text-file.js';
 
-/** LogState is the newest verified checkpoint of a log and the key that signed it. */
+/** LogState contains the newest verified checkpoint of a log, and the key that signed the checkpoint. */
 export interface LogState {
   readonly log: string;
-  /** SubjectPublicKeyInfo, DER, base64. */
+  /** Public key as SubjectPublicKeyInfo in DER, base64. */
   readonly publicKey: string;
   /** Signed note (C2SP tlog-checkpoint). */
   readonly checkpoint: string;
 }
 
-/** LogTrust is what is trusted about a log before it is read. */
+/** LogTrust contains the trusted information about a log before the log is read. */
 export interface LogTrust {
-  /** Public key of the log, DER. Undefined if no key is known yet. */
+  /** Public key of the log in DER. Undefined if no key is known yet. */
   readonly publicKey: Buffer | undefined;
   readonly state: LogState | undefined;
 }
 
 /**
- * readTrust reads the key and the last state of a log.
+ * readTrust reads the trusted key and the last state of a log.
  *
- * @throws ClientError if a file cannot be read, or the two files are for different logs
+ * @throws ClientError if a file cannot be read, or the two files belong to different logs
  */
 export async function readTrust(keyFile: string | undefined, stateFile: string | undefined): Promise<LogTrust> {
   const pinned = keyFile === undefined ? undefined : await readKey(keyFile);
@@ -41,7 +41,7 @@ export async function writeState(file: string, state: LogState): Promise<void> {
   await output.write(`${JSON.stringify(state, null, 2)}\n`);
 }
 
-/** Returns the public key in a PEM file, as written by `sealwright log key`, in DER. */
+/** Reads a public key from a PEM file, as written by `sealwright log key`, and returns the key in DER. */
 export async function readKey(file: string): Promise<Buffer> {
   const pem = await contentOf(file);
   try {

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 
-/** Lists of TCP sockets of Linux (proc_pid_net(5)). Programs such as Java use IPv6 sockets with IPv4-mapped addresses. */
+/** Linux's lists of TCP sockets (proc_pid_net(5)). Programs such as Java use IPv6 sockets with IPv4-mapped addresses. */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 const [LOCAL, REMOTE, UID] = [1, 2, 7];
 
 /**
- * isOwnPeer reports whether the other end of an IPv4 loopback connection belongs to the user of this process, because every user of a machine can
- * connect to the loopback address. Systems other than Linux do not list the owner, so it returns true there.
+ * isOwnPeer reports whether the other end of an IPv4 loopback connection belongs to the user of this process. The check is needed because every user of a
+ * machine can connect to the loopback address. Systems other than Linux do not list the owner of a connection, so the function returns true there.
  */
 export async function isOwnPeer({ remoteAddress, remotePort, localAddress, localPort }: Socket): Promise<boolean> {
   if (process.platform !== 'linux') return true;
@@ -18,7 +18,7 @@ export async function isOwnPeer({ remoteAddress, remotePort, localAddress, local
   return ends.length > 0 && ends.every((row) => row[UID] === String(process.getuid?.()));
 }
 
-/** Formats an address as the kernel prints it: four bytes in the order of a little-endian machine, and the port. */
+/** Formats an address and port as the kernel prints them: the four bytes of the address in little-endian order, then the port. */
 function inTable(address = '', port = 0): string {
   const bytes = Buffer.from(address.split('.').map(Number)).reverse();
   return `${bytes.toString('hex')}:${port.toString(16).padStart(4, '0')}`.toUpperCase();

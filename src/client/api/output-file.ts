@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { ClientError, EXIT, usageError } from './exit-codes.js';
 import { FileState } from './file-state.js';
 
-/** Reasons why a file cannot be written, by system error code. `directory` is the directory of the file. */
+/** Reasons why a file cannot be written, by system error code. `directory` is the directory that contains the file. */
 const REASONS: Readonly<Record<string, (directory: string) => string>> = {
   ENOSPC: (directory) => `no space left in ${directory} (ENOSPC)`,
   EDQUOT: (directory) => `the disk quota in ${directory} is exceeded (EDQUOT)`,
@@ -17,14 +17,14 @@ const REASONS: Readonly<Record<string, (directory: string) => string>> = {
   ENAMETOOLONG: () => 'the name is too long (ENAMETOOLONG)',
 };
 
-/** OutputFile is a path to which a result will be written. The path contains either its previous content or the whole result, never a part. */
+/** OutputFile is a path to which a result will be written. The path contains either its previous content or the complete result, never a part of the result. */
 export class OutputFile {
   private constructor(
     readonly path: string,
     private readonly before: FileState,
   ) {}
 
-  /** Checks that the path can be written, before any approval is requested, and records its current state. */
+  /** Records the current state of the path, and checks that the path can be written, before any approval is requested. */
   static async reserve(path: string): Promise<OutputFile> {
     const before = await FileState.of(path);
     if (before.isDirectory) throw usageError(`${path} is a directory. Specify a file.`);
@@ -34,8 +34,8 @@ export class OutputFile {
   }
 
   /**
-   * Reserves `given`, or `derived` if the caller named no path. A derived path must not be a symbolic link, because the author of the files being signed
-   * could have planted a link that leads elsewhere.
+   * Reserves `given`, or `derived` if the caller named no path. A derived path must not be a symbolic link, because the author of the signed files could have
+   * planted a link to another location.
    */
   static async reserveBeside(given: string | undefined, derived: string): Promise<OutputFile> {
     const status = given === undefined ? await lstat(derived).catch(() => undefined) : undefined;
@@ -45,7 +45,7 @@ export class OutputFile {
     );
   }
 
-  /** Writes the content. If the path changed since it was reserved, the error names the signing request `requestId`. */
+  /** Writes the content. If the path changed after it was reserved, throws an error that names the signing request `requestId`. */
   async write(content: Content, { mode, requestId }: WriteOptions = {}): Promise<void> {
     if (this.before.exists && !this.before.isRegular) return this.writeInto(content);
     await this.replace(
@@ -62,7 +62,7 @@ export class OutputFile {
     );
   }
 
-  /** Replaces the path with the file that `make` writes at a temporary path next to it. */
+  /** Replaces the path with a file that `make` writes to a temporary path next to it. */
   async replace(make: (fresh: string) => Promise<void>, options: WriteOptions = {}): Promise<void> {
     const target = await targetOf(this.path);
     await writing(this.path, async () => {
@@ -77,7 +77,7 @@ export class OutputFile {
     });
   }
 
-  /** Moves a finished file on the same file system to the path. */
+  /** Moves a finished file to the path, on the same file system. */
   async publish(fresh: string, { mode, requestId, hasSameContent }: WriteOptions = {}): Promise<void> {
     if (!(await this.before.isCurrent(hasSameContent))) {
       const request = requestId === undefined ? '' : ` The signature belongs to request ${requestId}.`;
@@ -88,7 +88,7 @@ export class OutputFile {
     await rename(fresh, target);
   }
 
-  /** Pipes and devices, such as /dev/stdout, are written to in place. */
+  /** Writes to a pipe or device in place, such as /dev/stdout. */
   private writeInto(content: Content): Promise<void> {
     return writing(this.path, async () => {
       const file = await open(this.path, 'w');
@@ -104,19 +104,19 @@ export class OutputFile {
 type Content = Buffer | string | Iterable<Buffer>;
 
 interface WriteOptions {
-  /** Permissions of the file, subject to the umask. Default: those of the existing file, or 0o666 for a new one. */
+  /** Permissions of the file, subject to the umask. Default: the permissions of the existing file, or 0o666 for a new file. */
   readonly mode?: number | undefined;
   readonly requestId?: string | undefined;
-  /** Reports whether the path still has the same content, for a path whose times have changed. */
+  /** Returns whether the path still has the same content. Called if the times of the path have changed. */
   readonly hasSameContent?: (() => Promise<boolean>) | undefined;
 }
 
-/** Resolves symbolic links, so that a link still points to the file afterwards. */
+/** Resolves symbolic links, so that a link still points to the file after the file is replaced. */
 export function targetOf(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
-/** writing runs work that writes to a path. Converts system errors into a ClientError that explains the cause. */
+/** writing runs work that writes to a path. Converts system errors to a ClientError that explains the cause. */
 export async function writing<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -127,7 +127,7 @@ export async function writing<Result>(path: string, work: () => Promise<Result>)
   }
 }
 
-/** `access` is called with the directory itself. */
+/** Returns the directory that an error concerns. `access` is called with the directory itself. */
 function directoryOf({ path, syscall }: NodeJS.ErrnoException, output: string): string {
   return path !== undefined && syscall === 'access' ? path : dirname(path ?? output);
 }
@@ -143,7 +143,7 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error && 'code' in error;
 }
 
-/** Returns the ClientError for a system error that no command expected. */
+/** Returns a ClientError for a system error that no command handles. */
 export function systemFailure(error: NodeJS.ErrnoException): ClientError {
   const reason = error.path === undefined ? undefined : REASONS[error.code ?? '']?.(dirname(error.path));
   return new ClientError(EXIT.failed, reason === undefined ? `${error.message}.` : `${error.path}: ${reason}.`);

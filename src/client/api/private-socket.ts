@@ -3,15 +3,15 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { dirname, join, resolve as absolute } from 'node:path';
 import { ClientError, EXIT, usageError } from './exit-codes.js';
 
-/** Maximum simultaneous connections. Each signing program uses one, and `make -j` starts many. */
+/** Maximum number of simultaneous connections. Each signing program uses one connection, and `make -j` starts many programs. */
 const MAX_CONNECTIONS = 512;
-/** Maximum length of sun_path on both Linux and macOS, without the terminating null byte. */
+/** Maximum length of sun_path in bytes on Linux and macOS, without the terminating null byte. */
 const MAX_PATH_BYTES = 103;
 const OTHERS = 0o077;
 
 /**
- * PrivateSocket is a Unix socket for the current user only. The socket is the credential: every process that can connect can request signatures. It is
- * therefore in a directory of mode 700. Node cannot query the peer (SO_PEERCRED), so the mode of the directory is the security boundary.
+ * PrivateSocket is a Unix socket for the current user only. The socket acts as a credential, because every process that can connect can request signatures. The
+ * socket is therefore in a directory of mode 700. Node cannot query the peer (SO_PEERCRED), so the mode of the directory is the security boundary.
  */
 export class PrivateSocket {
   private readonly connections = new Set<Socket>();
@@ -19,7 +19,7 @@ export class PrivateSocket {
   private constructor(
     readonly path: string,
     private readonly server: Server,
-    /** Removed with its contents on close. Undefined for a directory that is kept. */
+    /** Directory that is removed with its contents on close. Undefined if the directory is kept. */
     private readonly directory: string | undefined,
   ) {}
 
@@ -39,7 +39,7 @@ export class PrivateSocket {
   /**
    * Creates a socket at a fixed path, and replaces the socket of a dead process.
    *
-   * @throws ClientError if other users can access the directory, or another process listens on the path
+   * @throws ClientError if other users can access the directory, or another process listens at the path
    */
   static async at(given: string, serve: (socket: Socket) => void): Promise<PrivateSocket> {
     const path = absolute(given);
@@ -81,7 +81,7 @@ export class PrivateSocket {
     return socket;
   }
 
-  /** Directory of the socket. */
+  /** Directory that contains the socket. */
   get place(): string {
     return dirname(this.path);
   }

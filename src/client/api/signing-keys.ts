@@ -2,7 +2,7 @@ import type { ApiClient } from './api-client.js';
 import { usageError } from './exit-codes.js';
 import { listAll } from './pages.js';
 
-/** ListedKey is a signing key as the service lists it. */
+/** ListedKey is a signing key in a list of the service. */
 export interface ListedKey {
   readonly id: string;
   readonly name: string;
@@ -11,7 +11,7 @@ export interface ListedKey {
   readonly purpose: string;
   readonly version: number;
   readonly state: string;
-  /** PEM of the current version. */
+  /** Public key of the current version in PEM. */
   readonly publicKey?: string;
   readonly certificateId?: string;
   readonly certificateExpiresAt?: string;
@@ -25,7 +25,7 @@ export function listSigningKeys(api: ApiClient): Promise<ListedKey[]> {
 /**
  * Returns the key with this name or ID.
  *
- * @throws ClientError (usage) if there is none
+ * @throws ClientError (usage) if there is no such key
  */
 export async function signingKeyNamed(api: ApiClient, name: string): Promise<ListedKey> {
   return keyNamed(await listSigningKeys(api), name);
@@ -34,7 +34,7 @@ export async function signingKeyNamed(api: ApiClient, name: string): Promise<Lis
 /**
  * Returns the key with this name or ID from a list.
  *
- * @throws ClientError (usage) if there is none
+ * @throws ClientError (usage) if there is no such key
  */
 export function keyNamed(listed: readonly ListedKey[], name: string): ListedKey {
   const key = listed.find((one) => one.name === name || one.id === name);

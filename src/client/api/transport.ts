@@ -4,13 +4,13 @@ import { isLoopback } from '../../formats/encoding/address.js';
 import { EXIT, ClientError } from './exit-codes.js';
 import { trimEndOf } from '../../platform/text/trim-end.js';
 
-/** Setting this variable to `yes` allows credentials over plain HTTP, for a network without eavesdroppers. */
+/** Variable that allows credentials over plain HTTP if it is set to `yes`, for a network without eavesdroppers. */
 const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';
 
 /**
  * Returns the URL of the service without a trailing slash.
  *
- * @throws ClientError if it is not an http(s) URL, or uses plain HTTP to a remote host, which would expose the credential
+ * @throws ClientError if the text is not an http(s) URL, or is a plain HTTP URL of a remote host, which would expose the credential
  */
 export function serviceAddress(text: string, allowsHttp: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -26,23 +26,26 @@ export function serviceAddress(text: string, allowsHttp: boolean): string {
   return trimEndOf(text.trim(), '/');
 }
 
-/** ClientEnvironment contains settings from the environment. Options on the command line override them. */
+/** ClientEnvironment contains settings from the environment. Options on the command line override these settings. */
 export interface ClientEnvironment {
   /** SEALWRIGHT_URL: URL of the service. */
   readonly url: string | undefined;
   /** SEALWRIGHT_TOKEN: an API key or an access token. */
   readonly token: string | undefined;
-  /** SEALWRIGHT_RUN: a name that stays the same when a pipeline is repeated. Requests are named after it, so that a repeated run finds them. */
+  /**
+   * SEALWRIGHT_RUN: name of a pipeline run that stays the same when the run is repeated. Idempotency keys are derived from the name, so that a repeated run
+   * finds its requests.
+   */
   readonly run: string | undefined;
-  /** SEALWRIGHT_ALLOW_HTTP=yes: whether plain HTTP is allowed. */
+  /** SEALWRIGHT_ALLOW_HTTP: whether plain HTTP is allowed. */
   readonly allowsHttp: boolean;
   /** File in which `login` stores its credentials. */
   readonly credentialsFile: string;
   /** Directory in which the sensor stores findings until they are delivered. */
   readonly spoolDirectory: string;
-  /** Directory of this user for sockets, emptied on restart: XDG_RUNTIME_DIR, otherwise the temporary directory. */
+  /** Directory for the sockets of this user, which is emptied on restart: XDG_RUNTIME_DIR, otherwise the temporary directory. */
   readonly runtimeDirectory: string;
-  /** All variables, for child processes. */
+  /** All environment variables, for child processes. */
   readonly variables: NodeJS.ProcessEnv;
 }
 
@@ -63,12 +66,12 @@ export function readEnvironment(): ClientEnvironment {
   };
 }
 
-/** Windows files and shells add byte order marks, carriage returns and line breaks, which are not allowed in a header. */
+/** Removes a byte order mark, carriage returns and line breaks, which Windows files and shells add and headers must not contain. */
 function trimmed(text: string): string {
   return text.replace(/^\uFEFF/, '').trim();
 }
 
-/** Returns the user's home directory. Containers can run as users without a passwd entry or HOME; such users have no stored credentials. */
+/** Returns the user's home directory. Containers can run as users without a passwd entry or HOME, who then have no stored credentials. */
 function ownDirectory(): string {
   try {
     return homedir();
@@ -77,7 +80,7 @@ function ownDirectory(): string {
   }
 }
 
-/** The XDG Base Directory Specification treats an empty or relative path as unset. */
+/** Returns the directory for sockets. The XDG Base Directory Specification treats an empty or relative path as unset. */
 function runtimeDirectory(given = ''): string {
   return isAbsolute(given) ? given : resolve(tmpdir());
 }

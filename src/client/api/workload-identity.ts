@@ -3,7 +3,7 @@ import { ClientError, EXIT } from './exit-codes.js';
 
 const EXCHANGE_MS = 30_000;
 
-/** Returns an access token of the service for the identity of this pipeline run. Undefined outside a pipeline. */
+/** Returns an access token of the service for the identity of this pipeline run, or undefined outside a pipeline. */
 export async function workloadToken(url: string, variables: NodeJS.ProcessEnv): Promise<string | undefined> {
   const identity = await identityToken(url, variables);
   if (identity === undefined) return undefined;
@@ -30,7 +30,7 @@ function adviceFor(reason: string): string {
   return /used already/.test(reason) ? ' Each token is accepted only once. Repeat the job, because the next run has a new token.' : ''; // prettier-ignore
 }
 
-/** Reads the identity token from the variables that build systems set, or that a job sets itself. */
+/** Reads the identity token from the variables that build systems set, or that the job sets itself. */
 async function identityToken(url: string, variables: NodeJS.ProcessEnv): Promise<string | undefined> {
   const { SEALWRIGHT_ID_TOKEN: token, SEALWRIGHT_ID_TOKEN_FILE: file, SEALWRIGHT_AUDIENCE: audience } = variables;
   if (token !== undefined && token !== '') return token;

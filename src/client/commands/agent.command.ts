@@ -58,7 +58,7 @@ export const agent: ClientCommand = {
   },
 };
 
-/** A served protocol, and the variable through which programs find it. */
+/** A served protocol, with the variable through which programs find its socket. */
 interface Served {
   readonly variable: string;
   readonly address: string;
@@ -76,11 +76,11 @@ function protocolsOf(options: OptionValues): string[] {
 
 async function servePkcs11({ options, environment, note }: Invocation, client: ApiClient): Promise<Served> {
   const wanted = { protocol: 'pkcs11', purpose: purposeOption(options), names: namesOf(options) } as const;
-  // Reads the keys once before any client connects, so that a wrong name or missing login is reported here.
+  // Read the keys once before any client connects, so that a wrong name or a missing login is reported immediately.
   noteMissingCertificates(await readAgentKeys(client, { ...wanted, note }), wanted.purpose, note);
   const signer = new RemoteSigner(client, { protocol: 'pkcs11', asking: {}, note });
   const source = {
-    // Reloads the keys for each program, because keys are rotated and certificates renewed.
+    // Reload the keys for each program, because keys are rotated and certificates are renewed.
     keys: () =>
       readAgentKeys(client, wanted).catch((error: Error) => {
         note(`sealwright: no keys: ${error.message}`);

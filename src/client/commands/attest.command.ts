@@ -82,7 +82,7 @@ async function sha256Of(file: string, progress?: HashProgress): Promise<string> 
   return base64Bytes(await fileHashOf(file, 'sha256', progress)).toString('hex');
 }
 
-/** A predicate must be an object (in-toto attestation framework, Statement v1). */
+/** Reads a predicate, which must be an object (in-toto attestation framework, Statement v1). */
 async function predicateIn(file: string): Promise<object> {
   let predicate: unknown;
   try {
@@ -113,7 +113,7 @@ async function signed({ options, environment, api }: Invocation, payload: Buffer
   return isFinalRequestStatus(request) ? request : awaited(client, request.requestId, seconds);
 }
 
-/** The service creates the statement from the verified identity of the run, so that the caller cannot forge it. */
+/** Attests provenance. The service creates the statement from the verified identity of the run, so that the caller cannot forge the statement. */
 async function provenance(invocation: Invocation): Promise<number> {
   const { options, positionals, print } = invocation;
   const files = await expandPatterns(positionals);
@@ -163,13 +163,13 @@ interface AttestedFile {
   readonly sha256: string;
 }
 
-/** Returns an in-toto statement about files in the form that is signed. */
+/** Returns an in-toto statement about files, serialized for signing. */
 export function statementAbout(files: readonly AttestedFile[], predicateType: string, predicate: object): Buffer {
   const subject = files.map(({ name, sha256 }) => ({ name, digest: { sha256 } }));
   return Buffer.from(JSON.stringify({ _type: IN_TOTO_STATEMENT, subject, predicateType, predicate }));
 }
 
-/** bundleOf returns a Sigstore bundle v0.3 with an envelope. `hint` helps a verifier find the public key and is not signed. */
+/** bundleOf returns a Sigstore bundle v0.3 that contains an envelope. `hint` helps a verifier find the public key and is not signed. */
 export function bundleOf(dsseEnvelope: DsseEnvelope, hint: string) {
   const verificationMaterial = { publicKey: { hint }, tlogEntries: [] };
   return { mediaType: SIGSTORE_BUNDLE, verificationMaterial, dsseEnvelope };

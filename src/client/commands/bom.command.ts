@@ -102,7 +102,7 @@ interface Order {
   readonly file: string;
 }
 
-/** Only the digest is sent to the service. Key constraints and approvals apply as for every signature. */
+/** Requests a signature. Only the digest is sent to the service. Key constraints and approvals apply as for every signature. */
 async function asked(api: ApiClient, { signer, digest, file }: Order, seconds: number): Promise<Request> {
   const body = {
     digest: digest.toString('base64'),
@@ -137,8 +137,8 @@ interface Verification {
 }
 
 /**
- * Verifies the document's signature with a signing key of the service and returns the faults. Empty if any version of the key verifies it. The
- * document may name the key, but its own public key is never trusted.
+ * Verifies the document's signature with a signing key of the service and returns the faults. Returns an empty array if any version of the key verifies the
+ * signature. The document may name the key, but the public key in the document is never trusted.
  */
 async function faultsBy(api: ApiClient, { file, document, name, mustExist }: Verification): Promise<string[]> {
   if (typeof name !== 'string') return ['the document names no signing key. Specify one with --key NAME'];
@@ -152,7 +152,7 @@ async function faultsBy(api: ApiClient, { file, document, name, mustExist }: Ver
   return faults;
 }
 
-/** Signatures by earlier versions remain valid. */
+/** Returns the public keys of all versions of a key, because signatures by earlier versions remain valid. */
 async function versionsOf(api: ApiClient, name: string): Promise<KeyObject[]> {
   const { id } = await findKey(api, name);
   const { items }: { items: Partial<ListedKey>[] } = await api.call('GET', `/api/v1/signing-keys/${id}/versions`);
@@ -185,7 +185,7 @@ function documentIn(file: string, bytes: Buffer): JsonObjectText {
   return document;
 }
 
-/** List items are parsed lazily, so syntax errors can occur here. */
+/** Runs `read` and reports syntax errors. List items are parsed lazily, so syntax errors can occur in `read`. */
 function reading<Result>(file: string, read: () => Result): Result {
   try {
     return read();

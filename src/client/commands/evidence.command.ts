@@ -36,7 +36,7 @@ export const evidence: ClientCommand = {
   },
 };
 
-/** Reads the file in chunks, because it can be larger than the memory. */
+/** Compares a file with evidence. The file is read in chunks, because it can be larger than memory. */
 async function faultsOfContent(read: EvidenceFile, file: string): Promise<string[]> {
   const content = new EvidenceContent(read);
   try {
@@ -51,7 +51,10 @@ async function faultsOfContent(read: EvidenceFile, file: string): Promise<string
   }
 }
 
-/** A saved error response is a common mistake, and its problem details are more helpful than a list of missing members. */
+/**
+ * Explains why the content of a file is not evidence. Saving an error response is a common mistake, and its problem details are more helpful than a list of
+ * missing members.
+ */
 function contentOf({ title, status, detail, code }: Record<string, unknown>): string {
   if (typeof detail === 'string' && typeof code === 'string')
     return `it is the error response of a rejected call: ${detail} [${code}]`.replace(/\.? \[/, ' [');

@@ -42,8 +42,8 @@ export const exec: ClientCommand = {
 };
 
 /**
- * Runs the tool once to record the digests it requests, has them signed together, and runs it again. The output of the first run concerns
- * missing signatures, so it is shown only if there is no second run.
+ * Runs the tool once to record the requested digests, has the digests signed together, and runs the tool again. The output of the first run concerns missing
+ * signatures, so it is printed only if there is no second run.
  */
 async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promise<ToolEnd> {
   const { api, note } = surroundings;
@@ -63,7 +63,7 @@ async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promi
   return runWithKeys({ ...order, sign: (asked) => answered.answer(asked, note) }, surroundings);
 }
 
-/** Reports keys that some tools cannot find because they have no certificate. SSH keys need none. */
+/** Reports keys that some tools cannot find because the keys have no certificate. SSH keys need no certificate. */
 export function noteMissingCertificates(
   keys: readonly AgentKey[],
   purpose: AgentPurpose,
@@ -82,7 +82,7 @@ export function namesOf(options: OptionValues): string[] | undefined {
   return text(options, 'key')?.split(',');
 }
 
-/** Returns the purpose of the signatures. Default: code signing. */
+/** Returns the value of --purpose. Default: code-signing. */
 export function purposeOption(options: OptionValues): AgentPurpose {
   const given = text(options, 'purpose') ?? 'code-signing';
   const known = AGENT_PURPOSES.find((one) => one === given);

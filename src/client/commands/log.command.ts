@@ -14,7 +14,7 @@ interface Verdict {
   readonly size: number;
   readonly findings: readonly LogFinding[];
   readonly notes: readonly string[];
-  /** State to store if no fault was found. */
+  /** State to store if the check finds no fault. */
   readonly seen: LogState | undefined;
 }
 
@@ -56,7 +56,7 @@ export const log: ClientCommand = {
   },
 };
 
-/** Checks every entry, from a file or from the service. */
+/** Verifies every entry, from a file or from the service. */
 async function whole({ api }: Invocation, trust: LogTrust, place: string | undefined): Promise<Verdict> {
   const verifier = new LogVerifier({ publicKey: trust.publicKey, olderNote: trust.state?.checkpoint });
   const url = isUrl(place) ? place : undefined;
@@ -76,7 +76,7 @@ async function whole({ api }: Invocation, trust: LogTrust, place: string | undef
   return { size, findings, notes, seen };
 }
 
-/** Checks only that the log extends the one last seen, with a consistency proof (RFC 6962 section 2.1.2). */
+/** Checks only that the log extends the last verified state, with a consistency proof (RFC 6962 section 2.1.2). */
 async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place: string | undefined): Promise<Verdict> {
   if (state === undefined || publicKey === undefined)
     throw usageError(
@@ -127,11 +127,11 @@ function isUrl(place: string | undefined): place is string {
   return place !== undefined && /^https?:\/\//.test(place);
 }
 
-/** Maximum characters in a line. An audit entry has a few thousand. */
+/** Maximum number of characters in a line. An audit entry has a few thousand characters. */
 const MAX_LINE_LENGTH = 16_777_216;
 
 /**
- * linesOf yields the lines of a stream in groups, without holding the whole stream in memory. `name` describes the stream in errors.
+ * linesOf yields the lines of a stream in groups, without holding the whole stream in memory. `name` identifies the stream in errors.
  *
  * @throws ClientError if the stream ends early
  */

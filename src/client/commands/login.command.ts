@@ -42,7 +42,7 @@ export const login: ClientCommand = {
   },
 };
 
-/** Reads an API key from standard input, because arguments are visible to other users. Stores the key only if the service accepts it. */
+/** Reads an API key from standard input, because arguments are visible to other users. The key is stored only if the service accepts it. */
 async function withApiKey({ environment, note, print }: Invocation, url: string): Promise<ExitCode> {
   if (process.stdin.isTTY) note('API key:');
   const parts: Buffer[] = [];

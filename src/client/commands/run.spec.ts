@@ -2,7 +2,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { formsOf } from '../api/command-forms.js';
 import { COMMANDS, COMMON, run } from './run.js';
 
-/** Arguments that call each form of each command. No service is running: an option must be rejected before any file is read or service called. */
+/**
+ * Arguments that call each form of each command. No service is running, so an invalid option must be rejected before any file is read or the service is called.
+ */
 const CALLS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   login: { browser: ['--client', 'x'], key: ['--api-key'] },
   sign: {
@@ -48,7 +50,7 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   sensor: { once: ['/nowhere'], endpoints: ['tls://127.0.0.1'], stay: ['--stay'] },
 };
 
-/** Options that select the form. */
+/** Options that determine the form. */
 const CHOOSING: Readonly<Record<string, readonly string[]>> = {
   login: ['api-key'],
   sign: ['request', 'format', 'collect'],
@@ -73,7 +75,7 @@ const cases = COMMANDS.flatMap((command) =>
   }),
 );
 
-/** Runs the program. Returns its exit code and the text it printed to standard error. */
+/** Runs the program. Returns the exit code and the text on standard error. */
 async function refusal(args: readonly string[]): Promise<{ code: number; said: string }> {
   let said = '';
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => {

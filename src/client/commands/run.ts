@@ -128,12 +128,14 @@ function help(only?: ClientCommand): ExitCode {
   return EXIT.done;
 }
 
-/** Returns the exit code. */
+/** Runs a program and returns its exit code. */
 type Program = (args: readonly string[], environment: ClientEnvironment) => Promise<number>;
 
 const apiOf = (environment: ClientEnvironment) => () => ApiClient.open(environment, undefined);
 
-/** PROGRAMS contains replacements for third-party programs, by the first argument. They parse arguments like the originals. The wrappers call them. */
+/**
+ * PROGRAMS contains replacements for third-party programs, by their first argument. They parse arguments like the original programs. The wrappers call them.
+ */
 export const PROGRAMS: Readonly<Record<string, Program>> = {
   gpg: (args, environment) => gpg(args, { variables: environment.variables, api: apiOf(environment) }),
   gpgconf: (args, environment) => gpgconf(args, environment.variables),

@@ -65,7 +65,7 @@ function patienceOf(options: OptionValues): number {
   throw usageError('--patience must be a number of seconds.');
 }
 
-/** Reads one password per line from a file, because arguments are visible to every user of the machine. */
+/** Reads passwords from a file, one per line, because arguments are visible to every user of the machine. */
 async function passwordsIn(file: string | undefined): Promise<string[]> {
   if (file === undefined) return [];
   const content = await readTextFile(file).catch(() => undefined);

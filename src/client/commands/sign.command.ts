@@ -63,7 +63,7 @@ export const sign: ClientCommand = {
   },
 };
 
-/** Decides from the options and file names alone, so that an invalid option is rejected before a file is read or the service is called. */
+/** Returns the form, based only on the options and file names. An invalid option is therefore rejected before a file is read or the service is called. */
 async function formOf(options: OptionValues, positionals: readonly string[]): Promise<string | undefined> {
   if (options['request'] !== undefined) return 'request';
   const targets = toolsOf(await pathsOf(positionals, { isDetached: options['format'] !== undefined }), options);

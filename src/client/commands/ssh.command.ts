@@ -21,10 +21,10 @@ import { applyHostSetup, hostKeysOf, type HostSetup, isSetUp, planHostSetup, rel
 
 const HOST_KEY = '/etc/ssh/ssh_host_ed25519_key';
 const SSHD_CONFIG = '/etc/ssh/sshd_config';
-/** sshd re-executes itself, so it requires an absolute path. */
+/** Default path of sshd. The path must be absolute, because sshd re-executes itself. */
 const SSHD = '/usr/sbin/sshd';
 
-/** File content when the last user authority has been retired: the host trusts none, but sshd requires a file. */
+/** Content of the file after the last user authority has been retired. The host then trusts no authority, but sshd requires the file. */
 const NO_AUTHORITY = Buffer.from('# The service has no SSH authority for users.\n');
 const SETUP = ['dry-run', 'no-reload', 'config', 'sshd'];
 
@@ -94,7 +94,7 @@ async function login({ options, api, print, note }: Invocation): Promise<ExitCod
   return EXIT.done;
 }
 
-/** ssh reports "PTY allocation request failed" for a certificate without this extension, but not the reason. */
+/** Prints a note if the certificate does not permit a terminal. ssh reports only "PTY allocation request failed", but not the reason. */
 function noteTerminal({ certificate }: HostCertificate, note: Invocation['note']): void {
   const content = readCertificateLine(certificate);
   if (content === undefined || content.extensions.includes('permit-pty')) return;
@@ -104,7 +104,7 @@ function noteTerminal({ certificate }: HostCertificate, note: Invocation['note']
   note('To allow a terminal, add permit-pty to the extensions of the login rule.');
 }
 
-/** Writes only what differs, so that it can be run repeatedly. */
+/** Sets up a host. Only files that differ are written, so the command can be repeated. */
 async function setupHost(invocation: Invocation, named: readonly string[]): Promise<ExitCode> {
   const { options, environment, print, note } = invocation;
   const principals = principalsIn(named);
@@ -139,7 +139,8 @@ async function setupHost(invocation: Invocation, named: readonly string[]): Prom
 }
 
 /**
- * Returns the certificate for --host-certificate: a valid existing one, otherwise one that it requests. Undefined without the option. A dry run requests none.
+ * Returns the certificate for --host-certificate: the existing certificate if it is valid, otherwise a newly requested certificate. Returns undefined without
+ * the option. A dry run requests no certificate.
  */
 async function newHostCertificate(
   { options, api, note }: Invocation,
@@ -183,7 +184,7 @@ function principalsIn(words: readonly string[]): Map<string, readonly string[]> 
   );
 }
 
-/** Skips certificates that are not due, so that it can be run repeatedly. */
+/** Renews host certificates. Certificates that are not due are skipped, so the command can be repeated. */
 async function renew(
   { options, environment, url, print, note }: Invocation,
   named: readonly string[],
@@ -213,7 +214,11 @@ async function renew(
   return waits ? EXIT.pending : EXIT.done;
 }
 
-/** @throws ClientError if the certificate will never be issued */
+/**
+ * Returns whether the certificate is issued.
+ *
+ * @throws ClientError if the certificate will never be issued
+ */
 function isIssued({ status, failure }: HostCertificate): boolean {
   if (status === 'FAILED') throw new ClientError(EXIT.failed, failure?.detail ?? 'The certificate was not issued.');
   return status === 'ISSUED';

@@ -48,7 +48,7 @@ export const verify: ClientCommand = {
   },
 };
 
-/** Formats whose signatures name their scheme. */
+/** Formats in which a signature names its scheme. */
 const NAMES_SCHEME = new Set(['cms', 'jws']);
 
 interface Verified {

@@ -22,7 +22,7 @@ export const wrappers: ClientCommand = {
   },
 };
 
-/** Program names that other programs look for, and the arguments of this program that replace each. */
+/** Names of programs that other programs call, with the arguments of this program that replace each program. */
 const WRAPPERS: Readonly<Record<string, (directory: string) => readonly string[]>> = {
   gpg: () => ['gpg'],
   // gpgconf must report the gpg in the same directory.
@@ -30,7 +30,7 @@ const WRAPPERS: Readonly<Record<string, (directory: string) => readonly string[]
   'notation-sealwright': () => ['notation'],
 };
 
-/** Writes wrapper scripts into a directory, through which other programs run this one. Returns their paths. */
+/** Writes wrapper scripts through which other programs run this program. Returns the paths of the scripts. */
 async function writeWrappers(directory: string, program: string): Promise<string[]> {
   const place = resolve(directory);
   await mkdir(place, { recursive: true });

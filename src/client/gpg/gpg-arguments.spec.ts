@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { descriptorOf, lastValue, readGpgCall } from './gpg-arguments.js';
 
-/** Command lines that common tools use. */
+/** The tests use command lines of common tools. */
 describe('a gpg command line', () => {
   it('from git commit combines short options, followed by the key', () => {
     const call = readGpgCall(['--status-fd=2', '-bsau', 'release@example.org']);

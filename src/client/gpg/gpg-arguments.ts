@@ -1,4 +1,4 @@
-/** All options of gpg 2.2 to 2.5 that take a value, by long name, including unsupported ones. The word after one of them is not a file to sign. */
+/** All options of gpg 2.2 to 2.5 that take a value, by long name, including unsupported options. The word after such an option is not a file to sign. */
 const WITH_VALUE = new Set([
   'agent-program attribute-fd attribute-file auto-key-locate bzip2-compress-level cert-digest-algo cert-notation cert-policy-url',
   'charset cipher-algo command-fd command-file comment completes-needed compliance compress-algo compress-level compression-algo',
@@ -41,27 +41,27 @@ const SAME: Readonly<Record<string, string>> = {
   'sign-with': 'local-user',
 };
 
-/** Shortest abbreviations of these options that gpg accepts, in lower case. GPGME writes `--sign --detach`. */
+/** Shortest abbreviations that gpg accepts for these options, in lower case. GPGME writes `--sign --detach`. */
 const ABBREVIATED: readonly (readonly [least: string, name: string])[] = [
   ['det', 'detach-sign'],
   ['clear', 'clearsign'],
   ['list-se', 'list-secret-keys'],
 ];
 
-/** Requested operation. `other`: an operation that only the real gpg performs, such as verifying and importing. */
+/** Requested operation. `other` is an operation that only the real gpg performs, such as verifying and importing. */
 type GpgTask = 'detach' | 'clearsign' | 'inline' | 'list' | 'export' | 'other';
 
 /** GpgCall is a parsed command line of gpg. */
 export interface GpgCall {
   readonly task: GpgTask;
-  /** Values by the long option name. Repeated options have several values, in order. */
+  /** Values by long option name. A repeated option has several values, in order. */
   readonly values: ReadonlyMap<string, readonly string[]>;
   readonly flags: ReadonlySet<string>;
-  /** Files or key names. */
+  /** Names of files or keys. */
   readonly operands: readonly string[];
 }
 
-/** Parses a command line like gpg: long options also as `--name=value`, short options also combined (`-bsau KEY`). */
+/** Parses a command line like gpg. Long options can have the form `--name=value`, and short options can be combined (`-bsau KEY`). */
 export function readGpgCall(args: readonly string[]): GpgCall {
   const values = new Map<string, string[]>();
   const flags = new Set<string>();
@@ -83,13 +83,13 @@ export function readGpgCall(args: readonly string[]): GpgCall {
   return { task: taskOf(flags), values, flags, operands };
 }
 
-/** The last of `--armor` and `--no-armor` applies. */
+/** Sets a flag and clears its opposite, so that the last of `--armor` and `--no-armor` applies. */
 function setFlag(flags: Set<string>, name: string): void {
   flags.add(name);
   flags.delete(name.startsWith('no-') ? name.slice('no-'.length) : `no-${name}`);
 }
 
-/** The first letter that takes a value uses the rest of the word, or the next word. */
+/** Parses combined short options. The first letter that takes a value uses the rest of the word, or the next word if the rest is empty. */
 function shortOptions(letters: string, take: (name: string, given: string | undefined) => void): void {
   for (let at = 0; at < letters.length; at += 1) {
     const name = SHORT[letters[at] ?? ''] ?? letters[at] ?? '';
@@ -113,15 +113,15 @@ function taskOf(flags: ReadonlySet<string>): GpgTask {
   return flags.has('export') ? 'export' : 'other';
 }
 
-/** Options that turn `--sign` into another operation, including the short forms. */
+/** Options, in long and short form, that turn `--sign` into another operation. */
 const WITH_SIGN = ['encrypt', 'e', 'symmetric', 'c', 'decrypt', 'd', 'verify', 'store'];
 
-/** Returns the last value of an option, which gpg uses. */
+/** Returns the last value of an option, which is the value that gpg uses. */
 export function lastValue({ values }: GpgCall, name: string): string | undefined {
   return values.get(name)?.at(-1);
 }
 
-/** Returns the file descriptor in `-&N`, the notation in which GPGME passes data. Undefined for a file name. */
+/** Returns the file descriptor in `-&N`, the notation with which GPGME passes data, or undefined for a file name. */
 export function descriptorOf({ flags }: GpgCall, name: string): number | undefined {
   const digits = flags.has('enable-special-filenames') ? /^-&(\d{1,6})$/.exec(name)?.[1] : undefined;
   return digits === undefined ? undefined : Number(digits);

@@ -4,14 +4,14 @@ const STDOUT = 1;
 const STDERR = 2;
 const MAX_FULL = 1000;
 
-/** GpgConsole writes gpg's messages for users, its status lines for programs (`--status-fd`), and its output. Writes are synchronous and in order. */
+/** GpgConsole writes gpg's messages for users, status lines for programs (`--status-fd`), and output. Writes are synchronous and in order. */
 export class GpgConsole {
   constructor(
     private readonly statusFd: number | undefined,
     private readonly loggerFd = STDERR,
   ) {}
 
-  /** Writes a `--status-fd` line (GnuPG's doc/DETAILS). Ignores a reader that has closed the descriptor. */
+  /** Writes a `--status-fd` line (GnuPG's doc/DETAILS). Ignores the error if the reader has closed the descriptor. */
   status(line: string): void {
     if (this.statusFd === undefined) return;
     try {
@@ -30,7 +30,7 @@ export class GpgConsole {
   }
 }
 
-/** Retries when a pipe is temporarily full. */
+/** Writes all bytes, and retries while a pipe is full. */
 function writeWhole(fd: number, bytes: Buffer): void {
   let full = 0;
   for (let at = 0; at < bytes.length;) {

@@ -18,7 +18,7 @@ function file(name: string, content: string): string {
   return join(directory, name);
 }
 
-/** Provides a document on a descriptor that starts with a passphrase, as with `--passphrase-fd 0`. */
+/** Provides a document on a descriptor whose first line is a passphrase, as with `--passphrase-fd 0`. */
 async function onDescriptor<Result>(content: string, use: (fd: number) => Promise<Result>): Promise<Result> {
   const fd = openSync(file('stdin', content), 'r');
   try {

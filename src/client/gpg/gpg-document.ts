@@ -20,34 +20,34 @@ import { PGP_SUBPACKET } from '../../formats/openpgp/signatures.js';
 import { ClientError, EXIT } from '../api/exit-codes.js';
 
 const STDIN = 0;
-/** Maximum size of a cleartext-signed document, which is held in memory because it is written again after its hash. */
+/** Maximum size of a cleartext-signed document in bytes. The document is held in memory, because it is hashed first and written afterwards. */
 const MAX_CLEARTEXT_BYTES = 64 * 1024 * 1024;
-/** MAX_INLINE_BYTES is the maximum size of a document that is signed inline, which is also held in memory. */
+/** MAX_INLINE_BYTES is the maximum size in bytes of a document that is signed inline. The document is held in memory. */
 export const MAX_INLINE_BYTES = 512 * 1024 * 1024;
 
-/** DocumentSource is where the bytes of a document come from. */
+/** DocumentSource describes where the bytes of a document come from. */
 export interface DocumentSource {
-  /** Descriptors and files, concatenated in order. Empty means standard input. */
+  /** Descriptors and files, which are concatenated in order. Empty means standard input. */
   readonly places: readonly (number | string)[];
   /** Descriptor whose first line is a passphrase (`--passphrase-fd`). The line is skipped, because no passphrase is needed. */
   readonly passphraseFd?: number | undefined;
 }
 
-/** GpgDigest is what is signed: the hashed part of the signature, and the digest of the document and trailer. */
+/** GpgDigest contains the hashed part of the signature, and the digest of the document and the trailer. */
 export interface GpgDigest {
   readonly hashedPart: Buffer;
   readonly digest: Buffer;
 }
 
 interface GpgSignatureFacts {
-  /** SubjectPublicKeyInfo, DER. */
+  /** Public key as SubjectPublicKeyInfo in DER. */
   readonly publicKey: Buffer;
   readonly madeAt: Date;
   readonly hash: PgpHash;
   readonly at: Date;
 }
 
-/** Returns the signature type of a binary document, or of a text, whose line endings are normalized. */
+/** Returns the signature type of a binary document, or of a text document, whose line endings are normalized. */
 export function signatureTypeOf(isText: boolean): number {
   return isText ? PGP_SIGNATURE.text : PGP_SIGNATURE.binary;
 }
@@ -72,7 +72,7 @@ export function digestOfCleartext(text: Buffer, facts: GpgSignatureFacts): GpgDi
   return { hashedPart, digest: hash.update(trailerOf(hashedPart)).digest() };
 }
 
-/** Returns the digest of content in memory, which must already have the line endings that are signed. */
+/** Returns the digest of content in memory. Text must already have the line endings that the signature covers. */
 export function digestOfContent(content: Buffer, facts: GpgSignatureFacts, isText: boolean): GpgDigest {
   const hashedPart = hashedPartOf(facts, signatureTypeOf(isText));
   const hash = createHash(facts.hash).update(content);
@@ -80,9 +80,9 @@ export function digestOfContent(content: Buffer, facts: GpgSignatureFacts, isTex
 }
 
 /**
- * Reads a document that is written again with its signature.
+ * Reads a document that is written again together with its signature.
  *
- * @throws ClientError if it is too large
+ * @throws ClientError if the document is too large
  */
 export async function readWhole(source: DocumentSource, maxBytes = MAX_CLEARTEXT_BYTES): Promise<Buffer> {
   const parts: Buffer[] = [];

@@ -25,7 +25,7 @@ const KEYS = [
 ];
 const named = (name: string) => gpgKeysNamed(KEYS, name).map((key) => key.name);
 
-/** The forms in gpg's manual. gpg 2.2 accepts and rejects the same ones. */
+/** The tests use the forms in gpg's manual. gpg 2.2 accepts and rejects the same forms. */
 describe('keys that match a name', () => {
   it.each([
     ['its name in the service', 'release'],

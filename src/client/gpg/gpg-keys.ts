@@ -3,20 +3,20 @@ import type { ApiClient } from '../api/api-client.js';
 import { listAll } from '../api/pages.js';
 import type { AgentKey } from '../agent/signer/agent-keys.js';
 
-/** GpgKey is a signing key with its OpenPGP certificate, as the service returns it. */
+/** GpgKey is a signing key with its OpenPGP certificate, as returned by the service. */
 export interface GpgKey {
   readonly id: string;
   readonly name: string;
   readonly type: string;
   readonly version: number;
-  /** Hexadecimal, in upper case. */
+  /** Fingerprint in hexadecimal, in upper case. */
   readonly fingerprint: string;
   readonly createdAt: Date;
   readonly expiresAt: Date | undefined;
   readonly revoked: boolean;
   /** Certified user IDs. */
   readonly userIds: readonly string[];
-  /** Armored certificate. */
+  /** Armored OpenPGP certificate. */
   readonly certificate: string;
 }
 
@@ -63,8 +63,8 @@ const HEXADECIMAL = /^(?:0x)?([0-9a-fA-F]{8}|[0-9a-fA-F]{16}|[0-9a-fA-F]{40})!?$
 const GROUPED = /^(?:[0-9a-fA-F]{2,4} {1,2}){9,19}[0-9a-fA-F]{2,4} *$/;
 
 /**
- * gpgKeysNamed returns the keys that gpg would match by a name (manual, "How to specify a user ID"): fingerprint or key ID, `<address>`, `=user id`, or part
- * of a user ID. The name or ID of a signing key in the service takes precedence. An empty name, such as from an unset variable, matches nothing.
+ * gpgKeysNamed returns the keys that gpg would match by a name (manual, "How to specify a user ID"): fingerprint or key ID, `<address>`, `=user id`, or part of
+ * a user ID. The name or ID of a signing key of the service takes precedence. An empty name, for example from an unset variable, matches no key.
  */
 export function gpgKeysNamed(keys: readonly GpgKey[], name: string): GpgKey[] {
   if (name.trim() === '') return [];
@@ -77,7 +77,7 @@ export function gpgKeysNamed(keys: readonly GpgKey[], name: string): GpgKey[] {
   return keys.filter(({ userIds }) => userIds.some((userId) => userId.toLowerCase().includes(part)));
 }
 
-/** Converts a key for the signer, which identifies keys to the service by ID. */
+/** Converts a key to an AgentKey, which the signer identifies by its ID in the service. */
 export function agentKeyOf({ id, name, version, type }: GpgKey, publicKeyPem: string): AgentKey {
   const publicKey = createPublicKey(publicKeyPem).export({ type: 'spki', format: 'der' });
   return { id, name, version, type, purpose: 'openpgp', publicKey, chain: [] };

@@ -1,7 +1,7 @@
 import { pgpSeconds } from '../../formats/openpgp/key-packet.js';
 import { type GpgKey, keyIdOf } from './gpg-keys.js';
 
-/** Public-key algorithm ID, bits, and curve name as in gpg's output. */
+/** Public-key algorithm ID, number of bits, and curve name as printed by gpg. */
 const TYPES: Readonly<Record<string, { id: number; bits: number; curve: string }>> = {
   'rsa-2048': { id: 1, bits: 2048, curve: '' },
   'rsa-3072': { id: 1, bits: 3072, curve: '' },
@@ -62,7 +62,7 @@ export function plainListing(key: GpgKey, now: Date): string[] {
   ];
 }
 
-/** Returns the validity letter: `u`ltimate, `e`xpired or `r`evoked. */
+/** Returns the validity letter: `u` (ultimate), `e` (expired) or `r` (revoked). */
 export function gpgValidityOf({ revoked, expiresAt }: GpgKey, now: Date): 'u' | 'e' | 'r' {
   if (revoked) return 'r';
   return expiresAt !== undefined && expiresAt <= now ? 'e' : 'u';
@@ -72,7 +72,7 @@ function day(at: Date): string {
   return at.toISOString().slice(0, 10);
 }
 
-/** Listing fields are C strings, so colons and backslashes are escaped. */
+/** Escapes colons and backslashes, because listing fields are C strings separated by colons. */
 function escaped(text: string): string {
   return text.replaceAll('\\', '\\x5c').replaceAll(':', '\\x3a');
 }

@@ -17,20 +17,20 @@ interface GpgSurroundings {
   api(): Promise<ApiClient>;
 }
 
-/** Name of the default signing key. */
+/** Environment variable with the name of the default signing key. */
 const KEY_VARIABLE = 'SEALWRIGHT_GPG_KEY';
 /** Exit code of gpg on errors. */
 const FAILED = 2;
 
-/** libgpg-error codes with gpg as the source, as used in `FAILURE` lines. */
+/** libgpg-error codes with gpg as the error source, as used in `FAILURE` lines. */
 const SOURCE_GPG = 2 << 24;
 const ERROR_NUMBER = { rejected: 251, refused: 251, expired: 62, withdrawn: 99, pending: 62, unavailable: 77 } as const;
 const NO_SECRET_KEY = 17;
 const GENERAL = 1;
-/** gpg's names of the operations in `FAILURE` lines. */
+/** gpg's names for the operations in `FAILURE` lines. */
 const NAMES = { detach: 'sign', clearsign: 'sign', inline: 'sign', list: 'list', export: 'export' } as const;
 
-/** Performs operations with the keys of the service, and runs the real gpg for all others. Returns the exit code. */
+/** Performs operations with the keys of the service, and runs the real gpg for all other operations. Returns the exit code. */
 export async function gpg(args: readonly string[], surroundings: GpgSurroundings): Promise<number> {
   const call = readGpgCall(args);
   const { variables } = surroundings;
@@ -106,7 +106,7 @@ async function sign(call: GpgCall, { args, api, keys, console, variables }: Sign
   const name = named ?? lastValue(call, 'default-key') ?? (variables[KEY_VARIABLE] || undefined);
   const key = signingKey(keys, name, console);
   if (key === undefined) return FAILED;
-  // gpg creates a signature with each key, so a signature with only one would be incomplete.
+  // gpg creates one signature per key. A signature with only one of several keys would be incomplete.
   const other = more.find((one) => gpgKeysNamed(keys, one)[0]?.id !== key.id);
   if (other !== undefined)
     throw usageError(`only one key can sign, but "${other}" is a different key. Call gpg once per key.`);
@@ -136,7 +136,7 @@ async function sign(call: GpgCall, { args, api, keys, console, variables }: Sign
   }
 }
 
-/** Returns the signing key. Undefined if no key can sign, which is reported like gpg does (`INV_SGNR`). */
+/** Returns the signing key. If no key can sign, reports the reason in the same way as gpg (`INV_SGNR`) and returns undefined. */
 function signingKey(keys: readonly GpgKey[], name: string | undefined, console: GpgConsole): GpgKey | undefined {
   const [key, ...others] = name === undefined ? keys : gpgKeysNamed(keys, name);
   if (others.length > 0)
@@ -152,7 +152,7 @@ function signingKey(keys: readonly GpgKey[], name: string | undefined, console: 
   return undefined;
 }
 
-/** Codes of INV_SGNR in GnuPG's doc/DETAILS. */
+/** Returns the reason why a key cannot sign, with the code for INV_SGNR (GnuPG's doc/DETAILS), or undefined if the key can sign. */
 function refusalOf(key: GpgKey): { code: number; why: string } | undefined {
   const validity = gpgValidityOf(key, new Date());
   if (validity === 'r') return { code: 4, why: 'Key revoked' };
@@ -180,7 +180,7 @@ function watchForTheEnd(ended: AbortController): () => void {
   };
 }
 
-/** Returns the parent process of this program, such as git, with its command line. Undefined if the system does not provide it. */
+/** Returns the parent process of this program, such as git, with its command line, or undefined if the system does not provide it. */
 export function callingProgram(): AskingProgram | undefined {
   try {
     const [command, ...args] = readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8').split('\0').filter((word) => word !== ''); // prettier-ignore

@@ -25,7 +25,7 @@ import type { GpgKey } from './gpg-keys.js';
 import { type InlineDocument, inlineMessage, type InlineSigner, signedContent } from './inline-message.js';
 import { gpgAlgorithmOf } from './gpg-listing.js';
 
-/** SignDigest signs a digest and returns the signature packet. `fileName` is set if known. */
+/** SignDigest signs a digest and returns the signature packet. `fileName` is set if the name is known. */
 export type SignDigest = (hash: PgpHash, digest: GpgDigest, fileName: string | undefined) => Promise<SignatureResult>;
 
 /** Permitted hashes for curves that require a minimum strength (RFC 9580 section 5.2.3.2). */
@@ -144,7 +144,7 @@ function fileNameOf({ operands, values }: GpgCall): string | undefined {
   return named === undefined || named === '' ? undefined : basename(named);
 }
 
-/** Returns where gpg writes its output: --output, otherwise next to the file, otherwise standard output. */
+/** Returns where gpg writes the output: the path in --output, otherwise a file next to the document, otherwise standard output. */
 function outputOf(call: GpgCall): string | number {
   const given = lastValue(call, 'output');
   if (given !== undefined) return descriptorOf(call, given) ?? (given === '-' ? 1 : given);
@@ -159,7 +159,7 @@ function documentStates(call: GpgCall): Promise<FileState[]> {
   return Promise.all(files.map((file) => FileState.of(file)));
 }
 
-/** Checks that the output can be written before an approval is requested. */
+/** Throws if the output exists and --yes is not given, before an approval is requested. */
 function assertFree(call: GpgCall): void {
   const output = outputOf(call);
   if (typeof output === 'number' || call.flags.has('yes') || !existsSync(output)) return;

@@ -7,13 +7,13 @@ import { PGP_HASH, type PgpHash } from '../../formats/openpgp/signature-packet.j
 export interface InlineDocument {
   readonly content: Buffer;
   readonly isText: boolean;
-  /** File name for recipients who extract the message. Empty for data without a name. */
+  /** File name for recipients who extract the message. Empty if the data has no file name. */
   readonly name: string;
   readonly at: Date;
 }
 
 export interface InlineSigner {
-  /** Hexadecimal. The last eight octets are the key ID. */
+  /** Fingerprint in hexadecimal. The last eight octets are the key ID. */
   readonly fingerprint: string;
   /** Public-key algorithm ID. */
   readonly algorithm: number;
@@ -26,7 +26,7 @@ const KEY_ID_BYTES = 8;
 const IS_LAST = 1;
 const MAX_NAME_BYTES = 255;
 
-/** Returns the octets of a document that its signature covers. Lines of text end with CR LF. */
+/** Returns the octets of a document that the signature covers. Lines of text end with CR LF. */
 export function signedContent({ content, isText }: Pick<InlineDocument, 'content' | 'isText'>): Buffer {
   return isText ? canonicalText(content) : content;
 }
@@ -34,7 +34,7 @@ export function signedContent({ content, isText }: Pick<InlineDocument, 'content
 /**
  * Returns a signed message (RFC 9580 section 10.3): one-pass signature, literal data, signature. The message is not compressed.
  *
- * @param signature the signature packet
+ * @param signature signature packet
  */
 export function inlineMessage(document: InlineDocument, signer: InlineSigner, signature: Buffer): Buffer {
   const { fingerprint, algorithm, hash, signatureType } = signer;

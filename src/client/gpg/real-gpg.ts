@@ -12,7 +12,7 @@ const MAX_WRAPPER_BYTES = 2000;
 /**
  * Returns the path of the real program with this name, skipping wrappers.
  *
- * @throws ClientError if PATH has none
+ * @throws ClientError if the PATH contains no such program
  */
 export function realProgram(name: string, { PATH = '' }: NodeJS.ProcessEnv): string {
   const found = PATH.split(delimiter)
@@ -37,10 +37,10 @@ export function isWrapper(path: string): boolean {
   return readFileSync(path).subarray(0, MAX_WRAPPER_BYTES).includes(WRAPPER_MARK);
 }
 
-/** Highest descriptor that is passed on. GPGME uses descriptors beyond the first three. */
+/** Highest descriptor that is passed on. GPGME also uses descriptors beyond the first three. */
 const MAX_DESCRIPTOR = 63;
 
-/** Runs the real program with these arguments and all given descriptors. Returns its exit code. */
+/** Runs the real program with the given arguments and descriptors. Returns the exit code. */
 export async function runReal(
   program: string,
   args: readonly string[],
@@ -57,9 +57,10 @@ export async function runReal(
 const LISTED = /^gpg:([^:]*):[^:]*$/m;
 
 /**
- * Implements gpgconf, through which GPGME finds gpg (reprepro and many others). Reports the wrapper as gpg, and leaves everything else to the real gpgconf.
+ * Implements gpgconf, through which GPGME (used by reprepro and many other programs) finds gpg. Reports the wrapper as gpg, and passes every other call to the
+ * real gpgconf.
  *
- * @param directory directory of the wrappers, including gpg
+ * @param directory directory that contains the wrappers, including gpg
  */
 export async function gpgconf(
   [directory = '', ...args]: readonly string[],

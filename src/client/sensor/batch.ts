@@ -9,12 +9,12 @@ interface Item {
 export interface Batch {
   readonly scanId: string;
   readonly source: string;
-  /** Whether the batch reports the whole source. Items that were reported earlier and are missing are then removed. */
+  /** Whether the batch reports the whole source. If it does, the service removes items of the source that were reported earlier and are missing. */
   readonly complete: boolean;
   readonly assets: readonly Record<string, unknown>[];
 }
 
-/** Lists each item once, with all its locations and in a fixed order, so that the same findings produce the same bytes. */
+/** Returns each item once, with all its locations and in a fixed order, so that the same findings produce the same bytes. */
 export function batchAssetsOf(findings: readonly SensorFinding[]): Batch['assets'] {
   const items = new Map<string, Item>();
   for (const finding of findings) {

@@ -13,21 +13,21 @@ export interface Delivered {
   created: number;
   updated: number;
   unchanged: number;
-  /** Items that the service rejected. */
+  /** Number of items that the service rejected. */
   rejected: number;
-  /** Batches that the service will never accept. */
+  /** Number of batches that the service will never accept. */
   refused: number;
 }
 
 export interface DeliveryOptions {
-  /** How long the service may be unavailable before delivery is abandoned, in milliseconds. The remaining batches stay in the spool. */
+  /** Maximum time in milliseconds for which the service may be unavailable. After that, delivery is abandoned, and the remaining batches stay in the spool. */
   readonly patienceMs: number;
   readonly note: (line: string) => void;
 }
 
 /**
- * Delivers the spooled scan batch by batch, in order. Each batch has an idempotency key, so a batch whose response was lost is sent again and
- * accepted once.
+ * Delivers the spooled scan batch by batch, in order. Each batch has an idempotency key, so a batch whose response was lost can be sent again and is accepted
+ * only once.
  *
  * @throws ClientError if the service stays unavailable or rejects the credential; the remaining batches stay in the spool
  */
@@ -68,7 +68,7 @@ function count(total: Delivered, { received, created, updated, unchanged, reject
   total.rejected += rejected.length;
 }
 
-/** Repeats a call while the service is unavailable or busy, no earlier than the service requests. */
+/** Repeats a call while the service is unavailable or busy, but not before the time that the service requests. */
 export async function patiently<T>({ patienceMs, note }: DeliveryOptions, call: () => Promise<T>): Promise<T> {
   const began = performance.now();
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
@@ -85,7 +85,7 @@ export async function patiently<T>({ patienceMs, note }: DeliveryOptions, call: 
   }
 }
 
-/** Reports whether a call failed for a reason other than the call itself: no response, or status 408, 429 or 5xx. */
+/** Reports whether a call failed for a temporary reason: no response, or status 408, 429 or 5xx. */
 export function isPassing(error: unknown): error is ClientError {
   if (!(error instanceof ClientError)) return false;
   return error.status === undefined || error.status === 408 || error.status === 429 || error.status >= 500;
@@ -93,6 +93,6 @@ export function isPassing(error: unknown): error is ClientError {
 
 function isForever(error: unknown): error is ClientError {
   if (!(error instanceof ClientError)) return false;
-  // The source belongs to another reporter. Other batches may be for other sources.
+  // `source.owned` means that the source belongs to another reporter. Other batches may be for other sources.
   return [400, 409, 413, 415, 422].includes(error.status ?? 0) || error.problem === 'source.owned';
 }

@@ -23,19 +23,22 @@ const DETECTORS: readonly Detector[] = [
 ];
 
 export interface LookOptions {
-  /** Machine or checkout that contains the paths. */
+  /** Name of the machine or checkout that contains the paths. */
   readonly source: string;
   readonly exclude: readonly string[];
   readonly storePasswords: readonly string[];
   readonly onFault: (where: string, reason: string) => void;
 }
 
-/** Maximum number of findings in the files of one account other than root and the sensor's own, so that no account uses up what the sensor may report. */
+/**
+ * Maximum number of findings in the files of one account. The limit does not apply to root and the sensor's own account. It prevents one account from
+ * exhausting the capacity of a report.
+ */
 const MAX_FINDINGS_OF_ACCOUNT = 50_000;
 
 /**
- * lookAtTree yields the findings in a file tree, file by file. Files that cannot be read are reported as faults, and so are accounts with too many
- * findings, whose other files are skipped.
+ * lookAtTree yields the findings in a file tree, file by file. Files that cannot be read are reported as faults. Accounts with too many findings are also
+ * reported as faults, and their remaining files are skipped.
  */
 export async function* lookAtTree(path: string, options: LookOptions): AsyncGenerator<SensorFinding> {
   const { source, storePasswords, onFault } = options;
@@ -71,7 +74,7 @@ function isTrusted(uid: number): boolean {
   return uid === 0 || uid === process.getuid?.();
 }
 
-/** Returns what an endpoint reveals without authentication. Throws if the endpoint does not respond. */
+/** Returns the findings about an endpoint that are visible without authentication. Throws if the endpoint does not respond. */
 export async function lookAtEndpoint(text: string): Promise<SensorFinding[]> {
   const endpoint = endpointOf(text);
   return endpoint.kind === 'ssh' ? sshFindings(endpoint) : tlsFindings(endpoint);

@@ -15,11 +15,11 @@ import { unreadableReasonOf } from './tree.js';
 /** Approximate number of findings per batch. All findings of a file are in the same batch. */
 const PER_BATCH = 2000;
 const MAX_FAULTS = 5;
-/** Maximum number of characters of findings in memory while they are split into parts. */
+/** Maximum number of characters of findings that are held in memory while the findings are split into parts. */
 const MAX_UNWRITTEN = 32 * 1024 * 1024;
 
 export interface SensorScanOrder {
-  /** Machine or checkout that is scanned. */
+  /** Name of the machine or checkout that is scanned. */
   readonly source: string;
   readonly paths: readonly string[];
   readonly endpoints: readonly string[];
@@ -27,9 +27,9 @@ export interface SensorScanOrder {
   readonly storePasswords: readonly string[];
 }
 
-/** SensorScan scans everything in an order into the spool. Nothing may be delivered before the scan is complete. */
+/** SensorScan scans all targets of an order and writes the findings to the spool. Nothing may be delivered before the scan is complete. */
 export class SensorScan {
-  /** The first faults; all of them are counted. */
+  /** Descriptions of the first faults. `faultCount` counts all faults. */
   private readonly faults: string[] = [];
   private faultCount = 0;
   private readonly reported: Record<string, Reported> = {};
@@ -80,7 +80,7 @@ export class SensorScan {
     if (this.faults.length < MAX_FAULTS) this.faults.push(`${where}: ${reason}`);
   }
 
-  /** Adds the batches of a target. Each part is a separate source. Sources that were reported before and are now empty are reported as empty. */
+  /** Adds the batches of a target. Each part is a separate source. Sources that were reported earlier and no longer exist are reported as empty. */
   private async report(target: string, found: Found, complete: boolean): Promise<void> {
     this.targets += 1;
     const sources: string[] = [];
@@ -139,14 +139,17 @@ class Found {
     await finished(this.stream);
   }
 
-  /** Splits the findings into parts. Their number is a power of two that never decreases. With the same number of parts, a file is always in the same part. */
+  /**
+   * Splits the findings into parts. The number of parts is a power of two that never decreases. While the number stays the same, a file is always in the same
+   * part.
+   */
   async split(): Promise<(() => Promise<SensorFinding[]>)[]> {
     await this.close();
     let parts = this.leastParts;
     while (this.count / parts > PER_BATCH && parts < 65_536) parts *= 2;
     if (parts === 1) return [() => readFindings(this.file)];
     const names = Array.from({ length: parts }, (_, part) => `${this.file}.${part}`);
-    // Not one stream for each part: a process may open about a thousand files.
+    // Lines are appended in turn instead of through one stream per part, because a process can open only about a thousand files.
     let unwritten = new Map<number, string>();
     let size = 0;
     const write = async () => {

@@ -33,7 +33,7 @@ export interface Finished extends Delivered {
 }
 
 export interface SensorOptions extends DeliveryOptions {
-  /** Settings from the command line. They override the settings of the service. */
+  /** Settings from the command line, which override the settings of the service. */
   readonly settings: Settings;
   readonly storePasswords: readonly string[];
 }
@@ -48,7 +48,7 @@ export class SensorAgent {
     private readonly options: SensorOptions,
   ) {}
 
-  /** Delivers a spooled scan, then runs the pending commands, or one scan if there are none. */
+  /** Delivers a spooled scan, then runs the pending commands, or one scan if no commands are pending. */
   async once(): Promise<Finished[]> {
     const beating = this.keepBeating();
     try {
@@ -62,7 +62,7 @@ export class SensorAgent {
     }
   }
 
-  /** Keeps running and scans when the service requests it. Ends only with an error. */
+  /** Runs permanently, and scans when the service requests a scan. Ends only with an error. */
   async stay(report: (finished: Finished) => void): Promise<never> {
     const left = await this.resume();
     if (left !== undefined) report(left);
@@ -76,7 +76,7 @@ export class SensorAgent {
     }
   }
 
-  /** Sends heartbeats during the work, because a scan can take longer than a heartbeat interval. */
+  /** Sends heartbeats while `work` runs, because a scan can take longer than a heartbeat interval. */
   private async working<T>(work: () => Promise<T>): Promise<T> {
     const beating = this.keepBeating();
     try {
@@ -103,7 +103,7 @@ export class SensorAgent {
     return scan === undefined ? undefined : this.finish(scan);
   }
 
-  /** If the command line defines the scan, it runs even if the service is unavailable. */
+  /** Sends a heartbeat and receives commands. If the command line defines the scan, an unavailable service is not an error. */
   private async hear(): Promise<undefined> {
     const call = () => this.beat({});
     const isConfigured = this.options.settings.paths !== undefined || this.options.settings.endpoints !== undefined;
@@ -135,7 +135,7 @@ export class SensorAgent {
     return this.finish(await SensorScan.run(order, this.spool, command));
   }
 
-  /** Reports the result last. A sensor that is killed earlier reports it again, and the service records it once. */
+  /** Delivers a scan, then reports its result. A sensor that is killed before the report reports the result again, and the service records the result once. */
   private async finish(scan: SpooledScan): Promise<Finished> {
     const delivered = await deliver(this.api, this.spool, scan, this.options);
     const refused = delivered.refused + delivered.rejected;
@@ -147,7 +147,7 @@ export class SensorAgent {
     return { scan: scan.id, ok, detail, ...delivered };
   }
 
-  /** The command line takes precedence over the command, and the command over the sensor's configuration. */
+  /** Returns the order for a scan. Settings on the command line take precedence over the command, and the command over the sensor's configuration. */
   private orderOf(command: Settings): SensorScanOrder {
     const settings = { ...this.orders?.configuration, ...command, ...given(this.options.settings) };
     const paths = textsOf(settings.paths, 'paths').map((path) => resolve(path));

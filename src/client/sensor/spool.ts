@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import { ClientError, EXIT } from '../api/exit-codes.js';
 import { readJson } from '../../platform/json/strict-json.js';
 
-/** Reported is a reported target: its sources, and the number of parts into which it is split. */
+/** Reported describes a reported target: its sources, and the number of parts into which the target is split. */
 export interface Reported {
   readonly parts: number;
   readonly sources: readonly string[];
 }
 
-/** SpooledScan is a complete scan in the spool. Its numbered batches are stored next to it. */
+/** SpooledScan is a complete scan in the spool. Its numbered batches are stored in the same directory. */
 export interface SpooledScan {
   readonly id: string;
-  /** Command that requested the scan. */
+  /** ID of the command that requested the scan, if any. */
   readonly command?: string;
   readonly ok: boolean;
   readonly assets: number;
   readonly detail: string;
-  /** Reported targets by name. Becomes the stored state when everything is delivered. */
+  /** Reported targets by name. They become the stored state after all batches are delivered. */
   readonly reported: Readonly<Record<string, Reported>>;
 }
 
@@ -26,9 +26,9 @@ const PRIVATE = { mode: 0o600, flush: true } as const;
 const BATCH = /^\d{6}\.json$/;
 
 /**
- * Spool stores findings on disk until they are delivered. A scan is written to a separate directory and activated with one rename, so a killed sensor
- * leaves a whole scan or none. A batch is deleted once the service has accepted it. Until then it is sent again with the same key, and the service
- * accepts it once.
+ * Spool stores findings on disk until they are delivered. A scan is written to a separate directory and activated with one rename, so a killed sensor leaves
+ * either a complete scan or none. A batch is deleted once the service has accepted it. Until then, the batch is sent again with the same idempotency key, and
+ * the service accepts it only once.
  */
 export class Spool {
   private constructor(
@@ -54,7 +54,7 @@ export class Spool {
     return readJson(text) as Record<string, Reported>;
   }
 
-  /** Creates a directory for a new scan and deletes an unfinished one. */
+  /** Creates a directory for a new scan, and deletes an unfinished scan. */
   async begin(): Promise<{ readonly id: string; readonly directory: string }> {
     const directory = join(this.directory, 'building');
     await rm(directory, { recursive: true, force: true });
@@ -76,13 +76,13 @@ export class Spool {
     await synced(this.directory);
   }
 
-  /** Returns the undelivered scan, if there is one. */
+  /** Returns the undelivered scan, if any. */
   async waiting(): Promise<SpooledScan | undefined> {
     const text = await readFile(join(this.directory, 'scan', 'scan.json'), 'utf8').catch(() => undefined);
     return text === undefined ? undefined : (readJson(text) as SpooledScan);
   }
 
-  /** Returns the names of the undelivered batches in order. */
+  /** Returns the names of the undelivered batches, in order. */
   async batches(): Promise<string[]> {
     return (await readdir(join(this.directory, 'scan'))).filter((name) => BATCH.test(name)).sort();
   }
@@ -95,7 +95,7 @@ export class Spool {
     await unlink(join(this.directory, 'scan', batch));
   }
 
-  /** Sets aside a batch that the service will never accept, for inspection. Returns its path. */
+  /** Moves a batch that the service will never accept to another directory, for inspection. Returns the new path. */
   async refused(scan: SpooledScan, batch: string, why: string): Promise<string> {
     const directory = join(this.directory, 'refused');
     await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -105,7 +105,7 @@ export class Spool {
     return kept;
   }
 
-  /** Removes a scan after everything is delivered and reported. */
+  /** Removes a scan after all batches are delivered and the result is reported. */
   async finish({ reported }: SpooledScan): Promise<void> {
     const state = { ...(await this.state()), ...reported };
     const fresh = join(this.directory, 'state.json.new');
@@ -124,7 +124,7 @@ async function synced(directory: string): Promise<void> {
   }
 }
 
-/** The lock file contains the process ID of its owner. The lock of a dead process is ignored. */
+/** Acquires the lock. The lock file contains the process ID of its owner. The lock of a dead process is ignored. */
 async function locked(file: string): Promise<FileHandle> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { isBks } from '../../formats/java/bks.js';
 import { isJavaKeyStore } from '../../formats/java/key-store.js';
 
-/** Larger files are not configuration, source code or key stores. */
+/** Maximum size of a scanned file in bytes. Larger files are not configuration files, source code or key stores. */
 const MAX_BYTES = 8 * 1024 * 1024;
 const HEAD_BYTES = 4096;
-/** Maximum time to read one file, which may be on a file system that does not respond. */
+/** Maximum time in milliseconds to read one file, which may be on a file system that does not respond. */
 const READ_MS = 30_000;
-/** Maximum number of entries read of one directory, because any account can fill its own directories. */
+/** Maximum number of entries that are read from one directory, because any account can fill its own directories. */
 const MAX_ENTRIES = 200_000;
-/** Directories of version control, packages and the kernel, which are not scanned. */
+/** Directories of version control systems, package managers and the kernel, which are not scanned. */
 const EXCLUDED = ['.git', '.hg', '.svn', 'node_modules', '__pycache__', '.venv'];
 const NEVER = new Set(['/proc', '/sys', '/dev', '/run']);
 
 export interface TreeOptions {
-  /** Names of files and directories, or full paths. */
+  /** Names of files and directories, or full paths, to exclude. */
   readonly exclude: readonly string[];
   /** Called for each path that cannot be read. */
   readonly onFault: (path: string, reason: string) => void;
@@ -54,19 +54,19 @@ async function* directory(path: string, options: TreeOptions): AsyncGenerator<st
 /** Candidate is a file that may contain findings. */
 export interface Candidate {
   readonly bytes: Buffer;
-  /** Account that owns the file. */
+  /** User ID of the account that owns the file. */
   readonly uid: number;
 }
 
 /**
- * O_NONBLOCK and O_NOFOLLOW: an account can replace its file by a FIFO or a link after the directory was read. Opening a FIFO would otherwise wait for a
- * writer forever. Undefined on Windows.
+ * Flags O_NONBLOCK and O_NOFOLLOW are set because an account can replace its file by a FIFO or a link after the directory was read. Without O_NONBLOCK, opening
+ * a FIFO would block until another process opens the FIFO for writing. Both flags are undefined on Windows.
  */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
 
 /**
- * Reads a file that may contain findings: text, DER or a key store. Returns undefined for programs, images, files that are too large, and anything that is
- * not a regular file. Throws an Error with the code ETIMEDOUT if the file cannot be read within READ_MS.
+ * Reads a file that may contain findings: text, DER or a key store. Returns undefined for programs, images, files that are too large, and paths that are not
+ * regular files. Throws an Error with the code ETIMEDOUT if the file cannot be read within READ_MS.
  */
 export async function readCandidate(path: string): Promise<Candidate | undefined> {
   const late = Promise.withResolvers<never>();

@@ -40,7 +40,7 @@ export function detachedSettings(options: OptionValues, note: (line: string) => 
   };
 }
 
-/** Writes the signature of an earlier request for this file. The given options must match the request. */
+/** Writes the signature of an earlier request for the file. The given options must match the request. */
 export async function finishRequest(invocation: Invocation, path: string, request: Request): Promise<ExitCode> {
   const { options, note } = invocation;
   const { requestId, algorithm, format, digest } = request;
@@ -74,7 +74,7 @@ async function written(invocation: Invocation, path: string, file: DetachedFile,
   return EXIT.done;
 }
 
-/** A path without special characters needs no quotes in a shell. */
+/** Returns a path as one word of a shell command. A path without special characters needs no quotes. */
 function wordOf(path: string): string {
   return /^[\w./+=@-]+$/.test(path) ? path : shellWord(path);
 }

@@ -15,9 +15,9 @@ import { detachedSettings } from './detached-signing.js';
 import { assertReadable, assertSumsStayTrue, type SignTarget } from './sign-targets.js';
 
 /**
- * signFiles signs files with one approval. Files with a tool get an embedded signature, the others a detached one.
+ * signFiles signs files with one approval. Files of a kind that has a tool get an embedded signature, all other files a detached signature.
  *
- * @param isSingle whether one file gets an embedded signature, which its tool requests without a batch
+ * @param isSingle whether a single file gets an embedded signature, which its tool requests without a batch
  */
 export async function signFiles(
   invocation: Invocation,
@@ -61,7 +61,7 @@ async function alone({ embedded }: JointWork, surroundings: ToolSurroundings): P
   return { embedded: signed, detached: [] };
 }
 
-/** Runs `work` while tools can get timestamps from the service. */
+/** Runs `work` with a relay through which tools can get timestamps from the service, if timestamps are requested. */
 async function withTimestamps<Result>(
   isWanted: boolean,
   { api, runtimeDirectory }: ToolSurroundings,

@@ -70,7 +70,7 @@ async function signatureFor(api: ApiClient, key: AgentKey, request: NotationRequ
   const gone = new AbortController();
   const end = (): void => gone.abort(new Error('notation has exited'));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, end);
-  // notation reads the error stream as one JSON object, so a message would not reach the user.
+  // notation reads standard error as one JSON object, so the user would not see a message.
   const note = (): void => undefined;
   const asking = askingProgramOf('notation', ['sign']);
   const result: SignatureResult = await new RemoteSigner(api, { protocol: 'notation', asking, note }).sign({

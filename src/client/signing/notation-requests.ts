@@ -17,7 +17,7 @@ export class NotationError extends Error {
 
 export const CONTRACT = '1.0';
 
-/** A key type with its name in notation and the only algorithm that notation permits for it (signature-specification.md, section 3). */
+/** A key type, with its name in notation and the only algorithm that notation permits for keys of this type (signature-specification.md, section 3). */
 interface NotationKeyType {
   readonly keySpec: string;
   readonly hashAlgorithm: string;
@@ -89,7 +89,7 @@ function objectIn(input: string): Record<string, unknown> {
   }
 }
 
-/** Returns the artifact digest in a notation JWS, for approvers. Empty for COSE, which is not parsed. */
+/** Returns the artifact digest in a notation JWS, for approvers. Returns an empty object for COSE, which is not parsed. */
 export function shownArtifact(payload: Buffer): Readonly<Record<string, string>> {
   const [, encoded = ''] = payload.toString('latin1').split('.');
   const bytes = fromBase64Url(encoded);

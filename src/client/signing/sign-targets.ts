@@ -8,7 +8,7 @@ import { EXTENSION, TOKEN_EXTENSION } from '../api/files.js';
 import { expandPatterns } from '../api/file-names.js';
 import { readTextFile } from '../../platform/text/text-file.js';
 
-/** SignTarget is a file to be signed: by a tool that embeds the signature, or with a detached signature. */
+/** SignTarget is a file to be signed, with the tool that embeds the signature. Without a tool, the file gets a detached signature. */
 export interface SignTarget {
   readonly file: string;
   readonly tool: FileTool | undefined;
@@ -23,8 +23,8 @@ interface Naming {
 const SIGNATURES = [...Object.values(EXTENSION), TOKEN_EXTENSION, '.asc'];
 
 /**
- * pathsOf returns the files for the given names. A pattern stands for the files that it matches, a directory for the files in it that can have embedded
- * signatures. A signature is skipped if its file is also named: `dist/*` matches signatures of an earlier run.
+ * pathsOf returns the paths of the files to sign. A pattern is replaced by the files that match it, and a directory by the files in it that can have embedded
+ * signatures. The signature of a named file is skipped, because a pattern such as `dist/*` also matches signatures from an earlier run.
  */
 export async function pathsOf(names: readonly string[], { isDetached, note }: Naming): Promise<string[]> {
   const paths: string[] = [];
@@ -45,7 +45,7 @@ export async function pathsOf(names: readonly string[], { isDetached, note }: Na
   return paths.filter((path) => !left.includes(path));
 }
 
-/** Reports whether the file that a signature belongs to was also named. */
+/** Reports whether the file to which a signature belongs was also named. */
 function isBeside(path: string, all: ReadonlySet<string>): boolean {
   return all.has(path);
 }
@@ -57,7 +57,7 @@ async function embeddedBelow(directory: string): Promise<string[]> {
   throw usageError(`${directory} contains no file that can have an embedded signature.`);
 }
 
-/** Decides how each file is signed. Throws a usage error if an option has no effect on a file. */
+/** Determines how each file is signed. Throws a usage error if an option has no effect on a file. */
 export function toolsOf(paths: readonly string[], options: OptionValues): SignTarget[] {
   const isDetached = text(options, 'format') !== undefined || text(options, 'request') !== undefined;
   const targets = paths.map((file) => ({ file, tool: isDetached ? undefined : fileToolFor(file) }));
@@ -86,7 +86,7 @@ export async function assertReadable(targets: readonly SignTarget[]): Promise<vo
 const SUMS = /(?:^|[._-])(?:MD5|SHA\d*|B2)?SUMS?(?:\.txt)?$/i;
 const MAX_SUMS_BYTES = 16 << 20;
 
-/** Throws if a checksum list names a file that is about to get an embedded signature, because the signed list would then be wrong. */
+/** Throws if a checksum list contains a file that is about to get an embedded signature, because the checksum in the signed list would then be wrong. */
 export async function assertSumsStayTrue(targets: readonly SignTarget[]): Promise<void> {
   const changing = new Set(targets.filter(({ tool }) => tool !== undefined).map(({ file }) => resolve(file)));
   for (const { file, tool } of targets) {

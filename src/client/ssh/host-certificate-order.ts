@@ -12,23 +12,23 @@ const PAUSE_MS = 2000;
 const DAY_MS = 24 * 3600 * 1000;
 const LIFE_MS = 30 * DAY_MS;
 const RENEWABLE_MS = 365 * DAY_MS;
-/** validAfter is backdated by this much to tolerate clock skew. */
+/** Time by which validAfter is backdated, to tolerate clock skew. */
 const BACKDATE_MS = 5 * 60 * 1000;
 
 /** HostCertificateOrder describes who certifies a key of this host, and how. */
 export interface HostCertificateOrder {
   /** Path of the private host key. */
   readonly key: string;
-  /** Name of the host authority. If undefined, a login rule issues the certificate from the claims of this machine's token. */
+  /** Name of the host authority. If undefined, the certificate is issued by a login rule, based on the claims of this machine's token. */
   readonly authority: string | undefined;
-  /** Names of the host. Empty uses the system's host name. */
+  /** Names of the host. If empty, the system's host name is used. */
   readonly names: readonly string[];
   readonly rule: string | undefined;
   /** Maximum time to wait for an approval, in seconds. */
   readonly seconds: number;
 }
 
-/** Reports whether a valid host certificate is next to the key. */
+/** Reports whether a valid host certificate is stored next to the key. */
 export async function isCertified(key: string, now = new Date()): Promise<boolean> {
   try {
     const { content } = await certificateOf(key);
@@ -41,8 +41,8 @@ export async function isCertified(key: string, now = new Date()): Promise<boolea
 }
 
 /**
- * orderHostCertificate requests a certificate for a key of this host. A certificate of a named authority can be renewed with the key alone for a
- * year. Without an authority, a login rule issues the certificate.
+ * orderHostCertificate requests a certificate for a key of this host. For a year, a certificate of a named authority can be renewed with the key alone. Without
+ * a named authority, the certificate is issued by a login rule.
  *
  * @throws ClientError if the request is refused
  */
@@ -65,7 +65,7 @@ export async function orderHostCertificate(api: ApiClient, order: HostCertificat
   return awaitCertificate(api, `${path}/${asked.id}`, asked, order.seconds);
 }
 
-/** Waits until a certificate is issued or refused, for at most `seconds`. */
+/** Waits until a certificate is issued or rejected, for at most `seconds`. */
 export async function awaitCertificate(
   api: ApiClient,
   path: string,
@@ -81,7 +81,7 @@ export async function awaitCertificate(
   return found;
 }
 
-/** Returns a hint with the command that renews a certificate before it expires, for a timer. */
+/** Returns a hint with the command that renews the certificate before it expires. The command is intended for a timer. */
 export function renewalHint({ certificate, renewableUntil }: HostCertificate, key: string): string {
   const end = readCertificateLine(certificate)?.validBefore.toISOString().slice(0, 10) ?? '';
   const command =

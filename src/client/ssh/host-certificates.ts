@@ -9,22 +9,22 @@ import { OutputFile } from '../api/output-file.js';
 import { readTextFile } from '../../platform/text/text-file.js';
 
 const HOST_KEYS = '/etc/ssh';
-/** Fraction of its lifetime after which a certificate is renewed. The rest leaves time for an unavailable service and for approvals. */
+/** Fraction of a certificate's lifetime after which the certificate is renewed. The remaining time allows for an unavailable service and for approvals. */
 const DUE_AFTER = 2 / 3;
 
-/** HostCertificate is an SSH certificate as the API returns it. */
+/** HostCertificate is an SSH certificate as returned by the API. */
 export interface HostCertificate {
   readonly id: string;
   readonly status: string;
   readonly certificate: string;
   readonly principals: readonly string[];
   readonly validBefore: string;
-  /** Time until which the host can renew the certificate with its key. Absent if it cannot. */
+  /** Time until which the host can renew the certificate with its key. Not present if the host cannot renew the certificate. */
   readonly renewableUntil?: string;
   readonly failure?: { readonly code: string; readonly detail: string };
 }
 
-/** Returns the paths of this machine's host keys that have a certificate next to them. */
+/** Returns the paths of the host keys of this machine that have a certificate next to them. */
 export async function certifiedHostKeys(): Promise<string[]> {
   const files = await readdir(HOST_KEYS).catch(() => []);
   return files
@@ -35,7 +35,7 @@ export async function certifiedHostKeys(): Promise<string[]> {
 /**
  * Returns the certificate of a key and the time when its renewal is due.
  *
- * @throws ClientError if there is no host certificate
+ * @throws ClientError if the key has no host certificate
  */
 export async function certificateOf(key: string): Promise<{ content: SshCertificateContent; line: string; due: Date }> {
   const line = (await readText(certificateFile(key))).trim();
@@ -46,7 +46,7 @@ export async function certificateOf(key: string): Promise<{ content: SshCertific
   return { content, line, due: new Date(from + DUE_AFTER * (until - from)) };
 }
 
-/** Requests the next certificate, authenticated by the key alone. The result may be waiting for an approval or have failed. */
+/** Requests the next certificate, authenticated only by the key. The returned certificate may be pending approval or have failed. */
 export async function renewed(api: ApiClient, key: string): Promise<HostCertificate> {
   const { content, line } = await certificateOf(key);
   const signedAt = new Date();
@@ -55,7 +55,9 @@ export async function renewed(api: ApiClient, key: string): Promise<HostCertific
   return (await api.call('POST', '/v1/ssh-host-renewals', { body, repeatable: true })) as HostCertificate;
 }
 
-/** Writes a certificate next to its key, where ssh and sshd look for it. The old certificate stays until the new one is complete. */
+/**
+ * Writes a certificate next to its key, where ssh and sshd expect the certificate. The old certificate remains in place until the new certificate is complete.
+ */
 export async function keepCertificate(key: string, { certificate }: HostCertificate): Promise<string> {
   const file = certificateFile(key);
   const output = await OutputFile.reserve(file);
@@ -63,7 +65,7 @@ export async function keepCertificate(key: string, { certificate }: HostCertific
   return file;
 }
 
-/** Returns the content of `KEY.pub`, a single line. */
+/** Returns the content of `KEY.pub`, which is a single line. */
 export async function publicKeyOf(key: string): Promise<string> {
   return (await readText(`${key}.pub`)).trim();
 }
@@ -79,7 +81,7 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** Signs with ssh-keygen, which reads every private key format. This program never reads the private key. */
+/** Signs with ssh-keygen, which supports every private key format. This program never reads the private key. */
 function signedBy(key: string, message: string): Promise<string> {
   return new Promise((done, fail) => {
     const signing = execFile(

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { ClientError, EXIT } from '../api/exit-codes.js';
 import { certificateFile } from './host-certificates.js';
 
-/** HostSetup describes what a host must trust, and where its sshd is configured. */
+/** HostSetup describes the authorities that a host must trust, and the configuration of its sshd. */
 export interface HostSetup {
   /** Path of sshd_config. The other files are written to the same directory. */
   readonly config: string;
@@ -13,15 +13,15 @@ export interface HostSetup {
   readonly authorities: Buffer;
   /** Key revocation list for RevokedKeys. */
   readonly revocations: Buffer;
-  /** Principals that may log in, by account. If empty, the principals files of an earlier setup stay unchanged. */
+  /** Principals that may log in, by account. If empty, the principals files of an earlier setup remain unchanged. */
   readonly principals: ReadonlyMap<string, readonly string[]>;
-  /** New certificate of a host key, with its path. If undefined, existing certificates of host keys are kept and shown to clients. */
+  /** New certificate of a host key, with its path. If undefined, existing certificates of host keys are kept and presented to clients. */
   readonly hostCertificate: { readonly path: string; readonly content: Buffer } | undefined;
 }
 
 type Directive = readonly [name: string, value: string];
 
-/** PlannedFile is a file of the setup. `before` is undefined for a new file, `after` for a removed one. */
+/** PlannedFile is a file of the setup. `before` is undefined for a new file, and `after` for a file to be removed. */
 export interface PlannedFile {
   readonly path: string;
   readonly before: Buffer | undefined;
@@ -45,10 +45,10 @@ function pathsOf(config: string) {
 }
 
 /**
- * planHostSetup returns the files that differ from the host's, or none if everything is set up. Files that sshd reads come before the configuration that names
- * them.
+ * planHostSetup returns the files that differ from the files on the host. Returns an empty array if the host is already set up. Files that sshd reads precede
+ * the configuration that refers to them.
  *
- * @throws ClientError if the configuration already sets one of the directives, because replacing it could lock users out
+ * @throws ClientError if the configuration already sets one of the directives, because replacing the value could lock users out
  */
 export async function planHostSetup(setup: HostSetup): Promise<PlannedFile[]> {
   const { config, authorities, revocations } = setup;
@@ -77,10 +77,10 @@ export async function planHostSetup(setup: HostSetup): Promise<PlannedFile[]> {
 }
 
 /**
- * applyHostSetup writes the planned files and verifies with sshd that its configuration is valid and the directives are in effect. On any failure, restores all
- * files.
+ * applyHostSetup writes the planned files, then verifies with sshd that the configuration is valid and that the directives are in effect. If anything fails,
+ * restores all files.
  *
- * @param reload makes sshd reload its configuration; a failure also restores the files
+ * @param reload makes sshd reload its configuration; if it fails, the files are also restored
  */
 export async function applyHostSetup(
   setup: HostSetup,
@@ -108,7 +108,7 @@ export async function isSetUp(config: string): Promise<boolean> {
   return (await present(pathsOf(config).authorities)) !== undefined;
 }
 
-/** Makes sshd reload its configuration: with a signal to the process in the PID file, otherwise through systemd. */
+/** Makes sshd reload its configuration, with a signal to the process in the PID file, or through systemd if there is no PID file. */
 export async function reloadSshd({ sshd, config }: HostSetup): Promise<void> {
   const [pidFile] = (await effective(sshd, config)).get('pidfile') ?? [];
   const pid = pidFile === undefined ? undefined : (await present(pidFile))?.toString().trim();
@@ -152,14 +152,14 @@ async function directivesOf({ config, sshd, principals, hostCertificate }: HostS
   ];
 }
 
-/** Reports whether an earlier setup configured a host certificate. */
+/** Reports whether an earlier setup configured the given host certificate. */
 async function isOurs(config: string, certificate: string): Promise<boolean> {
   const { dropIn, included } = pathsOf(config);
   const settings = await Promise.all([dropIn, included].map(present));
   return settings.some((file) => file?.toString('latin1').split('\n').includes(`HostCertificate ${certificate}`));
 }
 
-/** Returns the private host keys that sshd uses, Ed25519 first. */
+/** Returns the private host keys that sshd uses, starting with Ed25519. */
 export async function hostKeysOf(sshd: string, config: string): Promise<string[]> {
   const keys = (await effective(sshd, config)).get('hostkey') ?? [];
   return keys.toSorted((a, b) => Number(b.includes('ed25519')) - Number(a.includes('ed25519')));
@@ -182,7 +182,7 @@ async function assertOurs({ sshd, config }: HostSetup, wanted: readonly Directiv
   const settings = await effective(sshd, config);
   for (const [name, value] of wanted) {
     const [current = 'none'] = settings.get(name.toLowerCase()) ?? [];
-    // sshd shows every configured certificate of its host keys.
+    // Several HostCertificate directives do not conflict, because sshd presents every configured certificate of its host keys.
     if (name === 'HostCertificate' || current === 'none' || current === value) continue;
     throw new ClientError(
       EXIT.failed,
@@ -199,7 +199,7 @@ async function assertInEffect(setup: HostSetup): Promise<void> {
   }
 }
 
-/** Returns the effective settings of sshd for a login as root from this machine, by lower-case name. */
+/** Returns the effective settings of sshd for a login as root from this machine, by directive name in lower case. */
 async function effective(sshd: string, config: string): Promise<Map<string, string[]>> {
   const printed = await run(sshd, ['-T', '-f', config, '-C', 'user=root,host=localhost,addr=127.0.0.1']);
   const settings = new Map<string, string[]>();
@@ -210,7 +210,7 @@ async function effective(sshd: string, config: string): Promise<Map<string, stri
   return settings;
 }
 
-/** Replaces a file atomically, readable for everyone and writable by the owner. Deletes the file if there is no content. */
+/** Replaces a file atomically. The new file is readable for everyone and writable by its owner. Deletes the file if `content` is undefined. */
 async function put(path: string, content: Buffer | undefined): Promise<void> {
   if (content === undefined) return rm(path, { force: true });
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });

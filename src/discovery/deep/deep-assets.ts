@@ -15,7 +15,7 @@ interface Place {
 /** Maximum number of items in one message. */
 const MAX_ITEMS = 3000;
 
-/** assetsOfHost converts the findings of a deep scan to inventory items. The host depends on all of them. */
+/** assetsOfHost converts the findings of a deep scan to inventory items. The item of the host depends on all other items. */
 export function assetsOfHost(place: Place, reading: HostReading): AssetsFound {
   const items = [
     ...publicKeys(place, reading),
@@ -53,7 +53,7 @@ function publicKeys(place: Place, { lines }: HostReading): Item[] {
   }));
 }
 
-/** Returns a private key, which depends on its public key, a separate asset if it is known. */
+/** Returns the item of a private key. If the public key is known, the item depends on the item of the public key. */
 function privateKey(place: Place, key: HostReading['privateKeys'][number]): Item {
   const { path, fingerprint, type, bits, passphrase, format } = key;
   const facts = {
@@ -75,7 +75,7 @@ function privateKey(place: Place, key: HostReading['privateKeys'][number]): Item
   };
 }
 
-/** Returns a key store. Its content is encrypted with an unknown password, so it is not read. */
+/** Returns the item of a key store. The scan does not read the content, because the content is encrypted with an unknown password. */
 function keyStore(place: Place, { path, format }: HostReading['keyStores'][number]): Item {
   const facts = { type: 'other', id: `${place.hostId}:${path}`, format };
   return {

@@ -18,7 +18,7 @@ const WALK_MS = 120_000;
 const MAX_DENIED = 100;
 /** Directories, in addition to home directories, in which services keep certificates and keys. */
 const PLACES = ['/etc', '/opt', '/srv', '/usr/local/etc'];
-/** Home directories of system accounts. Only their .ssh is searched. */
+/** Matches home directories of system accounts. In these directories, only `.ssh` is searched. */
 const SYSTEM_HOME =
   /^\/(?:$|bin|sbin|usr|lib|dev|proc|sys|run|var\/(?:run|cache|spool|log|mail|backups)|nonexistent)(?:\/|$)?/;
 
@@ -43,7 +43,7 @@ export class DeepScan {
     private readonly sightings: HostSightings,
   ) {}
 
-  /** Returns a result regardless of the host's behaviour. */
+  /** Scans the host. Problems of the host or the login are returned as outcomes, not thrown. */
   async probe({ target, scanId }: ScanResult): Promise<ProbeResult> {
     const host = await this.db.manager.findOneBy(Host, { id: target });
     if (host === null) return { outcome: 'NO_LOGIN', facts: { code: 'host.missing' } };
@@ -104,7 +104,7 @@ export class DeepScan {
   }
 }
 
-/** Surveys the host as root if the login permits it, otherwise as the login account, in which case unreadable files are reported as denied. */
+/** Surveys the host as root if the login permits it, otherwise as the login account. Files that the login account cannot read are reported as denied. */
 async function surveyHost(session: SshSession): Promise<{ as: string | undefined; output: ScriptLine[] }> {
   try {
     const output = outputOf(await session.run(HOST_SURVEY, { as: 'root', maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS }));

@@ -34,7 +34,7 @@ export interface HostReading {
   /** Files that were read completely or do not exist. */
   readonly readPaths: readonly string[];
   readonly denied: readonly string[];
-  /** Files with more certificates than a single service would have, which therefore contain trusted authorities. */
+  /** Files with more than MAX_CERTIFICATES certificates, which are therefore assumed to be trust stores. */
   readonly trustStores: readonly string[];
   /** Whether the scan stopped at its file or time limit. */
   readonly isCut: boolean;
@@ -64,8 +64,8 @@ interface KeyFiles {
 }
 
 /**
- * Reads what a process with the rights of an account printed about its files. The account controls this process, so its output counts only for the account
- * and for the paths that were requested. If it is incomplete, none of it counts.
+ * Parses the output of the process that read an account's files with that account's rights. The account controls the process, so the output is accepted only
+ * for that account and for the requested paths. Incomplete output is discarded, and the requested paths are reported as denied.
  */
 function readAccount(one: ScriptLine, uids: ReadonlyMap<string, number>, found: KeyFiles): void {
   const account = fieldTextOf(one, 0);
@@ -111,7 +111,7 @@ function keysIn(content: Buffer, place: Place): FoundSshKey[] {
   });
 }
 
-/** Returns private keys, certificates and key stores, except the host's own SSH keys, which network scans verify. */
+/** Returns private keys, certificates and key stores. The host's own SSH keys are omitted, because network scans verify them. */
 export function readFiles(output: readonly ScriptLine[]): Omit<HostReading, 'lines'> {
   const privateKeys: PrivateKeyFile[] = [];
   const certificates: FoundCertificate[] = [];
@@ -168,7 +168,9 @@ function described(key: {
   };
 }
 
-/** Parses `256 SHA256:… comment (ED25519)`, which `ssh-keygen -l` prints for a key without showing its blob. Certificates, `(ED25519-CERT)`, are not keys. */
+/**
+ * Parses `256 SHA256:… comment (ED25519)`, which `ssh-keygen -l` prints instead of the public key itself. Certificates, such as `(ED25519-CERT)`, are not keys.
+ */
 function listedKey(text: string): Pick<FoundSshKey, 'fingerprint' | 'publicKey' | 'type' | 'bits'> {
   const [, bits, fingerprint, name = ''] = /^(\d+) (SHA256:[A-Za-z0-9+/]{43}) .*\(([A-Z0-9-]+)\)\s*$/.exec(text) ?? [];
   const types: Record<string, string> = {
@@ -193,7 +195,7 @@ function keyStoreOf(one: ScriptLine): FoundKeyStore {
   return { path: fieldTextOf(one, 0), format: fieldTextOf(one, 2) as FoundKeyStore['format'], bytes: Number(bytes) };
 }
 
-/** Returns null for years after 9999, which ISO 8601 cannot represent: a host may report any time. */
+/** Returns an ISO 8601 time, or null for a year after 9999, which ISO 8601 cannot represent and which a host may report. */
 function timeOf(seconds: string): string | null {
   return /^\d+$/.test(seconds) && Number(seconds) <= LAST_SECOND
     ? new Date(Number(seconds) * 1000).toISOString()
@@ -216,7 +218,7 @@ interface HostClock {
   readonly ahead: number;
 }
 
-/** Start of the evidence of a login from a log file, in which any account of the host can write lines. */
+/** Prefix of the evidence of a login that was read from a log file. Any account on the host may have written the line. */
 const UNVERIFIED = 'unverified, from a log file: ';
 
 /**

@@ -86,7 +86,7 @@ function directivesOf(text: string): Record<string, string> {
   return found;
 }
 
-/** `+0130` */
+/** Parses a UTC offset such as `+0130`, and returns it in minutes. */
 function minutesOf(zone: string): number {
   const [, sign = '+', hours = '0', minutes = '0'] = /^([+-])(\d\d)(\d\d)/.exec(zone) ?? [];
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));

@@ -54,7 +54,7 @@ it.runIf(process.getuid?.() === 0)(
     const limited = WALK.replaceAll('5002', '22').replaceAll('5001', '21').replaceAll('5000', '20');
     const found = readScriptOutput(execFileSync('sh', ['-c', limited], { input: `${root}\n` })) ?? [];
     expect(keysIn(found)).toEqual([join(root, 'z.key')]);
-    // Each owner has a limited part of the output, which is refused above 16 MiB.
+    // The output per owner is limited, because a total above 16 MiB is rejected.
     const certificate = `-----BEGIN CERTIFICATE-----\n${'A'.repeat(130_000)}\n-----END CERTIFICATE-----\n`;
     for (let i = 0; i < 40; i += 1) put(`b${i}.pem`, eve, certificate);
     const whole = walk(root);
@@ -71,7 +71,7 @@ it('a FIFO that replaces a file after it was found does not stop the scan', () =
   const fifo = join(root, 'a.key');
   execFileSync('mkfifo', [fifo]);
   writeFileSync(join(root, 'b.key'), KEY);
-  // The script sees a file when it looks for files, and a FIFO when it opens it.
+  // Simulates a race: the search finds a regular file, but the path is a FIFO when the script opens it.
   const raced = WALK.replace('if [ ! -f "$path" ] || [ -L "$path" ]; then continue; fi', '').replace('-type f', '');
   const { signal, stdout } = spawnSync('sh', ['-c', raced], { input: `${root}\n`, timeout: 20_000 });
   expect(signal).toBeNull();

@@ -12,8 +12,8 @@ emit() { printf '%s' "$1"; shift; for one; do printf '\\t'; encode "$one"; done;
 `;
 
 /**
- * Prints the login, the host's clock, its accounts and the sshd settings: `effective`, plus one `account` per account if there are Match blocks; otherwise
- * `configured`, the text of the configuration. The last line is `end`.
+ * Prints the login, the host's clock, its accounts and its sshd settings, then the line `end`. The line `effective` contains the settings, and a line `account`
+ * follows for each account if there are Match blocks. If sshd cannot print its settings, the line `configured` contains the text of the configuration instead.
  */
 export const HOST_SURVEY = `
 ${FIND_SSHD}
@@ -40,8 +40,8 @@ echo end
 `;
 
 /**
- * Reads the paths in $@ as the account itself. A file that contains a private key is reported as denied, because a public key file may be a link to a private
- * key.
+ * Reads the paths in $@ with the rights of the account. A file that contains a private key is reported as denied, because a public key file may be a link to a
+ * private key.
  */
 const READ_FILES = `
 ${EMIT}
@@ -57,26 +57,26 @@ done
 echo end
 `;
 
-/** Runs a command for at most `$1` seconds, if the host has `timeout`. */
+/** Runs a command for at most `$1` seconds. Without the `timeout` command on the host, no limit applies. */
 const WITHIN = `
 if command -v timeout >/dev/null 2>&1; then within() { timeout -s KILL "$@"; }; else within() { shift; "$@"; }; fi
 `;
 
-/** Time to read the files of one account, and of all accounts, in seconds. */
+/** Maximum time in seconds for reading the files of one account, and those of all accounts. */
 const ACCOUNT_SECONDS = 5;
 const ACCOUNTS_SECONDS = 40;
-/** Maximum number of files that a path with wildcards matches. */
+/** Maximum number of files that one path with wildcards may match. */
 const MAX_MATCHES = 100;
-/** Output of all accounts in bytes before it is encoded, of which each account has at least ACCOUNT_BYTES and at most a quarter. */
+/** Maximum output of all accounts in bytes, before base64 encoding. Each account gets at least ACCOUNT_BYTES and at most a quarter of the total. */
 const ACCOUNTS_BYTES = 10_000_000;
 const ACCOUNT_BYTES = 4096;
 
 /**
- * Reads one line per account from standard input: its name and its authorized_keys files, separated by tabs. `*` in a path is a wildcard. When run as
- * root, each file is read with the rights of its account, as sshd does, so that a symbolic link cannot expose a file that the account cannot read.
+ * Reads one line per account from standard input: the account's name and its authorized_keys files, separated by tabs. `*` in a path is a wildcard. When run as
+ * root, the script reads each file with the rights of its account, as sshd does, so that a symbolic link cannot expose a file that the account cannot read.
  *
- * The account controls the process that reads with its rights. The script therefore prints the output of this process as one field of a line that names
- * the account and the paths, and limits its time and size.
+ * The account controls the process that reads with the account's rights. The script therefore limits the time and output of that process, and prints the output
+ * as one field of a line that names the account and the paths.
  */
 export const READ = `
 LC_ALL=C; export LC_ALL
@@ -141,19 +141,19 @@ const FILE_NAMES = [
 /** First base64 characters of an OpenSSH private key whose header names the cipher `none`. */
 const NO_CIPHER = 'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ';
 
-/** Maximum number of files that are read, and the time for finding and reading them in seconds. */
+/** Maximum number of files that are read, and maximum times in seconds for finding and reading files. */
 const MAX_FILES = 5000;
 const PLACE_SECONDS = 10;
 const FIND_SECONDS = 40;
 const READ_SECONDS = 60;
 const FILE_SECONDS = 3;
-/** Maximum number of bytes printed about all files, and about those of one owner. */
+/** Maximum output in bytes about all files, and about the files of one owner. */
 const FILES_BYTES = 12_000_000;
 const OWNER_BYTES = 3_000_000;
 
 /**
- * Reads the file $1 that was found by its name, and prints what it contains. It opens the file once and uses only this open file, so that it describes and
- * attributes exactly what it read, even if an account replaces the file in the meantime.
+ * Prints the relevant content of the file $1, which was found by its name. The script opens the file once and uses only this open file, so that the output
+ * describes exactly the file that was read, even if an account replaces the path in the meantime.
  */
 const READ_FILE = `
 ${EMIT}
@@ -197,15 +197,16 @@ emit key "$path" "$facts" "$format" "$encrypted" "$public" "$listed"
 `;
 
 /**
- * Finds private keys, certificates and key stores in directories read from standard input, one per line. It reports the public half of a private key,
- * obtained from ssh-keygen, and from the cipher in its header whether the key is encrypted; nothing else of a private key leaves the host.
- * Certificates are printed completely. Key stores are recognized by their first bytes. The script reads at most MAX_FILES files of up to 512 KiB, for
- * READ_SECONDS, and FILE_SECONDS each: opening a FIFO waits for a writer. It takes files from each owner in each directory in turn, and prints at most
- * OWNER_BYTES for each owner, so that no account uses up a limit. It skips names with control characters: a line feed in one would make the rest of it
- * a path.
+ * Finds private keys, certificates and key stores in directories read from standard input, one per line. Certificates are printed completely. Key stores are
+ * recognized by their first bytes. For a private key, the script prints only the public key, as reported by ssh-keygen, and whether the key is encrypted.
+ * Nothing else of a private key leaves the host.
  *
- * It then prints log lines of key-based logins. From the journal, it prints only lines written by root, since any user may log under the name of
- * sshd. It reads log files only if the journal has no matching lines. Any account may write to them.
+ * The script reads at most MAX_FILES files of up to 512 KiB within READ_SECONDS. Each file has a limit of FILE_SECONDS, because opening a FIFO blocks until a
+ * writer opens it. Files are taken from each owner and directory in turn, and the output per owner is limited to OWNER_BYTES, so that no account can exhaust
+ * the limits. Names with control characters are skipped, because the text after a line feed would be read as another path.
+ *
+ * The script then prints log lines of key-based logins. From the journal, it prints only lines written by root, because any user can log under the name of
+ * sshd. It reads log files, to which any account may have written, only if the journal has no matching lines.
  */
 export const WALK = `
 LC_ALL=C; export LC_ALL

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** Reasons why a probe failed. Each maps to the outcome of a result. */
+/** Reasons why a probe failed. Each code maps to a scan outcome. */
 export type ProbeFaultCode = 'closed' | 'timeout' | 'throttled' | 'flood' | 'malformed' | 'hung-up';
 
 export class ProbeFault extends Error {

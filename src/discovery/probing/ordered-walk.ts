@@ -18,7 +18,7 @@ export class OrderedWalk {
     this.next = this.kept = this.ahead = stretch.first;
   }
 
-  /** All visits before this position have ended. */
+  /** Position before which all visits have ended. */
   get low(): number {
     return this.ahead;
   }
@@ -37,7 +37,7 @@ export class OrderedWalk {
     this.wake();
   }
 
-  /** Starts no further visits. */
+  /** Stops the walk. No further visits are started. */
   stop(): void {
     this.stopped = true;
     this.wake();

@@ -16,7 +16,7 @@ interface Stretch {
 
 /**
  * TargetWalk maps positions from 0 to `total` to combinations of target and port. Addresses are computed rather than stored, so a position is sufficient to
- * resume. Within a network, the order is scattered to spread connections over subnets; it is deterministic for a seed.
+ * resume a scan. Within a network, addresses are visited in a scattered order, to spread connections over subnets. The order is deterministic for a seed.
  */
 export class TargetWalk {
   readonly total: number;

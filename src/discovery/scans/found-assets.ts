@@ -30,7 +30,7 @@ export function assetsOfSsh(place: string, { version, algorithms, hostKeys }: Ss
   return { reporter: 'discovery', source: `ssh://${place}`, complete: true, assets: [...exchanges, ...keys, protocol] };
 }
 
-/** assetsOfTls converts the findings of a TLS probe to inventory items: each version with its cipher suites and groups, and the certificate chain. */
+/** assetsOfTls converts the findings of a TLS probe to inventory items: each protocol version with its cipher suites and groups, and the certificate chain. */
 export function assetsOfTls(place: string, { suites, groups, chain }: TlsFacts): AssetsFound {
   const occurrence = { location: `tls://${place}` };
   const exchanges = groups.map((name) => algorithm(name, exchangeKind(name), occurrence));

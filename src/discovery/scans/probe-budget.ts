@@ -15,7 +15,10 @@ export class ProbeWindow {
   until: Date;
 }
 
-/** Seconds between two probes of one sshd. A probe makes up to four connections without a login; their penalties expire within this time. */
+/**
+ * Minimum number of seconds between two probes of one sshd. A probe makes up to four connections without a login. sshd's penalties for these connections expire
+ * in this time.
+ */
 const PAUSE_SECONDS = 60;
 
 /** ProbeBudget limits how often an SSH server is probed, across all scans and workers. */
@@ -42,7 +45,7 @@ export class ProbeBudget {
     return new Set(rows.map(({ address, port }) => `${address} ${port}`));
   }
 
-  /** Returns the result of the last probe, or undefined while it is still running. */
+  /** Returns the result of the last probe, or undefined while that probe is still running. */
   async last(address: string, port: number): Promise<ScanResult | undefined> {
     const since = new Date(Date.now() - 2 * PAUSE_SECONDS * 1000);
     const place = { address, port, protocol: 'ssh', reused: false, at: MoreThan(since) } as const;

@@ -11,10 +11,10 @@ import { TargetWalk } from '../probing/target-walk.js';
 export interface ScanOrder {
   readonly kind: ScanKind;
   readonly scopeId?: string;
-  /** Undefined for all targets in the scope. */
+  /** Defaults to all targets in the scope. */
   readonly targets?: readonly string[];
   readonly ports?: readonly number[];
-  /** Hosts of an `ssh-deep` scan; undefined for every host with a credential. */
+  /** Hosts of an `ssh-deep` scan. Defaults to every host with a credential. */
   readonly hosts?: readonly string[];
   readonly label?: string;
 }
@@ -24,13 +24,13 @@ export type PlannedScan = Pick<Scan, 'kind' | 'scopeId' | 'targets' | 'ports' | 
   readonly scopeName?: string;
 };
 
-/** Maximum number of probes per scan. More would take hours. */
+/** Maximum number of probes per scan. A larger scan would take hours. */
 const MAX_PROBES = 2_000_000;
 const MAX_HOSTS = 5000;
 /** Maximum number of names and networks per scan. A range of addresses counts as several networks. */
 const MAX_TARGETS = 1000;
 
-/** ScanPlanner parses the requested targets and checks that they are allowed. It writes nothing. */
+/** ScanPlanner parses the requested targets and checks that the targets are allowed. ScanPlanner writes nothing. */
 @Injectable()
 export class ScanPlanner {
   constructor(

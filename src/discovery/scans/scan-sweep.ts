@@ -12,7 +12,7 @@ import { TargetWalk } from '../probing/target-walk.js';
 import { ProbeBudget } from './probe-budget.js';
 import { ScanRepository } from './scan.repository.js';
 
-/** Maximum number of concurrent connection attempts. At most this many are repeated after a crash. */
+/** Maximum number of concurrent connection attempts, and therefore of attempts repeated after a crash. */
 const MAX_CONNECTIONS = 600;
 const CONNECT_TIMEOUT_MS = 1500;
 const CHECKPOINT_MS = 25;
@@ -48,7 +48,7 @@ export class ScanSweep {
     const visit = async (position: number): Promise<void> => {
       const { target, port } = targets.at(position);
       for (const address of await this.guard.allowed(scope, target, port)) {
-        // A server that was probed recently is known to be open. Another connection would only add to the server's penalties for this address.
+        // A recently probed server is known to be open. Another connection would only increase sshd's penalties for the service's address.
         if (!probedLately.has(`${address} ${port}`) && !(await isOpen(address, port))) continue;
         openPorts.push({ target, address, port });
         return;

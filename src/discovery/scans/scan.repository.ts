@@ -37,8 +37,8 @@ export const DUE_SCAN = dueRowsOf(QUEUE);
 const SYSTEM = { kind: 'system', id: 'discovery', name: 'discovery' } as const;
 
 /**
- * ScanRepository reads and writes scans. Each write by a worker includes its attempt number, so it has no effect once the scan is cancelled or
- * claimed by another worker.
+ * ScanRepository reads and writes scans. Each write by a worker includes its attempt number, so the write has no effect once the scan is cancelled or claimed
+ * by another worker.
  */
 @Injectable()
 export class ScanRepository {
@@ -65,12 +65,12 @@ export class ScanRepository {
     await this.outbox.add(tx, DISCOVERY_QUEUE, [id]);
   }
 
-  /** Signals workers. Call it after the commit of an `insert`. */
+  /** Signals workers. Call this after the transaction of `insert` has committed. */
   committed(): void {
     this.outbox.committed(DISCOVERY_QUEUE);
   }
 
-  /** Returns the scope of a scan; undefined for `ssh-deep`, which has none, and null if the scope was deleted. */
+  /** Returns the scope of a scan, undefined for an `ssh-deep` scan, which has no scope, or null if the scope was deleted. */
   async scopeOf({ kind, scopeId }: Scan): Promise<ScanScope | undefined | null> {
     if (kind === 'ssh-deep') return undefined;
     return scopeId === null ? null : this.db.manager.findOneBy(ScanScope, { id: scopeId });
@@ -115,7 +115,7 @@ export class ScanRepository {
     });
   }
 
-  /** Records a result once, together with the messages for the inventory and the SSH key module. Returns false if it was already recorded. */
+  /** Records a result, and the messages for the inventory and the SSH key module, in one transaction. Returns false if the result was already recorded. */
   async recordAndHandOver(row: ScanResult, result: ProbeResult): Promise<boolean> {
     const { outcome, facts = null, hostId = null, reused = false, found, keys } = result;
     const isNew = await this.db.transaction(async (tx) => {
@@ -170,7 +170,7 @@ export class ScanRepository {
   }
 
   /**
-   * Cancels a scan at its cursor. Its results remain.
+   * Cancels a scan at its cursor. Results that are already recorded remain.
    * @throws Problem `scan.missing` or `scan.over`
    */
   async cancel(caller: Caller, id: string): Promise<void> {

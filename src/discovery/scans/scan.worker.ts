@@ -14,7 +14,7 @@ import { TargetProber } from './target-prober.js';
 
 /** Maximum number of concurrent scans per process. */
 const MAX_SCANS = 4;
-/** Number of attempts after which a scan fails, because the scan itself may be crashing its workers. */
+/** Maximum number of attempts. After that, the scan fails, because the scan itself may be crashing its workers. */
 const MAX_ATTEMPTS = 20;
 /** Maximum number of concurrent probes per scan. */
 const MAX_PROBES = 24;
@@ -22,13 +22,13 @@ const MAX_PROBES = 24;
 const MAX_LOGINS = 8;
 const MAX_PENDING = 500;
 const LEASE_RENEWAL_MS = 5000;
-/** Time for which a scan without progress waits for hosts that other scans are probing. Then the next such host is recorded as throttled. */
+/** Maximum time that a scan without progress waits for hosts that other scans are probing. After that, the next of these hosts is recorded as throttled. */
 const MAX_WAIT_MS = 15_000;
 const IDLE_MS = 250;
 
 /**
- * ScanWorker runs scans: it claims a scan, sweeps for open ports, probes them, and records and hands over the results. All state is in rows, so any worker can
- * resume a scan.
+ * ScanWorker runs scans: it claims a scan, sweeps for open ports, probes them, records the results, and hands findings over to other modules. All state is in
+ * the database, so any worker can resume a scan.
  */
 @Injectable()
 export class ScanWorker extends QueueConsumer<unknown> {
@@ -36,7 +36,7 @@ export class ScanWorker extends QueueConsumer<unknown> {
     max: MAX_SCANS,
     claim: (capacity) => this.repository.claim(capacity),
     run: (scan) => this.run(scan),
-    // The lease expires, and another attempt resumes at the cursor.
+    // The lease expires, and another attempt resumes the scan at its cursor.
     failed: (error, { id }) => this.logger.warn(`scan ${id} stopped: ${String(error)}`),
   });
 
@@ -50,13 +50,13 @@ export class ScanWorker extends QueueConsumer<unknown> {
     super(queue, config);
   }
 
-  /** Also finds scans whose signal was lost or whose worker died. */
+  /** Claims due scans, including scans whose signal was lost or whose worker died. */
   @Background({ name: 'scans', scope: 'process', due: DUE_SCAN })
   protected override answer(): Promise<void> {
     return this.scans.fill();
   }
 
-  /** Stops the running scans. Other workers resume them at their cursors. */
+  /** Stops the running scans. Other workers resume the scans at their cursors. */
   protected override finish(): Promise<void> {
     return this.scans.stop();
   }
@@ -73,7 +73,7 @@ export class ScanWorker extends QueueConsumer<unknown> {
     else if (isComplete) await this.repository.finish(scan, 'DONE');
   }
 
-  /** Probes open ports during the sweep, which mostly waits for the network. Returns true when both are complete. */
+  /** Probes open ports while the sweep is running, because the sweep mostly waits for the network. Returns true when both are complete. */
   private async sweepAndProbe(scan: Scan, scope: ScanScope | undefined): Promise<boolean> {
     if (scope === undefined) return (await this.sweep.hosts(scan)) && (await this.probeAll(scan, scope, () => true));
     const state = { isSwept: false, hasFailed: false };
@@ -96,7 +96,7 @@ export class ScanWorker extends QueueConsumer<unknown> {
     const isOver = () => !lease.isOurs() || this.scans.isStopping;
     try {
       for (let deadline = Date.now() + MAX_WAIT_MS; ;) {
-        const isLast = isSwept(); // must precede the query, which then returns everything that the sweep found
+        const isLast = isSwept(); // read before the query, so that the query returns everything that a completed sweep found
         const rows = await this.repository.pending(scan, MAX_PENDING);
         if (rows.length === 0 && isLast) return lease.isOurs();
         let recorded = 0;

@@ -71,7 +71,7 @@ export class ScansController {
 
   /**
    * Cancel a scan
-   * @remarks Cancels a scan. Its results so far remain.
+   * @remarks Cancels a scan. Results that are already recorded remain.
    */
   @Post(':id/cancel')
   @HttpCode(200)

@@ -13,7 +13,7 @@ export class CreateScanBody {
   @Optional(IdRef()) scopeId?: string;
   /** Addresses, networks and names within the scope. Defaults to everything in the scope. @example ["192.0.2.0/28", "www.example.com"] */
   @Optional(ListOf(Text(1, 254), { min: 1, max: 100 })) targets?: string[];
-  /** Ports within the scope. Defaults to all of its ports. @example [22] */
+  /** Ports within the scope. Defaults to all ports of the scope. @example [22] */
   @Optional(ListOf(Int(1, 65_535), { min: 1, max: 50, unique: true })) ports?: number[];
   /** For `ssh-deep`: IDs of hosts. Defaults to every host with a credential. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   @Optional(ListOf(IdRef(), { min: 1, max: 1000, unique: true })) hosts?: string[];
@@ -34,7 +34,7 @@ export class ProgressView implements ScanProgress {
   percent: number;
   /** Number of open ports found. @example 17 */
   answered: number;
-  /** Number of open ports that have not been probed yet. @example 3 */
+  /** Number of open ports that are not yet probed. @example 3 */
   pending: number;
 }
 

@@ -9,11 +9,11 @@ import { ScanResult, type ScanOutcome } from '../scan-result.entity.js';
 import { isFinalScanStatus, Scan, type ScanStatus } from '../scan.entity.js';
 
 export interface ScanProgress {
-  /** Integer percentage; 100 when the scan has ended. */
+  /** Progress as an integer percentage. 100 when the scan has ended. */
   readonly percent: number;
-  /** Open ports. */
+  /** Number of open ports found. */
   readonly answered: number;
-  /** Open ports that have not been probed yet. */
+  /** Number of open ports that are not yet probed. */
   readonly pending: number;
 }
 
@@ -57,7 +57,7 @@ export class ScansReader implements BeforeApplicationShutdown {
     return Object.assign(scan, { progress: { percent: percentOf(scan, answered, pending), answered, pending } });
   }
 
-  /** Reads a scan for `answerEvents`. */
+  /** Reads a scan in the form that `answerEvents` expects. */
   async follow<View>(id: string, viewOf: (scan: ShownScan) => View): Promise<Followed<View>> {
     const scan = await this.get(id);
     const mark = `${scan.status} ${scan.cursor} ${scan.progress.pending}`; // must match the query of the watch

@@ -21,8 +21,8 @@ const OUTCOMES: Record<ProbeFaultCode, ProbeResult['outcome']> = {
 };
 
 /**
- * TargetProber probes one open port of a scan: an SSH or TLS server without logging in, or a host by logging in. Every probe returns a result,
- * regardless of the server's behaviour.
+ * TargetProber probes one open port of a scan: an SSH or TLS server without logging in, or a host by logging in. Failures caused by the server are returned as
+ * outcomes, not thrown.
  */
 @Injectable()
 export class TargetProber {
@@ -35,7 +35,7 @@ export class TargetProber {
     private readonly deep: DeepScan,
   ) {}
 
-  /** Probes a port within a scope; without a scope, logs in to the host. Returns undefined while another scan probes the same server. */
+  /** Probes a port within a scope, or logs in to the host if there is no scope. Returns undefined while another scan probes the same server. */
   async probe(row: ScanResult, scope: ScanScope | undefined): Promise<ProbeResult | undefined> {
     if (scope === undefined) return this.deep.probe(row);
     const { target, address, port } = row;
@@ -52,7 +52,7 @@ export class TargetProber {
     }
   }
 
-  /** Probes the server, or returns the result of the last probe if it was less than a minute ago. */
+  /** Probes the server, or returns the result of the last probe if that probe was less than a minute ago. */
   private async sshOrLast(address: string, port: number, scanId: string): Promise<ProbeResult | undefined> {
     if (await this.budget.claim(address, port)) return this.ssh(address, port, scanId);
     const last = await this.budget.last(address, port);
@@ -77,7 +77,7 @@ export class TargetProber {
     return { outcome: 'FOUND', facts: tlsView(facts), found: assetsOfTls(placeOf(target, port), facts) };
   }
 
-  /** Treats an unreadable response as a result for its server, so that it does not stop the scan of other servers. */
+  /** Returns an unreadable response as a result for its server, so that the scan of other servers continues. */
   private readable<T>(probe: Promise<T>): Promise<T> {
     return probe.catch((error: unknown) => {
       if (error instanceof ProbeFault || isOwnFault(error)) throw error;

@@ -15,7 +15,7 @@ const MAX_NETWORKS = 1000;
 
 export type NewScanScope = Pick<ScanScope, 'name' | 'networks' | 'names' | 'ports'>;
 
-/** ScanScopesService manages scan scopes, which administrators define. */
+/** ScanScopesService manages scan scopes. */
 @Injectable()
 export class ScanScopesService {
   constructor(

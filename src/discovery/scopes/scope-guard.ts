@@ -32,7 +32,8 @@ export class ScopeGuard {
   }
 
   /**
-   * Parses a list of targets, checks that all their addresses are within the scope, and returns them in canonical form. Sends only DNS queries. Throws Problem.
+   * Parses a list of targets, checks that all their addresses are within the scope, and returns the targets in canonical form. Sends DNS queries, but does not
+   * connect to targets. Throws Problem.
    */
   async targets(scope: ScanScope, list: string, port: number, pointer: string): Promise<string[]> {
     const targets: string[] = [];

@@ -18,8 +18,8 @@ export function listEntriesOf(text: string): ListEntry[] {
 }
 
 /**
- * readNetworks parses `192.0.2.0/24`, `192.0.2.1`, `192.0.2.1-20`, `192.0.2.1-192.0.2.20` and their IPv6 equivalents, with or without brackets.
- * Returns an explanation for malformed networks, and undefined for anything else, such as a name.
+ * readNetworks parses `192.0.2.0/24`, `192.0.2.1`, `192.0.2.1-20`, `192.0.2.1-192.0.2.20` and their IPv6 equivalents, with or without brackets. Returns an
+ * error text for a malformed network, and undefined for text that is not a network, such as a name.
  */
 export function readNetworks(written: string): Network[] | string | undefined {
   const text = written.startsWith('[') && written.endsWith(']') ? written.slice(1, -1) : written;

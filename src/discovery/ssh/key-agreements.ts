@@ -14,7 +14,7 @@ import { wireMpint, wireString } from '../../formats/ssh/wire.js';
 /** KeyAgreement is the client side of a key exchange. */
 export interface KeyAgreement {
   readonly hash: 'sha1' | 'sha256' | 'sha384' | 'sha512';
-  /** Client's public value, in the encoding of both the message and the exchange hash. */
+  /** Client's public value. The encoding is the same in the message and in the exchange hash. */
   readonly sent: Buffer;
   /** Returns the server's public value and the shared secret, both in the encoding of the exchange hash. */
   readonly agree: (received: Buffer) => { readonly received: Buffer; readonly secret: Buffer };
@@ -24,7 +24,7 @@ type Start = () => KeyAgreement;
 const X25519_SPKI = Buffer.from('302a300506032b656e032100', 'hex');
 const ML_KEM_768_CIPHERTEXT = 1088;
 
-/** Supported key exchanges, best first. Other key exchanges are recognized by name only. */
+/** Supported key exchanges, in order of preference. The probe does not perform other key exchanges and only reports their names. */
 export const KEY_AGREEMENTS: Record<string, Start> = {
   'mlkem768x25519-sha256': mlkem768x25519,
   'curve25519-sha256': x25519,
@@ -36,12 +36,12 @@ export const KEY_AGREEMENTS: Record<string, Start> = {
   'diffie-hellman-group16-sha512': modp('modp16', 'sha512'),
   'diffie-hellman-group18-sha512': modp('modp18', 'sha512'),
   'diffie-hellman-group14-sha1': modp('modp14', 'sha1'),
-  // Last, because it is by far the most expensive. It is used only with servers that offer nothing else.
+  // Last, because they are by far the most expensive. The probe uses them only if a server offers no other supported key exchange.
   'sntrup761x25519-sha512': sntrup761x25519,
   'sntrup761x25519-sha512@openssh.com': sntrup761x25519,
 };
 
-/** isPostQuantum returns true for key exchanges that resist an attacker who records the traffic and later has a quantum computer. */
+/** isPostQuantum returns true for key exchanges that remain secure against an attacker who records the traffic now and has a quantum computer later. */
 export function isPostQuantum(kex: string): boolean {
   return /mlkem|sntrup|ml-kem|kyber/i.test(kex);
 }
@@ -55,7 +55,7 @@ function x25519(): KeyAgreement {
   };
 }
 
-/** RFC 8731 section 3. */
+/** Creates the client side of an X25519 key exchange (RFC 8731 section 3). */
 function x25519Half(): { raw: Buffer; shared: (theirs: Buffer) => Buffer } {
   const { publicKey, privateKey } = generateKeyPairSync('x25519');
   const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(X25519_SPKI.length);
@@ -67,7 +67,7 @@ function x25519Half(): { raw: Buffer; shared: (theirs: Buffer) => Buffer } {
   return { raw, shared };
 }
 
-/** draft-ietf-sshm-mlkem-hybrid-kex: the public values are concatenated; the secret is the hash of both secrets. */
+/** draft-ietf-sshm-mlkem-hybrid-kex: the public values are concatenated, and the shared secret is the hash of both shared secrets. */
 function mlkem768x25519(): KeyAgreement {
   const classical = x25519Half();
   const kem = generateKeyPairSync('ml-kem-768');
@@ -88,8 +88,8 @@ function mlkem768x25519(): KeyAgreement {
 let streamlined: Sntrup761 | undefined;
 
 /**
- * draft-ietf-sshm-ntruprime-ssh. The process reuses one NTRU Prime key, because generating one takes 100 ms. The server's signature still covers fresh values:
- * the cookie of KEXINIT and the X25519 public value.
+ * draft-ietf-sshm-ntruprime-ssh. The process reuses one NTRU Prime key, because generating a key takes 100 ms. The server's signature still covers fresh
+ * values: the cookie in KEXINIT and the X25519 public value.
  */
 function sntrup761x25519(): KeyAgreement {
   const classical = x25519Half();
@@ -109,7 +109,7 @@ function sntrup761x25519(): KeyAgreement {
   };
 }
 
-/** RFC 5656 section 4. */
+/** ECDH key exchange (RFC 5656 section 4). */
 function ecdh(curve: string, hash: KeyAgreement['hash']): Start {
   return () => {
     const own = createECDH(curve);
@@ -122,7 +122,7 @@ function ecdh(curve: string, hash: KeyAgreement['hash']): Start {
   };
 }
 
-/** RFC 4253 section 8, with the groups of RFC 3526. */
+/** Diffie-Hellman key exchange (RFC 4253 section 8) with the groups of RFC 3526. */
 function modp(group: string, hash: KeyAgreement['hash']): Start {
   return () => {
     const own = createDiffieHellmanGroup(group);

@@ -4,8 +4,8 @@ import { createHash, randomInt } from 'node:crypto';
  * Sntrup761 is the client side of Streamlined NTRU Prime with p = 761, q = 4591 and weight 286 (Bernstein, Brumley, Chen, Chuengsatiansup, Lange, Marotzke,
  * Peng, Tuveri, van Vredendaal, Yang: "NTRU Prime, round 3"): key generation and decapsulation, with the encodings of sntrup761.c in OpenSSH.
  *
- * It is intended for probes, which send no secrets. It does not run in constant time, and a malformed ciphertext gives a wrong key instead of an implicit
- * rejection. A signature over a wrong shared key proves nothing.
+ * The implementation is intended for probes, which send no secrets. It does not run in constant time. A malformed ciphertext yields a wrong shared key instead
+ * of an implicit rejection, but a signature over a wrong shared key proves nothing.
  */
 export interface Sntrup761 {
   readonly publicKey: Buffer;
@@ -61,7 +61,7 @@ function newShort(): Polynomial {
   return short;
 }
 
-/** Returns the representative of a residue class that is nearest to zero. */
+/** Returns the representative of a residue class that is closest to zero. */
 function centred(number: number, modulus: number): number {
   const half = (modulus - 1) / 2;
   return (((((number + half) % modulus) + modulus) % modulus) - half) | 0;
@@ -86,7 +86,7 @@ function product(one: Polynomial, other: Polynomial, modulus: number): Polynomia
   return long.subarray(0, P).map((number) => centred(number, modulus));
 }
 
-/** Returns `start` divided by the polynomial, using the division steps of Bernstein and Yang; undefined if the polynomial has no inverse. */
+/** Returns `start` divided by the polynomial, using the division steps of Bernstein and Yang, or undefined if the polynomial has no inverse. */
 function reciprocal(polynomial: Polynomial, modulus: number, start: number): Polynomial | undefined {
   let [f, g] = [new Int32Array(P + 1), new Int32Array(P + 1)];
   let [v, r] = [new Int32Array(P + 1), new Int32Array(P + 1)];
@@ -114,7 +114,7 @@ function reciprocal(polynomial: Polynomial, modulus: number, start: number): Pol
   return Int32Array.from({ length: P }, (_, i) => centred(scale * (v[P - 1 - i] as number), modulus));
 }
 
-/** HashSession of the reference implementation: SHA-512 of a number and the input, truncated to 32 bytes. */
+/** HashSession in the reference implementation: SHA-512 of a number and the input, truncated to 32 bytes. */
 function sessionKey(r: Polynomial, ciphertext: Buffer): Buffer {
   const packed = Buffer.alloc(Math.ceil(P / 4));
   r.forEach((one, i) => {
@@ -131,7 +131,9 @@ function hash(prefix: number, input: Buffer): Buffer {
     .subarray(0, 32);
 }
 
-/** Encodes numbers below `moduli` as bytes. Pairs are merged into one number each, whose low bytes are written, until one number is left. */
+/**
+ * Encodes numbers, each less than its entry in `moduli`, as bytes. Repeatedly merges pairs into one number and writes its low bytes, until one number is left.
+ */
 function encode(numbers: readonly number[], moduli: readonly number[]): Buffer {
   const bytes: number[] = [];
   const shorten = (number: number, modulus: number, limit: number): [number, number] => {

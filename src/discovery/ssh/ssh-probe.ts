@@ -10,8 +10,8 @@ const CLIENT = 'SSH-2.0-Sealwright_scan';
 const LIMITS = { connectMs: 4000, totalMs: 10_000, maxBytes: 64 * 1024 };
 
 /**
- * Signature algorithms by host key type. The probe requests the first of each type that the server offers, one per connection. Together with the
- * connection of the sweep this makes four; sshd penalizes connections without a login.
+ * Signature algorithms by host key type. The probe requests the first algorithm of each type that the server offers, one per connection. With the connection of
+ * the sweep, a server sees up to four connections without a login, which sshd penalizes.
  */
 const HOST_KEY_TYPES: readonly (readonly string[])[] = [
   ['ssh-ed25519'],
@@ -24,7 +24,7 @@ export interface ProbedHostKey {
   readonly blob: Buffer;
   /** Whether the server signed this connection's key exchange with the key. */
   readonly proven: boolean;
-  /** Key exchange that was completed. */
+  /** Key exchange that the probe and the server completed. */
   readonly kex: string;
 }
 
@@ -34,7 +34,7 @@ export interface SshFacts {
   readonly version: string;
   readonly algorithms: KexInit;
   readonly hostKeys: ProbedHostKey[];
-  /** Key exchanges that resist quantum computers, in the server's order of preference. */
+  /** Post-quantum key exchanges, in the server's order of preference. */
   readonly postQuantum: string[];
   /** Whether the server supports strict key exchange, the mitigation for CVE-2023-48795. */
   readonly strictKex: boolean;
@@ -105,7 +105,7 @@ interface Opening {
   readonly algorithms: KexInit;
 }
 
-/** Performs RFC 4253 section 8 up to the server's signature. The connection then ends, so encryption is not needed. */
+/** Performs a key exchange (RFC 4253 section 8) up to the server's signature. The connection is then closed, so no encryption keys are needed. */
 async function exchange(stream: BoundedStream, opening: Opening): Promise<ProbedHostKey> {
   const { kex, asked, version, theirs, algorithms } = opening;
   const agreement = KEY_AGREEMENTS[kex]?.();

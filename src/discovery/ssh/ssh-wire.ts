@@ -18,14 +18,14 @@ const MAX_PACKET = 35_000;
 const MAX_LINES = 50;
 const MAX_LINE = 8192;
 
-/** MessageReader parses a message of the peer. Throws ProbeFault `malformed` when reading past its end. */
+/** MessageReader parses a message from the peer. Throws ProbeFault `malformed` when reading past the end of the message. */
 export class MessageReader extends WireReader {
   protected override tooShort(): Error {
     return new ProbeFault('malformed', 'a truncated message');
   }
 }
 
-/** readVersion reads the version line (RFC 4253 section 4.2), which begins with SSH- and may be preceded by other lines. */
+/** readVersion reads the server's identification string (RFC 4253 section 4.2), which begins with `SSH-` and may be preceded by other lines. */
 export async function readVersion(stream: BoundedStream): Promise<string> {
   for (let lines = 0; lines < MAX_LINES; lines += 1) {
     const line = await stream.readLine(MAX_LINE);
@@ -38,7 +38,7 @@ export function writePacket(stream: BoundedStream, payload: Buffer): void {
   stream.write(wirePacket(payload));
 }
 
-/** readPacket returns the payload of the next message, skipping those that carry no information for the probe. */
+/** readPacket returns the payload of the next message, skipping messages that carry no information for the probe. */
 export async function readPacket(stream: BoundedStream): Promise<Buffer> {
   for (;;) {
     const head = await stream.read(5);

@@ -20,17 +20,17 @@ export interface Offer {
   readonly name?: string;
 }
 
-/** Choice is what the server selected in a ServerHello. */
+/** Choice contains what the server selected in a ServerHello. */
 export interface Choice {
   readonly version: number;
   readonly suite: number;
-  /** Selected group; TLS 1.3 only. */
+  /** Selected group (TLS 1.3 only). */
   readonly group?: number;
 }
 
 /**
  * exchangeHellos sends one ClientHello and returns the server's choice. A TLS 1.3 offer has no key share, so the server names its preferred group in a
- * HelloRetryRequest (RFC 8446 section 4.1.4). No key agreement is performed, so groups and suites that this machine does not support can be offered. Returns
+ * HelloRetryRequest (RFC 8446 section 4.1.4). The handshake ends there, so the offer may include groups and suites that this machine does not support. Returns
  * undefined if the server rejects the offer. Throws ProbeFault if the server is unreachable.
  */
 export async function exchangeHellos(host: string, port: number, offer: Offer): Promise<Choice | undefined> {
@@ -78,7 +78,7 @@ function clientHello({ version, suites, groups, name }: Offer): Buffer {
   return Buffer.concat([Buffer.from([1, 0]), uint16(body.length), body]);
 }
 
-/** Parses a ServerHello (RFC 8446 section 4.1.3). Throws RangeError when reading past its end. */
+/** Parses a ServerHello (RFC 8446 section 4.1.3). Throws RangeError when reading past the end of the message. */
 function choiceIn(message: Buffer): Choice {
   const legacy = message.readUInt16BE(4);
   const afterSession = 39 + message.readUInt8(38);

@@ -1,4 +1,4 @@
-/** Code points of the IANA TLS registries, by name. */
+/** Code points in the IANA TLS registries, by name. */
 export const VERSIONS: Record<string, number> = {
   'SSL 3.0': 0x0300,
   'TLS 1.0': 0x0301,

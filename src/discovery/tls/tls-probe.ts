@@ -4,15 +4,15 @@ import { type Choice, type Offer, exchangeHellos } from './client-hello.js';
 import { GROUPS, isPostQuantumGroup, SUITES_12, SUITES_13, VERSIONS } from './tls-names.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** TlsFacts describes what a TLS server accepts, as determined by offering it. Names are those of the IANA registries. */
+/** TlsFacts describes the versions, cipher suites and groups that a TLS server accepts, determined by offering them. Names are as in the IANA registries. */
 export interface TlsFacts {
   readonly versions: string[];
   /** Cipher suites by version, in the server's order of preference if it has one, otherwise in the order of the offer. */
   readonly suites: Record<string, string[]>;
-  /** Groups of TLS 1.3, and of ECDHE key exchanges in earlier versions. */
+  /** Groups accepted in TLS 1.3, and for ECDHE key exchanges in earlier versions. */
   readonly groups: string[];
   readonly postQuantum: string[];
-  /** Certificates in DER, the server's own first; empty if no handshake completed. */
+  /** Certificates in DER, starting with the server's own; empty if no handshake completed. */
   readonly chain: Buffer[];
   /** Reason why this machine's trust store rejects the chain; null if the chain is trusted. */
   readonly distrust: string | null;
@@ -22,7 +22,7 @@ export interface TlsFacts {
 
 const ALL_GROUPS = Object.values(GROUPS);
 const CLASSIC_GROUPS = ['x25519', 'secp256r1', 'x448', 'secp521r1', 'secp384r1'];
-/** All groups that the local TLS library supports. With the library's defaults, a server that accepts only post-quantum groups appears not to respond. */
+/** All groups that the local TLS library supports. With the library's default groups, a handshake with a server that accepts only post-quantum groups fails. */
 const CURVES =
   'X25519MLKEM768:SecP256r1MLKEM768:SecP384r1MLKEM1024:MLKEM768:MLKEM1024:MLKEM512:X25519:P-256:X448:P-384:P-521';
 
@@ -90,7 +90,10 @@ interface Reading {
   readonly of: (choice: Choice) => number;
 }
 
-/** Offers all remaining values and removes the one the server chose, until it chooses none. Takes one connection more than values accepted. */
+/**
+ * Offers all remaining values and removes the value that the server chose, until the server chooses none. Opens one connection more than the number of accepted
+ * values.
+ */
 async function byElimination(
   table: Record<string, number>,
   ask: (left: number[]) => Promise<Choice | undefined>,
@@ -102,7 +105,7 @@ async function byElimination(
     const choice = await ask([...left.keys()]);
     if (choice === undefined || !isOurs(choice)) break;
     const name = left.get(of(choice));
-    if (name === undefined) break; // The server chose a value that was not offered and violates TLS.
+    if (name === undefined) break; // The server chose a value that was not offered, which violates TLS.
     left.delete(of(choice));
     taken.push(name);
   }
@@ -110,8 +113,8 @@ async function byElimination(
 }
 
 /**
- * Accepts every version and every cipher suite except finite-field Diffie-Hellman with groups chosen by the server, which may cost seconds. All handshakes
- * share one context, because the garbage collector does not account for a context's native memory.
+ * TLS context that accepts every version and every cipher suite except finite-field Diffie-Hellman, in which the server chooses the group and a handshake can
+ * take seconds. All handshakes share one context, because the garbage collector does not account for a context's native memory.
  */
 let permissiveContext: SecureContext | undefined;
 

@@ -7,7 +7,7 @@ import { type Destination, MAX_JUMPS } from '../model/jump-hosts.js';
 import type { Login } from '../model/ssh-session.port.js';
 import { sshFaultCode } from './ssh-fault.js';
 
-/** ConnectionRecords reads the records that a connection needs and stores its result. */
+/** ConnectionRecords reads the records needed to connect to a host, and stores the outcome of the connection. */
 @Injectable()
 export class ConnectionRecords {
   constructor(
@@ -15,7 +15,7 @@ export class ConnectionRecords {
     private readonly credentials: HostCredentials,
   ) {}
 
-  /** Returns the jump hosts of a connection in order, followed by the host itself. */
+  /** Returns the jump hosts on the route to a host, in connection order, followed by the host itself. */
   async route(hostId: string): Promise<Host[]> {
     const route: Host[] = [];
     for (let id: string | null = hostId; id !== null;) {
@@ -30,7 +30,7 @@ export class ConnectionRecords {
   }
 
   /**
-   * Returns the credential of the last host on the route. Throws Problem `host.no-credential` if it has none, and `host.credential-elsewhere` if the
+   * Returns the credential of the last host on the route. Throws Problem `host.no-credential` if the host has none, and `host.credential-elsewhere` if the
    * credential was entered for another route.
    */
   async credential(route: readonly Host[]): Promise<Login> {
@@ -38,7 +38,7 @@ export class ConnectionRecords {
     const row = await this.db.manager.findOne(Host, { where: { id }, select: { id: true, credential: true } });
     if (!row?.credential) throw new Problem('conflict', 'host.no-credential', `Host ${name} has no login credential.`);
     const { login, rebound } = await this.credentials.open(route as unknown as Destination, row.credential);
-    // Does nothing if the credential was replaced or removed in the meantime.
+    // The condition on the old value keeps a credential that was replaced or removed in the meantime.
     if (rebound !== undefined)
       await this.db.query('UPDATE host SET credential = $2 WHERE id = $1 AND credential = $3', [
         id,

@@ -16,7 +16,7 @@ export interface ConnectionTest {
   readonly user?: string;
   readonly software?: string;
   readonly os?: string;
-  /** Whether commands can be run as root. Undefined if the host record does not require it. */
+  /** Whether commands can be run as root. Undefined if the host record does not require root privileges. */
   readonly becomesRoot?: boolean;
   /** Reason why commands cannot be run as root. */
   readonly privilegeDetail?: string;
@@ -34,7 +34,7 @@ async function becomesRoot(session: SshSession): Promise<Pick<ConnectionTest, 'b
   }
 }
 
-/** ConnectionTester tests a host record: the connection, the host key, the login, and the privilege. */
+/** ConnectionTester tests the connection to a host: the address, the host key, the login, and privilege elevation. */
 @Injectable()
 export class ConnectionTester {
   constructor(
@@ -43,7 +43,7 @@ export class ConnectionTester {
     private readonly records: ConnectionRecords,
   ) {}
 
-  /** Tests a host. A failed login is a result, not an error. Throws Problem `host.missing`. */
+  /** Tests a host. A failed login is returned as a result, not thrown. Throws Problem `host.missing`. */
   async test(caller: Caller, id: string): Promise<ConnectionTest> {
     const host = await this.hosts.get(id);
     const start = performance.now();

@@ -1,13 +1,13 @@
 /**
- * Scripts for a POSIX shell with `stat`, `sha256sum`, `readlink` and `mv` of GNU coreutils or BusyBox. Exit status 44: nothing exists at the path.
- * 76: the file is not the expected one. 77: root would write to a location that another account controls. Any other status is the exit status of the
- * tool that failed.
+ * Scripts for a POSIX shell with `stat`, `sha256sum`, `readlink` and `mv` of GNU coreutils or BusyBox. Exit statuses: 44 if nothing exists at the path, 76 if
+ * the file is not the expected one, 77 if root would write to a location that another account controls. Any other nonzero status is the exit status of the
+ * command that failed.
  */
 
 /** Maximum size of a hashed file in bytes. Larger files are never replaced. */
 const MAX_HASHED_BYTES = 64 * 1024 * 1024;
 
-/** Exits with 44 if nothing exists at $1, and with the message of stat if the path cannot be read. */
+/** Exits with 44 if nothing exists at $1. If the path cannot be read for another reason, prints the error message of stat. */
 const MUST_BE_THERE = `
 LC_ALL=C; export LC_ALL
 kind=$(stat -L -c %F -- "$1" 2>&1) || case $kind in
@@ -31,9 +31,9 @@ exec cat -- "$1"
 `;
 
 /**
- * Exits with 77 if an account other than root could redirect the path to $1 or $file, whose links are resolved. Otherwise, root would write to a
- * location chosen by that account. sshd applies the same check to these files (StrictModes). Sticky directories such as /tmp are allowed as
- * ancestors, because only root can move root's entries in them. The check is skipped for other accounts, which can only write to their own files.
+ * Exits with 77 if an account other than root could redirect the path to $1, to $file ($1 with links resolved), or to its directory. Otherwise, root could be
+ * made to write to a location chosen by that account. sshd applies the same check to these files (StrictModes). Sticky directories such as /tmp are allowed as
+ * ancestors, because only root can move root's entries in them. The check is skipped for other accounts, which can write only to their own files.
  */
 const MUST_BE_ROOTS = `
 if [ "$(id -u)" = 0 ]; then
@@ -50,7 +50,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 `;
 
-/** Finds the file and its directory, and deletes files left in the directory by earlier attempts with the mark $2. */
+/** Finds the file and its directory, and deletes temporary files left in the directory by earlier attempts with the mark $2. */
 const TIDY = `
 set -eu; umask 077; LC_ALL=C; export LC_ALL
 file=$1
@@ -60,16 +60,19 @@ ${MUST_BE_ROOTS}
 rm -f -- "$dir/.sealwright.$2".*.tmp
 `;
 
-/** TIDY_FILE takes $1 path, $2 mark. */
+/** TIDY_FILE deletes temporary files of earlier attempts. Arguments: $1 path, $2 mark. */
 export const TIDY_FILE = TIDY;
 
 /**
- * REPLACE_FILE takes $1 path, $2 mark, $3 expected SHA-256 or "none", $4 SHA-256 of standard input, $5 mode of a new file. The temporary file is in
- * the same directory, so that it inherits the directory's label and the rename is atomic. Its name begins with a dot, so that no glob of
- * AuthorizedKeysFile matches it. Each attempt has a separate file: if an attempt continues after its worker died, the next attempt deletes the file,
- * and the old attempt can no longer replace anything. The expected hash is checked last, right before the rename. Later writes to the old file are
- * detected through a second hard link to it. An appended line is carried over to the new file, and any other change reverts the replacement, as if
- * the change had come first. On a file system without hard links, such writes are lost.
+ * REPLACE_FILE replaces a file with standard input. Arguments: $1 path, $2 mark, $3 expected SHA-256 or "none", $4 SHA-256 of standard input, $5 mode of a new
+ * file.
+ *
+ * The temporary file is in the same directory, so that it inherits the directory's SELinux label and the rename is atomic. Its name begins with a dot, so that
+ * no glob of AuthorizedKeysFile matches it. Each attempt uses a separate temporary file. If an attempt continues after its worker died, the next attempt
+ * deletes the temporary file, and the old attempt can no longer replace anything.
+ *
+ * The expected hash is checked right before the rename. A second hard link to the old file reveals later writes to the old file. An appended line is copied to
+ * the new file. Any other write reverts the replacement, as if the write had preceded it. On a file system without hard links, such writes are lost.
  */
 export const REPLACE_FILE = `${TIDY}
 tmp="$dir/.sealwright.$2.$$.tmp"; old="$dir/.sealwright.$2.$$.old.tmp"

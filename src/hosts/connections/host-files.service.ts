@@ -19,16 +19,16 @@ export interface FileState {
   readonly links: number;
   readonly size: number;
   readonly modifiedAt: Date;
-  /** Hexadecimal. Null if the path is not a regular file or is larger than 64 MiB. */
+  /** Hexadecimal SHA-256 of the file. Null if the path is not a regular file or the file is larger than 64 MiB. */
   readonly sha256: string | null;
 }
 
 export interface FileReplacement {
   readonly path: string;
   readonly content: Buffer;
-  /** SHA-256 (hexadecimal) that the file must still have. Null if the file must not exist. */
+  /** Expected SHA-256 (hexadecimal) of the current file, or null if the file must not exist. */
   readonly expected: string | null;
-  /** Account that owns the file and performs the work, because root would follow that account's symbolic links to any file. */
+  /** Account that owns the file and replaces it. Root would follow that account's symbolic links to any file. */
   readonly as?: string;
   /** Part of the temporary file's name, which identifies files left behind by a crash. */
   readonly mark: string;
@@ -42,7 +42,7 @@ const MARK = /^[A-Za-z0-9-]{1,64}$/;
 /** HostFiles reads and replaces files of a host with POSIX shell commands, because sftp is often disabled where logins are allowed. */
 @Injectable()
 export class HostFiles {
-  /** Returns the state of a path. Undefined if nothing exists there. Throws Problem `host.file` if it cannot be read. */
+  /** Returns the state of a path, or undefined if nothing exists there. Throws Problem `host.file` if the path cannot be read. */
   async state(session: SshSession, path: string, as?: string): Promise<FileState | undefined> {
     const result = await session.run(FILE_STATE, { args: [path], as });
     if (result.code === 44) return undefined;
@@ -50,7 +50,7 @@ export class HostFiles {
     return readState(result.stdout.toString());
   }
 
-  /** Returns the content of a file. Undefined if it does not exist. Throws Problem `host.file` or `host.output`. */
+  /** Returns the content of a file, or undefined if the file does not exist. Throws Problem `host.file` or `host.output`. */
   async read(
     session: SshSession,
     path: string,
@@ -64,9 +64,9 @@ export class HostFiles {
   }
 
   /**
-   * Replaces a file atomically: readers always find either the old or the new content. Mode, owner, access control list and
-   * SELinux label are preserved. Throws Problem `host.file-changed` if another program wrote to the file, and `host.file` for any other failure. In both
-   * cases the file is unchanged.
+   * Replaces a file atomically: readers always find either the old or the new content. The mode, owner, access control list and SELinux label are preserved.
+   * Throws Problem `host.file-changed` if another program wrote to the file, and `host.file` for any other failure. In both cases, the replacement has no
+   * effect.
    */
   async replace(
     session: ChangeSession,
@@ -85,7 +85,7 @@ export class HostFiles {
     assertDone(result, path);
   }
 
-  /** Deletes temporary files left by an attempt with this mark, in case the host went down during the attempt. */
+  /** Deletes the temporary files with this mark, in case the host went down during an earlier attempt. */
   async tidy(session: ChangeSession, { path, as, mark }: Pick<FileReplacement, 'path' | 'as' | 'mark'>): Promise<void> {
     if (!MARK.test(mark)) throw new Error('the mark is invalid');
     assertDone(await session.run(TIDY_FILE, { args: [path, mark], as }), path);
@@ -105,7 +105,7 @@ function assertDone({ code, stderr }: ExecResult, path: string): void {
       'host.unsafe-path',
       `Accounts other than root can change a directory on the path to ${path}, so root does not write there.`,
     );
-  // The last line of the output is the only indication of the cause. Control characters are replaced.
+  // Only the last line of the error output states the cause. Control characters are replaced.
   const lastLine = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
   const hint = lastLine.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
   throw new Problem('refused', 'host.file', `The host could not change ${path}: ${hint || `exit status ${code}`}.`);

@@ -2,14 +2,14 @@ import ssh2 from 'ssh2';
 import { type KexInit, kexInitIn } from '../../formats/ssh/kex-init.js';
 import type { Login } from '../model/ssh-session.port.js';
 
-/** Maximum number of bytes to store: more than the version and KEXINIT of any server. */
+/** Maximum number of bytes to store. No server sends a longer version line and KEXINIT. */
 const MAX_BYTES = 64 * 1024;
 const MAX_NAMES = 20;
-/** Names in a list of key exchanges that announce extensions (RFC 8308, OpenSSH's PROTOCOL). */
+/** Pseudo-algorithms in a list of key exchanges, which announce extensions (RFC 8308, OpenSSH's PROTOCOL). */
 const MARKER = /^(?:ext-info-|kex-strict-)/;
 const LEGACY = /sha1|^ssh-rsa$|-cbc$/;
 
-/** Subject of a mismatch, matched in the SSH library's message, and the corresponding list of the offer. */
+/** Pattern for the SSH library's message, name of the algorithms that do not match, and the corresponding list in KEXINIT. */
 const SUBJECTS: readonly (readonly [RegExp, string, keyof KexInit])[] = [
   [/key exchange/i, 'key exchange', 'kex'],
   [/host key/i, 'host key', 'hostKey'],
@@ -30,19 +30,19 @@ interface WithHandlers {
   };
 }
 
-/** HostOffer records what a host offers while a connection is set up, to explain a failure. */
+/** HostOffer records the algorithms that a host offers during connection setup, to explain a failure. */
 export class HostOffer {
   private received = Buffer.alloc(0);
   private signatureAlgorithms: readonly string[] | undefined;
 
   constructor(private readonly login: Login) {}
 
-  /** Stores the host's first bytes, which are not encrypted. */
+  /** Stores the first bytes from the host, which are not encrypted. */
   take(chunk: Buffer): void {
     if (this.received.length < MAX_BYTES) this.received = Buffer.concat([this.received, chunk]).subarray(0, MAX_BYTES);
   }
 
-  /** Stores the signature algorithms that the host accepts (`server-sig-algs`, RFC 8308), which the SSH library does not report. */
+  /** Stores the signature algorithms that the host accepts (`server-sig-algs`, RFC 8308), which the SSH library does not expose. */
   followExtensions(client: ssh2.Client): void {
     const handlers = (client as unknown as WithHandlers)._protocol?._handlers;
     const own = handlers?.['EXT_INFO'];
@@ -53,7 +53,7 @@ export class HostOffer {
     };
   }
 
-  /** Explains an SSH library error such as `no matching key exchange algorithm`: what the host offers, and how to connect. */
+  /** Explains an SSH library error such as `no matching key exchange algorithm`: which algorithms the host offers, and how to connect. */
   mismatch(message: string): string {
     const [, subject, list] = SUBJECTS.find(([pattern]) => pattern.test(message)) ?? [];
     const lists = kexInitIn(this.received);
@@ -66,7 +66,7 @@ export class HostOffer {
     return `The service supports none of the host's ${subject} algorithms: ${shown(offered)}.${hint}`;
   }
 
-  /** Explains why the host may have rejected a correct key. Empty for a password. Newer hosts report which keys they accept. */
+  /** Explains why the host may have rejected a correct key. Newer hosts announce which key types they accept. Returns an empty string for a password. */
   loginLead(): string {
     const type = typeOf(this.login);
     const accepted = this.signatureAlgorithms;
@@ -86,7 +86,7 @@ function typeOf(login: Login): string | undefined {
   return key instanceof Error ? undefined : key.type;
 }
 
-/** Reports whether this algorithm uses keys of this type. */
+/** Returns whether this signature algorithm uses keys of this type. */
 function isBy(type: string, algorithm: string): boolean {
   return algorithm === type || (type === 'ssh-rsa' && algorithm.startsWith('rsa-sha2-'));
 }

@@ -9,7 +9,7 @@ import type { LoggedIn } from './ssh-handshake.js';
 
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 1024 * 1024;
-/** Maximum output of a login shell before a script begins, in bytes. */
+/** Maximum number of bytes that a login shell may print before a script begins. */
 const MAX_NOISE_BYTES = 64 * 1024;
 
 interface Account {
@@ -18,7 +18,7 @@ interface Account {
   readonly privilege: Privilege;
 }
 
-/** LiveSession is a session over one connection. Closing it also closes the connections to its jump hosts. */
+/** LiveSession is a session on one connection. Closing the session also closes the connections to the jump hosts. */
 export class LiveSession implements SshSession {
   readonly hostId: string;
   readonly user: string;
@@ -40,7 +40,7 @@ export class LiveSession implements SshSession {
     this.hostKeyFingerprint = sshFingerprintOf(loggedIn.hostKey);
     this.software = loggedIn.software;
     this.broken = new Promise((_, reject) => {
-      // The session must be closed before the error is reported.
+      // Close the session before reporting the error.
       const end = (error?: Error) => {
         this.close();
         reject(lost(error));
@@ -87,7 +87,7 @@ export class LiveSession implements SshSession {
     return outputBehind(mark, result, maxBytes);
   }
 
-  /** Opens a channel to another machine for a session through this one. */
+  /** Opens a channel to another machine through this host, for a session on that machine. */
   tunnel(address: string, port: number): Promise<ssh2.ClientChannel> {
     const opened = new Promise<ssh2.ClientChannel>((resolve, reject) => {
       this.client.forwardOut('127.0.0.1', 0, address, port, (error, channel) =>
@@ -97,7 +97,7 @@ export class LiveSession implements SshSession {
     return Promise.race([opened, this.broken]);
   }
 
-  /** Returns this connection and those of its jump hosts. */
+  /** Returns the connection to this host and the connections to its jump hosts. */
   clients(): ssh2.Client[] {
     return [this.client, ...this.way];
   }
@@ -117,7 +117,7 @@ export class LiveSession implements SshSession {
       this.client.exec(command, (error, channel) => {
         if (error !== undefined) return reject(lost(error));
         opened(channel);
-        // Collect synchronously: exit status and end can be in the same packet as the reply and are emitted before the next tick.
+        // Collect synchronously: the exit status and the end of the output can be in the same packet as the reply, and are emitted before the next tick.
         collect(channel, options).then(resolve, reject);
       });
     });
@@ -156,14 +156,17 @@ function collect(channel: ssh2.ClientChannel, { input, maxBytes = MAX_BYTES }: E
   });
 }
 
-/** Returns a command that prints two parts as one line. The command itself does not contain the line. */
+/**
+ * Returns a command that prints two parts as one line. The line itself does not appear in the command, so output that repeats the command is not mistaken for
+ * the line.
+ */
 function printing(parts: readonly string[]): string {
   return `printf '%s%s\\n' ${parts.join(' ')}`;
 }
 
 /**
- * Removes the output of the login shell before the script (`.bashrc`, `.zshenv`). Throws Problem `host.output` if another command ran successfully
- * instead (a forced command, a restricted shell), because its output is not that of the script.
+ * Removes the output that the login shell printed before the script (`.bashrc`, `.zshenv`). Throws Problem `host.output` if the host successfully ran another
+ * command instead, such as a forced command or a restricted shell.
  */
 function outputBehind(mark: string, result: ExecResult, maxBytes: number): ExecResult {
   const { code, stdout: whole, truncated } = result;
@@ -176,7 +179,7 @@ function outputBehind(mark: string, result: ExecResult, maxBytes: number): ExecR
   return { ...result, stdout: stdout.subarray(0, maxBytes), truncated: truncated || stdout.length > maxBytes };
 }
 
-/** Throws Problem `host.privilege`, with the reason printed by sudo, if sudo did not run the command. */
+/** Throws Problem `host.privilege` with the reason printed by sudo if sudo did not run the command. */
 function assertSudo({ code, stdout, stderr }: ExecResult, mark: string, as: string): void {
   if (code === 0 || stdout.includes(`${mark}\n`)) return;
   const said = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
@@ -188,7 +191,7 @@ function assertSudo({ code, stdout, stderr }: ExecResult, mark: string, as: stri
   );
 }
 
-/** Quotes a string as one word of a POSIX shell command. Throws for NUL, which cannot be passed. */
+/** Quotes a string as one word of a POSIX shell command. Throws for a NUL character, which a command cannot contain. */
 function shellWord(text: string): string {
   if (text.includes('\0')) throw new Error('a command cannot contain a NUL character');
   return /^[A-Za-z0-9_/.:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
@@ -202,8 +205,8 @@ interface RunAs {
 }
 
 /**
- * Returns the command line that runs a POSIX shell script with arguments ($1, $2, …). To switch to another account, root uses `runuser` or `su`, and
- * other logins use `sudo -n`. Undefined if the login may not switch to the account.
+ * Returns the command line that runs a POSIX shell script with arguments ($1, $2, …), or undefined if the login may not switch to the account. To switch to
+ * another account, root uses `runuser` or `su`, and other logins use `sudo -n`.
  */
 function scriptCommand(script: string, args: readonly string[], runAs: RunAs): string | undefined {
   const words = ['sh', '-c', script, 'sealwright', ...args].map(shellWord).join(' ');

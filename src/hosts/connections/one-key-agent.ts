@@ -3,7 +3,7 @@ import type { IdentityCallback, ParsedKey, SignCallback, SigningRequestOptions }
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignerLogin } from '../model/ssh-session.port.js';
 
-/** OneKeyAgent is an SSH agent with one key, whose private half is stored elsewhere. */
+/** OneKeyAgent is an SSH agent with one key. The private key is stored elsewhere. */
 export class OneKeyAgent extends ssh2.BaseAgent<ParsedKey> {
   /** @param failed called if signing failed, which does not mean that the host rejected the key */
   constructor(

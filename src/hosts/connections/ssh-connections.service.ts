@@ -17,19 +17,19 @@ import { DataSource } from 'typeorm';
 export interface OpenOptions {
   /** Login to use. Defaults to the credential of the host. */
   readonly login?: Login;
-  /** Local address of the connection, for keys with `from=`. */
+  /** Local address of the connection, to test keys restricted with `from=`. */
   readonly localAddress?: string;
-  /** Time limit in milliseconds that applies separately to connecting, to logging in, and later to the host's silence. Default: 10,000. */
+  /** Maximum duration in milliseconds of the connection setup, of the login, and later of the host's silence, each separately. Default: 10,000. */
   readonly timeoutMs?: number;
-  /** X-Request-Id or job name, for the audit log. */
+  /** X-Request-Id or job name, recorded in the audit log. */
   readonly correlation: string;
 }
 
 const TIMEOUT_MS = 10_000;
 
 /**
- * SshConnections is the only way to log in to a host. The host key is checked before authentication. Exactly one login is tried, and
- * no agent is forwarded. Throws Problem with the codes in ssh-fault.ts, of HostAddressGuard, or `host.missing`.
+ * SshConnections is the only way to log in to a host. The host key is checked before authentication. Exactly one login is tried, and no agent is forwarded.
+ * Throws Problem with a code in ssh-fault.ts or of HostAddressGuard, or with `host.missing`.
  */
 @Injectable()
 export class SshConnections {
@@ -57,8 +57,8 @@ export class SshConnections {
   }
 
   /**
-   * Tests whether the host accepts this login. `denied` means that the host itself rejected the login, after its host key was checked. No command is
-   * run, so keys with a forced command can be tested too. Throws for any other failure.
+   * Tests whether the host accepts this login. `denied` means that the host itself rejected the login after its host key was checked. No command is run, so
+   * keys with a forced command can also be tested. Throws for any other failure.
    */
   async tryLogin(hostId: string, login: Login, options: Omit<OpenOptions, 'login'>): Promise<'accepted' | 'denied'> {
     try {
@@ -98,7 +98,7 @@ export class SshConnections {
       const addresses = await this.guard.resolve(host.address, host.port);
       return await openSocket(addresses, { port: host.port, timeoutMs, localAddress });
     }
-    // The jump host resolves names, so only literal addresses are checked.
+    // The jump host resolves names, so the service can check only literal addresses.
     this.guard.assertWritten(host.address);
     return await before.tunnel(host.address, host.port).catch((cause: unknown) => {
       throw unreachable(cause);
@@ -147,7 +147,7 @@ export class SshConnections {
   }
 }
 
-/** A login as root already has root privileges. Any other login has the privilege in the record. */
+/** Returns the privilege of a login. root always has root privileges. For any other login, the host record states the privilege. */
 function privilegeOf(host: Host, login: Login): Host['privilege'] {
   if (login.user === 'root') return 'root';
   return host.privilege === 'root' ? 'none' : host.privilege;
@@ -176,7 +176,7 @@ function distrust(state: string, blob: Buffer): Problem {
 
 const HOST_OF = new WeakMap<Problem, string>();
 
-/** Records which host on the route a fault concerns: a login rejected by a jump host was not rejected by the host. */
+/** Records the host on the route to which a fault belongs. A login rejected by a jump host was not rejected by the destination. */
 function aboutHost(error: unknown, hostId: string): unknown {
   if (error instanceof Problem) HOST_OF.set(error, hostId);
   return error;
@@ -186,7 +186,7 @@ function isAbout(error: unknown, hostId: string): boolean {
   return error instanceof Problem && HOST_OF.get(error) === hostId;
 }
 
-/** HostChanges is the only way to a session that changes a host. Code that only reads uses `SshConnections`. */
+/** HostChanges is the only way to open a session that can change a host. Code that only reads uses `SshConnections`. */
 @Injectable()
 export class HostChanges {
   constructor(

@@ -2,8 +2,8 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { HostOffer } from './host-offer.js';
 
 /**
- * Returns the code of a host fault. Undefined for other errors. Only `host.login-refused` means that the host rejected the login. With any other
- * code, the host might still accept it.
+ * Returns the code of a host fault, or undefined for other errors. Only `host.login-refused` means that the host rejected the login. After any other fault, the
+ * host might still accept the login.
  */
 export function sshFaultCode(error: unknown): string | undefined {
   return error instanceof Problem && error.code.startsWith('host.') ? error.code : undefined;
@@ -31,7 +31,7 @@ export const timedOut = (what: string): Problem =>
 export const lost = (cause?: unknown): Problem =>
   new Problem('unavailable', 'host.lost', 'The connection to the host was lost.', { cause });
 
-/** Converts an error that the SSH library reports before the login has succeeded. */
+/** Converts an error that the SSH library reports before the login has succeeded to a Problem. */
 export function faultBeforeLogin(error: Error & { level?: string }, bytesRead: number, offer: HostOffer): Problem {
   const { level, message } = error;
   if (level === 'client-authentication')

@@ -21,7 +21,7 @@ const HOST_KEY_ALGORITHMS: Record<string, readonly string[]> = {
   'ssh-rsa': ['rsa-sha2-512', 'rsa-sha2-256'],
 };
 
-/** Maximum number of unanswered keep-alive messages. When the next one is due, after `timeoutMs` of silence, the connection is considered lost. */
+/** Maximum number of unanswered keep-alive messages. The connection is considered lost when the next message is due, after `timeoutMs` of silence. */
 const UNANSWERED = 2;
 
 /** Algorithms for old hosts, enabled by the host's `legacyAlgorithms`. */
@@ -32,8 +32,9 @@ const LEGACY = {
 } as const;
 
 /**
- * Key exchanges that the service does not offer, because they run before the host has proved its key. In a group exchange the host chooses the group, and one
- * packet with a prime of 8,192 bits blocks the process for half a minute. The others use the largest fixed groups.
+ * Key exchanges that the service does not offer, because key exchange happens before the host has proved possession of its key. In a group exchange, the host
+ * chooses the group, and one packet with an 8,192-bit prime blocks the process for half a minute. The other key exchanges in this list use the largest fixed
+ * groups.
  */
 const COSTLY_KEX = [
   'diffie-hellman-group-exchange-sha256',
@@ -46,21 +47,21 @@ export interface Handshake {
   /** A socket, or a channel through a jump host. */
   readonly stream: Duplex;
   readonly login: Login;
-  /** Time limit in milliseconds for the login, and later for the host's silence, regardless of running commands. */
+  /** Time limit in milliseconds for the login, and later for silence of the host, even while commands are running. */
   readonly timeoutMs: number;
-  /** Whether SHA-1 and CBC-mode ciphers are also allowed, with the lowest preference. */
+  /** Whether SHA-1 algorithms and CBC-mode ciphers are also allowed, with the lowest preference. */
   readonly allowsLegacy?: boolean;
-  /** Types of the known host keys. They are requested first, so that a host with several keys presents a known one. */
+  /** Types of the known host keys. These types are preferred, so that a host with several keys presents a known key. */
   readonly keyTypes: readonly string[];
-  /** Called before authentication. A returned Problem ends the connection. */
+  /** Called with the host key before authentication. A returned Problem ends the connection. */
   readonly judge: (hostKey: Buffer) => Problem | undefined;
-  /** Called when the host has signed with the key it presented. */
+  /** Called when the host has proved possession of the presented key by its signature. */
   readonly proven: () => void;
 }
 
 export interface LoggedIn {
   readonly client: ssh2.Client;
-  /** Key of the host, whose signature over this connection was verified. */
+  /** Host key. The host's signature over this connection was verified with the key. */
   readonly hostKey: Buffer;
   /** Software version of the host, for example `OpenSSH_9.2p1 Debian-2`. */
   readonly software: string;
@@ -119,7 +120,7 @@ export function sshHandshake(handshake: Handshake): Promise<LoggedIn> {
         },
       });
     } catch (error) {
-      fail(error as Problem); // unusable credential; nothing has been sent
+      fail(error as Problem); // The credential is unusable. Nothing has been sent.
     }
   });
 }

@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const FILES = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.spec.ts'));
 const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
-/** Files that may log in to a host without checking whether it may be changed, and the files with the scripts that they run there. */
+/** Files that may log in to a host without checking whether the host may be changed, and the files that contain the scripts they run. */
 const READERS: Record<string, readonly string[]> = {
   'src/discovery/deep/deep-scan.ts': ['src/discovery/deep/scripts.ts'],
   'src/hosts/connections/connection-tester.ts': ['src/hosts/connections/connection-tester.ts'],
@@ -18,7 +18,7 @@ const READERS: Record<string, readonly string[]> = {
   ],
 };
 
-/** Shell commands that change a file, in command position, or output redirected to a file. */
+/** Matches shell commands that change a file, in command position, and redirection of output to a file. */
 const WRITES =
   /(?:^|[;&|({`]|\b(?:then|do|else|exec|--)\s)\s*(?:mv|rm|cp|ln|dd|tee|touch|mkdir|rmdir|mktemp|mkfifo|chmod|chown|install|truncate|setfacl|setfattr|restorecon|sed\s+-i|ssh-keygen\s+(?:-q\s+)?-[tpNC])\b|>{1,2}\|?\s*(?!&|\/dev\/null)["$\w./]/m;
 

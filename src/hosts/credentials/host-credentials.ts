@@ -18,7 +18,7 @@ export interface NewCredential {
   readonly password?: string;
 }
 
-/** KeptCredential is the columns of a host for its credential. */
+/** KeptCredential contains the columns of a host that store its credential. */
 export type KeptCredential = Pick<Host, 'loginUser' | 'credentialKind' | 'credential' | 'credentialFingerprint'>;
 
 export const NO_CREDENTIAL: KeptCredential = {
@@ -28,19 +28,19 @@ export const NO_CREDENTIAL: KeptCredential = {
   credentialFingerprint: null,
 };
 
-/** Caller name for keys that the service reads on its own initiative. */
+/** Caller name for keys that the service reads without a request. */
 const SERVICE = 'service';
 
-/** Purpose of a seal that is bound to the destination. */
+/** Seal purpose of credentials that are bound to a destination. */
 const PURPOSE = 'host credential for a destination';
-/** Purpose of seals of earlier versions, which are bound only to the host ID. */
+/** Seal purpose used by earlier versions, which bound credentials only to the host ID. */
 const UNBOUND_PURPOSE = 'host-credential';
-/** First byte of a credential bound to a destination. Seals themselves begin with 1. */
+/** First byte of a credential that is bound to a destination. The seal follows. A bare seal begins with 1. */
 const BOUND = 2;
 
 /**
- * HostCredentials validates and seals the credentials of hosts, and opens them for logins. They are never returned. A credential is sealed for one
- * destination: it cannot be unsealed for another address, port or route, even if the record is modified directly in the database.
+ * HostCredentials validates and seals the credentials of hosts, and opens them for logins. Credentials are never returned to callers. A credential is sealed
+ * for one destination: it cannot be opened for another address, port or route, even if the record is modified directly in the database.
  */
 @Injectable()
 export class HostCredentials {
@@ -62,16 +62,16 @@ export class HostCredentials {
     };
   }
 
-  /** Decrypts the private key of a credential that is used for many hosts, so that it is decrypted only once. Throws like `close`. */
+  /** Returns a credential with its private key decrypted. A credential for many hosts is thus decrypted only once. Throws like `close`. */
   async normalized(caller: Caller, given: NewCredential): Promise<NewCredential> {
     const { login } = await this.loginOf(caller, given);
     return login;
   }
 
   /**
-   * Opens a credential that was sealed for this destination. For a seal of an earlier version, which is bound only to the host, also returns
-   * `rebound`: the credential sealed for this destination, to replace the stored one. Throws Problem `host.credential-elsewhere` if it was sealed for
-   * another destination.
+   * Opens a credential that was sealed for this destination. If an earlier version bound the credential only to the host, also returns `rebound`: the
+   * credential sealed for this destination, to replace the stored one. Throws Problem `host.credential-elsewhere` if the credential was sealed for another
+   * destination.
    */
   async open(destination: Destination, sealed: Buffer): Promise<{ login: StoredLogin; rebound?: Buffer }> {
     if (sealed[0] === BOUND)
@@ -82,8 +82,8 @@ export class HostCredentials {
   }
 
   /**
-   * Removes the passphrase from a stored key, which would otherwise have to be decrypted at every login. A key that can no longer be read remains
-   * unchanged.
+   * Removes the passphrase from a stored key, which would otherwise have to be decrypted at every login. Returns the login unchanged if the key can no longer
+   * be read.
    */
   private async withoutPassphrase(login: StoredLogin): Promise<StoredLogin> {
     if (login.kind !== 'private-key' || login.passphrase === undefined) return login;
@@ -114,7 +114,7 @@ export class HostCredentials {
   ): Promise<{ login: StoredLogin; fingerprint: string | null }> {
     const { user, privateKey, passphrase, password } = given;
     if (privateKey !== undefined && password === undefined) {
-      // Stored without its passphrase: the seal would protect both alike, and logins need not repeat the key derivation.
+      // The key is stored without its passphrase. The seal would protect the passphrase no better than the key, and logins need not repeat the key derivation.
       const key = await this.privateKeys.read({ text: privateKey, passphrase, pointer: '/credential', caller });
       const login = { kind: 'private-key', user, privateKey: key.privateKey } as const;
       return { login, fingerprint: sshFingerprintOf(key.publicKey.blob) };

@@ -2,7 +2,7 @@ import { unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { fromBase64, fromBrokenBase64 } from '../../formats/encoding/base64.js';
 
-/** KeyBlock is a textual encoding of RFC 7468, or of OpenSSL's older form with headers (RFC 1421 section 4.6). */
+/** KeyBlock is a textual encoding (RFC 7468), or the older form with headers that OpenSSL writes (RFC 1421 section 4.6). */
 export interface KeyBlock {
   /** Words between BEGIN and the dashes, for example `EC PRIVATE KEY`. */
   readonly label: string;
@@ -16,9 +16,9 @@ const PUTTY = 'PuTTY-User-Key-File-';
 
 /** Invisible characters that are copied from web pages and chats along with the text. */
 const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/gu;
-/** Line endings that were escaped once or several times. */
+/** Line endings that were escaped one or more times. */
 const ESCAPED_END = /\\{1,4}(?:r\\{1,4})?n/g;
-/** Base64 of a whole file, as in pipeline variables and Kubernetes secrets. No key file is shorter. */
+/** Base64 of a whole file, as in pipeline variables and Kubernetes secrets. Every key file is longer than this minimum. */
 const WRAPPED = /^[A-Za-z0-9+/]{100,}={0,2}$/;
 
 /**
@@ -40,15 +40,15 @@ function unwrapped(text: string): string {
   return inner.includes(BEGIN) || inner.startsWith(PUTTY) ? inner : text;
 }
 
-/** Returns the offset of a PuTTY private key. -1 if the text has none. */
+/** Returns the offset of a PuTTY private key, or -1 if the text contains none. */
 export function puttyStart(text: string): number {
   const at = text.indexOf(PUTTY);
   return at === 0 || text[at - 1] === '\n' ? at : -1;
 }
 
 /**
- * Returns the first block of a private key. Text before it, such as EC PARAMETERS, certificates or attributes, is skipped, as in OpenSSL. Throws
- * PrivateKeyFault, which states what was found instead, if there is none.
+ * Returns the first private key block. Preceding text, such as EC PARAMETERS, certificates or attributes, is skipped, as in OpenSSL. If there is no private
+ * key, throws PrivateKeyFault, which states what was found instead.
  */
 export function privateKeyBlock(text: string): KeyBlock {
   const labels: string[] = [];

@@ -26,7 +26,7 @@ export function ed25519Key(seed: Buffer): KeyObject {
 }
 
 /**
- * @param curve name in RFC 5656 section 10.1
+ * @param curve name as in RFC 5656 section 10.1
  * @param scalar big-endian, with or without leading zeros
  */
 export function ecKey(curve: string, scalar: Buffer): KeyObject {

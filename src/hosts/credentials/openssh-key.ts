@@ -10,7 +10,7 @@ import { ownMember } from '../../formats/encoding/own-member.js';
 
 /** First bytes of a key in `openssh-key-v1` format (OpenSSH's PROTOCOL.key). */
 const MAGIC = Buffer.from('openssh-key-v1\0');
-/** Maximum number of bcrypt rounds. ssh-keygen uses 24, and users up to a few hundred. Each round takes a few milliseconds. */
+/** Maximum number of bcrypt rounds. The default of ssh-keygen is 24, and users set up to a few hundred. Each round takes a few milliseconds. */
 const MAX_ROUNDS = 1000;
 const SEED_BYTES = 32;
 const BLOCK = 8;
@@ -43,11 +43,11 @@ const CIPHERS: Readonly<Record<string, Cipher>> = {
 
 export interface ReadKey {
   readonly key: KeyObject;
-  /** Public key that the file contains in addition to the private half. */
+  /** Public key in the file, if the file contains one in addition to the private key. */
   readonly publicBlob?: Buffer;
 }
 
-/** Throws PrivateKeyFault, or RangeError if the bytes end too early. */
+/** Reads a key in `openssh-key-v1` format. Throws PrivateKeyFault, or RangeError if the bytes end too early. */
 export function readOpenSshKey(body: Buffer, passphrase: string | undefined): ReadKey {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))
     throw unreadable('is damaged: it does not begin with openssh-key-v1');
@@ -68,7 +68,7 @@ export function readOpenSshKey(body: Buffer, passphrase: string | undefined): Re
   return { key: keyIn(opened(method, derived, sealed, tag), passphraseWrong()), publicBlob };
 }
 
-/** Throws for key types that this service cannot use for logins. Needs no passphrase. */
+/** Throws PrivateKeyFault for key types that the service cannot use for logins. The type is not encrypted, so no passphrase is needed. */
 export function assertUsable(type: string): void {
   if (type === 'ssh-dss') throw unsupported(DSA);
   if (type.startsWith('sk-'))
@@ -106,8 +106,8 @@ function opened(method: Cipher, derived: Buffer, sealed: Buffer, tag: Buffer): B
 }
 
 /**
- * PROTOCOL.chacha20poly1305 with packet number 0: block 0 yields the Poly1305 key, and the content begins with block 1. Node does not provide
- * Poly1305 on its own, so the result is verified by the check numbers and by matching the key halves instead.
+ * Decrypts chacha20-poly1305@openssh.com (PROTOCOL.chacha20poly1305) with packet number 0. Block 0 yields the Poly1305 key, and the content begins at block 1.
+ * Node does not provide Poly1305 alone, so the check integers and a comparison of the public and private key replace the authentication tag.
  */
 function chacha(derived: Buffer, sealed: Buffer): Buffer {
   const counter = Buffer.alloc(16);

@@ -7,7 +7,7 @@ import type { KeyBlock } from './key-blocks.js';
 import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** Maximum number of hash rounds of PBKDF2 or an older derivation: about two seconds on one core. */
+/** Maximum number of iterations of PBKDF2 or an older key derivation. This number takes about two seconds on one core. */
 const MAX_ITERATIONS = 5_000_000;
 /** Maximum N·r·p of scrypt (RFC 7914): four times the maximum that openssl writes. */
 const MAX_SCRYPT = 1 << 20;
@@ -16,11 +16,14 @@ const isOid = (element: DerElement | undefined, dotted: string): boolean => elem
 const PBES2 = '1.2.840.113549.1.5.13';
 const PBKDF2 = '1.2.840.113549.1.5.12';
 const SCRYPT = '1.3.6.1.4.1.11591.4.11';
-/** Older schemes with the parameters {salt, iterations}: 3DES of PKCS #12 (RFC 7292 appendix C). OpenSSL supports no others without its legacy provider. */
+/**
+ * Older schemes with the parameters {salt, iterations}: 3DES of PKCS #12 (RFC 7292 appendix C). OpenSSL supports other older schemes only with its legacy
+ * provider.
+ */
 const OLDER = ['1.2.840.113549.1.12.1.3', '1.2.840.113549.1.12.1.4'];
 
 /**
- * Reads PKCS #1, SEC 1 and PKCS #8 (RFC 5958), encrypted or not. The cost of decryption is checked first. Throws PrivateKeyFault, or
+ * Reads PKCS #1, SEC 1 and PKCS #8 (RFC 5958) keys, encrypted or not. The cost of decryption is checked before the key is decrypted. Throws PrivateKeyFault, or
  * RangeError if the block is not DER.
  */
 export function readPemKey(block: KeyBlock, passphrase: string | undefined): KeyObject {
@@ -45,7 +48,7 @@ function opened(block: KeyBlock, passphrase: string | undefined): KeyObject {
   }
 }
 
-/** RFC 1421 in OpenSSL's form: `AES-128-CBC,` and the hexadecimal IV. The key is derived with one round of MD5. */
+/** Checks the cipher of an encrypted RFC 1421 block in OpenSSL's form: `AES-128-CBC,` and the hexadecimal IV. The key is derived with one round of MD5. */
 function assertCipher(info: string): void {
   const [name = ''] = info.split(',');
   if (!/^(?:AES-(?:128|192|256)-CBC|DES-EDE3-CBC)$/.test(name))
@@ -54,7 +57,7 @@ function assertCipher(info: string): void {
     );
 }
 
-/** Checks the cost of an EncryptedPrivateKeyInfo (RFC 5958 section 3). */
+/** Checks the cost of decrypting an EncryptedPrivateKeyInfo (RFC 5958 section 3). */
 function assertAffordable(der: Buffer): void {
   const [algorithm] = elementsOfSequence(der);
   const [scheme, parameters] = membersOf(algorithm);

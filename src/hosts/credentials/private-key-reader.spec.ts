@@ -7,7 +7,7 @@ import { publicKeyLine } from '../../formats/ssh/public-key.js';
 import { PrivateKeyFault } from './private-key-fault.js';
 import { readLoginKey } from './private-key-reader.js';
 
-// Key derivations on both sides are slow on a busy machine.
+// Key derivation, in OpenSSH and in the reader, is slow on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 const directory = mkdtempSync(join(tmpdir(), 'private-keys-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -28,7 +28,7 @@ const sshKeygen = (kind: readonly string[], passphrase = '', more: readonly stri
   run('ssh-keygen', '-q', ...kind, '-N', passphrase, '-C', 'a comment', '-f', file, ...more);
   return file;
 };
-/** Returns the public key that OpenSSH reads from the file, as a reference. */
+/** Returns the public key that OpenSSH derives from the file, for comparison. */
 const byOpenSsh = (file: string, passphrase = '') =>
   run('ssh-keygen', '-y', '-P', passphrase, '-f', file).trim().split(' ').slice(0, 2).join(' ');
 const ours = async (text: string, passphrase?: string) =>

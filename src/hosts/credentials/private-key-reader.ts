@@ -8,11 +8,11 @@ import { readPuttyLoginKey } from './putty-key.js';
 
 export interface UsableKey {
   readonly publicKey: SshPublicKey;
-  /** Unencrypted `openssh-key-v1` in PEM. Must be sealed immediately. */
+  /** Unencrypted key in `openssh-key-v1` format, PEM-encoded. Must be sealed immediately. */
   readonly privateKey: string;
 }
 
-/** Limits of OpenSSH (sshkey.h, SSH_RSA_MINIMUM_MODULUS_SIZE). */
+/** Limits of RSA key sizes in OpenSSH (sshkey.h, SSH_RSA_MINIMUM_MODULUS_SIZE). */
 const RSA_BITS = { min: 1024, max: 16_384 };
 const PROBE = Buffer.from('private key self-test');
 

@@ -7,7 +7,7 @@ export interface PrivateKeyOrder {
   readonly passphrase?: string;
 }
 
-/** In the other thread, Buffers are received as Uint8Array. */
+/** Reply to the main thread, which receives Buffers as Uint8Array. */
 export type PrivateKeyReply =
   | { readonly key: UsableKey }
   | { readonly fault: { readonly reason: PrivateKeyFaultReason; readonly message: string } };

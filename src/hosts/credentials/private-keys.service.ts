@@ -5,9 +5,9 @@ import type { PrivateKeyFaultReason } from './private-key-fault.js';
 import type { UsableKey } from './private-key-reader.js';
 import type { PrivateKeyOrder, PrivateKeyReply } from './private-key-thread.js';
 
-/** Maximum number of concurrent threads. Each uses one core, and up to 256 MiB for Argon2. */
+/** Maximum number of concurrent threads. Each thread uses one core, and up to 256 MiB for Argon2. */
 const MAX_THREADS = 2;
-/** The most expensive key within the limits takes a few seconds on a slow machine. */
+/** Time limit per key. The most expensive key within the limits takes a few seconds on a slow machine. */
 const DEADLINE_MS = 30_000;
 const HEAP_MB = 128;
 
@@ -20,13 +20,13 @@ const CODES: Readonly<Record<PrivateKeyFaultReason, string>> = {
 };
 
 interface PrivateKeyText extends PrivateKeyOrder {
-  /** Pointer to the body member with privateKey and passphrase. */
+  /** JSON pointer to the body member that contains privateKey and passphrase. */
   readonly pointer: string;
   /** ID of the caller. Callers are served in turn. */
   readonly caller: string;
 }
 
-/** PrivateKeys reads private keys outside the event loop, because the file determines the cost of its key derivation. */
+/** PrivateKeys reads private keys in threads, because the file determines the cost of the key derivation, which would block the event loop. */
 @Injectable()
 export class PrivateKeys {
   private readonly threads = new BoundedThreads(MAX_THREADS);

@@ -10,7 +10,7 @@ import { ownMember } from '../../formats/encoding/own-member.js';
 
 /** Maximum memory for Argon2 in KiB. puttygen uses 8192 by default. */
 const MAX_MEMORY = 256 * 1024;
-/** Maximum product of memory in KiB and passes. At the maximum, key derivation takes a few seconds on one core. */
+/** Maximum product of memory in KiB and passes. A key derivation at this limit takes a few seconds on one core. */
 const MAX_WORK = 4 * 1024 * 1024;
 const MAX_PARALLELISM = 16;
 const MAX_LINES = 1000;
@@ -35,7 +35,7 @@ interface Secrets {
   readonly macKey: Buffer;
 }
 
-/** Reads a PuTTY private key of version 2 or 3 (PuTTY's manual, appendix C). Throws PrivateKeyFault, or RangeError if bytes end too early. */
+/** Reads a PuTTY private key of version 2 or 3 (PuTTY's manual, appendix C). Throws PrivateKeyFault, or RangeError if the bytes end too early. */
 export async function readPuttyLoginKey(text: string, passphrase: string | undefined): Promise<ReadKey> {
   const file = fileOf(text);
   assertUsable(file.type);

@@ -40,7 +40,7 @@ export class HostAuthoritiesController {
 
   /**
    * Remove a host authority
-   * @remarks Removes an authority. Its host certificates are no longer trusted.
+   * @remarks Removes an authority. Host certificates that the authority signed are no longer trusted.
    */
   @Delete(':id')
   @HttpCode(204)

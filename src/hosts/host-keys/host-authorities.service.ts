@@ -45,7 +45,7 @@ export class HostAuthorities {
     return row;
   }
 
-  /** Removes an authority. The service can no longer log in to hosts with the `ca` policy that only this authority certified. */
+  /** Removes an authority. The service can no longer log in to `ca` hosts whose keys no other trusted authority has certified. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { name, fingerprint } = await this.find(id, tx);

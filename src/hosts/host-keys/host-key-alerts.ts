@@ -8,7 +8,7 @@ import { Host } from '../model/host.entity.js';
 import type { PublicKeyBlob } from './public-key-blob.js';
 
 /**
- * HostKeyAlerts records alerts and webhook messages about changed host keys, in the transaction that records the key. The alert lasts until a user has accepted
+ * HostKeyAlerts records alerts and webhook messages about changed host keys, in the transaction that records the key. An alert lasts until a user has accepted
  * or rejected every changed key of the host, or the host is removed.
  */
 @Injectable()
@@ -18,7 +18,7 @@ export class HostKeyAlerts {
     private readonly webhooks: Webhooks,
   ) {}
 
-  /** Reports keys that a host presented for the first time instead of a trusted key. */
+  /** Raises the alert for keys that a host presented for the first time instead of a trusted key. */
   async changed(tx: EntityManager, hostId: string, keys: readonly PublicKeyBlob[]): Promise<void> {
     if (keys.length === 0) return;
     const host = await tx.findOneByOrFail(Host, { id: hostId });

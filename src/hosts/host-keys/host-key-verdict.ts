@@ -3,24 +3,26 @@ import { matchesHostPattern, namesHost } from '../../formats/ssh/host-pattern.js
 import type { Host, HostKeyPolicy } from '../model/host.entity.js';
 import type { HostKey, HostKeyState, HostAuthority } from '../model/host-key.entity.js';
 
-/** HostKeyVerdict states whether a login to a host that presents this key may continue, and the state to record for the key. */
+/** HostKeyVerdict states whether the service may log in to a host that presents this key, and the state to record for the key. */
 export interface HostKeyVerdict {
   readonly trusted: boolean;
   readonly state: HostKeyState;
 }
 
 interface Question {
-  /** Keys stored for the host. Pending keys are in the order in which they were first seen. */
+  /** Keys stored for the host. Pending keys are sorted by first sighting. */
   readonly known: readonly Pick<HostKey, 'blob' | 'state' | 'type'>[];
   readonly shown: Buffer;
   readonly policy: HostKeyPolicy;
   /** Keys that a trusted authority currently certifies for this host. With the `ca` policy, only these keys are trusted. */
   readonly certified: readonly Pick<HostKey, 'blob'>[];
-  /** Whether the login sends a password. A password is never sent to a host whose key is seen for the first time, because an impostor could record it. */
+  /**
+   * Whether the login sends a password. A password is never sent to a host whose key is seen for the first time, because an impostor could record the password.
+   */
   readonly sendsPassword: boolean;
 }
 
-/** judgeHostKey decides, before authentication, whether a host key is trusted. By default, it is not. */
+/** judgeHostKey decides, before authentication, whether a host key is trusted. A key is not trusted by default. */
 export function judgeHostKey({ known, shown, policy, certified, sendsPassword }: Question): HostKeyVerdict {
   const own = known.find(({ blob }) => blob.equals(shown));
   if (policy === 'ca') return judgeCertified(certified, shown, own?.state);
@@ -34,14 +36,14 @@ export function judgeHostKey({ known, shown, policy, certified, sendsPassword }:
   return { trusted: onFirstUse, state: 'tofu-pending' };
 }
 
-/** Evaluates the `ca` policy, under which pinned keys are not trusted. A rejected key remains rejected even if it is certified. */
+/** Evaluates the `ca` policy, which ignores pinned keys. A rejected key remains rejected even if it is certified. */
 function judgeCertified(certified: Question['certified'], shown: Buffer, own?: HostKeyState): HostKeyVerdict {
   const isCertified = certified.some(({ blob }) => blob.equals(shown));
   const state = own ?? (certified.length > 0 ? 'changed' : 'tofu-pending');
   return { trusted: isCertified && state !== 'rejected' && state !== 'changed', state };
 }
 
-/** Returns the reason why a certificate does not prove that its key belongs to this host, or undefined if it does. */
+/** Returns the reason why a certificate does not prove that its key belongs to this host, or undefined if the certificate is valid for this host. */
 export function certificateFault(
   certificate: SshCertificateContent,
   { name, address }: Pick<Host, 'name' | 'address'>,
@@ -54,8 +56,8 @@ export function certificateFault(
     return `is signed by ${authority}, which is not trusted`;
   if (now < validAfter || now >= validBefore)
     return `is valid from ${validAfter.toISOString()} to ${validBefore.toISOString()}`;
-  // Principals of host certificates are patterns (ssh-keygen(1), CERTIFICATES). OpenSSH accepts a certificate without principals for any host, so
-  // neither that nor a pattern consisting only of wildcards proves anything about this host.
+  // Principals of host certificates are patterns (ssh-keygen(1), CERTIFICATES). OpenSSH accepts a certificate without principals for any host. A certificate
+  // without principals, or with a pattern of only wildcards, therefore proves nothing about this host.
   const isNamed = (principal: string) =>
     namesHost(principal) && [name, address].some((one) => matchesHostPattern(principal.toLowerCase(), one));
   if (!principals.some(isNamed))

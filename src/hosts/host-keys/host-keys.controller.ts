@@ -50,7 +50,7 @@ export class HostKeysController {
 
   /**
    * Reject a host key
-   * @remarks Marks a key as rejected. The service does not log in to a host that presents it.
+   * @remarks Marks a key as rejected. The service does not log in to a host that presents a rejected key.
    */
   @Post(':keyId/reject')
   @HttpCode(200)

@@ -44,7 +44,7 @@ export class HostKeyView {
   state: HostKeyState;
   /** Host certificate stored for the key. */
   certificate?: HostCertificateView;
-  /** `proven`: the host has signed with the key. */
+  /** `proven` if the host has signed with the key. */
   possession: Possession;
   /** @example "Ann Example" */
   decidedBy?: string;

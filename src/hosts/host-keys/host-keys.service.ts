@@ -14,11 +14,11 @@ import { HostKeyAlerts } from './host-key-alerts.js';
 import { certificateFault, certifiedKeys } from './host-key-verdict.js';
 import { type PublicKeyBlob, readPublicKeyBlob, readHostKeyLine, unreadableHostKey } from './public-key-blob.js';
 
-/** Maximum keys read per host, separately for pinned, rejected and other keys. */
+/** Maximum number of keys read per host, separately for pinned, rejected and other keys. */
 const MAX_KNOWN = 100;
 const SYSTEM = { kind: 'system', id: 'hosts', name: 'hosts' } as const;
 
-/** SeenHostKey is a key as a host presented it. */
+/** SeenHostKey is a key that a host presented. */
 export interface SeenHostKey {
   readonly key: PublicKeyBlob;
   readonly possession: Possession;
@@ -42,8 +42,8 @@ export class HostKeysService {
   }
 
   /**
-   * Returns the pinned keys first, then the rejected ones, regardless of how many other keys the host has presented. Each group is sorted by first
-   * sighting.
+   * Returns the pinned keys of a host, then the rejected keys, then all other keys. Each group is sorted by first sighting and limited separately, so that a
+   * host cannot displace pinned or rejected keys by presenting many keys.
    */
   async known(hostId: string): Promise<HostKey[]> {
     const find = (state: HostKeyState | FindOperator<HostKeyState>) =>
@@ -55,7 +55,10 @@ export class HostKeysService {
     ];
   }
 
-  /** Pins a key that the caller obtained from a trusted source, whether or not the host has presented it. Stores the certificate if `line` is one. */
+  /**
+   * Pins a key that the caller obtained from a trusted source, whether or not the host has presented the key. If `line` is a certificate, stores the
+   * certificate.
+   */
   async pin(caller: Caller, hostId: string, line: string): Promise<HostKey> {
     const certificate = readCertificateLine(line);
     if (certificate !== undefined) return await this.certify(caller, hostId, certificate);
@@ -69,7 +72,7 @@ export class HostKeysService {
     return await this.decide(caller, hostId, row.id, 'pinned');
   }
 
-  /** Stores a certificate for a host with the `ca` policy. Throws Problem `host-key.certificate` if it is not currently valid for this host. */
+  /** Stores a certificate for a host with the `ca` policy. Throws Problem `host-key.certificate` if the certificate is not currently valid for this host. */
   private async certify(caller: Caller, hostId: string, certificate: SshCertificateContent): Promise<HostKey> {
     const host = await this.db.manager.findOneBy(Host, { id: hostId });
     if (host === null) throw missing('host');
@@ -91,16 +94,14 @@ export class HostKeysService {
     return await this.db.manager.findOneByOrFail(HostKey, { hostId, fingerprint });
   }
 
-  /** Returns the keys of a host, and those that a trusted authority currently certifies. */
+  /** Returns the keys of a host and, for the `ca` policy, the keys that a trusted authority currently certifies. */
   async certified(host: Host): Promise<{ known: HostKey[]; certified: HostKey[] }> {
     const known = await this.known(host.id);
     if (host.hostKeyPolicy !== 'ca') return { known, certified: [] };
     return { known, certified: certifiedKeys(known, host, await this.authorities.list(), new Date()) };
   }
 
-  /**
-   * Confirms or rejects a key. A confirmed key replaces the pinned keys of its type, because whoever holds an old private key is no longer the host.
-   */
+  /** Confirms or rejects a key. A confirmed key replaces the pinned keys of its type, because a machine that presents an old key can no longer be the host. */
   async decide(caller: Caller, hostId: string, keyId: string, state: 'pinned' | 'rejected'): Promise<HostKey> {
     await this.db.transaction(async (tx) => {
       const key = await tx.findOneBy(HostKey, { id: keyId, hostId });
@@ -143,7 +144,7 @@ export class HostKeysService {
     return true;
   }
 
-  /** Records the keys that a host presented. A new key instead of a trusted one is audited and alerted once. */
+  /** Records the keys that a host presented. A new key in place of a trusted key is audited and raises an alert once. */
   async note(hostId: string, seen: readonly SeenHostKey[], correlation: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const fresh: PublicKeyBlob[] = [];
@@ -169,7 +170,7 @@ export class HostKeysService {
   }
 
   /**
-   * Marks a pending key as changed, because a scan may have recorded the key before a login saw it.
+   * Marks a pending key as changed. A scan may have recorded the key as pending before a login saw the key.
    *
    * @returns false if the key was not pending
    */
@@ -178,13 +179,13 @@ export class HostKeysService {
     return affected === 1;
   }
 
-  /** Rejects the pinned keys of a type, which another key replaces. */
+  /** Rejects the pinned keys of a type, because another key replaces them. */
   private async rejectPinned(tx: EntityManager, hostId: string, type: string, caller: Caller): Promise<void> {
     const decision = { decidedBy: caller.name, decidedAt: () => 'now()' };
     await tx.update(HostKey, { hostId, type, state: 'pinned' }, { state: 'rejected', ...decision });
   }
 
-  /** Returns true if the key was unknown. A known key is only marked as seen. */
+  /** Inserts a key and returns true if the key was unknown. A known key is only marked as seen. */
   private async insert(tx: EntityManager, hostId: string, seen: SeenHostKey, at: Date | null): Promise<boolean> {
     const { key, possession, state } = seen;
     const rows: { fresh: boolean }[] = await tx.query(
@@ -199,7 +200,7 @@ export class HostKeysService {
   }
 }
 
-/** OwnHostKeys lists the pinned host keys among the crypto assets of this service, because its logins depend on them. */
+/** OwnHostKeys reports the pinned host keys as crypto assets of the service, because the service's logins depend on them. */
 @Injectable()
 export class OwnHostKeys {
   constructor(
@@ -226,11 +227,11 @@ interface PinnedKey {
   readonly address: string;
   readonly port: number;
   readonly type: string;
-  /** Base64 with line breaks. */
+  /** Base64 of the public key, with line breaks. */
   readonly blob: string;
 }
 
-/** The page is limited before hosts are joined, so that no host is looked up for later rows. */
+/** The subquery applies the limit before the join, so that hosts are not looked up for later rows. */
 const PINNED = `
   SELECT k.id, h.address, h.port, k.type, encode(k.blob, 'base64') AS blob
   FROM (SELECT id, host_id, type, blob FROM host_key WHERE state = 'pinned' AND id > $1 ORDER BY id LIMIT $2) k JOIN host h ON h.id = k.host_id

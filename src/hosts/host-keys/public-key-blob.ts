@@ -8,9 +8,9 @@ import { sshFingerprintOf, readBlob } from '../../formats/ssh/public-key.js';
 /** PublicKeyBlob is a public key in the encoding of RFC 4253 section 6.6. */
 export interface PublicKeyBlob {
   readonly type: string;
-  /** Size of the modulus, curve or parameters. Null for unknown types. */
+  /** Size of the modulus, curve or parameters in bits. Null for unknown types. */
   readonly bits: number | null;
-  /** `SHA256:` and base64 without padding. */
+  /** `SHA256:` followed by base64 without padding. */
   readonly fingerprint: string;
   readonly blob: Buffer;
 }
@@ -26,7 +26,7 @@ const FIXED_BITS = new Map([
   ['sk-ecdsa-sha2-nistp256@openssh.com', 256],
 ]);
 
-/** Parses a public key. Undefined for other bytes, including certificates. */
+/** Parses a public key. Returns undefined for other bytes, including certificates. */
 export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
   if (blob.length > MAX_BYTES) return undefined;
   const parts = stringsOf(blob);
@@ -37,14 +37,14 @@ export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
   return { type, bits: bitsOf(type, parts), fingerprint: sshFingerprintOf(blob), blob };
 }
 
-/** Parses `ssh-ed25519 AAAA… comment`, as in known_hosts or a .pub file. Undefined for other text or more than one line. */
+/** Parses `ssh-ed25519 AAAA… comment`, as in known_hosts or a .pub file. Returns undefined for other text or more than one line. */
 export function readHostKeyLine(text: string): PublicKeyBlob | undefined {
   const [type = '', base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
   const key = readBlob(type, base64);
   return key && readPublicKeyBlob(key.blob);
 }
 
-/** Returns the Problem for a line that is not a host key, stating what it is instead. */
+/** Returns the Problem for a line that is not a host key. The detail states what the line is instead. */
 export function unreadableHostKey(line: string): Problem {
   const pointer = '/publicKey';
   const [type = ''] = (oneKeyLine(line) ?? '').split(/[ \t]/, 1);
@@ -64,7 +64,7 @@ function bitsOfPart(mpint: Buffer | undefined): number | null {
   return mpint === undefined ? null : bitLength(mpint);
 }
 
-/** Returns the length-prefixed strings of the blob. Undefined if it contains anything else. */
+/** Returns the length-prefixed strings of the blob, or undefined if the blob contains anything else. */
 function stringsOf(blob: Buffer): Buffer[] | undefined {
   const reader = new WireReader(blob);
   const parts: Buffer[] = [];

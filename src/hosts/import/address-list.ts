@@ -9,8 +9,8 @@ const SSH_PORT = 22;
 
 /**
  * readAddressList reads a plain list of hosts: one or more per line, separated by spaces, commas or semicolons, with comments after `#`. An entry is a name or
- * an address, with or without a port, `ssh://user@host:22`, or a range: `web[01:20].example.com`, `192.0.2.1-20`,
- * `192.0.2.1-192.0.2.20`. Throws ImportRefusal.
+ * an address, with or without a port, a URL such as `ssh://user@host:22`, or a range: `web[01:20].example.com`, `192.0.2.1-20`, `192.0.2.1-192.0.2.20`. Throws
+ * ImportRefusal.
  */
 export function readAddressList(text: string, budget: ImportBudget): ImportItem[] {
   const items: ImportItem[] = [];
@@ -44,7 +44,7 @@ interface Place {
   readonly port?: number;
 }
 
-/** Returns the addresses or names for a word, or its fault. */
+/** Returns the addresses or names that a word stands for, or an error text. */
 function hostsOf(word: string, budget: ImportBudget): Place[] | string {
   if (/^[0-9a-f.:]+\/\d{1,3}$/i.test(word)) return 'is a network: scan it to add the machines found as hosts';
   const range = addressesOf(word, budget);
@@ -55,7 +55,7 @@ function hostsOf(word: string, budget: ImportBudget): Place[] | string {
   return places.every((one) => one !== undefined) ? places : 'is not a host, or has no port after the colon';
 }
 
-/** Expands `192.0.2.1-20` and `192.0.2.1-192.0.2.20`. Returns a fault for a reversed range, and undefined for anything else. */
+/** Expands `192.0.2.1-20` and `192.0.2.1-192.0.2.20`. Returns an error text for a reversed range, and undefined for text that is not a range. */
 function addressesOf(word: string, budget: ImportBudget): Place[] | string | undefined {
   const [, from = '', to = ''] = /^(\d[\d.]{0,14})-(\d[\d.]{0,14})$/.exec(word) ?? [];
   const first = parseAddress(from);

@@ -5,7 +5,7 @@ import { trimOf } from '../../platform/text/trim-end.js';
 
 export type Vars = Readonly<Record<string, string>>;
 
-/** InventoryHost is the variables and groups of one host. Host variables take precedence over group variables. */
+/** InventoryHost contains the variables and groups of one host. Host variables take precedence over group variables. */
 export interface InventoryHost {
   readonly pointer: string;
   readonly groups: readonly string[];
@@ -21,7 +21,7 @@ const TAKEN = ['ansible_host', 'ansible_ssh_host', 'ansible_port', 'ansible_ssh_
 const MAX_LABEL = 120;
 const MAX_IGNORED = 30;
 
-/** Converts a host of an Ansible inventory to an item. Its groups become labels `ansible/GROUP: yes`. */
+/** Converts a host of an Ansible inventory to an import item. The host's groups become labels `ansible/GROUP: yes`. */
 export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): ImportItem {
   const first = (...names: string[]) =>
     names.map((one) => vars[one]).find((value) => value !== undefined && value !== '');
@@ -50,7 +50,7 @@ export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): 
   return { pointer, name: fields.name, fields, keys: [], faults: [], ignored: ignoredOf(vars) };
 }
 
-/** Returns a valid host name. Names cannot contain the colons of IPv6 addresses. */
+/** Returns the text as a valid host name, with hyphens instead of the colons of IPv6 addresses. */
 export function inventoryNameOf(text: string): string {
   return trimOf(text.replaceAll(':', '-'), '-');
 }

@@ -15,13 +15,13 @@ export function readAnsibleIni(text: string, budget: ImportBudget): ImportItem[]
 interface At {
   /** Line number, starting at 1. */
   readonly number: number;
-  /** Number of spaces before the line's text. */
+  /** Number of spaces before the text. */
   readonly indent: number;
 }
 
 interface Word {
   readonly text: string;
-  /** Column in the line without its indent, starting at 0. */
+  /** Column in the line without indentation, starting at 0. */
   readonly column: number;
 }
 
@@ -74,12 +74,12 @@ class IniReading {
   }
 }
 
-/** A name can also begin with a range, `[a:c].example.com`, or be an address, `[2001:db8::1]:22`. */
+/** Returns whether a line is a section. A host name can also begin with a bracket, as a range (`[a:c].example.com`) or as an address (`[2001:db8::1]:22`). */
 function isSection(line: string): boolean {
   return line.startsWith('[') && (line.endsWith(']') || !line.includes(']')) && !/^\[[0-9a-f:]+\]$/i.test(line);
 }
 
-/** Splits a line into words like a shell, up to a comment. `open` is the position of an unclosed quote. */
+/** Splits a line into words like a shell, up to a comment. `open` is the position of an unclosed quote, if any. */
 function wordsOf(line: string): { all: Word[]; open?: number } {
   const all: Word[] = [];
   for (let at = 0; at < line.length;) {

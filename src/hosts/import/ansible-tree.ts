@@ -13,9 +13,8 @@ export class Tagged {
 }
 
 /**
- * readAnsibleTree reads `{group: {hosts, children, vars}}`, as in a YAML inventory and the output of `ansible-inventory --list`: members of a group as
- * a mapping or a list, and variables of hosts under `_meta`. Each group of the document is visited once per name. Throws
- * ImportRefusal for any other structure.
+ * readAnsibleTree reads `{group: {hosts, children, vars}}`, as in a YAML inventory and the output of `ansible-inventory --list`. The members of a group are a
+ * mapping or a list. `_meta` contains variables of hosts. Each group in the document is visited once per name. Throws ImportRefusal for any other structure.
  */
 export function readAnsibleTree(document: unknown, budget: ImportBudget, format: string): ImportItem[] {
   if (!isMap(document))
@@ -48,7 +47,7 @@ interface At {
 }
 
 class TreeWalk {
-  /** Names under which a node was visited. YAML aliases share one node. */
+  /** Group names under which a node was visited. YAML aliases share one node, which can therefore have several names. */
   private readonly walked = new Map<object, Set<string>>();
 
   constructor(readonly graph: InventoryGraph) {}
@@ -72,7 +71,7 @@ class TreeWalk {
     }
   }
 
-  /** Reads `_meta: {hostvars: {HOST: {…}}}`, which applies to hosts that are also members of groups. */
+  /** Reads `_meta: {hostvars: {HOST: {…}}}`, the variables of hosts that are also members of groups. */
   variables(meta: unknown, pointer: string): void {
     const hostvars = isMap(meta) ? meta['hostvars'] : undefined;
     for (const [host, vars] of entriesOf(hostvars))

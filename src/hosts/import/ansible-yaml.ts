@@ -12,12 +12,12 @@ import {
 import { readAnsibleTree, Tagged } from './ansible-tree.js';
 import { type ImportItem, type ImportBudget, ImportRefusal } from './import-result.js';
 
-/** Maximum number of nodes that aliases may add to those in the text. */
+/** Maximum number of nodes that aliases may add to the nodes in the text. */
 const MAX_UNFOLDED = 100_000;
 const MAX_DEPTH = 1000;
 const YAML = 'tag:yaml.org,2002:';
 
-/** All values are strings, regardless of their form: `08` is a name and `yes` a word. Ansible and YAML tags do not change that. */
+/** Schema that reads every value as a string: `08` is a name and `yes` is a word. Ansible and YAML tags do not change the type of a value. */
 const SCHEMA = FAILSAFE_SCHEMA.withTags(
   mergeTag,
   ['!', YAML].flatMap((prefix) => [
@@ -32,7 +32,7 @@ const SCHEMA = FAILSAFE_SCHEMA.withTags(
   ]),
 );
 
-/** Reads an Ansible inventory in YAML. Throws ImportRefusal, with line and column, if the text is not YAML or has an unexpected structure. */
+/** Reads an Ansible inventory in YAML. Throws ImportRefusal if the text is not valid YAML, with line and column, or has an unexpected structure. */
 export function readAnsibleYaml(text: string, budget: ImportBudget): ImportItem[] {
   const document = documentOf(text);
   assertAffordable(document);
@@ -50,7 +50,10 @@ function documentOf(text: string): unknown {
   }
 }
 
-/** Computes the size of a document without aliases, in as many steps as it has nodes. A document that contains itself is infinite. */
+/**
+ * Throws ImportRefusal if the document would be too large with all aliases expanded. The size is computed without expanding aliases, in time proportional to
+ * the number of nodes. A document that contains itself is infinite.
+ */
 function assertAffordable(document: unknown): void {
   const sizes = new Map<object, number>();
   const sizeOf = (node: unknown, depth: number): number => {
@@ -58,7 +61,7 @@ function assertAffordable(document: unknown): void {
     const known = sizes.get(node);
     if (known !== undefined) return known;
     if (depth > MAX_DEPTH) throw unfolded();
-    sizes.set(node, Infinity); // until its size is known: a node cannot contain itself
+    sizes.set(node, Infinity); // until the size is known, so that a node that contains itself is infinite
     const size = Object.values(node).reduce<number>((sum, inner) => sum + sizeOf(inner, depth + 1), 1);
     sizes.set(node, size);
     return size;

@@ -19,15 +19,15 @@ const COLUMNS = [
   'credential',
 ] as const;
 
-/** Excel writes semicolons where the decimal separator is a comma, and tabs when cells are copied. */
+/** Separators of cells. Excel writes semicolons if the decimal separator is a comma, and tabs when cells are copied. */
 const SEPARATORS = [',', ';', '\t'];
-/** First line that tells Excel which separator is used. */
+/** Optional first line that declares the separator for Excel. */
 const DECLARATION = /^"?sep=(.)"?(?:\n|$)/i;
 
 /**
- * readCsvHosts reads RFC 4180 with a header. `label.KEY` columns and `labels` (`key=value;key=value`) become labels. Cells may also be separated by semicolons
- * or tabs. Empty rows and empty trailing columns, which Excel writes for cells that were once used, are ignored. Throws ImportRefusal if there
- * is no header with a name and an address.
+ * readCsvHosts reads CSV (RFC 4180) with a header. `label.KEY` columns and `labels` (`key=value;key=value`) become labels. Cells may also be separated by
+ * semicolons or tabs. Empty rows and empty trailing columns, which Excel writes for cells that were once used, are ignored. Throws ImportRefusal if the header
+ * does not contain the columns name and address.
  */
 export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
   const start = truncate(text, 1000).split('\n', 1)[0] ?? '';
@@ -59,13 +59,13 @@ export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
   });
 }
 
-/** Column names are case-insensitive, except for the KEY of a label. */
+/** Returns a column name in its standard spelling. Column names are case-insensitive, except for the KEY of a label. */
 function columnOf(name: string): string {
   const known = COLUMNS.find((column) => column.toLowerCase() === name.toLowerCase());
   return known ?? name.replace(/^label\./i, 'label.');
 }
 
-/** Trims the cells and removes empty trailing ones. */
+/** Trims the cells and removes empty trailing cells. */
 function whole(cells: readonly string[]): string[] {
   const trimmed = cells.map((cell) => cell.trim());
   return trimmed.slice(0, trimmed.findLastIndex((cell) => cell !== '') + 1);
@@ -111,7 +111,7 @@ interface CsvRecord {
   readonly isOpen: boolean;
 }
 
-/** Returns the records, without empty lines. A quoted cell may contain separators, quotes (doubled) and line breaks. */
+/** Returns the records, without empty lines. A quoted cell may contain separators, doubled quotes and line breaks. */
 function records(source: string, separator: string): CsvRecord[] {
   const found: CsvRecord[] = [];
   let [line, cells, start] = [1, [] as string[], 1];
@@ -121,7 +121,7 @@ function records(source: string, separator: string): CsvRecord[] {
     line += cell.split('\n').length - 1;
     at = end;
     if (source[at] === separator && isClosed) continue;
-    // Text after a closing quote belongs to no cell.
+    // Text after a closing quote does not belong to any cell.
     const isOpen = !isClosed || (at < source.length && source[at] !== '\n');
     if (isOpen || cells.some((text) => text.trim() !== '')) found.push({ line: start, cells, isOpen });
     if (isOpen) break;
@@ -133,7 +133,7 @@ function records(source: string, separator: string): CsvRecord[] {
 
 interface Cell {
   readonly cell: string;
-  /** Offset after the cell. */
+  /** Offset of the character after the cell. */
   readonly end: number;
   readonly isClosed: boolean;
 }

@@ -8,7 +8,7 @@ export interface ImportThreadOrder {
   readonly known: readonly KnownPlace[];
 }
 
-/** In the other thread, Buffers are received as Uint8Array. */
+/** Reply to the main thread, which receives Buffers as Uint8Array. */
 export type ImportThreadReply =
   { readonly items: ImportItem[] } | { readonly refusal: Pick<ImportRefusal, 'code' | 'detail'> };
 

@@ -8,7 +8,7 @@ import { IMPORT_OUTCOMES, type ImportedItem, type ImportOutcome, type ImportRepo
 
 export const MAX_CHARACTERS = 2_000_000;
 
-/** ImportCredentialBody is a credential of an import, with the name that rows use. */
+/** ImportCredentialBody is a credential of an import, with the name by which rows refer to the credential. */
 export class ImportCredentialBody extends CredentialBody {
   /** @example default */
   @Text(1, 64) name: string;
@@ -21,8 +21,8 @@ export class ImportHostsBody {
   /** Whether to trust the host keys in the file immediately. Use only for a file from a trusted source. @example false */
   @Optional(Flag()) pin?: boolean;
   /**
-   * Credentials by name. A host gets the credential named in its `credential` column, otherwise the one named `default`, otherwise none. The login
-   * name is taken from the file (the `user` column, or `User` in ssh_config), otherwise from the credential.
+   * Credentials by name. A host gets the credential named in its `credential` column. Without that column, the host gets the credential named `default`, if the
+   * import contains one. The login name is taken from the file (the `user` column, or `User` in ssh_config), otherwise from the credential.
    */
   @ApiProperty({ type: () => [ImportCredentialBody], required: false, example: [] })
   @IsOptional()
@@ -32,7 +32,7 @@ export class ImportHostsBody {
   @ValidateNested({ each: true })
   @Type(() => ImportCredentialBody)
   credentials?: ImportCredentialBody[];
-  /** `abort`: if any item is rejected, nothing is stored. `skip`: the other items are stored. */
+  /** `abort`: if any item is rejected, nothing is stored. `skip`: all other items are stored. */
   @Optional(OneOf(['abort', 'skip'], { default: 'abort' })) onRefusal?: 'abort' | 'skip';
   /** Whether to report the result without storing anything. @example true */
   @Optional(Flag()) dryRun?: boolean;

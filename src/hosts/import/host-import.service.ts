@@ -19,9 +19,9 @@ import { cancelled, ImportReading } from './import-reading.service.js';
 export interface ImportOrder {
   readonly format: ImportFormat;
   readonly text: string;
-  /** Whether host keys are trusted immediately, because the file is from a trusted source. */
+  /** Whether host keys in the file are trusted immediately, because the file is from a trusted source. */
   readonly pin: boolean;
-  /** `abort`: if any item is rejected, nothing is stored. */
+  /** `abort`: if any item is rejected, nothing is stored. `skip`: all other items are stored. */
   readonly onRefusal: 'abort' | 'skip';
   readonly dryRun: boolean;
   readonly credentials: readonly ImportCredential[];
@@ -45,13 +45,13 @@ export interface ImportReport {
   readonly items: readonly ImportedItem[];
 }
 
-/** Number of items processed before yielding to other work. */
+/** Number of items to process before yielding to the event loop. */
 const ITEMS_AT_ONCE = 20;
 
-/** Rolls the transaction back. It is not reported as an error. */
+/** Thrown to roll the transaction back. It is not reported as an error. */
 class NothingStored extends Error {}
 
-/** HostImport imports hosts from files of other tools, all in one transaction. */
+/** HostImport imports hosts from files of other tools. All hosts are added in one transaction. */
 @Injectable()
 export class HostImport {
   constructor(
@@ -62,18 +62,18 @@ export class HostImport {
     private readonly credentials: ImportedCredentials,
   ) {}
 
-  /** Throws the problems of ImportReading if the file is not in the given format, or if `signal` reports that the client has disconnected. */
+  /** Imports hosts. Throws the problems of ImportReading if the file is not in the given format, or if `signal` reports that the client has disconnected. */
   async run(caller: Caller, order: ImportOrder, signal?: AbortSignal): Promise<ImportReport> {
     const items = withKnownCredentials(await this.reading.read(order, caller.id, signal), order.credentials);
     let taken: ImportedItem[] = [];
     try {
       await this.db.transaction(async (tx) => {
-        // Concurrent imports would not see each other's names.
+        // Without the lock, concurrent imports would not see each other's names.
         await advisoryLock(tx, 'host import');
         taken = await this.take(tx, caller, items, { pin: order.pin, signal });
         if (order.dryRun || (order.onRefusal === 'abort' && taken.some(({ outcome }) => outcome === 'refused')))
           throw new NothingStored();
-        // Last, so that the lock is held only briefly: reading the keys of a file can take a minute.
+        // Checked last, so that the caller's rights are locked only briefly: recording the keys of a file can take a minute.
         await stillMay(tx, caller);
       });
       return { stored: true, items: await this.credentials.enter(caller, items, taken, order.credentials) };
@@ -135,7 +135,7 @@ export class HostImport {
     return { outcome: added > 0 ? 'keys-added' : 'unchanged', hostId: id };
   }
 
-  /** Returns the values of a new host, and adds its faults to `faults`. */
+  /** Returns the values of a new host, and appends faults to `faults`. */
   private async body(
     item: ImportItem,
     { known, imported }: { known: KnownHosts; imported: ReadonlyMap<string, string> },
@@ -164,7 +164,7 @@ export class HostImport {
 
 type Known = Pick<Host, 'id' | 'name' | 'address' | 'port'>;
 
-/** Finds hosts by address or name, and port. */
+/** Finds existing hosts by name, or by address or name and port. */
 class KnownHosts {
   private readonly byPlace = new Map<string, Known>();
   private readonly byName = new Map<string, Known>();
@@ -185,7 +185,7 @@ class KnownHosts {
     return this.byName.get(name);
   }
 
-  /** Returns the existing host at the same port whose address or name equals the address of the item. */
+  /** Returns the existing host with the item's port whose address or name equals the item's address. */
   find({ fields }: ImportItem): Known | undefined {
     return this.byPlace.get(`${addressOf(fields)} ${Number(fields['port'] ?? 22)}`);
   }
@@ -203,7 +203,7 @@ interface Storing {
   readonly pin: boolean;
 }
 
-/** A Problem with one item is a fault of that item, not of the import. Other errors are rethrown. */
+/** Converts a Problem with one item to faults of that item, so that the import can continue. Rethrows other errors. */
 function faultsOfProblem(error: unknown, { pointer }: ImportItem): ItemFault[] {
   if (!(error instanceof Problem)) throw error;
   if (error.errors === undefined || error.errors.length === 0) return [{ pointer, detail: error.message }];

@@ -5,14 +5,14 @@ import { truncate } from '../../platform/text/truncate.js';
 const LETTER = /^[a-z]$/i;
 const NUMBER = /^\d{1,9}$/;
 
-/** RangeFault is a fault in a pattern. `column` is the offset in the pattern, starting at 0. */
+/** RangeFault is a fault in a pattern. `column` is an offset in the pattern, starting at 0. */
 export interface RangeFault {
   readonly detail: string;
   readonly column: number;
 }
 
 /**
- * expandRanges expands `web[01:20].example.com`, `db[a:f]` and `x[0:10:2]`, including several in one name (Ansible's "adding ranges of hosts"). Each
+ * expandRanges expands `web[01:20].example.com`, `db[a:f]` and `x[0:10:2]`, including several ranges in one name (Ansible's "adding ranges of hosts"). Each
  * resulting name uses one step of the budget. A name without a range, or an IPv6 address in brackets, is returned unchanged.
  */
 export function expandRanges(pattern: string, budget: ImportBudget): string[] | RangeFault {
@@ -33,7 +33,7 @@ export function expandRanges(pattern: string, budget: ImportBudget): string[] | 
   return names;
 }
 
-/** Returns the values of a range. Undefined if the text is not a range or the range is empty. */
+/** Returns the values of a range, or undefined if the text is not a range or the range is empty. */
 function partsOf(inner: string, budget: ImportBudget): string[] | undefined {
   const [from = '', to = '', step = '1', ...rest] = inner.split(':');
   if (rest.length > 0 || !NUMBER.test(step) || Number(step) < 1) return undefined;

@@ -7,7 +7,7 @@ import { type ImportFormat, type ImportItem, ImportBudget } from './import-resul
 import { HashedName, readKnownHosts } from './known-hosts.js';
 import { readSshConfig } from './ssh-config.js';
 
-/** KnownPlace is a known host, whose name and address are compared with hashed names. */
+/** KnownPlace is a known host. Its name and address are compared with the hashed names in a file. */
 export interface KnownPlace {
   readonly name: string;
   readonly address: string;
@@ -24,7 +24,10 @@ const READERS: Readonly<Record<ImportFormat, (text: string, budget: ImportBudget
   list: readAddressList,
 };
 
-/** Reads a file of hosts. ImportBudget and the calling thread limit the cost. Throws ImportRefusal. */
+/**
+ * Reads a file of hosts. ImportBudget limits the size of the result. The caller runs this in a worker thread with a deadline and a heap limit. Throws
+ * ImportRefusal.
+ */
 export function readImport(format: ImportFormat, text: string, known: readonly KnownPlace[]): ImportItem[] {
   const plain = text
     .replace(/^\uFEFF/, '')
@@ -33,7 +36,7 @@ export function readImport(format: ImportFormat, text: string, known: readonly K
   return READERS[format](plain, new ImportBudget()).map((item) => withPlace(item, known));
 }
 
-/** Replaces a hashed name with the known host whose name or address has this hash. */
+/** Replaces a hashed name with the known host whose name or address matches the hash. */
 function withPlace(item: ImportItem, known: readonly KnownPlace[]): ImportItem {
   const { hashed, ...rest } = item;
   if (hashed === undefined) return item;

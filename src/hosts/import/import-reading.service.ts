@@ -8,13 +8,13 @@ import type { ImportThreadOrder, ImportThreadReply } from './host-import-thread.
 import type { KnownPlace } from './import-reader.js';
 import type { ImportFormat, ImportItem } from './import-result.js';
 
-/** Maximum number of concurrent threads. Further imports wait. */
+/** Maximum number of concurrent threads. Further imports are queued. */
 const MAX_THREADS = 2;
-/** The largest file of each format takes about a second. */
+/** Time limit for reading a file. The largest file of each format takes about a second. */
 const DEADLINE_MS = 30_000;
 const HEAP_MB = 256;
 
-/** ImportReading reads files of hosts in a thread, because parsing time depends on the content and must not block the event loop. */
+/** ImportReading reads files of hosts in worker threads, because parsing can take long and must not block the event loop. */
 @Injectable()
 export class ImportReading {
   private readonly threads = new BoundedThreads(MAX_THREADS);

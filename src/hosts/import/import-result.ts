@@ -21,17 +21,17 @@ export interface ItemFault {
 
 export interface ImportedKey {
   readonly key: PublicKeyBlob;
-  /** `rejected` for `@revoked`. Defaults to the state that the import requests. */
+  /** `rejected` for a key marked `@revoked`. Defaults to the state that the import requests. */
   readonly state?: Extract<HostKeyState, 'rejected'>;
 }
 
-/** ImportItem is one host of a file. An item that cannot be read has faults and is not stored. */
+/** ImportItem is one host in a file. An item that cannot be read has faults and is not stored. */
 export interface ImportItem {
   readonly pointer: string;
   readonly name: string;
-  /** Members of a host as written. They are validated like the body of `POST /v1/hosts`. */
+  /** Members of a host as written in the file. They are validated like the body of `POST /v1/hosts`. */
   readonly fields: Readonly<Record<string, unknown>> & { readonly labels?: Labels };
-  /** Name of the credential in the import, and the login name. Default to `default`, and to the login name of the credential. */
+  /** Name of the credential in the import, and login name. The defaults are the credential named `default` and its login name. */
   readonly login?: { readonly credential?: string; readonly user?: string };
   /** Name of the jump host. */
   readonly jumpHost?: string;
@@ -39,7 +39,7 @@ export interface ImportItem {
   /** Hashed name in known_hosts (HMAC-SHA1). */
   readonly hashed?: { readonly salt: Buffer; readonly hash: Buffer };
   readonly faults: readonly ItemFault[];
-  /** Names of settings that were not imported: secrets and variables that only Ansible uses. */
+  /** Names of settings that were not imported, such as secrets and variables that only Ansible uses. */
   readonly ignored: readonly string[];
 }
 
@@ -49,10 +49,10 @@ export function badItem(pointer: string, name: string, detail: string): ImportIt
 
 /** MAX_HOSTS is the maximum number of hosts in one import. */
 export const MAX_HOSTS = 5000;
-/** Maximum number of expanded names, visited groups and inherited variables: far more than any inventory of 5000 hosts needs. */
+/** Maximum number of expanded names, visited groups and inherited variables. An inventory of 5000 hosts needs far fewer. */
 const MAX_STEPS = 2_000_000;
 
-/** ImportRefusal is thrown if the whole file is rejected. */
+/** ImportRefusal is thrown if a whole file is rejected. */
 export class ImportRefusal extends Error {
   /**
    * @param code problem code
@@ -66,7 +66,7 @@ export class ImportRefusal extends Error {
   }
 }
 
-/** ImportBudget limits the cost of reading one file, which is not bounded by its length. */
+/** ImportBudget limits the cost of reading one file, which is not proportional to the length of the file. */
 export class ImportBudget {
   private steps = 0;
   private hosts = 0;

@@ -19,12 +19,12 @@ export interface ImportCredential extends NewCredential {
 }
 
 const DEFAULT_NAME = 'default';
-/** Version of a new host. */
+/** Version of a newly created host. */
 const FIRST_VERSION = 1;
 
 /**
- * ImportedCredentials adds credentials to imported hosts after the hosts are stored. A credential is sealed for the route to its host, which must
- * exist.
+ * ImportedCredentials adds credentials to imported hosts after the hosts are stored. A credential is sealed for the route to its host, so the host must exist
+ * first.
  */
 @Injectable()
 export class ImportedCredentials {
@@ -33,7 +33,7 @@ export class ImportedCredentials {
     private readonly credentials: HostCredentials,
   ) {}
 
-  /** Stores the credentials. Returns the items, with faults for hosts that remain without a credential. Existing hosts are not changed. */
+  /** Stores the credentials. Returns the items, adding faults to hosts whose credential could not be stored. Existing hosts are not changed. */
   async enter<Item extends TakenItem>(
     caller: Caller,
     items: readonly ImportItem[],
@@ -73,7 +73,7 @@ export class ImportedCredentials {
   }
 }
 
-/** Returns the items, adding a fault to those whose credential is missing from the import. */
+/** Returns the items, adding a fault to each item whose credential is missing from the import. */
 export function withKnownCredentials(
   items: readonly ImportItem[],
   given: readonly ImportCredential[],

@@ -15,10 +15,7 @@ interface Member {
   readonly vars: Record<string, string>;
 }
 
-/**
- * InventoryGraph is an Ansible inventory, independent of its format. Group names are unique in the inventory, and several entries for one group are
- * combined.
- */
+/** InventoryGraph is an Ansible inventory, independent of its file format. Entries with the same group name describe one group and are combined. */
 export class InventoryGraph {
   private readonly groups = new Map<string, Group>();
   private readonly hosts = new Map<string, Member>();
@@ -39,8 +36,8 @@ export class InventoryGraph {
   }
 
   /**
-   * Adds the hosts that match a pattern: a name or address, optionally with ranges and a port. Without `group`, the entry applies to the host in any
-   * group.
+   * Adds the hosts that match a pattern: a name or address, optionally with ranges and a port. Without `group`, the variables apply to the host regardless of
+   * its groups.
    */
   members(group: string | undefined, pattern: string, { pointer, vars }: { pointer: string; vars: Vars }): void {
     const names = expandRanges(pattern, this.budget);
@@ -90,7 +87,7 @@ export class InventoryGraph {
     return [...found];
   }
 
-  /** Later variables take precedence. */
+  /** Merges variables. Later variables take precedence. */
   private merged(all: readonly Vars[]): Vars {
     const vars: Record<string, string> = {};
     for (const some of all) this.add(vars, some);

@@ -63,7 +63,7 @@ function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'fau
   if (/[*?!|]/.test(names))
     return badItem(pointer, truncate(names, 100), 'contains a pattern, which does not identify one host');
   const places = names.split(',').map(placeOf);
-  // A name is more meaningful than an address, and stays the same when the machine's address changes.
+  // Prefer a name to an address. A name is more meaningful, and stays the same when the machine's address changes.
   const place =
     places.find((one) => one !== undefined && /[a-z]/i.test(one.address) && !one.address.includes(':')) ?? places[0];
   if (place === undefined) return badItem(pointer, '', 'names no host');
@@ -72,7 +72,7 @@ function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'fau
   return { ...common, name, fields: { name, ...place } };
 }
 
-/** Parses `host` or `[host]:port`. The format has no port without brackets, so other text with a colon is an IPv6 address. */
+/** Parses `host` or `[host]:port`. The format requires brackets for a port, so any other text with a colon is an IPv6 address. */
 function placeOf(text: string): { address: string; port: number } | undefined {
   if (!text.startsWith('['))
     return { address: canonicalAddress(text.includes(':') ? (text.split('%', 1)[0] ?? '') : text), port: 22 };
@@ -81,8 +81,8 @@ function placeOf(text: string): { address: string; port: number } | undefined {
 }
 
 /**
- * HashedName is a hashed name (ssh_config(5), HashKnownHosts): HMAC-SHA1 of `address`, or of `[address]:port` for ports other than 22. It is compared
- * with thousands of names, so the state after the salt is cached, which is several times faster than a new OpenSSL HMAC for each name.
+ * HashedName is a hashed name (ssh_config(5), HashKnownHosts): HMAC-SHA1 of `address`, or of `[address]:port` for ports other than 22. A hash is compared with
+ * thousands of names. The HMAC state after the salt is cached, which is several times faster than a new OpenSSL HMAC for each name.
  */
 export class HashedName {
   private readonly salted;

@@ -3,11 +3,11 @@ import { matchesHostPattern } from '../../formats/ssh/host-pattern.js';
 
 /** ConfigBlock is a block of ssh_config(5) for the hosts that match its patterns. */
 export interface ConfigBlock {
-  /** Patterns of `Match` come from its criteria `host` or `originalhost`. */
+  /** `host` or `match`. The patterns of a `match` block come from its criteria `host` or `originalhost`. */
   readonly kind: 'host' | 'match';
   readonly line: number;
   readonly patterns: readonly string[];
-  /** First value of each keyword. Keywords are in lower case. */
+  /** First value of each keyword, keyed by the keyword in lower case. */
   readonly settings: Map<string, string>;
 }
 
@@ -17,7 +17,7 @@ export interface ConfigFault {
   readonly detail: string;
 }
 
-/** Keywords that determine how a host is reached. A block with one of them must not be omitted silently. */
+/** Keywords that determine how a host is reached. A block with such a keyword must not be omitted silently. */
 const PLACES = ['hostname', 'port', 'proxyjump', 'proxycommand'];
 const NO_PATTERNS: readonly string[] = [];
 
@@ -50,7 +50,7 @@ export function readBlocks(text: string): { blocks: ConfigBlock[]; faults: Confi
   return { blocks, faults };
 }
 
-/** Matches like ssh: at least one pattern must match, and no negated one. */
+/** Returns whether a block applies to a name, as ssh does: at least one pattern matches, and no negated pattern matches. */
 export function matchesBlock({ patterns }: ConfigBlock, name: string): boolean {
   let isMatched = false;
   for (const pattern of patterns) {
@@ -62,9 +62,7 @@ export function matchesBlock({ patterns }: ConfigBlock, name: string): boolean {
   return isMatched;
 }
 
-/**
- * Parses `Match all`, `Match host a,b`, `Match host=a,b`, and their equivalents with `originalhost`. Other criteria cannot be evaluated outside ssh.
- */
+/** Parses `Match all`, `Match host a,b`, `Match host=a,b`, and the same forms with `originalhost`. Other criteria cannot be evaluated outside ssh. */
 function patternsOf(words: readonly string[]): readonly string[] {
   const [criterion = '', list = '', ...rest] = words.flatMap((word) => word.split(/=(.*)/s, 2));
   if (criterion.toLowerCase() === 'all' && words.length === 1) return ['*'];

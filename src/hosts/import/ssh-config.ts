@@ -10,8 +10,8 @@ const MAX_IGNORED = 30;
 const TAKEN = ['hostname', 'port', 'proxyjump', 'user'];
 
 /**
- * readSshConfig reads ssh_config(5): one host per name in a `Host` line that is not a pattern, with `HostName`, `Port` and `ProxyJump` evaluated like
- * ssh, which uses the first value of each. Jump hosts come before the hosts behind them. Throws ImportRefusal.
+ * readSshConfig reads ssh_config(5): one host per name in a `Host` line that is not a pattern. `HostName`, `Port` and `ProxyJump` are evaluated as in ssh,
+ * which uses the first value of each keyword. Jump hosts precede the hosts that are reached through them. Throws ImportRefusal.
  */
 export function readSshConfig(text: string, budget: ImportBudget): ImportItem[] {
   const { blocks, faults } = readBlocks(text);
@@ -28,13 +28,13 @@ export function readSshConfig(text: string, budget: ImportBudget): ImportItem[] 
 
 type Way = { readonly name: string } | { readonly detail: string };
 
-/** OtherHop is a jump host that is not itself a host of the file. */
+/** OtherHop is a jump host that is not itself a host in the file. */
 interface OtherHop {
   readonly isBlock: false;
   readonly alias: string;
   readonly address: string;
   readonly port: number;
-  /** Whether ProxyJump specifies the port, so that the host name includes it too. */
+  /** Whether ProxyJump specifies the port. In that case, the name of the jump host includes the port. */
   readonly isWritten: boolean;
   readonly settings: ReadonlyMap<string, string>;
 }
@@ -46,7 +46,7 @@ function isName(pattern: string): boolean {
 }
 
 class ConfigReading {
-  /** Hosts by their name in the file. Jump hosts come before the hosts behind them. */
+  /** Hosts by their name in the file. Jump hosts precede the hosts that are reached through them. */
   readonly items = new Map<string, ImportItem>();
   private readonly open = new Set<string>();
 
@@ -56,7 +56,7 @@ class ConfigReading {
     private readonly budget: ImportBudget,
   ) {}
 
-  /** @returns name of the host in the import */
+  /** Adds a host and its jump hosts. Returns the name of the host in the import. */
   host(alias: string): string {
     const name = inventoryNameOf(alias);
     if (this.items.has(alias) || this.open.has(alias)) return name;
@@ -83,7 +83,7 @@ class ConfigReading {
     return { pointer, name, fields, login, jumpHost: way?.name, keys: [], faults: [], ignored };
   }
 
-  /** Returns the last jump host of a connection. Each jump host is reached through the one before it. */
+  /** Returns the last jump host of a connection, after adding all jump hosts. Each jump host is reached through the preceding jump host. */
   private jump(alias: string, jumps: readonly string[], pointer: string): Way {
     if (jumps.length > MAX_JUMPS) return { detail: `is reached through more than ${MAX_JUMPS} jump hosts` };
     let before: string | undefined;
@@ -105,7 +105,7 @@ class ConfigReading {
     return { name: before ?? '' };
   }
 
-  /** Parses `[user@]host[:port]`. ssh looks up the host in the blocks. A port specified here takes precedence. */
+  /** Parses `[user@]host[:port]`. As in ssh, blocks apply to the host, but a port in this text takes precedence. */
   private hopOf(text: string): Hop | string {
     const written = splitHostPort(text);
     const given = readHostPlace(text);
@@ -122,7 +122,7 @@ class ConfigReading {
       : { alias, isBlock: false, address: place.address, port, isWritten, settings };
   }
 
-  /** Adds a jump host that has no block, or whose block has another port. */
+  /** Adds a jump host that has no block or whose block has another port. Returns the name of the jump host in the import. */
   private hopHost(
     { alias, address, port, isWritten, settings }: OtherHop,
     before: string | undefined,
@@ -139,7 +139,7 @@ class ConfigReading {
     return name;
   }
 
-  /** Returns the jump host configured for a jump host. Undefined if that would lead back to the jump host itself. */
+  /** Returns the jump host that is configured for a jump host, or undefined if the configuration would lead back to the jump host itself. */
   private ownWay(alias: string, settings: ReadonlyMap<string, string>, pointer: string): string | undefined {
     if (this.names.has(alias)) {
       this.host(alias);
@@ -163,14 +163,14 @@ class ConfigReading {
   }
 }
 
-/** Returns the address of the host, or the reason why the file does not determine it. */
+/** Returns the address of the host, or the reason why the file does not determine the address. */
 function placeOf(alias: string, settings: ReadonlyMap<string, string>): { address: string } | string {
   const command = settings.get('proxycommand') ?? 'none';
   if (command !== 'none' && command !== '' && !settings.has('proxyjump'))
     return 'uses ProxyCommand, which is not supported: use ProxyJump';
   const address = (settings.get('hostname') ?? alias).replaceAll(/%[h%]/g, (token) => (token === '%h' ? alias : '%'));
   const place = readHostPlace(address);
-  // A remaining percent sign is an ssh token or the zone of an IPv6 address.
+  // A remaining percent sign is an ssh token or belongs to the zone of an IPv6 address.
   const isWhole = place !== undefined && (!address.includes('%') || place.address.includes(':'));
   return isWhole ? place : `has the HostName ${truncate(address, 60)}, which ssh computes at run time`;
 }

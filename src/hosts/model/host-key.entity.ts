@@ -8,8 +8,8 @@ export const HOST_KEY_STATES = ['pinned', 'tofu-pending', 'changed', 'rejected']
 export type HostKeyState = (typeof HOST_KEY_STATES)[number];
 
 /**
- * POSSESSIONS are the kinds of evidence for a host key. `proven`: the host has signed with the key. `claimed`: the key was only presented, or entered by a
- * user.
+ * POSSESSIONS are the kinds of evidence that a host possesses a key. `proven`: the host has signed with the key. `claimed`: the key was only presented, or
+ * entered by a user.
  */
 export const POSSESSIONS = ['proven', 'claimed'] as const;
 export type Possession = (typeof POSSESSIONS)[number];
@@ -73,7 +73,7 @@ export class HostAuthority {
   @Column('text')
   name: string;
 
-  /** SHA256:… */
+  /** SHA-256 fingerprint in OpenSSH notation (`SHA256:…`). */
   @Column('text')
   fingerprint: string;
 

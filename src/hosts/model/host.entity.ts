@@ -5,7 +5,7 @@ export const CREDENTIAL_KINDS = ['private-key', 'password'] as const;
 export type HostCredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
 /**
- * HOST_KEY_POLICIES select the host keys that logins trust: confirmed keys (`pinned`), keys certified by a trusted authority (`ca`), or the first key seen
+ * HOST_KEY_POLICIES determine which host keys logins trust: confirmed keys (`pinned`), keys certified by a trusted authority (`ca`), or the first key seen
  * (`tofu`).
  */
 export const HOST_KEY_POLICIES = ['pinned', 'ca', 'tofu'] as const;
@@ -15,29 +15,29 @@ export type HostKeyPolicy = (typeof HOST_KEY_POLICIES)[number];
 export const MANAGEMENT_MODES = ['inventory-only', 'managed'] as const;
 export type ManagementMode = (typeof MANAGEMENT_MODES)[number];
 
-/** PRIVILEGES are the ways in which commands become root: not at all, with `sudo -n`, or because the login is already root. */
+/** PRIVILEGES are the ways to run commands as root: not at all, with `sudo -n`, or because the login is already root. */
 export const PRIVILEGES = ['none', 'sudo', 'root'] as const;
 export type Privilege = (typeof PRIVILEGES)[number];
 
 /**
- * REACHABILITIES are the results of the last attempt to reach a host. `throttled`: the host responds but refuses connections for now, which does not mean that
- * it is down.
+ * REACHABILITIES are the results of the last attempt to reach a host. `throttled`: the host responds but temporarily refuses connections, which does not mean
+ * that the host is down.
  */
 export const REACHABILITIES = ['unknown', 'reachable', 'unreachable', 'throttled', 'refused'] as const;
 export type Reachability = (typeof REACHABILITIES)[number];
 
 export type Labels = Record<string, string>;
 
-/** ScanGap describes which files that authorize keys the last deep scan of a host could not read. */
+/** ScanGap describes the files with authorized keys that the last deep scan of a host could not read. */
 export interface ScanGap {
-  /** Problem code of the failed login, in which case nothing was read. */
+  /** Problem code of the failed login, after which nothing was read. */
   readonly code?: string;
   readonly paths: readonly string[];
-  /** Whether sshd could not be queried for the files that it reads. */
+  /** Whether sshd could not be queried for the files that sshd reads. */
   readonly lowConfidence: boolean;
 }
 
-/** Host is a machine to log in to, or one that a scan found. */
+/** Host is a machine that the service can log in to, or that a scan found. */
 @Entity('host')
 @Index('host_name', ['name'], { unique: true })
 @Index('host_address', ['address', 'port'])
@@ -87,7 +87,7 @@ export class Host {
   @Column('text', { nullable: true })
   credentialKind: HostCredentialKind | null;
 
-  /** Sealed credential. Opened only for logins. */
+  /** Sealed credential, opened only for logins. */
   @Column('bytea', { nullable: true, select: false })
   credential: Buffer | null;
 
@@ -116,7 +116,7 @@ export class Host {
   @Column('uuid', { nullable: true })
   lastScanId: string | null;
 
-  /** Null if the last deep scan read everything, or there was none. */
+  /** Null if the last deep scan read everything, or if there was no deep scan. */
   @Column('jsonb', { nullable: true })
   scanGap: ScanGap | null;
 
@@ -124,7 +124,7 @@ export class Host {
   @Column('boolean', { default: false })
   legacyAlgorithms: boolean;
 
-  /** Incremented by every change that a user makes, but not by results of scans and logins. */
+  /** Version of the record. Incremented by changes of users, but not by results of scans and logins. */
   @Column('int', { default: 1 })
   version: number;
 

@@ -5,9 +5,9 @@ import type { Host } from './host.entity.js';
 /** MAX_JUMPS is the maximum number of jump hosts on a route. */
 export const MAX_JUMPS = 3;
 
-/** assertJumpHost throws for a jump host that does not exist, leads back to the host itself, or makes the route too long. */
+/** assertJumpHost throws Problem if a jump host does not exist, leads back to the host itself, or makes the route too long. */
 export async function assertJumpHost(tx: EntityManager, hostId: string, jumpHostId: string): Promise<void> {
-  // Locked, so that the jump host cannot be removed before this change is committed.
+  // The row lock prevents the removal of the jump host before this change is committed.
   await tx.query('SELECT id FROM host WHERE id = $1 FOR KEY SHARE', [jumpHostId]);
   const way: { id: string }[] = await tx.query(
     `WITH RECURSIVE way (id, jump_host_id, step) AS (
@@ -30,10 +30,10 @@ export async function assertJumpHost(tx: EntityManager, hostId: string, jumpHost
   throw new Problem('refused', 'host.jump-host', `/jumpHostId: ${detail}.`, { errors });
 }
 
-/** Hop is one machine on a route, as recorded. */
+/** Hop is one machine on a route, as recorded in the database. */
 export type Hop = Pick<Host, 'id' | 'address' | 'port'>;
 
-/** Destination is the destination of a credential: the jump hosts in connection order, then the host itself. */
+/** Destination is the route for which a credential is sealed: the jump hosts in connection order, then the host itself. */
 export type Destination = readonly [...jumps: Hop[], host: Hop];
 
 /** Returns the canonical text of a destination, to which the seal of a credential is bound. */

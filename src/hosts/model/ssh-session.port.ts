@@ -15,32 +15,32 @@ export interface PasswordLogin {
   readonly password: string;
 }
 
-/** SignerLogin uses a key whose private half is stored elsewhere, for example in the HSM. */
+/** SignerLogin uses a private key that is stored elsewhere, for example in the HSM. */
 export interface SignerLogin {
   readonly kind: 'signer';
   readonly user: string;
   /** Public key in the encoding of RFC 4253 section 6.6. */
   readonly publicKey: Buffer;
   /**
-   * Signs the data. `hash` is set for RSA keys. Returns the inner signature: the raw signature for RSA and Ed25519, the two mpints of
-   * RFC 5656 section 3.1.2 for ECDSA.
+   * Signs the data. `hash` is set for RSA keys. Returns the inner signature: the raw signature for RSA and Ed25519, or the two mpints (RFC 5656 section 3.1.2)
+   * for ECDSA.
    */
   readonly sign: (data: Buffer, hash: 'sha1' | 'sha256' | 'sha512' | undefined) => Promise<Buffer>;
 }
 
-/** SshSession is an authenticated connection to a host. Close it when it is no longer needed. */
+/** SshSession is an authenticated connection to a host. Close the session when it is no longer needed. */
 export interface SshSession {
   readonly hostId: string;
   readonly user: string;
-  /** Fingerprint of the host key, whose possession the host has proven (`SHA256:…`). */
+  /** Fingerprint of the host key (`SHA256:…`). The host has proved possession of the key. */
   readonly hostKeyFingerprint: string;
   /** Software part of the host's version exchange. */
   readonly software: string;
   /** False after either side has ended the connection. */
   readonly isOpen: boolean;
-  /** Runs one command line in the login shell. Throws Problem `host.timeout` or `host.lost`; the effect of the command is then unknown. */
+  /** Runs one command line in the login shell. Throws Problem `host.timeout` or `host.lost`, after which the effect of the command is unknown. */
   exec(command: string, options?: ExecOptions): Promise<ExecResult>;
-  /** Runs a POSIX shell script with arguments, optionally as another account. Throws Problem `host.privilege` if the login may not switch to it. */
+  /** Runs a POSIX shell script with arguments, optionally as another account. Throws Problem `host.privilege` if the login may not switch to that account. */
   run(script: string, options?: RunOptions): Promise<ExecResult>;
   close(): void;
 }
@@ -48,14 +48,15 @@ export interface SshSession {
 declare const CHANGES: unique symbol;
 
 /**
- * ChangeSession is a session on a host that may be changed. Only `HostChanges.openToChange` returns one, and every function that writes to a host requires one.
+ * ChangeSession is a session on a host that the service may change. Only `HostChanges.openToChange` returns a ChangeSession, and every function that writes to
+ * a host requires one.
  */
 export interface ChangeSession extends SshSession {
   readonly [CHANGES]: true;
 }
 
 export interface ExecOptions {
-  /** Standard input. Closed after it is written, or immediately if absent. */
+  /** Standard input. Closed after the data is written, or immediately without data. */
   readonly input?: Buffer;
   /** Time limit in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;

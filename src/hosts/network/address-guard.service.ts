@@ -17,12 +17,12 @@ import { DENIED, deniedNetworks, destinationsOf, LOOPBACK } from './denied-netwo
 
 const NAME =
   /^(?=.{1,253}\.?$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?)*\.?$/i;
-/** Matches names that inet_aton and the URL standard interpret as IPv4 addresses, each differently. */
+/** Matches names that inet_aton and the URL standard interpret as IPv4 addresses. The two interpret some of these names differently. */
 const ENDS_IN_A_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i;
 
 /**
- * HostAddressGuard is the only way from an address or name to an address to which a socket may be opened. Connect only to the returned address:
- * nothing is resolved twice, so a name cannot change its target in between.
+ * HostAddressGuard resolves and checks an address or name before a socket is opened. Connect only to a returned address. Names are not resolved again, so a
+ * name cannot point to another address after the check.
  */
 @Injectable()
 export class HostAddressGuard {
@@ -34,7 +34,7 @@ export class HostAddressGuard {
     this.resolver.setServers(config.dnsServers);
   }
 
-  /** Throws if the text is neither an address nor a name. Does not query DNS. */
+  /** Throws Problem if the text is neither an address nor a name, or if the address is not allowed. Does not query DNS. */
   assertWritten(target: string, pointer = '/address'): void {
     const address = parseAddress(target);
     if (address !== undefined) return this.assertAllowed(address, target);
@@ -45,8 +45,8 @@ export class HostAddressGuard {
   }
 
   /**
-   * Returns all addresses of a target. If one of them is not allowed, none is used. Throws Problem
-   * `network.spelling`, `network.denied`, `network.own-service` or `network.no-address`.
+   * Returns all addresses of a target. If any of the addresses is not allowed, none is returned. Throws Problem `network.spelling`, `network.denied`,
+   * `network.own-service` or `network.no-address`.
    */
   async resolve(target: string, port: number): Promise<Address[]> {
     this.assertWritten(target);
@@ -94,7 +94,7 @@ export class HostAddressGuard {
     throw new Problem('refused', 'network.no-address', `Host name "${shown(name)}" has no address.`);
   }
 
-  /** Asserts that the target is not one of the service's own stores or its API, at any address. */
+  /** Throws Problem if the target is the service's own API or one of the service's stores, at any of their addresses. */
   private async assertNotOurs(address: Address, port: number): Promise<void> {
     const text = formatAddress(address);
     const isOurs =
@@ -134,7 +134,7 @@ function ownAddresses(): Set<string> {
   return new Set(Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)));
 }
 
-/** Explains text that is not an address or name: a URL, a port, a network. */
+/** Explains why text is not an address or name, such as a URL, a port or a network. */
 function hintFor(target: string): string {
   if (target.includes('://')) return ', without a scheme';
   if (target.includes('%')) return ', without a zone';
@@ -142,7 +142,7 @@ function hintFor(target: string): string {
   return /[^:]:\d{1,5}$/.test(target) ? '; set the port separately' : '';
 }
 
-/** Returns the text in a form that is safe to include in a response. */
+/** Returns the text without characters that are unsafe in a response, truncated. */
 function shown(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
 }

@@ -16,7 +16,7 @@ const network = (text: string): Network => {
 /** LOOPBACK contains the loopback networks of this machine. */
 export const LOOPBACK = [network('127.0.0.0/8'), network('::1/128')];
 
-/** DENIED lists the networks that no scope and no host record allows. They contain no customer machines, or are local to this machine. */
+/** DENIED lists the networks that no scope and no host record may contain. These networks contain no customer machines, or are local to this machine. */
 export const DENIED: readonly { readonly network: Network; readonly why: string }[] = [
   ['0.0.0.0/8', 'this network (RFC 791)'],
   ['127.0.0.0/8', 'loopback'],
@@ -36,7 +36,7 @@ export const DENIED: readonly { readonly network: Network; readonly why: string 
   ['100::/64', 'discard-only (RFC 6666)'],
 ].map(([text = '', why = '']) => ({ network: network(text), why }));
 
-/** IPv6 networks whose addresses embed an IPv4 address, and the number of bits after it. */
+/** IPv6 networks whose addresses embed an IPv4 address. `below` is the number of bits after the IPv4 address. */
 const CARRIERS: readonly { readonly network: Network; readonly below: number }[] = [
   { network: network('::ffff:0:0/96'), below: 0 }, // IPv4-mapped (RFC 4291)
   { network: network('::/96'), below: 0 }, // IPv4-compatible (RFC 4291, deprecated)
@@ -47,7 +47,7 @@ const CARRIERS: readonly { readonly network: Network; readonly below: number }[]
 ];
 const TEREDO = network('2001::/32');
 
-/** Returns the address and every address at which a packet to it may arrive. */
+/** Returns the address and every other address at which a packet to the address may arrive. */
 export function destinationsOf(address: Address): Address[] {
   if (address.family === 4 || address.value <= 1n) return [address]; // :: and ::1 embed nothing
   const embedded = CARRIERS.filter((carrier) => contains(carrier.network, address)).map(({ below }): Address => ({
@@ -59,7 +59,7 @@ export function destinationsOf(address: Address): Address[] {
   return [address, ...embedded];
 }
 
-/** Returns every network in `DENIED`, including those embedded in IPv6 networks, for checks of whole networks. */
+/** Returns every network in `DENIED`, and the IPv6 networks that embed a denied IPv4 network. Used to check whole networks. */
 export function deniedNetworks(): Network[] {
   const carried = DENIED.filter((denied) => denied.network.family === 4).flatMap((denied) =>
     CARRIERS.map(({ network: carrier, below }): Network => ({

@@ -10,32 +10,32 @@ export interface HostPlace {
 }
 
 /**
- * Returns the canonical form in which an address or name is stored: IPv6 as in RFC 5952 without brackets, names in lower case without the final dot,
- * and international names as A-labels (RFC 5890). Any other text is returned unchanged, and HostAddressGuard rejects it.
+ * Returns the canonical form in which an address or name is stored: IPv6 as in RFC 5952 without brackets, names in lower case without the trailing dot, and
+ * international names as A-labels (RFC 5890). Any other text is returned unchanged, and HostAddressGuard rejects it.
  */
 export function canonicalAddress(text: string): string {
   const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
   const address = parseAddress(bare);
   if (address !== undefined) return formatAddress(address);
   const name = text.toLowerCase().replace(/\.$/, '');
-  // A final dot is valid for names. After an address, programs interpret it differently.
+  // A trailing dot is valid for names. After an address, programs interpret a dot differently.
   if (parseAddress(name) !== undefined) return text;
   if (!/[^\0-\x7f]/.test(name)) return name;
   const ascii = domainToASCII(name);
-  // Digits of other scripts would be normalized to an address that was not written.
+  // Digits of other scripts would be normalized to an address that the user did not write.
   return ascii === '' || parseAddress(ascii) !== undefined ? name : ascii;
 }
 
 /**
- * Parses `host`, `host:22`, `2001:db8::1` and `[2001:db8::1]:22`, each with or without `ssh://` and `user@`. A zone (`%eth0`) is valid only on the machine
- * where the text was written, and is removed. Undefined if the port is invalid.
+ * Parses `host`, `host:22`, `2001:db8::1` and `[2001:db8::1]:22`, each with or without `ssh://` and `user@`. A zone (`%eth0`) is removed, because a zone is
+ * valid only on the machine where the text was written. Returns undefined if the text or its port is invalid.
  */
 export function readHostPlace(text: string): HostPlace | undefined {
   const written = splitHostPort(text);
   return written === undefined ? undefined : place(written.host, written.port);
 }
 
-/** splitHostPort returns host and port as written. The port is '' if absent. Undefined for misplaced brackets or colons. */
+/** splitHostPort returns host and port as written. The port is '' if absent. Returns undefined if brackets or colons are misplaced. */
 export function splitHostPort(text: string): { readonly host: string; readonly port: string } | undefined {
   const bare = text.replace(/^ssh:\/\//i, '').replace(/\/$/, '');
   const host = bare.slice(bare.lastIndexOf('@') + 1);

@@ -13,13 +13,13 @@ import { HostKey } from '../model/host-key.entity.js';
 import { Host } from '../model/host.entity.js';
 import { type Destination, destinationOf, destinationText, MAX_JUMPS } from '../model/jump-hosts.js';
 
-/** DroppedByChange lists the secrets that a change removed because they belonged to the host's previous address. */
+/** DroppedByChange lists the secrets that a change removed because they belonged to the previous destination of the host. */
 export interface DroppedByChange {
   /** Whether the host lost its credential. */
   readonly credential: boolean;
   /** Number of pinned host keys that must be confirmed again. */
   readonly pinnedKeys: number;
-  /** Number of hosts reached through this one whose credentials were removed. */
+  /** Number of hosts reached through this host whose credentials were removed. */
   readonly credentialsBehind: number;
 }
 
@@ -33,7 +33,7 @@ export interface Move {
 
 export interface SealedCredential {
   readonly kept: Partial<KeptCredential>;
-  /** Undefined if nothing was sealed. */
+  /** Destination for which the credential was sealed. Undefined if no credential was sealed. */
   readonly destination?: Destination;
 }
 
@@ -51,8 +51,8 @@ export function isNothing({ credential, pinnedKeys, credentialsBehind }: Dropped
 }
 
 /**
- * HostMoves removes the secrets of a host whose address changes. Another machine may respond at the new address, and the user who changes the address
- * may not be the one who entered the secret. The same applies to hosts that are reached through this one.
+ * HostMoves removes the secrets of a host whose address, port or jump host changes. Another machine may respond at the new destination, and the user who makes
+ * the change may not be the user who entered the secret. The same applies to the credentials of hosts that are reached through the changed host.
  */
 @Injectable()
 export class HostMoves {
@@ -62,7 +62,7 @@ export class HostMoves {
     private readonly credentials: HostCredentials,
   ) {}
 
-  /** Returns the current address of a host. Throws Problem `host.missing`. */
+  /** Returns the current address, port and jump host of a host. Throws Problem `host.missing`. */
   async placeOf(id: string): Promise<HostPlaceChange> {
     const host = await this.db.manager.findOneBy(Host, { id });
     if (host === null) throw missing('host');
@@ -70,7 +70,7 @@ export class HostMoves {
     return { id, address, port, jumpHostId };
   }
 
-  /** Seals the credential before the transaction, because the HSM may be slow. */
+  /** Seals a credential. Call this before the transaction, because the HSM may be slow. */
   async seal(
     caller: Caller,
     place: HostPlaceChange,
@@ -82,14 +82,14 @@ export class HostMoves {
     return { kept: await this.credentials.close(caller, destination, credential), destination };
   }
 
-  /** Reports whether the route to the host is still the one for which its credential was sealed, and locks the route until the transaction ends. */
+  /** Returns whether the route to the host is still the route for which the credential was sealed, and locks the route until the transaction ends. */
   async isStill(tx: EntityManager, place: HostPlaceChange, { destination }: SealedCredential): Promise<boolean> {
     if (destination === undefined) return true;
     const now = await destinationOf(tx, place, { lock: true });
     return destinationText(now) === destinationText(destination);
   }
 
-  /** Removes secrets inside the transaction of the change, which holds the host's row lock. Throws Problem `host.credentials-behind`. */
+  /** Removes secrets inside the transaction of the change. The caller holds the row lock of the host. Throws Problem `host.credentials-behind`. */
   async drop(tx: EntityManager, caller: Caller, host: Host, move: Move): Promise<DroppedByChange> {
     if (!move.isMoved) return NOTHING;
     const credentialsBehind = await this.dropBehind(tx, caller, host, move.dropCredentialsBehind);

@@ -9,10 +9,10 @@ import { HostKey } from '../model/host-key.entity.js';
 import { Host } from '../model/host.entity.js';
 import { hostEntry } from './hosts.service.js';
 
-/** Throws Problem if a module still needs the host. Runs in the transaction that removes the host and holds its row lock. */
+/** Throws Problem if a module still needs the host. Runs in the transaction that removes the host and that holds the row lock of the host. */
 type Check = (tx: EntityManager, hostId: string) => Promise<void>;
 
-/** HostUses collects the uses of hosts by other modules. Each module registers a check. */
+/** HostUses finds out whether other modules use a host. Each module registers a check. */
 @Injectable()
 export class HostUses {
   private readonly checks: Check[] = [];
@@ -21,7 +21,7 @@ export class HostUses {
     this.checks.push(check);
   }
 
-  /** Prevents the removal of these hosts until the transaction that starts a use ends. Afterwards the module's check finds the use. */
+  /** Prevents the removal of hosts until the current transaction, which starts a use of the hosts, ends. After that, the module's check finds the use. */
   async lockHosts(tx: EntityManager, hostIds: readonly string[]): Promise<void> {
     await tx.query('SELECT 1 FROM host WHERE id = ANY($1::uuid[]) ORDER BY id FOR KEY SHARE', [hostIds]);
   }
@@ -41,7 +41,7 @@ export class HostRemoval {
     private readonly keyAlerts: HostKeyAlerts,
   ) {}
 
-  /** Removes the host and its keys if it is still at `version`. */
+  /** Removes the host and its keys if the host is still at `version`. */
   async remove(caller: Caller, id: string, version: number): Promise<void> {
     await this.db.transaction(async (tx) => {
       const host = await tx.findOne(Host, { where: { id }, lock: { mode: 'pessimistic_write' } });

@@ -24,11 +24,11 @@ export class HostSightings {
     private readonly keys: HostKeysService,
   ) {}
 
-  /** Returns the ID of the host at the address and port. A new host is `inventory-only` until a user changes that. */
+  /** Records an SSH server and returns the ID of its host. If no host exists at the address and port, creates an `inventory-only` host. */
   async saw(sighting: SshSighting): Promise<string> {
     const { address, port, software, scanId } = sighting;
     const id = await this.db.transaction(async (tx) => {
-      // Concurrent scans that find the host create only one record.
+      // The lock ensures that concurrent scans create only one record for the host.
       await advisoryLock(tx, `host ${address} ${port}`);
       const known = await tx.findOne(Host, { where: { address, port, jumpHostId: IsNull() }, order: { id: 'ASC' } });
       const seen = {
@@ -69,7 +69,7 @@ export class HostSightings {
     const pinned = known.filter(({ state }) => state === 'pinned');
     const expected = pinned.length > 0 ? pinned : known.filter(({ state }) => state === 'tofu-pending');
     const isExpected = (blob: Buffer) => expected.some((one) => one.blob.equals(blob));
-    // Other keys belong to this host only if the host has also proven an expected key.
+    // Other keys are attributed to this host only if the host has also proved possession of an expected key.
     const isSameHost = expected.length === 0 || shown.some(({ blob, proven }) => proven && isExpected(blob));
     return shown.flatMap(({ blob, proven }): SeenHostKey[] => {
       const key = readPublicKeyBlob(blob);
@@ -81,7 +81,7 @@ export class HostSightings {
   }
 }
 
-/** Returns a valid host name. Names cannot contain the colons of IPv6 addresses. */
+/** Returns the text as a valid host name, with hyphens instead of the colons of IPv6 addresses. */
 function nameOf(text: string): string {
   const name = text.replaceAll(':', '-');
   let [start, end] = [0, name.length];

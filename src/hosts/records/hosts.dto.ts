@@ -55,16 +55,19 @@ export class HostFieldsBody {
   @Optional(Text(0, 200)) @Nullable() owner?: string | null;
   /** @example production */
   @Optional(Text(0, 64)) @Nullable() environment?: string | null;
-  /** Jump host through which connections are made. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the jump host through which connections are made. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) @Nullable() jumpHostId?: string | null;
-  /** `pinned`: log in only if the host key is confirmed. `ca`: only if a trusted authority certifies the host key. `tofu`: logins with a key also trust the first key that the host presents. */
+  /**
+   * `pinned`: log in only if the host key is confirmed. `ca`: log in only if a trusted authority certifies the host key. `tofu`: logins with a key also trust
+   * the first key that the host presents.
+   */
   @Optional(OneOf(HOST_KEY_POLICIES, { default: 'pinned' })) hostKeyPolicy?: HostKeyPolicy;
-  /** `inventory-only` hosts are never changed. */
+  /** The service never changes `inventory-only` hosts. */
   @Optional(OneOf(MANAGEMENT_MODES, { default: 'inventory-only' })) managementMode?: ManagementMode;
   /** How commands are run as root: not at all, with `sudo -n`, or because the login is root. */
   @Optional(OneOf(PRIVILEGES, { default: 'none' })) privilege?: Privilege;
   /**
-   * Whether logins may use SHA-1 (`ssh-rsa`, `diffie-hellman-group14-sha1` and others) and CBC-mode ciphers. Enable only for hosts that support
+   * Whether logins may use SHA-1 (`ssh-rsa`, `diffie-hellman-group14-sha1` and other algorithms) and CBC-mode ciphers. Enable only for hosts that support
    * nothing else: an attacker who can compute collisions can forge SHA-1 signatures.
    * @example false
    */
@@ -101,15 +104,14 @@ export class UpdateHostBody extends HostFieldsBody {
    */
   @ValidateIf((_, value) => value !== undefined) @IsString() @Length(1, 254) address?: string;
   /**
-   * Required if the address changes and hosts with credentials are reached through this host. The credentials of those hosts are then removed as
-   * well.
+   * Required if the destination changes and hosts with credentials are reached through this host. The credentials of those hosts are removed as well.
    * @example false
    */
   @Optional(Flag()) dropCredentialsBehind?: boolean;
 }
 
 export class HostQuery extends PageQuery {
-  /** `key:value` or `key`, several separated by commas. All must match. @example "env:prod,tier:web" */
+  /** Labels that a host must have, each as `key:value` or `key`, separated by commas. @example "env:prod,tier:web" */
   @Optional(Text(0, 1000)) label?: string;
   /** Substring of the name or address. @example web */
   @Optional(Text(0, 128)) q?: string;
@@ -130,7 +132,7 @@ export class HostTermsBody extends PickType(HostFieldsBody, [
 ]) {}
 
 export class ChangeManyHostsBody {
-  /** `key:value` or `key`, several separated by commas. Hosts must match all of them. @example "env:prod,tier:web" */
+  /** Labels that a host must have, each as `key:value` or `key`, separated by commas. @example "env:prod,tier:web" */
   @Text(1, 1000) label: string;
   /** Members to change. Omitted members stay unchanged. The credential is encrypted separately for each host. */
   @ApiProperty({ type: () => HostTermsBody, example: { managementMode: 'managed', privilege: 'sudo' } })

@@ -30,10 +30,10 @@ type Fields = Pick<
   | 'legacyAlgorithms'
 >;
 
-/** HostChange is a change of a host. Omitted members remain unchanged; null clears a member. */
+/** HostChange contains the members of a host to change. Omitted members remain unchanged; null clears a member. */
 export type HostChange = Partial<Fields> & {
   readonly credential?: NewCredential | null;
-  /** Whether to remove the credentials of hosts that are reached through this one if its address changes. */
+  /** Whether to remove the credentials of hosts that are reached through this host if its address, port or jump host changes. */
   readonly dropCredentialsBehind?: boolean;
 };
 export type NewHost = Partial<Fields> & Pick<Host, 'name' | 'address'> & Pick<HostChange, 'credential'>;
@@ -90,9 +90,9 @@ export class HostsService {
   }
 
   /**
-   * Applies a change if the host is still at `version`. A credential is valid for one destination: if the address, port or jump host changes, it is
-   * removed unless the change contains a new one. The credentials of hosts behind it are removed too, if `dropCredentialsBehind` allows that. Throws
-   * Problem `request.stale`, `host.credentials-behind`.
+   * Applies a change if the host is still at `version`. A credential is valid for one destination. If the address, port or jump host changes, the credential is
+   * removed unless the change contains a new credential. The credentials of hosts reached through this host are also removed, which `dropCredentialsBehind`
+   * must allow. Throws Problem `request.stale`, `host.credentials-behind`.
    */
   async update(caller: Caller, id: string, version: number, order: HostChange): Promise<DroppedByChange> {
     const { credential, dropCredentialsBehind = false, ...change } = order;
@@ -134,12 +134,12 @@ function isElsewhere(before: Host, row: Partial<Fields>): boolean {
   );
 }
 
-/** Removes undefined members. An insert would otherwise not use the column defaults. */
+/** Removes undefined members, so that an insert uses the column defaults. */
 function defined(change: Partial<Fields>): Partial<Fields> {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }
 
-/** Returns the change without its secrets. */
+/** Returns the change without secrets. */
 function auditDetail(change: Partial<Fields>, credential: NewCredential | null | undefined): Record<string, unknown> {
   if (credential === undefined) return { ...change };
   return { ...change, credential: credential === null ? null : { user: credential.user } };

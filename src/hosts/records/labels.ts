@@ -5,7 +5,7 @@ const KEY = /^[a-zA-Z0-9](?:[a-zA-Z0-9._/-]{0,61}[a-zA-Z0-9])?$/;
 const MAX_LABELS = 32;
 const MAX_VALUE = 128;
 
-/** Reports whether the value is a valid set of labels: up to 32 keys of letters, digits and `. _ - /`, each with a string of up to 128 characters. */
+/** Returns whether the value is a valid set of labels: up to 32 keys of letters, digits and `. _ - /`, each with a string of up to 128 characters. */
 export function areLabels(value: unknown): value is Record<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const entries = Object.entries(value);

@@ -6,7 +6,7 @@ import type { Host } from '../model/host.entity.js';
 import { HostsReader } from './hosts.reader.js';
 import { type HostChange, HostsService } from './hosts.service.js';
 
-/** Maximum number of hosts per call, because the HSM seals each credential. */
+/** Maximum number of hosts per call. The limit exists because the HSM seals a credential for each host. */
 const MAX_HOSTS = 200;
 
 export interface ManyHostsOrder {
@@ -14,13 +14,13 @@ export interface ManyHostsOrder {
   readonly dryRun: boolean;
 }
 
-/** ManyHostsItem is a host of the call. If the host could not be changed, contains the code and detail of the Problem. */
+/** ManyHostsItem is one host of the call. If the host could not be changed, the item contains the code and detail of the Problem. */
 export interface ManyHostsItem extends Pick<Host, 'id' | 'name'> {
   readonly code?: string;
   readonly detail?: string;
 }
 
-/** ManyHosts changes many hosts in one call, each as if changed individually. */
+/** ManyHosts changes many hosts in one call. Each host is changed separately, as by `HostsService.update`. */
 @Injectable()
 export class ManyHosts {
   constructor(
@@ -29,7 +29,7 @@ export class ManyHosts {
     private readonly credentials: HostCredentials,
   ) {}
 
-  /** Throws Problem `host.too-many` if more than 200 hosts have the labels, and the problems of an unusable credential. */
+  /** Changes the hosts with the labels. Throws Problem `host.too-many` if more than 200 hosts have the labels, and the problems of an unusable credential. */
   async change(caller: Caller, label: string, { change, dryRun }: ManyHostsOrder): Promise<ManyHostsItem[]> {
     const { items, nextCursor } = await this.reader.list({ label, limit: MAX_HOSTS });
     if (nextCursor !== null)

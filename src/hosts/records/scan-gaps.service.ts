@@ -10,12 +10,14 @@ interface HostWithGap {
   readonly gap: ScanGap;
 }
 
-/** ScanGapsService returns the hosts that the last deep scan could not read completely, and which may therefore accept unknown keys. */
+/** ScanGapsService reports the hosts that the last deep scan could not read completely. These hosts may accept keys that the service does not know. */
 @Injectable()
 export class ScanGapsService {
   constructor(private readonly db: DataSource) {}
 
-  /** Returns one sentence per host, sorted by name. A final sentence mentions omitted hosts. Empty if the last scans read everything. */
+  /**
+   * Returns one sentence per host, sorted by name. A final sentence states that hosts were omitted. Returns an empty array if the last scans read everything.
+   */
   async sentences(): Promise<string[]> {
     const hosts: HostWithGap[] = await this.db.query(
       `SELECT name, scan_gap AS gap FROM host WHERE scan_gap IS NOT NULL ORDER BY name LIMIT ${MAX_HOSTS + 1}`,

@@ -41,7 +41,7 @@ function replacing(file: string): KeyReplacement {
   };
 }
 
-/** Applies a whole rotation to a file. Returns the file after each step. */
+/** Applies all steps of a rotation to a file. Returns the file after each step. */
 function rotated(file: string) {
   const plan = replacing(file);
   const added = withNextLimited(Buffer.from(file, 'latin1'), plan, UNTIL).bytes;
@@ -120,7 +120,7 @@ describe('a rotation in a key file', () => {
   });
 });
 
-/** Removes a trailing carriage return, which the last line of the file may have gained or lost. */
+/** Removes a trailing carriage return, because the last line of the file may have gained or lost one. */
 const bare = (line: string) => line.replace(/\r$/, '');
 
 it('the options of the line are kept, with the expiry prepended', () => {
@@ -244,7 +244,7 @@ describe('a removed line of the new key is restored', () => {
   });
 });
 
-/** From bug reports about Ansible's authorized_key module: ansible.posix#457, ansible.posix#536, ansible#56894. */
+/** Cases from bug reports about Ansible's authorized_key module: ansible.posix#457, ansible.posix#536, ansible#56894. */
 describe('a key on several lines of a file', () => {
   const file = [
     '# Added by hand',

@@ -9,7 +9,7 @@ import {
 import { withExpiry } from '../../formats/ssh/key-line.js';
 import { unifiedDiff } from './unified-diff.js';
 
-/** KeyReplacement is the replacement of one key by another in one file. */
+/** KeyReplacement describes the replacement of one key by another in one file. */
 export interface KeyReplacement {
   readonly path: string;
   /** Blob of the old key. */
@@ -20,16 +20,16 @@ export interface KeyReplacement {
   readonly nextKey: string;
   /** Comment of each line of the new key. Defaults to the comment of the replaced line, followed by `tag`. */
   readonly nextComment?: string;
-  /** Identifies the rotation on its lines: `sealwright:ID`. */
+  /** Tag that identifies the rotation in the comments of its lines: `sealwright:ID`. */
   readonly tag: string;
-  /** Options of the old key's lines before the rotation. Any other options contain a limit set by the rotation. */
+  /** Options of the old key's lines before the rotation. Any other options include a limit set by the rotation. */
   readonly originals: ReadonlySet<string>;
 }
 
-/** Limit is the `expiry-time` of a line in the format that its sshd reads. Undefined: no limit. */
+/** Limit is the `expiry-time` of a line, in the format of the host's sshd. Undefined means no limit. */
 export type Limit = string | undefined;
 
-/** LineStanding is the state of the lines of one key. `limited`: all have a time limit of the rotation. `mixed`: some do. */
+/** LineStanding is the state of the lines of one key. `limited`: all lines have a time limit set by the rotation. `mixed`: only some lines have one. */
 export type LineStanding = 'absent' | 'permanent' | 'limited' | 'mixed';
 
 export interface LineStandings {
@@ -37,16 +37,16 @@ export interface LineStandings {
   readonly next: LineStanding;
 }
 
-/** Replaces one line with any number of lines. `next` is the line after it. */
+/** Replaces one line with any number of lines. `next` is the following line. */
 type LineChange = (line: AuthorizedKeysLine, next: AuthorizedKeysLine | undefined) => AuthorizedKeysLine[];
 
 export interface EditedFile {
   readonly bytes: Buffer;
-  /** Empty if nothing changes. */
+  /** Unified diff. Empty if nothing changes. */
   readonly diff: string;
 }
 
-/** Returns the options that the lines of a key currently have: the `originals` of a rotation that has not started. */
+/** Returns the options that the lines of a key currently have, which become the `originals` of a new rotation. */
 export function optionsOf(file: Buffer, blob: Buffer): Set<string> {
   const keys = readLines(file).flatMap(({ key }) => (key?.blob.equals(blob) === true ? [key.options] : []));
   return new Set(keys);
@@ -64,13 +64,13 @@ export function standingsOf(file: Buffer, { old, next, originals }: KeyReplaceme
 }
 
 /**
- * Adds the new key after each line of the old key, with the same options and a time limit, so that sshd itself disables a new key that is not
- * verified. The old lines stay unchanged. Repeating the call renews the limit.
+ * Adds the new key after each line of the old key, with the same options and a time limit, so that sshd itself disables a new key that is not verified. The
+ * lines of the old key stay unchanged. Repeating the call renews the limit.
  */
 export function withNextLimited(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
   const { old, next, originals } = replacement;
   return editLines(replacement.path, file, (line, behind) => {
-    if (isOf(line, next)) return [line]; // already renewed together with the preceding line
+    if (isOf(line, next)) return [line]; // already renewed with the preceding line
     if (!isOf(line, old) || line.key === undefined) return [line];
     if (behind !== undefined && isOf(behind, next)) return [line];
     const { options, indent, comment } = line.key;
@@ -79,8 +79,8 @@ export function withNextLimited(file: Buffer, replacement: KeyReplacement, until
 }
 
 /**
- * Restores the lines of the new key after they were removed: after each line of the old key, or, if the old key is missing too, at the end of the file with
- * the original options. Existing lines of the new key lose their limit.
+ * Restores the lines of the new key after they were removed: after each line of the old key, or, if the old key is also missing, at the end of the file with
+ * the original options. If the new key is present, only the limits of its lines are removed.
  */
 export function withNextRestored(file: Buffer, replacement: KeyReplacement, oldText: string): EditedFile {
   const { path, old, next, originals } = replacement;
@@ -103,7 +103,7 @@ export function withNextPermanent(file: Buffer, replacement: KeyReplacement): Ed
   return withLimits(file, replacement, replacement.next, undefined);
 }
 
-/** Sets a limit on every line of the old key. A line keeps the limit of an earlier attempt if that limit expires sooner. */
+/** Sets a limit on every line of the old key. A line keeps the limit of an earlier attempt if the earlier limit expires sooner. */
 export function withOldLimited(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
   const { path, old, originals } = replacement;
   return editLines(path, file, (line) => {
@@ -112,7 +112,7 @@ export function withOldLimited(file: Buffer, replacement: KeyReplacement, until:
   });
 }
 
-/** Returns the earliest limit that the rotation has set on lines of the old key. Undefined if none has one. */
+/** Returns the earliest limit that the rotation has set on lines of the old key, or undefined if no line has such a limit. */
 export function oldLimitIn(file: Buffer, { old, originals }: KeyReplacement): Limit {
   const limits = readLines(file).flatMap((line) => (isOf(line, old) ? [limitOf(line, originals)] : []));
   return limits.reduce(earlierLimit, undefined);
@@ -138,8 +138,8 @@ export function rolledBack(file: Buffer, replacement: KeyReplacement): EditedFil
 }
 
 /**
- * Restores the old key permanently, in case the new key fails: removes its limit, or, if the old key was removed, adds it before each line of the new
- * key with that line's options. If both keys were removed by another program, neither is restored.
+ * Restores the old key without a limit, in case the new key fails. If the old key was removed, adds it before each line of the new key, with the options of
+ * that line. If another program removed both keys, neither is restored.
  */
 export function withOldRestored(file: Buffer, replacement: KeyReplacement, oldText: string): EditedFile {
   const { path, old, next, originals } = replacement;
@@ -151,10 +151,10 @@ export function withOldRestored(file: Buffer, replacement: KeyReplacement, oldTe
   });
 }
 
-/** Tag of a rotation at the end of a comment. Lines of a previously rotated key have one. */
+/** Tag of a rotation at the end of a comment. Lines of a previously rotated key contain such a tag. */
 const TAG = /^sealwright:[0-9a-f-]{36}$/;
 
-/** Returns a comment without the tag of the rotation that wrote its line. */
+/** Returns a comment without the tag of the rotation that wrote the line. */
 export function withoutTag(comment: string): string {
   const start = Math.max(comment.lastIndexOf(' '), comment.lastIndexOf('\t')) + 1;
   return TAG.test(comment.slice(start)) ? comment.slice(0, start).trimEnd() : comment;
@@ -206,13 +206,13 @@ function limitOf({ key }: AuthorizedKeysLine, originals: ReadonlySet<string>): L
   return /^expiry-time="(\d{8,14}Z?)"/.exec(key.options)?.[1];
 }
 
-/** Returns the limit that expires first. Limits in different notations (UTC, local time) cannot be compared; the second one is returned. */
+/** Returns the limit that expires first. Limits in different notations (UTC, local time) cannot be compared. In that case, returns the second limit. */
 export function earlierLimit(one: Limit, other: Limit): Limit {
   if (one === undefined || other === undefined) return one ?? other;
   return one.length === other.length && one < other ? one : other;
 }
 
-/** Returns the options without the limit added by `withExpiry`. A limit that the line had before is kept. */
+/** Returns the options without the limit added by `withExpiry`. A limit that the line had before the rotation is kept. */
 function withoutLimit(options: string, originals: ReadonlySet<string>): string {
   if (originals.has(options)) return options;
   const own = options.replace(/^expiry-time="\d{8,14}Z?",?/, '');
@@ -220,8 +220,8 @@ function withoutLimit(options: string, originals: ReadonlySet<string>): string {
 }
 
 /**
- * Changes individual lines. A file without a final line ending remains without one. An added line gets the line ending of the preceding line. After
- * an unterminated last line, it gets the file's line ending, because sshd would otherwise read both as one line.
+ * Changes individual lines. A file without a final line ending remains without one. An added line gets the line ending of the preceding line. If the preceding
+ * line is the unterminated last line, it is terminated with the file's line ending, because sshd would otherwise read both lines as one.
  */
 function editLines(path: string, file: Buffer, change: LineChange): EditedFile {
   const before = readLines(file);

@@ -1,10 +1,13 @@
 /** Match is a pair `[i, j]` of equal lines in two files: line i of the first file and line j of the second. */
 export type Match = readonly [number, number];
 
-/** With more differences, the whole change is shown as one block, because the cost of finding the shortest diff is quadratic. */
+/**
+ * Maximum number of differing lines. If there are more, the diff shows the whole change as one block, because the cost of finding the shortest diff is
+ * quadratic.
+ */
 const MAX_DIFFERENCES = 400;
 
-/** Returns the common lines of two files that minimize the remaining differences (Myers, "An O(ND) Difference Algorithm"). */
+/** Returns the common lines of two files, chosen so that the remaining differences are minimal (Myers, "An O(ND) Difference Algorithm"). */
 export function matchingLines(before: readonly string[], after: readonly string[]): Match[] {
   const shorter = Math.min(before.length, after.length);
   let head = 0;
@@ -19,7 +22,7 @@ export function matchingLines(before: readonly string[], after: readonly string[
   ];
 }
 
-/** Returns no matches if the files differ in more than MAX_DIFFERENCES lines. */
+/** Finds the shortest edit. Returns no matches if the files differ in more than MAX_DIFFERENCES lines. */
 function shortestEdit(before: readonly string[], after: readonly string[]): Match[] {
   const reached = new Map<number, number>([[1, 0]]);
   const steps: Map<number, number>[] = [];
@@ -35,7 +38,7 @@ function shortestEdit(before: readonly string[], after: readonly string[]): Matc
   return [];
 }
 
-/** Returns where a diagonal is entered with one more edit: from the neighbor that is further along. */
+/** Returns the point at which a path with one more edit enters a diagonal, coming from the neighboring diagonal that is further along. */
 function firstOn(reached: Map<number, number>, diagonal: number, edits: number): number {
   const left = reached.get(diagonal - 1) ?? -1;
   const right = reached.get(diagonal + 1) ?? -1;

@@ -9,7 +9,7 @@ import { encodingOf, showsWhole, unifiedDiff, withDiff } from './unified-diff.js
 const directory = mkdtempSync(join(tmpdir(), 'unified-diff-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** File contents that are difficult for a diff: equal lines, blank lines, all kinds of line endings, diff markers, bytes that are not UTF-8. */
+/** File contents that are difficult for a diff: equal lines, blank lines, all kinds of line endings, diff markers, and bytes that are not UTF-8. */
 const TEXTS =
   'a|b|b||\n|\n|\n|\n|\r\n| a|-a|+a|\\ No newline at end of file|@@ -1,1 +1,1 @@|--- x|é|\r|\v|\u2028|\u0085|\u202e';
 const PIECES = [Buffer.from([0xff]), ...TEXTS.split('|').map((text) => Buffer.from(text))];

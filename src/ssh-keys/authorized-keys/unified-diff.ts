@@ -4,7 +4,7 @@ type Encoding = 'utf8' | 'latin1';
 
 interface Row {
   readonly mark: ' ' | '-' | '+';
-  /** Line with its line feed, if it has one. */
+  /** Line, including the line feed if the line has one. */
   readonly line: string;
 }
 
@@ -14,8 +14,8 @@ const NO_END = '\\ No newline at end of file\n';
 const MISLEADING = /\p{Bidi_Control}|\p{Zl}|\p{Zp}|[\u0080-\u009f]/u;
 
 /**
- * unifiedDiff returns the output of `diff -u` for two files, without timestamps. Empty if the files are equal. The diff contains every difference, so
- * `withDiff` recreates the second file from the first.
+ * unifiedDiff returns the output of `diff -u` for two files, without timestamps, or an empty string if the files are equal. The diff contains every difference,
+ * so `withDiff` recreates the second file from the first.
  */
 export function unifiedDiff(path: string, before: Buffer, after: Buffer): string {
   if (before.equals(after)) return '';
@@ -27,7 +27,7 @@ export function unifiedDiff(path: string, before: Buffer, after: Buffer): string
   return `--- ${path}\n+++ ${path}\n${hunks.join('')}`;
 }
 
-/** Applies a diff of `unifiedDiff` to `before`. Throws an Error if the diff does not belong to this file. */
+/** Applies a diff created by `unifiedDiff` to `before`. Throws an Error if the diff does not match the file. */
 export function withDiff(before: Buffer, diff: string, encoding: Encoding): Buffer {
   if (diff === '') return before;
   const old = linesOf(before.toString(encoding));
@@ -41,7 +41,7 @@ export function withDiff(before: Buffer, diff: string, encoding: Encoding): Buff
   return Buffer.from([...made, ...old.slice(at)].join(''), encoding);
 }
 
-/** Reports whether a diff is complete: applied to the old file, it yields the new file. */
+/** Returns whether a diff is complete, so that applying the diff to the old file yields the new file. */
 export function showsWhole(before: Buffer, diff: string, after: Buffer): boolean {
   return withDiff(before, diff, encodingOf(before, after)).equals(after);
 }
@@ -77,7 +77,7 @@ function rowsOf(before: readonly string[], after: readonly string[], matches: re
   return rows;
 }
 
-/** Returns ranges of rows with their context. Adjacent ranges are merged. */
+/** Returns ranges of rows, extended by context lines. Adjacent ranges are merged. */
 function hunksOf(touched: readonly number[], length: number): [number, number][] {
   const hunks: [number, number][] = [];
   for (const row of touched) {
@@ -102,7 +102,7 @@ function hunkText(rows: readonly Row[], from: number, to: number): string {
   return `@@ -${range('+')} +${range('-')} @@\n${text.join('')}`;
 }
 
-/** Returns the rows of a diff. `from` is the number of lines in the old file before the hunk. */
+/** Returns the rows of a diff. `from` is the number of lines in the old file that precede the hunk. */
 function changesOf(diff: string): (Row & { readonly from: number })[] {
   const rows: (Row & { from: number })[] = [];
   const [, , ...lines] = diff.split('\n').slice(0, -1);

@@ -3,7 +3,7 @@ import { wireString, wireUint32, wireUint64 } from '../../formats/ssh/wire.js';
 
 /** RevokedCertificates lists the revoked certificates of one authority. */
 export interface RevokedCertificates {
-  /** Public key of the authority in the encoding of RFC 4253. */
+  /** Public key of the authority in the encoding of RFC 4253 section 6.6. */
   readonly authority: Buffer;
   readonly serials: readonly bigint[];
   readonly keyIds: readonly string[];
@@ -11,11 +11,11 @@ export interface RevokedCertificates {
 
 /** RevocationContent contains the entries of a key revocation list. */
 export interface RevocationContent {
-  /** Increases with every revocation. */
+  /** Version of the list, which increases with every revocation. */
   readonly version: bigint;
   readonly generatedAt: Date;
   readonly certificates: readonly RevokedCertificates[];
-  /** Blobs of keys that are rejected in every form, including certificates. */
+  /** Blobs of keys that are rejected in every form, including in certificates. */
   readonly keys: readonly Buffer[];
 }
 
@@ -44,7 +44,7 @@ export function revocationList({ version, generatedAt, certificates, keys }: Rev
   ]);
 }
 
-/** Returns the version of a list that this service wrote. */
+/** Returns the version of a list that the service wrote. */
 export function versionOfList(list: Buffer): bigint {
   return list.readBigUInt64BE(MAGIC.length + 4);
 }

@@ -16,25 +16,25 @@ import { SshRevocationsService } from './ssh-revocations.service.js';
 export interface Pushed {
   readonly hostId: string;
   readonly done: boolean;
-  /** RevokedKeys file in the configuration of the host's sshd. */
+  /** RevokedKeys file that the host's sshd is configured to use. */
   readonly path?: string;
-  /** SHA-256 of the list that the host now has. */
+  /** SHA-256 of the list now on the host. */
   readonly sha256?: string;
   /** Problem code of the failure. */
   readonly code?: string;
 }
 
-/** Checks the list on the host before it replaces the old one, because sshd rejects every key if the list is unreadable. */
+/** Checks a list on the host before the list replaces the current one, because sshd rejects every key if the list is unreadable. */
 const CHECK = `
 umask 077; list=$(mktemp) || exit 1; trap 'rm -f -- "$list"' EXIT HUP INT TERM
 cat > "$list" && ssh-keygen -Q -l -f "$list" >/dev/null
 `;
 const AT_ONCE = 10;
 const MAX_TRIES = 8;
-/** `sshd -T` prints paths without quotes, so a path with a blank is ambiguous. */
+/** Paths that `sshd -T` prints unambiguously. sshd prints paths without quotes, so a path with a space is ambiguous. */
 const CERTAIN_PATH = /^\/[\x21\x23-\x7e]*[^/"\s]$/;
 
-/** RevocationPush copies revocation lists to hosts, only to the file that the host's sshd configures as RevokedKeys. */
+/** RevocationPush copies revocation lists to hosts. A list is written only to the file that the host's sshd uses as RevokedKeys. */
 @Injectable()
 export class RevocationPush {
   constructor(
@@ -46,8 +46,8 @@ export class RevocationPush {
   ) {}
 
   /**
-   * Copies the list to these hosts. `path` is the file that the caller expects in sshd's configuration. A host that fails keeps its old list. The intent is
-   * audited before a host is contacted, and the outcome afterwards.
+   * Copies the list to the hosts. `path` is the file that the caller expects in sshd's configuration. If the copy fails, the host keeps its current list. The
+   * request is audited before a host is contacted, and the outcome afterwards.
    */
   async push(caller: Caller, authorityId: string, hostIds: readonly string[], path?: string): Promise<Pushed[]> {
     await this.revocations.list(authorityId);
@@ -88,7 +88,7 @@ export class RevocationPush {
     }
   }
 
-  /** Regenerates the list after writing, so that a slow push does not leave an older list in place. */
+  /** Writes the list to a host. Generates the list again afterwards, so that a slow push does not leave an outdated list in place. */
   private async put(session: ChangeSession, path: string, authorityId: string): Promise<Pushed> {
     const { hostId } = session;
     const place = { path, as: 'root', mark: newId(), mode: '644' };
@@ -108,7 +108,7 @@ export class RevocationPush {
   }
 }
 
-/** Returns the RevokedKeys file of the sshd that accepted the login. Throws Problem `ssh-ca.no-list` if none is configured, or sshd could not be queried. */
+/** Returns the RevokedKeys file of the sshd that accepted the login. Throws Problem `ssh-ca.no-list` if no file is configured or sshd could not be queried. */
 async function listFileOf(session: SshSession): Promise<string> {
   const { settings } = await askSshd(session, 'root');
   const { confidence, revokedKeys } = settings;
@@ -120,7 +120,7 @@ async function listFileOf(session: SshSession): Promise<string> {
   );
 }
 
-/** Returns false if the file was changed by another program, so that the caller can retry. Rethrows other errors. */
+/** Returns false if another program changed the file, so that the caller can retry. Rethrows other errors. */
 function notChanged(error: unknown): false {
   if (error instanceof Problem && error.code === 'host.file-changed') return false;
   throw error;

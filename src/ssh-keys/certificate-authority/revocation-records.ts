@@ -11,22 +11,22 @@ import type { SshCertificate } from './ssh-certificate.entity.js';
 /** RevocationRecord identifies a revoked certificate or key of an authority. */
 export type RevocationRecord = Pick<SshRevocation, 'authorityId' | 'kind' | 'value'>;
 
-/** Revocations according to the rows and to the entries of the audit log. */
+/** Revocations according to the database rows and according to the audit log. */
 interface ReadRevocations {
   readonly rows: readonly RevocationRecord[];
   readonly logged: readonly RevocationRecord[];
-  /** Authorities with entries of earlier versions, which do not name the revoked value. */
+  /** IDs of authorities that have log entries from earlier versions, which do not name the revoked value. */
   readonly unnamed: ReadonlySet<string>;
 }
 
 /**
- * RevocationRecords reads revocations from the audit log. Deleting or modifying a row directly in the database, or suppressing it with a trigger,
- * therefore does not undo a revocation, and inserting a row does not revoke anything. While the log is incomplete, rows count as well, because an
- * entry may be missing.
+ * RevocationRecords reads revocations from the audit log. Therefore, deleting or modifying a row directly in the database, or suppressing the row with a
+ * trigger, does not undo a revocation, and inserting a row does not revoke anything. While the log is incomplete, rows are also read, because an entry may be
+ * missing.
  */
 @Injectable()
 export class RevocationRecords {
-  /** Cached by list version. A new version is read immediately; the same version is reread after a few seconds. */
+  /** Cached by list version. A new version is read immediately. An unchanged version is read again after a few seconds. */
   private readonly records = new TtlCache<ReadRevocations>(() => this.read());
 
   private readonly remembered = new Map<string, RevocationRecord>();
@@ -37,7 +37,7 @@ export class RevocationRecords {
     private readonly ledger: RightsLedger,
   ) {}
 
-  /** Returns all revocations. A revocation that this process has read persists, even if its row and its audit entry are removed. */
+  /** Returns all revocations. A revocation that this process has read persists even if its row and its audit entry are removed. */
   async all(): Promise<readonly RevocationRecord[]> {
     const [row]: { version: string }[] = await this.db.query('SELECT sum(list_version) AS version FROM ssh_authority');
     const read = await this.records.find(row?.version ?? '');
@@ -51,7 +51,7 @@ export class RevocationRecords {
   }
 
   /**
-   * Like `all`, but reads the entire signed log, so that a process that has not read the log yet detects a hidden entry.
+   * Like `all`, but first reads the entire signed log, so that a process that has just started detects a hidden entry.
    *
    * @throws Problem like RightsLedger.latest
    */
@@ -65,10 +65,10 @@ export class RevocationRecords {
   }
 
   /**
-   * Returns the IDs of the given certificates that are revoked. All of them must be issued by the same authority. A key is revoked for all authorities
+   * Returns the IDs of the certificates that are revoked. All certificates must be issued by the same authority. A revoked key is revoked for all authorities
    * of the same kind (`siblings`).
    *
-   * @param isComplete whether to read the entire signed log first; then throws the problems of `allLogged`
+   * @param isComplete whether to read the entire signed log first, which can throw the problems of `allLogged`
    */
   async revokedOf(
     authorityId: string,

@@ -54,7 +54,7 @@ export class SshAuthoritiesReader {
     return this.cursors.newest(`ssh-revocations ${authorityId}`, query, page);
   }
 
-  /** Reports whether a certificate of this authority is revoked, according to the entire signed log. Throws the problems of RightsLedger.latest. */
+  /** Returns whether a certificate of this authority is revoked, according to the entire signed log. Throws the problems of RightsLedger.latest. */
   async isRevoked(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
     return (await this.revokedOf(authority, [certificate], true)).has(certificate.id);
   }
@@ -71,7 +71,7 @@ export class SshAuthoritiesReader {
     return this.records.revokedOf(authority.id, new Set(siblings.map(({ id }) => id)), certificates, isComplete);
   }
 
-  /** Returns all keys that hosts or users should trust, as a file for TrustedUserCAKeys or as lines for known_hosts. */
+  /** Returns the public keys of all authorities that are not retired, in the format of TrustedUserCAKeys (user) or known_hosts (host). */
   async trusted(kind: CertificateKind): Promise<string> {
     const found = await authoritiesBy(this.db.manager, { kind, state: Not('RETIRED') });
     const authorities = found.filter((one) => one.kind === kind && one.state !== 'RETIRED');

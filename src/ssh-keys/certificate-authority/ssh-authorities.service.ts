@@ -20,7 +20,7 @@ export interface AuthorityOrder {
   readonly type: AuthorityKeyType;
 }
 
-/** SshAuthoritiesService manages certificate authorities whose keys are in the HSM. */
+/** SshAuthoritiesService manages certificate authorities. Their keys are in the HSM. */
 @Injectable()
 export class SshAuthoritiesService {
   constructor(
@@ -30,7 +30,7 @@ export class SshAuthoritiesService {
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  /** Creates an authority with a key that cannot leave the HSM. Returns its ID. */
+  /** Creates an authority whose key cannot leave the HSM. Returns the ID of the authority. */
   async create(caller: Caller, { name, kind, type }: AuthorityOrder, use?: IdempotentUse): Promise<string> {
     const known = await this.idempotency.known(use);
     if (known !== undefined) return known;
@@ -49,8 +49,7 @@ export class SshAuthoritiesService {
     const errors = [{ pointer: '/name', detail: 'is taken' }];
     const taken = () => new Problem('conflict', 'ssh-ca.name-taken', detail, { errors });
     const made = await writeUnique(this.db, insert, taken).catch(async (error: unknown) => {
-      // The row was rejected, so nothing uses the key. After an interrupted commit, the outcome is unknown, and leaving an unused key is the lesser
-      // evil.
+      // The row was rejected, so nothing uses the key, and the key is destroyed. After an interrupted commit, the outcome is unknown, so the key is kept.
       if (error instanceof Problem) await this.vault.destroy(key);
       throw error;
     });
@@ -59,8 +58,8 @@ export class SshAuthoritiesService {
   }
 
   /**
-   * Retires an authority. In state `RETIRING`, it no longer issues certificates but is still trusted by hosts, so that another authority can take
-   * over without a gap.
+   * Retires an authority. In state `RETIRING`, the authority no longer issues certificates, but hosts still trust it, so that another authority can take over
+   * without interruption.
    */
   async retire(caller: Caller, id: string, state: 'RETIRING' | 'RETIRED'): Promise<void> {
     await this.db.transaction(async (tx) => {
@@ -69,7 +68,7 @@ export class SshAuthoritiesService {
       const moved = await changeSealed(tx, SshAuthority, { id, state: from }, { state });
       if (moved !== 1) {
         if (!(await tx.existsBy(SshAuthority, { id, state }))) throw await authorityRefusalOf(tx, id);
-        // A caller that missed the response may repeat the call.
+        // Repeating the call succeeds, because a caller may have missed the response.
         if (await this.audit.isRecorded(tx, action, id)) return confirmRead(tx);
       }
       await this.audit.appendBy(tx, caller, entry(action, id, {}));

@@ -53,6 +53,6 @@ export class SshAuthorityView {
 export class SshAuthorityPage extends PageOf(SshAuthorityView) {}
 
 export class RetireSshAuthorityBody {
-  /** `RETIRING`: the authority no longer issues certificates but is still trusted. `RETIRED`: hosts can stop trusting it. */
+  /** `RETIRING`: the authority no longer issues certificates but is still trusted. `RETIRED`: hosts can stop trusting the authority. */
   @OneOf(['RETIRING', 'RETIRED'], { example: 'RETIRING' }) state: 'RETIRING' | 'RETIRED';
 }

@@ -5,7 +5,8 @@ import type { CertificateKind } from './ssh-certificate.js';
 
 export const AUTHORITY_STATES = ['ACTIVE', 'RETIRING', 'RETIRED'] as const;
 /**
- * AuthorityState is the state of an authority. RETIRING: it no longer issues certificates, and hosts trust it until its last certificate has expired.
+ * AuthorityState is the state of an authority. RETIRING: the authority no longer issues certificates, and hosts trust it until its last certificate has
+ * expired.
  */
 export type AuthorityState = (typeof AUTHORITY_STATES)[number];
 
@@ -29,11 +30,11 @@ export class SshAuthority extends SealedEntity {
   @Column('bytea')
   ckaId: Buffer;
 
-  /** SubjectPublicKeyInfo in DER. */
+  /** Public key as SubjectPublicKeyInfo in DER. */
   @Column('bytea')
   publicKey: Buffer;
 
-  /** Serial number of the last certificate. */
+  /** Serial number of the last certificate that the authority issued. */
   @Column('bigint', { default: 0 })
   serial: string;
 
@@ -48,7 +49,7 @@ export class SshAuthority extends SealedEntity {
 /**
  * findAuthority returns the authority with this ID, or null.
  *
- * @throws Problem `row.not-sealed` if its row was modified directly in the database
+ * @throws Problem `row.not-sealed` if the row was modified directly in the database
  */
 export async function findAuthority(tx: EntityManager, id: string): Promise<SshAuthority | null> {
   const row = assertSealed(tx, SshAuthority, await tx.findOneBy(SshAuthority, { id }));
@@ -56,8 +57,8 @@ export async function findAuthority(tx: EntityManager, id: string): Promise<SshA
 }
 
 /**
- * authoritiesBy returns the authorities whose rows were written by the service, oldest first. Rows that were inserted or modified directly in the
- * database are omitted.
+ * authoritiesBy returns the authorities whose rows were written by the service, oldest first. Rows that were inserted or modified directly in the database are
+ * omitted.
  */
 export async function authoritiesBy(tx: EntityManager, where: FindOptionsWhere<SshAuthority>): Promise<SshAuthority[]> {
   return trustedRows(tx, SshAuthority, await tx.find(SshAuthority, { where, order: { id: 'ASC' } }));
@@ -66,7 +67,7 @@ export async function authoritiesBy(tx: EntityManager, where: FindOptionsWhere<S
 export const REVOCATION_KINDS = ['serial', 'keyId', 'publicKey'] as const;
 export type RevocationKind = (typeof REVOCATION_KINDS)[number];
 
-/** SshRevocation is a serial number, key ID or public key that hosts must reject although an authority certified it. */
+/** SshRevocation is a serial number, key ID or public key that hosts must reject even if an authority certified it. */
 @Entity('ssh_revocation')
 @Unique('ssh_revocation_value', ['authorityId', 'kind', 'value'])
 export class SshRevocation {

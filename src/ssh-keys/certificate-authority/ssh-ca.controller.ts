@@ -35,7 +35,7 @@ export class SshCaController {
 
   /**
    * Create an SSH authority
-   * @remarks Creates a certificate authority. Its key is generated in the HSM and cannot leave it.
+   * @remarks Creates a certificate authority. The key of the authority is generated in the HSM and cannot leave the HSM.
    */
   @Post()
   @Needs('ssh-ca:write')
@@ -112,7 +112,7 @@ export class SshCaController {
 
   /**
    * Retire an SSH authority
-   * @remarks Retires an authority in two steps, so that another one can take over without interruption.
+   * @remarks Retires an authority in two steps, so that another authority can take over without interruption.
    */
   @Post(':id/retire')
   @HttpCode(200)
@@ -183,7 +183,7 @@ export class SshCaController {
 
   /**
    * Revoke an SSH certificate
-   * @remarks Revokes a certificate or a key. Hosts reject it once they have updated their revocation list.
+   * @remarks Revokes a certificate or a key. Hosts reject the certificate or key once they have updated their revocation list.
    */
   @Post(':id/revocations')
   @HttpCode(204)
@@ -216,7 +216,8 @@ export class SshCaController {
 
   /**
    * Push the revocation list
-   * @remarks Writes the list to managed hosts, to the file that their sshd configures as `RevokedKeys`, after their ssh-keygen has verified it.
+   * @remarks Copies the revocation list to managed hosts, into the `RevokedKeys` file that is configured for sshd. ssh-keygen on the host verifies the list
+   * first.
    */
   @Post(':id/krl/push')
   @HttpCode(200)

@@ -15,13 +15,13 @@ import { type CertificateRequest, SshCertificate } from './ssh-certificate.entit
 const MAX_TITLE_LENGTH = 200;
 const MAX_NAME_LENGTH = 80;
 
-/** Facts that determine whether a certificate needs approval: columns of its row, and its request. */
+/** Facts that determine whether a certificate needs approval: columns of the certificate's row, and its request. */
 type JudgedCertificate = Pick<SshCertificate, 'keyId' | 'principals' | 'renews'>;
 type JudgedRequest = Pick<CertificateRequest, 'publicKey' | 'requestedBy' | 'identity'>;
 
 /**
- * SshCertificateApprovals determines who must approve an SSH certificate, what the approval shows, and whether it covers a certificate that is about to be
- * signed.
+ * SshCertificateApprovals determines who must approve an SSH certificate, what the approval shows, and whether an approval covers a certificate that is about
+ * to be signed.
  */
 @Injectable()
 export class SshCertificateApprovals {
@@ -32,7 +32,7 @@ export class SshCertificateApprovals {
     private readonly ledger: RightsLedger,
   ) {}
 
-  /** Returns the approval that issuing requires. The requirements for all principals must be met. */
+  /** Returns the approval required to issue the certificate. The requirements for all principals must be met. */
   judge(
     authority: Pick<SshAuthority, 'name' | 'kind'>,
     certificate: JudgedCertificate,
@@ -41,7 +41,10 @@ export class SshCertificateApprovals {
     return this.approvals.judgeAll('ssh-certificate', usesOfRow(authority, certificate, request));
   }
 
-  /** Asserts that the policies are unchanged, inside the transaction that acts on an evaluation. Throws Problem `approval.policies-changed`. */
+  /**
+   * Asserts that the policies are unchanged since an evaluation. Runs inside the transaction that acts on the evaluation. Throws Problem
+   * `approval.policies-changed`.
+   */
   assertCurrent(tx: EntityManager, { revision }: PolicyJudgement): Promise<void> {
     return this.approvals.assertCurrent(tx, revision);
   }
@@ -67,9 +70,9 @@ export class SshCertificateApprovals {
   }
 
   /**
-   * Reports whether the row may be signed now: an approval covers exactly this row and meets the current policies, or the policies require none. The
-   * row alone is not sufficient, because anyone with write access to the database can create one, so the log must confirm the request. `waits`: the
-   * current policies require further votes, and the certificate is PENDING_APPROVAL again.
+   * Returns `covered` if the row may be signed now: an approval covers exactly this row and meets the current policies, or the policies require no approval.
+   * Returns `waits` if the current policies require further votes; the certificate is then PENDING_APPROVAL again. The log must confirm the request, because
+   * anyone with write access to the database can insert a row.
    */
   async clearance(authority: SshAuthority, certificate: SshCertificate): Promise<'covered' | 'refused' | 'waits'> {
     const { id, approvalId, request } = certificate;
@@ -78,7 +81,7 @@ export class SshCertificateApprovals {
     if (granted === undefined && approvalId === null)
       return (await this.isFree(authority, certificate, request)) ? 'covered' : 'refused';
     const isGiven = granted?.granted === true && granted.id === approvalId;
-    // A certificate that failed is not signed, even if its row is READY again.
+    // A failed certificate is not signed, even if its row is READY again.
     if ((await this.ledger.latest()).refused.has(id)) return 'refused';
     if (!isGiven || !granted.hash.equals(approvalHash(documentOf(authority, certificate)))) return 'refused';
     if ((await this.approvals.lostGround(this.db.manager, granted.id)) !== undefined) return 'refused';
@@ -87,7 +90,7 @@ export class SshCertificateApprovals {
       : 'covered';
   }
 
-  /** Reports whether a certificate needs no approval and is unchanged since it was requested. */
+  /** Reports whether a certificate needs no approval and is unchanged since the request. */
   private async isFree(
     authority: SshAuthority,
     certificate: SshCertificate,
@@ -99,7 +102,7 @@ export class SshCertificateApprovals {
     return demand === undefined;
   }
 
-  /** Reports whether the current policies require further votes. If so, the certificate is pending approval again. */
+  /** Reports whether the current policies require further votes. If they do, changes the certificate back to PENDING_APPROVAL. */
   private async reopen(approvalId: string, certificate: SshCertificate, uses: KeyUseToApprove[]): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       const { demand } = await this.approvals.judgeNow(tx, 'ssh-certificate', uses);
@@ -111,7 +114,7 @@ export class SshCertificateApprovals {
     });
   }
 
-  /** Reports whether the log confirms that the row is unchanged since it was requested. */
+  /** Reports whether the log confirms that the row is unchanged since the request. */
   async isLogged(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
     const { detail, ...wanted } = contentEntry(authority, certificate);
     const entries = await this.vouched.about(this.db.manager, [wanted.target.id], [wanted.action]);
@@ -119,7 +122,7 @@ export class SshCertificateApprovals {
   }
 }
 
-/** Returns the log entry with which the row of a certificate is compared before signing. */
+/** Returns the log entry that describes the content of a certificate. The row is compared with this entry before signing. */
 export function contentEntry(authority: SshAuthority, certificate: SshCertificate) {
   const sha256 = approvalHash(documentOf(authority, certificate)).toString('base64');
   const target = { kind: 'ssh-certificate', id: certificate.id };
@@ -127,8 +130,7 @@ export function contentEntry(authority: SshAuthority, certificate: SshCertificat
 }
 
 /**
- * Returns the facts of a certificate that policies evaluate, built from its row. They are the same when it is requested, before it is signed, and in
- * trials.
+ * Returns the facts of a certificate that policies evaluate, built from its row. The facts are identical at the request, before signing, and in policy trials.
  */
 export function usesOfRow(
   { name, kind }: Pick<SshAuthority, 'name' | 'kind'>,
@@ -149,7 +151,7 @@ export function usesOfRow(
   });
 }
 
-/** Returns the document that approvers see: the whole content of the certificate, built only from its rows. */
+/** Returns the document that approvers see: the complete content of the certificate, built only from database rows. */
 function documentOf(authority: SshAuthority, certificate: SshCertificate): Record<string, unknown> {
   const { id, serial, keyId, principals, validAfter, validBefore, request, renews } = certificate;
   if (request === null) throw new Error('a certificate pending approval has its request');
@@ -175,7 +177,7 @@ function documentOf(authority: SshAuthority, certificate: SshCertificate): Recor
     forceCommand,
     extensions: [...extensions],
     requestedBy: { ...requestedBy },
-    // Undefined if there is none, so that documents of the previous version remain unchanged.
+    // Undefined without renewal terms, so that documents created by the previous version remain unchanged.
     renewal: renewal === undefined ? undefined : { ...renewal },
     rule: rule === undefined ? undefined : { ...rule },
     renews: renews ?? undefined,

@@ -14,9 +14,9 @@ import { certificateLine, type CertificateContent, signingOf, toBeSigned } from 
 import { Background, isWorker } from '../../platform/work/background.js';
 
 const NONCE_BYTES = 32;
-/** Maximum number of rows signed by one sweep. */
+/** Maximum number of certificates that one sweep signs. */
 const MAX_SWEPT = 50;
-/** Seconds that the process that accepted or released a certificate has to sign it before other processes do. */
+/** Seconds that the process that accepted or released a certificate has to sign the certificate before other processes do. */
 const SWEEP_AFTER_SECONDS = 10;
 
 const UNSIGNED = {
@@ -40,7 +40,7 @@ export class SshCertificateSigner {
   ) {}
 
   /**
-   * Returns the certificate's row, after signing it if that is necessary and allowed. Concurrent calls are safe: the first stored signature is kept.
+   * Returns the certificate's row, after signing the certificate if necessary and allowed. Concurrent calls are safe: the first stored signature is kept.
    * @throws Problem `ssh-ca.inactive` if the authority no longer issues certificates
    */
   async sign(id: string): Promise<SshCertificate> {
@@ -66,7 +66,7 @@ export class SshCertificateSigner {
     return this.db.manager.findOneByOrFail(SshCertificate, { id });
   }
 
-  /** Signs certificates that were accepted or approved but not signed, because a process died or the HSM was unavailable. */
+  /** Signs accepted or approved certificates that are still unsigned, because a process died or the HSM was unavailable. */
   @Background({ name: 'ssh-certificates', scope: 'process', due: UNSIGNED, when: isWorker })
   async sweep(): Promise<void> {
     const rows: { id: string }[] = await this.db.query(

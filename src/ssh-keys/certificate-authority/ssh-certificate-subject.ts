@@ -18,7 +18,7 @@ import { SSH_CA_ACTOR, SshCertificateSigner } from './ssh-certificate-signer.js'
 import { SshCertificate } from './ssh-certificate.entity.js';
 import { certificateEntry } from './ssh-certificates.service.js';
 
-/** SshCertificateSubject updates SSH certificates when their approval is decided. */
+/** SshCertificateSubject updates SSH certificates when their approvals are decided. */
 @Injectable()
 export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
   private readonly logger = new Logger(SshCertificateSubject.name);
@@ -34,14 +34,14 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     this.subjects.register('ssh-certificate', this);
   }
 
-  /** For SSH certificates, the keys of a policy are authority names. */
+  /** Returns the names that are not names of authorities. In policies for SSH certificates, the keys are authority names. */
   async unknownKeys(tx: EntityManager, names: readonly string[]): Promise<readonly string[]> {
     const known = await tx.find(SshAuthority, { select: { name: true }, where: { name: In([...names]) } });
     const found = new Set(known.map(({ name }) => name));
     return names.filter((name) => !found.has(name));
   }
 
-  /** Throws Problem `ssh-ca.no-certificate` for certificates that the caller may not see. */
+  /** Returns the facts of the certificates. Throws Problem `ssh-ca.no-certificate` for certificates that the caller may not see. */
   async usesOf(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]> {
     const found = ids.length === 0 ? [] : await tx.findBy(SshCertificate, { id: In([...ids]) });
     const authorities = await authoritiesBy(tx, { id: In(found.map(({ authorityId }) => authorityId)) });
@@ -64,7 +64,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     return usesOfRow(authority, certificate, certificate.request);
   }
 
-  /** Returns a Problem if the certificate no longer matches its logged request, or if its login rule was changed, disabled or removed. */
+  /** Returns a Problem if the certificate no longer matches the logged request, or if its login rule was changed, disabled or removed. */
   async lostGround(tx: EntityManager, { subjectId: id }: SubjectApproval): Promise<Problem | undefined> {
     const certificate = await tx.findOneByOrFail(SshCertificate, { id });
     const authority = await findTrusted(tx, SshAuthority, { id: certificate.authorityId });
@@ -97,7 +97,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
       );
   }
 
-  /** Moves a certificate that is pending this approval to the next status, with an audit entry. Returns false if it is not pending. */
+  /** Moves a certificate that is pending this approval to the next status, with an audit entry. Returns false if the certificate is not pending. */
   private async move(
     tx: EntityManager,
     { approvalId, subjectId, correlation }: SubjectApproval,
@@ -107,7 +107,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     if (affected !== 1) return false;
     const certificate = await tx.findOneByOrFail(SshCertificate, { id: subjectId });
     const { target, detail: said, ...entry } = certificateEntry(certificate);
-    // The content of the row is logged only if it matches the request, because the row could have been changed since, or by the update itself.
+    // The content of the row is logged only if it matches the request. The row could have been changed since the request, or by the update itself.
     const authority = await findTrusted(tx, SshAuthority, { id: certificate.authorityId });
     const isAsAsked = authority !== null && (await this.approvals.isLogged(authority, certificate));
     const detail = isAsAsked ? said : { certificateId: subjectId };

@@ -54,7 +54,7 @@ export class SshRenewalTermsBody {
 export class IssueSshCertificateBody {
   /** Public key to certify. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
-  /** Identity that sshd writes to its log. @example ann@example.org */
+  /** Key ID, which sshd writes to its log. @example ann@example.org */
   @Text(0, 255) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) keyId: string;
   /** Login names for which the certificate is valid, or names of the host. */
   @ApiProperty({ type: [String], example: ['ann'], maxItems: 256 })
@@ -117,11 +117,11 @@ export class SshCertificateView {
   certificate: string;
   /** `ISSUED`: signed. `READY`: being signed. `PENDING_APPROVAL`: waiting for approval. `FAILED`: will not be signed. */
   @ApiProperty({ enum: SHOWN_STATUSES, example: 'ISSUED' }) status: ShownStatus;
-  /** The approval that a policy requires. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the approval that a policy requires. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   /** Host certificates only: time until which the host can renew the certificate itself. @example 2028-01-01T00:00:00.000Z */
   renewableUntil?: string;
-  /** The certificate that this one replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the certificate that this certificate replaced. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   renews?: string;
   /**
    * Name of the user, API key, client or run that requested the certificate. Not present for certificates issued by earlier versions.
@@ -147,7 +147,7 @@ export class SshCertificateView {
 }
 
 export class IssuedSshCertificateView extends SshCertificateView {
-  /** Whether the certificate is revoked by its serial number, key ID or key. @example false */
+  /** Whether the serial number, the key ID or the key of the certificate is revoked. @example false */
   revoked: boolean;
   /** @example 2027-01-01T00:00:00Z */
   createdAt: Date;
@@ -167,7 +167,7 @@ export class SshCertificatePage {
   }
 }
 
-/** SshHostRenewalBody is a host's request for its next certificate, with proof of possession of the key. */
+/** SshHostRenewalBody is a host's request for its next certificate, with proof of possession of the certified key. */
 export class SshHostRenewalBody {
   /** Current certificate, as in the `-cert.pub` file. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t host' */
   @Text(0, 20_000) @OneKeyLine() certificate: string;

@@ -3,8 +3,8 @@ import type { Caller, OrderedBy } from '../../access/caller.js';
 import type { VerifiedIdentity } from '../../access/identity/verified-identity.js';
 
 /**
- * CERTIFICATE_STATUSES are the statuses of a certificate. READY: signed, or ready to be signed. PENDING_APPROVAL: waiting for approval. FAILED: will
- * never be signed.
+ * CERTIFICATE_STATUSES are the statuses of a certificate. READY: signed, or ready to be signed. PENDING_APPROVAL: waiting for approval. FAILED: will never be
+ * signed.
  */
 export const CERTIFICATE_STATUSES = ['READY', 'PENDING_APPROVAL', 'FAILED'] as const;
 export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
@@ -13,15 +13,17 @@ export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
 export interface RenewalTerms {
   /** Latest expiry of a renewed certificate (RFC 3339). */
   readonly until: string;
-  /** Addresses and CIDRs from which a renewal is accepted, separated by commas. Null: any. */
+  /** Addresses and CIDRs from which a renewal is accepted, separated by commas. Null means any address. */
   readonly sourceAddress: string | null;
   /** ID of the API key or OAuth client that requested the first certificate. Undefined for other callers. */
   readonly credential?: string;
 }
 
-/** CertificateRequest is the requester and the parts of the request that have no columns: everything needed to sign later. */
+/**
+ * CertificateRequest contains the requester and the parts of the request that have no columns. With the row, this is sufficient to sign the certificate later.
+ */
 export interface CertificateRequest {
-  /** `TYPE BASE64` */
+  /** Public key to certify: `TYPE BASE64`. */
   readonly publicKey: string;
   readonly sourceAddress: string | null;
   readonly forceCommand: string | null;
@@ -31,13 +33,13 @@ export interface CertificateRequest {
   readonly correlation: string;
   /** Verified identity of the requester. Undefined for callers that are not workloads. */
   readonly identity?: VerifiedIdentity;
-  /** Login rule that defines the content. Undefined if the request itself does. */
+  /** Login rule that defines the content. Undefined if the request defines the content. */
   readonly rule?: { readonly id: string; readonly revision: number };
-  /** Terms under which the host may renew its certificate. Undefined if it may not. */
+  /** Terms under which the host may renew its certificate. Undefined if renewal is not allowed. */
   readonly renewal?: RenewalTerms;
 }
 
-/** SshCertificate is a requested certificate. Its row is committed before it is signed, and only a READY row can contain a certificate (CHECK). */
+/** SshCertificate is a requested certificate. The row is committed before the certificate is signed, and only a READY row can contain a certificate (CHECK). */
 @Entity('ssh_certificate')
 @Index('ssh_certificate_serial', ['authorityId', 'serial'], { unique: true })
 @Index('ssh_certificate_newest', ['authorityId', 'id'])
@@ -78,15 +80,15 @@ export class SshCertificate {
   @Column('text', { default: 'READY' })
   status: CertificateStatus;
 
-  /** Null in rows created before certificates could wait for approval. */
+  /** Null in rows created by versions without approvals of certificates. */
   @Column('jsonb', { nullable: true })
   request: CertificateRequest | null;
 
-  /** Certificate that the host renewed with this one. Each certificate can be renewed once. */
+  /** ID of the certificate that the host renewed with this certificate. Each certificate can be renewed once. */
   @Column('uuid', { nullable: true })
   renews: string | null;
 
-  /** Null if no policy requires an approval. */
+  /** ID of the approval. Null if no policy requires approval. */
   @Column('uuid', { nullable: true })
   approvalId: string | null;
 

@@ -12,7 +12,7 @@ import { certificateLine, certificateTypeOf, signingOf, toBeSigned } from './ssh
 const directory = mkdtempSync(join(tmpdir(), 'ssh-certificate-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Returns the public half of a key in a security token (PROTOCOL.u2f). */
+/** Returns the public key of a key in a security token (PROTOCOL.u2f). */
 function tokenKey(type: string, ...parts: (Buffer | string)[]): SshPublicKey {
   return { type, blob: Buffer.concat([type, ...parts, 'ssh:'].map((part) => wireString(part))) };
 }
@@ -77,7 +77,7 @@ it('signatures use the SSH encoding: two integers for ECDSA, the value for RSA',
   const reader = new WireReader(sshSignature(signingOf(ec('secp384r1')).name, Buffer.concat([half, half])));
   expect(reader.text()).toBe('ecdsa-sha2-nistp384');
   const inner = new WireReader(reader.string());
-  // A number whose highest bit is set has a leading zero byte (RFC 4251 section 5).
+  // An mpint whose highest bit is set has a leading zero byte (RFC 4251 section 5).
   expect([inner.string().length, inner.string().length, inner.done]).toEqual([49, 49, true]);
   const value = Buffer.alloc(384, 1);
   const plain = new WireReader(sshSignature(signingOf(rsa(3072)).name, value));

@@ -9,19 +9,19 @@ export type CertificateKind = (typeof CERTIFICATE_KINDS)[number];
 /** CertificateContent is the content of a certificate (OpenSSH's PROTOCOL.certkeys). */
 export interface CertificateContent {
   readonly kind: CertificateKind;
-  /** The certified key. */
+  /** Public key to certify. */
   readonly key: SshPublicKey;
-  /** Serial number, unique per authority. Revocation lists refer to it. */
+  /** Serial number, unique per authority. Revocation lists contain serial numbers. */
   readonly serial: bigint;
   /** Key ID, which sshd logs at each login with the certificate. */
   readonly keyId: string;
-  /** Login names, or names of the host. An empty list would match everyone and is rejected. */
+  /** Login names of users, or names of the host. An empty list would match every name and is rejected. */
   readonly principals: readonly string[];
   readonly validAfter: Date;
   readonly validBefore: Date;
   /** User certificates only: addresses from which the certificate is valid, as in `from=`. */
   readonly sourceAddress?: string;
-  /** User certificates only: the command to which the certificate is restricted. */
+  /** User certificates only: command to which the certificate is restricted (force-command). */
   readonly forceCommand?: string;
   /** User certificates only: extensions, for example `permit-pty`. */
   readonly extensions: readonly string[];
@@ -39,7 +39,7 @@ const CERTIFICATE_TYPES = new Map([
   ['sk-ecdsa-sha2-nistp256@openssh.com', 'sk-ecdsa-sha2-nistp256-cert-v01@openssh.com'],
 ]);
 
-/** Returns the certificate type for a key type. Undefined for keys that cannot be certified. */
+/** Returns the certificate type for a key type, or undefined if keys of this type cannot be certified. */
 export function certificateTypeOf(type: string): string | undefined {
   return CERTIFICATE_TYPES.get(type);
 }
@@ -81,7 +81,7 @@ export function certificateLine(content: CertificateContent, signed: Buffer, sig
   return `${CERTIFICATE_TYPES.get(content.key.type)} ${blob.toString('base64')} ${content.keyId.replaceAll(/[^\x21-\x7e]/g, '_')}`;
 }
 
-/** Returns a public key without its type name: the fields that a certificate repeats. */
+/** Returns a public key without its type name. A certificate contains these fields. */
 function partsOf({ type, blob }: SshPublicKey): Buffer {
   new WireReader(blob).string();
   return blob.subarray(wireString(type).length);
@@ -106,7 +106,7 @@ function secondsOf(date: Date): bigint {
 export const AUTHORITY_KEY_TYPES = ['ec-p256', 'ec-p384', 'rsa-3072', 'rsa-4096'] as const satisfies KeyType[];
 export type AuthorityKeyType = (typeof AUTHORITY_KEY_TYPES)[number];
 
-/** Defines how a key signs certificates: the parameters for the HSM, and the SSH algorithm name. */
+/** AuthoritySigning defines how the key of an authority signs certificates: the parameters for the HSM, and the SSH algorithm name. */
 interface AuthoritySigning {
   readonly type: AuthorityKeyType;
   readonly scheme: SignatureScheme;
@@ -126,7 +126,7 @@ const HOW: Readonly<Record<AuthorityKeyType, Omit<AuthoritySigning, 'type'>>> = 
 const CURVES: Readonly<Record<string, AuthorityKeyType>> = { prime256v1: 'ec-p256', secp384r1: 'ec-p384' };
 
 /**
- * Returns how the key of an authority signs.
+ * Returns how the key of an authority signs certificates.
  *
  * @param spki SubjectPublicKeyInfo in DER
  */

@@ -17,17 +17,17 @@ import { type CertificateRequest, type RenewalTerms, SshCertificate } from './ss
 import { certificateTypeOf, type CertificateContent } from './ssh-certificate.js';
 
 export interface SshCertificateOrder extends Omit<CertificateContent, 'kind' | 'key' | 'serial'> {
-  /** `TYPE BASE64 [COMMENT]` */
+  /** Public key to certify: `TYPE BASE64 [COMMENT]`. */
   readonly publicKey: string;
-  /** Host certificates only: terms under which the host may renew the certificate itself. Undefined if it may not. */
+  /** Host certificates only: terms under which the host may renew the certificate itself. Undefined if renewal is not allowed. */
   readonly renewal?: RenewalTerms;
   /** Login rule that defines the content. */
   readonly rule?: CertificateRequest['rule'];
-  /** Certificate that this one replaces. */
+  /** ID of the certificate that the new certificate replaces. */
   readonly renews?: string;
 }
 
-/** SshCertificatesService issues SSH certificates: it records the request, requests approval if a policy requires one, and has the certificate signed. */
+/** SshCertificatesService issues SSH certificates: it records the request, requests approval if a policy requires approval, and has the certificate signed. */
 @Injectable()
 export class SshCertificatesService {
   constructor(
@@ -39,8 +39,8 @@ export class SshCertificatesService {
   ) {}
 
   /**
-   * Issues a certificate, or requests the approval that it needs (status PENDING_APPROVAL). The serial number is assigned and the content
-   * stored before the HSM is called. A repeated call returns the same certificate, and signs it if that has not happened yet.
+   * Issues a certificate, or requests the required approval (status PENDING_APPROVAL). The serial number is assigned and the content stored before the HSM is
+   * called. A repeated call returns the same certificate, and signs the certificate if it is still unsigned.
    */
   async issue(
     caller: Caller,
@@ -77,7 +77,7 @@ export class SshCertificatesService {
       const serial = await takeSerial(tx, authorityId);
       const status = judged.demand === undefined ? ('READY' as const) : ('PENDING_APPROVAL' as const);
       const row = { id, authorityId: authority.id, serial, ...content, status };
-      // Approvers and the log see what was requested. The row is not read back, because a trigger could have changed it.
+      // Approvers and the log see the requested content. The row is not read back, because a trigger could have changed it.
       const certificate = Object.assign(new SshCertificate(), row, { request, approvalId: null as string | null });
       // TypeORM's insert type does not allow claims with arbitrary names.
       await tx.insert(SshCertificate, { ...row, request: request as never });
@@ -93,7 +93,10 @@ export class SshCertificatesService {
     return this.signer.sign(written);
   }
 
-  /** A renewable certificate is requested again without its original requester, so everything known about the requester is stored. */
+  /**
+   * Returns the request to store. A host renews its certificate without the original requester, so the request for a renewable certificate also identifies
+   * everyone behind the requester.
+   */
   private async requestOf(caller: Caller, order: SshCertificateOrder): Promise<CertificateRequest> {
     const { kind, id, name, ownerId, behind = [], origin } = caller;
     const once = { kind, id, name, ...(behind.length === 0 ? {} : { behind: [...behind] }) };
@@ -121,7 +124,7 @@ export class SshCertificatesService {
   }
 }
 
-/** Returns the audit entry of a certificate: what will be certified if it is pending approval, otherwise what is certified. */
+/** Returns the audit entry of a certificate. A certificate that is pending approval is logged as requested, any other certificate as issued. */
 export function certificateEntry(certificate: SshCertificate) {
   const { id, authorityId, serial, keyId, fingerprint, principals, validAfter, validBefore, approvalId } = certificate;
   const { renews, request } = certificate;
@@ -140,7 +143,7 @@ export function certificateEntry(certificate: SshCertificate) {
   });
 }
 
-/** Returns the credential of a first request. The terms of a renewal already contain the credential. */
+/** Returns the credential that made the first request. The terms of a renewal already contain the credential. */
 function credentialOf({ kind, id }: Caller): Pick<RenewalTerms, 'credential'> {
   return kind === 'api-key' || kind === 'oauth-client' ? { credential: id } : {};
 }
@@ -155,8 +158,8 @@ async function takeSerial(tx: EntityManager, id: string): Promise<string> {
 }
 
 /**
- * Rejects a name that matches every host, or that a server may interpret as a pattern for every account, because it proves nothing about the holder
- * of the key.
+ * Rejects a name that matches every host, or that a server may interpret as a pattern for every account. Such a name proves nothing about the holder of the
+ * key.
  */
 function assertPrincipals({ kind }: SshAuthority, principals: readonly string[]): void {
   const refused = principals.findIndex((one) => (kind === 'user' ? one.includes('*') : !namesHost(one)));

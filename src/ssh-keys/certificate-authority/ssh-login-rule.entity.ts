@@ -4,12 +4,12 @@ import type { ClaimCondition } from '../../access/identity/verified-identity.js'
 
 export const LOGIN_SUBJECTS = ['workload', 'person'] as const;
 /**
- * LoginSubject is the kind of caller that a rule matches: workload runs by the claims of their token, or users by `email`, `sub` (their ID) and
- * `provider` (names of the identity providers to which they are linked).
+ * LoginSubject is the kind of caller that a rule matches: workload runs by the claims of their tokens, or users by `email`, `sub` (user ID) and `provider`
+ * (names of the linked identity providers).
  */
 export type LoginSubject = (typeof LOGIN_SUBJECTS)[number];
 
-/** SshLoginRule defines who can get SSH certificates of an authority without specifying the content, and what the certificates contain. */
+/** SshLoginRule defines which callers can get SSH certificates of an authority without specifying the content, and what the certificates contain. */
 @Entity('ssh_login_rule')
 @Index('ssh_login_rule_authority', ['authorityId'])
 @Check('ssh_login_rule_life', 'life_seconds BETWEEN 60 AND 86400')
@@ -31,7 +31,7 @@ export class SshLoginRule extends SealedEntity {
   @Column('text')
   subject: LoginSubject;
 
-  /** All conditions must be met. */
+  /** Conditions on claims. All conditions must be met. */
   @Column('jsonb')
   conditions: ClaimCondition[];
 
@@ -42,7 +42,7 @@ export class SshLoginRule extends SealedEntity {
   @Column('int')
   lifeSeconds: number;
 
-  /** Addresses from which the certificate is valid, as in `from=`. Null: any. */
+  /** Addresses from which the certificate is valid, as in `from=`. Null means any address. */
   @Column('text', { nullable: true })
   sourceAddress: string | null;
 
@@ -50,7 +50,7 @@ export class SshLoginRule extends SealedEntity {
   @Column('boolean')
   bindAddress: boolean;
 
-  /** The command to which the certificate is restricted. Null: any. */
+  /** Command to which the certificate is restricted. Null means any command. */
   @Column('text', { nullable: true })
   forceCommand: string | null;
 
@@ -60,7 +60,7 @@ export class SshLoginRule extends SealedEntity {
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Number of the revision, used as the ETag. */
+  /** Revision number, used as the ETag. */
   @Column('int', { default: 1 })
   revision: number;
 

@@ -27,7 +27,7 @@ export class SshRevocationView {
 export class SshRevocationPage extends PageOf(SshRevocationView) {}
 
 export class RevokeSshCertificateBody {
-  /** Kind of revocation: a certificate by its serial number or key ID, or a key in every form. */
+  /** What to revoke: a certificate by its serial number or key ID, or a key in every form. */
   @OneOf(REVOCATION_KINDS, { example: 'serial' }) kind: RevocationKind;
   /** Serial number in decimal, key ID, or public key. @example "17" */
   @Text(0, 20_000)
@@ -39,7 +39,7 @@ export class RevokeSshCertificateBody {
 }
 
 export class PushRevocationsBody {
-  /** IDs of managed hosts. */
+  /** IDs of the managed hosts. */
   @ListOf(IdRef(), { min: 1, max: 200, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] }) hostIds: string[];
   /**
    * Expected RevokedKeys file in sshd_config. A host whose sshd uses another file is not changed. Defaults to the file that the host's sshd uses.
@@ -68,7 +68,7 @@ export class PushedList {
   items: PushedView[];
 }
 
-/** Removes the line ending of a .pub file, which is not part of the key. */
+/** Removes the line ending at the end of a .pub file, which is not part of the key. */
 function withoutLineEnd(text: string): string {
   return trimEndOf(trimEndOf(text, '\n'), '\r');
 }

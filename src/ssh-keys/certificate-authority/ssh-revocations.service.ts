@@ -21,7 +21,7 @@ interface KeptList {
 /** SshRevocationsService records revocations and creates the revocation lists (KRL) for hosts. */
 @Injectable()
 export class SshRevocationsService {
-  /** Last list of each kind. Lists are public, and change only with revocations. */
+  /** Last list of each kind. Lists are public and change only with revocations. */
   private readonly lists = new Map<CertificateKind, KeptList>();
 
   constructor(
@@ -47,17 +47,20 @@ export class SshRevocationsService {
     });
   }
 
-  /** Returns the list in the format that sshd reads. sshd accepts only one list, so it contains the revocations of all authorities of this kind. */
+  /**
+   * Returns the revocation list in the format of RevokedKeys. sshd reads only one list, so the list contains the revocations of all authorities of the same
+   * kind.
+   */
   async list(authorityId: string): Promise<Buffer> {
     const authority = await findAuthority(this.db.manager, authorityId);
     if (authority === null) throw missing('ssh-ca');
     return this.listOfKind(authority.kind);
   }
 
-  /** Returns the list of all authorities of a kind. If there are none, the list is empty, and sshd accepts it. */
+  /** Returns the revocation list for all authorities of a kind. Without authorities, the list is empty, which sshd accepts. */
   async listOfKind(kind: CertificateKind): Promise<Buffer> {
     const { manager } = this.db;
-    // If a row was modified directly in the database, no list is created. Hosts keep their current list, so no revocation is undone.
+    // If a row was modified directly in the database, no list is created. Hosts then keep their current list, so no revocation is undone.
     const all = (await manager.find(SshAuthority, { order: { id: 'ASC' } })).map(
       (one) => assertSealed(manager, SshAuthority, one) ?? one,
     );

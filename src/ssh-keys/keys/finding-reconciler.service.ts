@@ -11,8 +11,8 @@ const DAY_MS = 24 * 3_600_000;
 const PAGE = 200;
 
 /**
- * FindingReconciler compares the stored findings of all SSH keys with the current rules. Findings are updated when a key or its locations change. But
- * unchanged keys age too, a different age limit or version evaluates them differently, and a bug could leave stored findings outdated.
+ * FindingReconciler compares the stored findings of all SSH keys with the current rules. Findings are otherwise updated only when a key or its locations
+ * change. However, unchanged keys become older, a new age limit or version can yield other findings, and a bug could leave stored findings outdated.
  */
 @Injectable()
 export class FindingReconciler {
@@ -24,7 +24,7 @@ export class FindingReconciler {
     private readonly findings: SshKeyFindings,
   ) {}
 
-  /** Reconciles now. Returns undefined if another process is reconciling. */
+  /** Reconciles all findings now. Returns undefined if another process is reconciling. */
   async now(): Promise<WrongFindings | undefined> {
     return (await this.jobs.alone(JOB, () => this.reconcile()))?.result;
   }

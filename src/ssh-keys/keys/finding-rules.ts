@@ -25,12 +25,12 @@ export interface SshKeyFault {
   readonly detail: string;
 }
 
-/** Smaller RSA keys can be broken with feasible effort (NIST SP 800-57 part 1: less than 112 bits of strength). */
+/** Minimum size of an RSA key in bits. Smaller keys have less than 112 bits of strength (NIST SP 800-57 part 1) and can be broken with feasible effort. */
 const RSA_BROKEN = 2048;
-/** Smaller RSA keys are disallowed after 2030 (NIST SP 800-131A). */
+/** Minimum size of an RSA key in bits after 2030. Smaller keys are disallowed from then on (NIST SP 800-131A). */
 const RSA_ENDING = 3072;
 const DAY_MS = 24 * 3600 * 1000;
-/** Options that restrict what a key may do. */
+/** Options that restrict the use of a key. */
 const NARROWING = new Set(['restrict', 'from', 'command', 'principals']);
 
 export interface FindingSubject {
@@ -98,7 +98,7 @@ function shared(files: SshKeyLocation[]): SshKeyFault[] {
   return [about('shared', 'HIGH', `${holders.size} accounts hold the same private key.`)];
 }
 
-/** Reports a line that accepts every certificate issued by a key, for users and jobs that are not listed on this host. */
+/** Returns a finding for a line that accepts every certificate issued by a key, and therefore users and jobs that are not listed on the host. */
 function certAuthority(line: SshKeyLocation): SshKeyFault[] {
   const options = readOptions(line.options ?? '').map(({ name }) => name);
   if (!options.includes('cert-authority')) return [];

@@ -35,7 +35,7 @@ export class SshKeyFinding {
 
 /** WrongFindings counts the keys whose stored findings differed from the rules. */
 export interface WrongFindings {
-  /** Keys that differed only because of their age. */
+  /** Number of keys that differed only because of their age. */
   readonly aged: number;
   readonly wrong: number;
 }
@@ -56,8 +56,8 @@ export class SshKeyFindings {
   }
 
   /**
-   * Compares the findings of keys with the current rules and replaces those that differ. Skips keys whose rows are locked by another transaction, which updates
-   * them itself.
+   * Replaces findings of the keys that differ from the current rules. Skips keys whose rows are locked by another transaction, because that transaction updates
+   * the findings itself.
    */
   async reconcile(tx: EntityManager, keyIds: readonly string[]): Promise<WrongFindings> {
     const free: { id: string }[] = await tx.query(

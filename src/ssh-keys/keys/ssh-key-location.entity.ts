@@ -32,7 +32,7 @@ export class SshKeyLocation {
   @Column('int', { nullable: true })
   line: number | null;
 
-  /** Position of the line among the lines of the same key in one file. */
+  /** Ordinal of the line among the lines of the same key in one file. */
   @Column('int', { default: 1 })
   occurrence: number;
 

@@ -7,17 +7,20 @@ import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** A found key with a known fingerprint. Without a fingerprint, the key could not be recognized again. */
+/** A found key with a known fingerprint. A key without a fingerprint could not be recognized again. */
 type Known = FoundSshKey & { readonly fingerprint: string };
 
-/** An entry in the index of locations is limited to 2,704 bytes (nbtree). A longer path must not prevent the host's other keys from being recorded. */
+/**
+ * Maximum length of a path in bytes. An entry in the index of locations is limited to 2,704 bytes (nbtree), and a longer path must not prevent the host's other
+ * keys from being recorded.
+ */
 const MAX_PLACE_BYTES = 2000;
 
 function isIndexable({ path, account }: FoundSshKey): boolean {
   return Buffer.byteLength(path) + Buffer.byteLength(account) <= MAX_PLACE_BYTES;
 }
 
-/** SshKeySightings records scan findings: keys, their locations, and logins with them. Recording the same scan twice has no effect. */
+/** SshKeySightings records the findings of scans: keys, their locations, and logins with them. Recording the same scan twice has no effect. */
 @Injectable()
 export class SshKeySightings {
   private readonly logger = new Logger(SshKeySightings.name);
@@ -35,7 +38,7 @@ export class SshKeySightings {
         `host ${found.hostId}: skipped ${left} keys because their path and account exceed ${MAX_PLACE_BYTES} bytes`,
       );
     await this.db.transaction(async (tx) => {
-      // Serializes messages of a host: two concurrent ones could each mark the keys of the other as gone.
+      // Serializes the messages of a host. Two concurrent messages could each mark the keys in the other message as gone.
       await advisoryLock(tx, `ssh-keys ${found.hostId}`);
       const ids = await this.keep(tx, known, found.seenAt);
       await this.keepLocations(tx, found, known, ids);
@@ -45,7 +48,7 @@ export class SshKeySightings {
     });
   }
 
-  /** Stores the keys and returns the ID for each fingerprint. */
+  /** Stores the keys. Returns key IDs by fingerprint. */
   private async keep(tx: EntityManager, keys: readonly Known[], seenAt: string): Promise<Map<string, string>> {
     const rows = [...Map.groupBy(keys, ({ fingerprint }) => fingerprint).values()].map((same) => keyRow(same, seenAt));
     const { from, values } = columns(
@@ -109,7 +112,7 @@ export class SshKeySightings {
     );
   }
 
-  /** Returns the IDs of the keys that lost a location. */
+  /** Marks locations as gone. Returns the IDs of the keys that lost a location. */
   private async markGone(
     tx: EntityManager,
     { hostId, seenAt, readPaths, searched = [] }: SshKeysFound,
@@ -152,7 +155,7 @@ export class SshKeySightings {
 function keyRow(same: readonly Known[], seenAt: string) {
   const [first] = same as readonly [Known];
   const publicKey = same.find((key) => key.publicKey !== null)?.publicKey ?? '';
-  // Only files of root count, because the owner of a file can set any modification time.
+  // Only dates of root's files are used, because the owner of a file can set any modification time.
   const dates = [
     seenAt,
     ...same.flatMap(({ uid, modifiedAt }) => (uid === 0 && modifiedAt !== null ? [modifiedAt] : [])),

@@ -13,7 +13,7 @@ type FilePossession = (typeof POSSESSIONS)[number];
 export class SshKeyFindingView {
   @ApiProperty({ enum: FINDING_RULES, example: 'unrestricted' }) rule: FindingRule;
   @ApiProperty({ enum: FINDING_SEVERITIES, example: 'LOW' }) severity: FindingSeverity;
-  /** Location of the line or file that the finding concerns. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the line or file that the finding concerns. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   locationId?: string;
   /** @example 'The line has no from=, command= or restrict option that limits its use.' */
   detail: string;
@@ -53,7 +53,7 @@ export class SshKeyView {
   /** @example 256 */
   bits?: number;
   /**
-   * Public key as in a .pub file. Not present if only the private key was found and does not contain it.
+   * Public key as in a .pub file. Not present if only a private key file was found and the file does not reveal the public key.
    * @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r'
    */
   publicKey?: string;
@@ -64,7 +64,7 @@ export class SshKeyView {
   /** Holder of the private key. */
   @ApiProperty({ enum: CUSTODIES, example: 'host' }) custody: Custody;
   @ApiProperty({ enum: SSH_KEY_STATES, example: 'ACTIVE' }) state: SshKeyState;
-  /** The key that replaced this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the key that replaced this key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy?: string;
   /**
    * Time of the oldest evidence of the key: its first sighting, or the date of a file owned by root. A public key itself has no date.
@@ -121,8 +121,8 @@ export class SshKeyLocationView {
   /** Whether a passphrase protects the private key. @example true */
   passphrase?: boolean;
   /**
-   * For a private key file. `claimed`: reported by the host, which the owner of the file can forge. `proven`: a signature was made with the file at
-   * `provenAt`.
+   * Evidence for a private key file. `claimed`: reported only by the host; the owner of the file can forge the report. `proven`: a signature was made with the
+   * file at `provenAt`.
    */
   @ApiProperty({ enum: POSSESSIONS, required: false, example: 'claimed' }) possession?: FilePossession;
   /** @example 2026-11-20T14:00:00Z */
@@ -171,7 +171,7 @@ export class SshKeyAccessView {
   @ApiProperty({ enum: CUSTODIES, example: 'host' }) custody: Custody;
   /** @example payments-team */
   owner?: string;
-  /** Files that contain, or are reported to contain, the private half. */
+  /** Files that contain the private key, or that a host reports to contain the private key. */
   holders: SshKeyLocationView[];
   /** Accounts to which the key can log in. */
   opens: OpenedAccountView[];

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** CUSTODIES are the kinds of holders of the private half. `unknown`: not specified yet. */
+/** CUSTODIES are the kinds of holders of a private key. `unknown`: not specified yet. */
 export const CUSTODIES = ['unknown', 'human', 'host', 'service', 'hsm'] as const;
 export type Custody = (typeof CUSTODIES)[number];
 
@@ -15,7 +15,7 @@ export class SshKey {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** `SHA256:` and base64 without padding. */
+  /** `SHA256:` followed by base64 without padding. */
   @Index('ssh_key_fingerprint', { unique: true })
   @Column('text')
   fingerprint: string;
@@ -26,7 +26,7 @@ export class SshKey {
   @Column('int', { nullable: true })
   bits: number | null;
 
-  /** Public key in the encoding of RFC 4253 section 6.6. Null if only an encrypted private key was found, without its public half. */
+  /** Public key in the encoding of RFC 4253 section 6.6. Null if only an encrypted private key was found, which does not reveal the public key. */
   @Column('bytea', { nullable: true })
   blob: Buffer | null;
 
@@ -43,13 +43,13 @@ export class SshKey {
   @Column('text', { default: 'ACTIVE' })
   state: SshKeyState;
 
-  /** Key with which a rotation replaced this one. */
+  /** ID of the key with which a rotation replaced this key. */
   @Column('uuid', { nullable: true })
   replacedBy: string | null;
 
   /**
-   * Oldest evidence of the key that no host account can forge: when it was first recorded here, or the last write to a file owned by root that
-   * contained it, whichever is earlier.
+   * Time of the oldest evidence of the key that no host account can forge: when the service first recorded the key, or the last write to a file owned by root
+   * that contained the key, whichever is earlier.
    */
   @Column('timestamptz', { default: () => 'now()' })
   knownSince: Date;
@@ -66,7 +66,7 @@ export class SshKey {
   createdAt: Date;
 }
 
-/** SshKeyLogin is the latest login with a key to an account, with the line of the host's log that proves it. */
+/** SshKeyLogin is the latest login with a key to an account, with the line of the host's log that records the login. */
 @Entity('ssh_key_login')
 export class SshKeyLogin {
   @PrimaryColumn('uuid')
@@ -90,18 +90,19 @@ export class SshKeyLogin {
 }
 
 /**
- * SshKeySecret is the private half of a key in the service's custody: sealed here, or in the token. It has a separate table, so that no list query reads it.
+ * SshKeySecret is the private key of an SSH key that the service keeps, either sealed in the row or in the HSM. It has a separate table, so that list queries
+ * never read it.
  */
 @Entity('ssh_key_secret')
 export class SshKeySecret {
   @PrimaryColumn('uuid')
   keyId: string;
 
-  /** `openssh-key-v1`, sealed by the HSM. */
+  /** Private key in `openssh-key-v1` format, sealed by the HSM. */
   @Column('bytea', { nullable: true })
   sealed: Buffer | null;
 
-  /** CKA_ID of a key pair that the HSM generated and keeps. */
+  /** CKA_ID of a key pair that was generated in the HSM and stays there. */
   @Column('bytea', { nullable: true })
   ckaId: Buffer | null;
 }

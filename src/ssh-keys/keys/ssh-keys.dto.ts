@@ -11,9 +11,9 @@ export class SshKeysQuery extends PageQuery {
   @IsOptional()
   @Matches(/^SHA256:[A-Za-z0-9+/]{43}$/, { message: 'must be "SHA256:" followed by 43 base64 characters' })
   fingerprint?: string;
-  /** Only keys with a finding from this rule. */
+  /** Returns only keys with a finding from this rule. */
   @Optional(OneOf(FINDING_RULES)) finding?: FindingRule;
-  /** Only keys located on this host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Returns only keys that are located on this host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) hostId?: string;
   /** @example payments-team */
   @Optional(Text(0, 200)) owner?: string;

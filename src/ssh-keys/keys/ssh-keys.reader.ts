@@ -31,7 +31,7 @@ export interface Opened {
   readonly lastLogin: SshKeyLogin | undefined;
 }
 
-/** SshKeyAccess is the reach of one key: the locations of its private half, and the accounts that it can log in to. */
+/** SshKeyAccess describes the access that one key provides: the locations of its private key, and the accounts that the key can log in to. */
 export interface SshKeyAccess {
   readonly key: SshKey;
   readonly holders: SshKeyLocation[];

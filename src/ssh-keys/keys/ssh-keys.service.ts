@@ -11,7 +11,7 @@ import { SshKeyFindings } from './ssh-key-findings.js';
 import { type Custody, SshKey } from './ssh-key.entity.js';
 
 export interface KnownSshKey {
-  /** `TYPE BASE64 [COMMENT]` */
+  /** Public key: `TYPE BASE64 [COMMENT]`. */
   readonly publicKey: string;
   readonly owner?: string;
   readonly custody?: Custody;
@@ -27,10 +27,7 @@ export class SshKeysService {
     private readonly findings: SshKeyFindings,
   ) {}
 
-  /**
-   * Registers a key by its public half. Returns the ID of the key. A key that a scan has already found keeps its ID, and its owner and custody are
-   * set.
-   */
+  /** Registers a key by its public key, and sets its owner and custody. Returns the ID of the key. A key that a scan has already found keeps its ID. */
   async enter(caller: Caller, { publicKey, owner, custody }: KnownSshKey, use?: IdempotentUse): Promise<string> {
     const read = readPublicKeyLine(publicKey);
     if (read === undefined) {
@@ -40,7 +37,7 @@ export class SshKeysService {
     }
     const fingerprint = sshFingerprintOf(read.blob);
     return this.db.transaction(async (tx) => {
-      // The ID of a known key differs from the one recorded for the idempotency key.
+      // A known key does not have the ID that was recorded with the Idempotency-Key.
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return (await tx.findOneByOrFail(SshKey, { fingerprint })).id;
       const [row]: { id: string }[] = await tx.query(
@@ -62,7 +59,7 @@ export class SshKeysService {
     });
   }
 
-  /** Changes the owner of a key if it is still at `version`. */
+  /** Changes the owner of a key if the key is still at `version`. */
   async assign(caller: Caller, id: string, version: number, owner: string | null): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx

@@ -7,15 +7,15 @@ import {
 import { Problem } from '../../platform/errors/problem.js';
 import type { LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
-/** `{claim}`, `{/pointer/to/claim}`, or `{email:local}`: the part of a claim before the @. */
+/** Matches `{claim}`, `{/pointer/to/claim}`, and `{email:local}`, which is the part of a claim before the @. */
 const CLAIM = /\{([^{}:]{1,200})(:local)?\}/g;
-/** Values that a claim may contribute to a name: nothing with a special meaning to sshd, to a shell or in a path. */
+/** Matches values that a claim may contribute to a name. They contain no characters with a special meaning to sshd, to a shell or in a path. */
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-/** Principal of a rule, with each claim replaced by a letter. */
+/** Matches a principal of a rule in which each claim has been replaced by a letter. */
 const NAME = /^[A-Za-z0-9_.@:-]{1,255}$/;
 /**
- * Account names that a claim must not produce: administrators, the accounts that images of operating systems and clouds create with the right to become
- * root, and those of services. A user with one of these names at the provider would become this account on the host.
+ * Account names that claims must not produce: administrators, accounts that operating system and cloud images create with sudo rights, and service accounts.
+ * Otherwise, a user with such a name at the identity provider could log in to that account on the host.
  */
 const RESERVED: ReadonlySet<string> = new Set(
   [
@@ -28,21 +28,21 @@ const RESERVED: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** Returns the reason why a string cannot be a principal of a rule, or undefined if it can. */
+/** Returns the reason why a string cannot be a principal of a rule, or undefined if the string is valid. */
 export function faultOfPrincipal(text: string): string | undefined {
   return NAME.test(text.replaceAll(CLAIM, 'x'))
     ? undefined
     : 'must be a name, or a name that contains claims in braces';
 }
 
-/** Reports whether a principal has no fixed part, so that its claims alone decide which account of a host is opened. */
+/** Reports whether a principal consists only of claims, so that the claims alone determine the account on the host. */
 export function isOnlyClaims(principal: string): boolean {
   return principal.replaceAll(CLAIM, '') === '';
 }
 
 /**
- * Returns the principals of a certificate issued by a rule. A claim in braces must have exactly one value, of letters, digits and `_ . -`. A name that
- * contains a claim must not be an account that most hosts have.
+ * Returns the principals of a certificate issued by a rule. A claim in braces must have exactly one value, which contains only letters, digits and `_ . -`. A
+ * name that contains a claim must not be the name of an account that most hosts have.
  *
  * @throws Problem `ssh-login.principal`
  */
@@ -59,19 +59,21 @@ export function principalsOf(rule: Pick<SshLoginRule, 'name' | 'principals'>, cl
 }
 
 /**
- * Names of the claims that identify who asserts the other claims. A rule must have a condition on at least one of them. Undefined if nobody else
- * could assert the claims.
+ * Names of the claims that identify who asserts the other claims. A rule must have a condition on at least one of these claims. Undefined if no other issuer or
+ * provider could assert the claims.
  */
 export type RequiredOrigin = readonly [string, ...string[]] | undefined;
 
-/** LoginClaims is a caller as rules see it. */
+/** LoginClaims describes a caller as input to the rules. */
 export interface LoginClaims {
   readonly subject: LoginSubject;
   readonly claims: Claims;
   readonly origin?: RequiredOrigin;
 }
 
-/** Returns the first condition that the claims do not meet, or a condition on their origin if the rule has none and needs one. */
+/**
+ * Returns the first condition that the claims do not meet. If a condition on the origin is required and the rule has none, returns a condition on the origin.
+ */
 function unmetOf(
   conditions: readonly ClaimCondition[],
   { subject, claims, origin }: LoginClaims,
@@ -81,7 +83,7 @@ function unmetOf(
   return unmetCondition(conditions, claims, subject === 'person' ? 'some' : 'every');
 }
 
-/** Returns the rule that matches this caller. If several match, the caller must name one. Throws Problem `ssh-login.no-rule`, `ssh-login.which`. */
+/** Returns the rule that matches the caller. If several rules match, the caller must name one. Throws Problem `ssh-login.no-rule` or `ssh-login.which`. */
 export function ruleFor<Rule extends Pick<SshLoginRule, 'id' | 'name' | 'conditions'>>(
   rules: readonly Rule[],
   caller: LoginClaims,
@@ -112,11 +114,11 @@ export interface RuleVerdict {
   readonly rule: Pick<SshLoginRule, 'id' | 'name'>;
   readonly accepted: boolean;
   readonly fault?: (typeof RULE_FAULTS)[number];
-  /** For fault `claim`: the claim, its required values, and its actual values. */
+  /** For fault `claim`: name of the claim, its required values, and its actual values. */
   readonly claim?: string;
   readonly wanted?: readonly string[];
   readonly given?: readonly string[];
-  /** For fault `principal`: the reason. */
+  /** For fault `principal`: reason of the fault. */
   readonly detail?: string;
   /** Principals of the certificate. */
   readonly principals: readonly string[];

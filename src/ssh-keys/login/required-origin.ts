@@ -6,8 +6,9 @@ import type { LoginSubject } from '../certificate-authority/ssh-login-rule.entit
 import type { RequiredOrigin } from './login-principals.js';
 
 /**
- * requiredOrigin returns the claims of which a rule must name at least one for this caller, if there are several issuers or providers: the issuer of
- * a workload, or the provider or ID of an identity provider's user.
+ * requiredOrigin returns claims that identify the issuer or provider of a caller's claims. A rule must have a condition on at least one of these claims. For a
+ * workload, these are the names of the issuer claim. For a user of an identity provider, these are the provider and the user ID. Returns undefined if no other
+ * issuer or provider could assert the claims.
  */
 export async function requiredOrigin(
   tx: EntityManager,

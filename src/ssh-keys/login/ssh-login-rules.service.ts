@@ -17,12 +17,12 @@ import { type RuleVerdict, ruleVerdict, isOnlyClaims } from './login-principals.
 import { requiredOrigin } from './required-origin.js';
 import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
-/** Maximum number of rules per trial: more than users can review. */
+/** Maximum number of rules per trial. Users cannot review more. */
 const MAX_TRIED = 1000;
 
 export type SshLoginRuleOrder = Omit<SshLoginRule, 'id' | 'revision' | 'createdAt' | 'updatedAt' | 'seal'>;
 
-/** SshLoginRulesService manages the rules by which users and workloads get SSH certificates. */
+/** SshLoginRulesService manages the rules according to which users and workloads get SSH certificates. */
 @Injectable()
 export class SshLoginRulesService {
   private readonly record: EntryRecorder;
@@ -47,7 +47,7 @@ export class SshLoginRulesService {
     });
   }
 
-  /** Replaces a rule. Certificates that were already issued stay valid until they expire. */
+  /** Replaces a rule. Certificates that were already issued remain valid until they expire. */
   async change(caller: Caller, id: string, revision: number, order: SshLoginRuleOrder): Promise<SshLoginRule> {
     return this.write(order, async (tx) => {
       await this.read(id, tx);
@@ -78,7 +78,10 @@ export class SshLoginRulesService {
     return this.cursors.newest('ssh-login-rules', this.db.createQueryBuilder(SshLoginRule, 'rule'), page);
   }
 
-  /** Applies each rule to the claims of a caller. Returns verdicts sorted by name, with the rules that would issue a certificate first. Nothing is issued. */
+  /**
+   * Applies each rule to the claims of a caller without issuing a certificate. Returns the verdicts: first the rules that would issue a certificate, then the
+   * other rules, each sorted by name.
+   */
   async try(subject: LoginSubject, claims: Claims): Promise<RuleVerdict[]> {
     const rules = await this.db.manager.find(SshLoginRule, { order: { name: 'ASC' }, take: MAX_TRIED });
     const origin = await requiredOrigin(this.db.manager, subject, claims);
@@ -105,8 +108,8 @@ export class SshLoginRulesService {
 }
 
 /**
- * assertFixedPart refuses a rule by which runs choose their account: whoever can name a project or a service account would choose it. The accounts of
- * people are named by their address.
+ * assertFixedPart rejects a rule in which claims of a workload alone determine the account. Otherwise, anyone who can name a project or a service account could
+ * choose the account. Rules for users are exempt, because login names of users are usually derived from their email address.
  *
  * @throws Problem `ssh-login-rule.principal`
  */
@@ -119,7 +122,10 @@ function assertFixedPart({ subject, principals }: SshLoginRuleOrder): void {
   throw new Problem('refused', 'ssh-login-rule.principal', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
-/** Users are not hosts, and a host certificate has neither options nor extensions (OpenSSH's PROTOCOL.certkeys). */
+/**
+ * Returns the reason why an authority cannot issue certificates by a rule. Users are not hosts, and host certificates have neither critical options nor
+ * extensions (OpenSSH's PROTOCOL.certkeys).
+ */
 function faultOfRule(kind: CertificateKind, order: SshLoginRuleOrder): string | undefined {
   if (kind === 'user') return undefined;
   if (order.subject === 'person') return 'certifies hosts, not users';

@@ -2,10 +2,10 @@ import { JsonObject, OneOf } from '../../platform/http/fields/fields.js';
 import { RULE_FAULTS, type RuleVerdict } from './login-principals.js';
 import { LOGIN_SUBJECTS, type LoginSubject } from '../certificate-authority/ssh-login-rule.entity.js';
 
-/** TriedCallerBody is a caller as seen by a rule. */
+/** TriedCallerBody describes a caller as input to the rules. */
 export class TriedCallerBody {
   @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
-  /** Claims of a workload's token, or `email`, `sub` and `provider` of a user. They are not stored. */
+  /** Claims of a workload's token, or `email`, `sub` and `provider` of a user. The claims are not stored. */
   @JsonObject(12_288, { example: { email: 'ann@example.org' } }) claims: Record<string, unknown>;
 }
 
@@ -19,13 +19,13 @@ export class TriedRuleView {
 export class RuleVerdictView {
   rule: TriedRuleView;
   accepted: boolean;
-  /** First reason why the rule issues no certificate. */
+  /** First reason why the rule would not issue a certificate. */
   fault?: (typeof RULE_FAULTS)[number];
-  /** Claim that does not meet the condition. @example ref */
+  /** Name of the claim that does not meet the condition. @example ref */
   claim?: string;
-  /** Values that the rule accepts. @example ["refs/tags/v*"] */
+  /** Values of the claim that the rule accepts. @example ["refs/tags/v*"] */
   wanted?: string[];
-  /** Actual values. Empty if the claim is absent. @example ["refs/heads/main"] */
+  /** Actual values of the claim. Empty if the claim is absent. @example ["refs/heads/main"] */
   given?: string[];
   /** Reason why no principal can be derived. @example 'Rule deploy-jobs requires exactly one value of the claim team.' */
   detail?: string;

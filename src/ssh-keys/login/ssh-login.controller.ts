@@ -73,7 +73,7 @@ export class SshLoginRulesController {
 
   /**
    * Test SSH login rules
-   * @remarks Returns which rules would issue a certificate to a caller with these claims, and why the others would not.
+   * @remarks Returns the rules that would issue a certificate to a caller with these claims, and the reasons why the other rules would not.
    */
   @Post('try')
   @HttpCode(200)

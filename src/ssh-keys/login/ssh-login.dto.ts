@@ -21,14 +21,14 @@ const isPrincipal = (text: unknown) => typeof text === 'string' && faultOfPrinci
 export class SshLoginRuleBody {
   /** @example 'deploy jobs' */
   @Name(1, 100) name: string;
-  /** ID of the authority that issues the certificates: for users, or for hosts that are workloads. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the authority that issues the certificates, either for users or for hosts that are workloads. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @IdRef() authorityId: string;
   /**
-   * Whether the rule matches workloads, by the claims of their token, or users, by `email`, `sub` (their ID) and `provider` (the name of the user's
-   * identity provider; not present for users who only have a password).
+   * Kind of caller that the rule matches: workloads by the claims of their token, or users by `email`, `sub` (user ID) and `provider` (name of the identity
+   * provider; not present for users who only have a password).
    */
   @OneOf(LOGIN_SUBJECTS) subject: LoginSubject;
-  /** Conditions. All must be met. */
+  /** Conditions on claims. All conditions must be met. */
   @ListOf(ClaimConditionBody, { min: 1, max: 20 }) conditions: ClaimConditionBody[];
   /** Login names: literal, or with claims in braces (`ci-{project_id}`, `{email:local}`). @example ["deploy"] */
   @ListOf(Text(1, 255), { min: 1, max: 20 })
@@ -81,7 +81,7 @@ export class SshLoginRuleView {
   forceCommand: string | null;
   @ApiProperty({ enum: EXTENSIONS, isArray: true }) extensions: string[];
   enabled: boolean;
-  /** Number of the revision. In quotes, it is the ETag for If-Match. @example 1 */
+  /** Revision number. The ETag for If-Match is this number in quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

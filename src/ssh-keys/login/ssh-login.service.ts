@@ -18,7 +18,7 @@ import { principalsOf, ruleFor } from './login-principals.js';
 import { requiredOrigin } from './required-origin.js';
 import { type LoginSubject, SshLoginRule } from '../certificate-authority/ssh-login-rule.entity.js';
 
-/** validAfter is backdated by this much, because host clocks may be slow. */
+/** Time by which validAfter is backdated, because host clocks may be slow. */
 const EARLIER_MS = 60_000;
 const MAX_KEY_ID_LENGTH = 200;
 
@@ -30,8 +30,8 @@ export interface SshLoginOrder {
 }
 
 /**
- * SshLoginService issues SSH certificates to users and workloads by rule. Principals, lifetime and limits are derived from the caller's identity and cannot be
- * specified.
+ * SshLoginService issues SSH certificates to users and workloads according to rules. Principals, lifetime and limits are derived from the caller's identity and
+ * cannot be specified.
  */
 @Injectable()
 export class SshLoginService {
@@ -41,7 +41,7 @@ export class SshLoginService {
     private readonly clock: Clock,
   ) {}
 
-  /** Issues a certificate for the caller's key. If a policy requires approval, the certificate is pending until it is approved. */
+  /** Issues a certificate for the caller's key. If a policy requires approval, the certificate stays pending until it is approved. */
   async login(
     caller: Caller,
     { publicKey, kind, rule: named }: SshLoginOrder,
@@ -72,7 +72,7 @@ export class SshLoginService {
     return this.certificates.issue(caller, rule.authorityId, order, use);
   }
 
-  /** Rejects API keys and OAuth clients, which are neither users nor workloads with a verified identity. */
+  /** Returns the subject and claims of a caller. Rejects API keys and OAuth clients, which are neither users nor workloads with a verified identity. */
   private async standingOf(caller: Caller): Promise<{ subject: LoginSubject; claims: Claims }> {
     if (caller.identity !== undefined) return { subject: 'workload', claims: caller.identity.claims };
     const { kind, name: email, id: sub } = caller;
@@ -86,7 +86,7 @@ export class SshLoginService {
     return { subject: 'person', claims: { email, sub, ...(providers.length === 0 ? {} : { provider: providers }) } };
   }
 
-  /** Returns the names of the enabled identity providers linked to a user. An email address does not identify the provider that vouches for it. */
+  /** Returns the names of the enabled identity providers linked to a user. An email address alone does not identify the provider that asserts it. */
   private async providersOf(userId: string): Promise<string[]> {
     const { manager } = this.db;
     const identities = trustedRows(manager, ExternalIdentity, await manager.findBy(ExternalIdentity, { userId }));
@@ -100,7 +100,7 @@ export class SshLoginService {
   async find(caller: Caller, id: string): Promise<SshCertificate> {
     const row = await this.db.manager.findOneBy(SshCertificate, { id });
     const request = row?.request ?? undefined;
-    // Another run of the same workload can continue with the certificate that the first run requested.
+    // Another run of the same workload can continue with a certificate that an earlier run requested.
     const isFromRun = caller.kind === 'workload' && request !== undefined && isOwnedBy(caller, ownedBy(request));
     if (row !== null && (request?.requestedBy.id === caller.id || isFromRun)) return row;
     throw new Problem('missing', 'ssh-ca.no-certificate', 'You have no SSH certificate with this ID.');

@@ -20,13 +20,13 @@ interface AgedKey {
 }
 
 const DUE = { table: 'ssh_rotation_policy', where: 'due_at <= now() AND paused_because IS NULL', order: 'due_at' };
-/** Interval after a failed rotation before the key is rotated again. */
+/** Interval after a failed rotation before the policy rotates the key again. */
 const PAUSE = `interval '7 days'`;
 
 /**
- * AgedKeys requests rotations of keys that exceed the age limit, if the next private half can reach its holder automatically: keys in the custody of
- * the service or the HSM, or of a managed host with exactly one known file. Possession of the old key must be proven from that file before anything
- * is changed. Keys held by people need human action.
+ * AgedKeys requests rotations of keys that exceed the age limit, if the new private key can reach its holder automatically. This includes keys in the custody
+ * of the service or the HSM, and keys of a managed host with exactly one known file. Possession of the old key must be proven from that file before anything is
+ * changed. Keys held by users require human action.
  */
 @Injectable()
 export class AgedKeys {
@@ -49,7 +49,7 @@ export class AgedKeys {
       returning: 't.id',
     });
     for (const { id } of due)
-      // The policy is due again in an hour, and must not delay the others.
+      // A failed policy is due again in an hour and must not delay other policies.
       await this.apply(id).catch((error: unknown) =>
         this.logger.error(`rotation policy ${id} could not be applied: ${String(error)}`),
       );
@@ -98,7 +98,7 @@ function orderOf({ settings }: RotationPolicy, { id, custody, holder }: AgedKey)
   return { keyId: id, custody, dryRun: false, settings: rules };
 }
 
-/** Returns the author of the policy. Its rotations count as requested by the author, who therefore cannot approve them. */
+/** Returns the author of the policy as the caller. Rotations of the policy count as requested by the author, who therefore cannot approve them. */
 function callerOf({ id, madeBy, ownerId }: RotationPolicy): Caller {
   const origin = { requestId: `policy ${id} ${newId()}`, address: '' };
   return callerOfOrder(madeBy, { ownerId, using: ['keys:rotate'], origin });

@@ -4,26 +4,26 @@ import { columns } from '../../platform/database/statements.js';
 import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import type { RotationPolicy } from './rotation-policy.entity.js';
 
-/** A key whose private key file is reported by a host but not proven. */
+/** A key whose private key file a host has reported but not proven. */
 interface Claimed {
   readonly keyId: string;
   readonly fingerprint: string;
   readonly host: string;
   readonly account: string;
   readonly path: string;
-  /** Modification time of the file. */
+  /** Modification time of the private key file. */
   readonly modifiedAt: Date | null;
 }
 
 /**
- * HeldBackKeys records keys that a policy does not rotate because the only evidence comes from a host: a file reported to contain the private half,
- * or its date. Anyone with access to the account can forge both, and would receive the new key.
+ * HeldBackKeys records keys that a policy does not rotate because the host alone reports the evidence: a file that contains the private key, or the date of the
+ * file. Anyone with access to the account can forge both, and would receive the new key.
  */
 @Injectable()
 export class HeldBackKeys {
   constructor(private readonly db: DataSource) {}
 
-  /** Records new held-back keys, at most as many as the policy may rotate at once, and raises an alert for each. */
+  /** Records new held-back keys, at most as many as the policy may rotate per hour, and raises an alert for each key. */
   async look(policy: RotationPolicy): Promise<void> {
     await this.db.transaction(async (tx) => {
       await this.forget(tx, policy);
@@ -58,7 +58,7 @@ export class HeldBackKeys {
     });
   }
 
-  /** Deletes keys whose custody has been set, that are retired, or whose file no longer exists. */
+  /** Deletes held-back keys whose custody has been set, that are retired, or whose file no longer exists. */
   private async forget(tx: EntityManager, { id }: RotationPolicy): Promise<void> {
     await tx.query(
       `DELETE FROM ssh_rotation_held_back b WHERE b.policy_id = $1 AND NOT EXISTS (
@@ -68,7 +68,7 @@ export class HeldBackKeys {
     );
   }
 
-  /** Returns keys of unknown custody that exceed the age limit, by their first sighting or the date of their file. */
+  /** Returns keys of unknown custody that exceed the age limit, counted from their first sighting or from the date of their file. */
   private claims(tx: EntityManager, { id, maxAgeDays, keyOwner, mostPerHour }: RotationPolicy): Promise<Claimed[]> {
     return tx.query(
       `SELECT k.id AS "keyId", k.fingerprint, h.name AS host, f.account, f.path, f.modified_at AS "modifiedAt"

@@ -8,19 +8,19 @@ type PolicyFacts = Pick<
 >;
 type LoggedWrite = Pick<EntryRow, 'action' | 'actorKind' | 'actorId' | 'detail'>;
 
-/** Actions of the entries that isAsLogged compares with a policy. */
+/** Actions of the log entries with which isAsLogged compares a policy. */
 export const POLICY_ACTIONS = [
   'ssh-rotation-policy.created',
   'ssh-rotation-policy.changed',
   'ssh-rotation-policy.removed',
 ];
 
-/** factsOf returns the detail of the audit entry about a policy that was created or changed. */
+/** factsOf returns the detail of the audit entry for a policy that is created or changed. */
 export function factsOf({ name, maxAgeDays, keyOwner, mostPerHour, settings, madeBy, ownerId }: PolicyFacts) {
   return { name, maxAgeDays, keyOwner, mostPerHour, settings, madeBy, ownerId };
 }
 
-/** isAsLogged reports whether a policy matches its newest entry of POLICY_ACTIONS. If not, its row was modified directly in the database. */
+/** isAsLogged reports whether a policy matches its newest entry in POLICY_ACTIONS. If it does not match, the row was modified directly in the database. */
 export function isAsLogged(policy: PolicyFacts, newest: LoggedWrite | undefined): boolean {
   if (newest === undefined || newest.action === 'ssh-rotation-policy.removed') return false;
   const { madeBy, ownerId } = policy;

@@ -55,11 +55,11 @@ export class RotationPolicyView {
   /** @example false */
   ignoreManagers: boolean;
   window?: WindowBody;
-  /** User who last changed the policy. Its rotations run on behalf of this user. @example "Ann Example" */
+  /** User who last changed the policy, on whose behalf the policy rotates keys. @example "Ann Example" */
   madeBy: string;
   /**
-   * Reason why the service paused the policy: its last author may no longer rotate keys. To resume the policy, a user who may rotate keys must save
-   * it again.
+   * Reason why the service paused the policy: the last author may no longer rotate keys. To resume the policy, a user who may rotate keys must save the policy
+   * again.
    * @example 'Paused: …'
    */
   pausedBecause?: string;

@@ -49,8 +49,8 @@ export class RotationPoliciesService {
   }
 
   /**
-   * Replaces a policy. From now on, it requests rotations on behalf of the caller. A paused policy is resumed. Rotations in progress continue, and
-   * the next due time remains unchanged.
+   * Replaces a policy. The policy then requests rotations on behalf of the caller. A paused policy is resumed. Rotations in progress continue, and the next due
+   * time remains unchanged.
    */
   async change(caller: Caller, id: string, version: number, order: NewRotationPolicy): Promise<RotationPolicy> {
     return this.write(order, async (tx) => {
@@ -75,7 +75,7 @@ export class RotationPoliciesService {
     return this.cursors.newest('ssh-rotation-policies', this.db.createQueryBuilder(RotationPolicy, 'policy'), page);
   }
 
-  /** Returns the keys that these policies did not rotate, and the reasons, keyed by policy. */
+  /** Returns the keys that the policies did not rotate, and the reasons, grouped by policy ID. */
   async heldBack(policies: readonly RotationPolicy[]): Promise<Map<string, ShownHeldBackKey[]>> {
     const rows: (ShownHeldBackKey & { policyId: string })[] = await this.db.query(
       `SELECT b.policy_id AS "policyId", b.key_id AS "keyId", k.fingerprint, b.code, b.detail, b.since
@@ -93,7 +93,7 @@ export class RotationPoliciesService {
       const { name } = await this.get(id, tx);
       const { affected } = await tx.delete(RotationPolicy, { id });
       await tx.delete(HeldBackKey, { policyId: id });
-      // Otherwise, another caller has removed the policy and added the audit entry.
+      // If no row was deleted, another caller has removed the policy and added the audit entry.
       if (affected === 1) await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.removed', id, { name }));
     });
   }

@@ -15,7 +15,7 @@ const PAUSED =
   'Paused: the last author of this policy can no longer order rotations. A user with keys:rotate can save it again and becomes its author.';
 
 /**
- * RotationPolicyRights lets a policy request rotations only if it is unchanged since its last author wrote it, and only while the author has the
+ * RotationPolicyRights allows a policy to request rotations only if the policy is unchanged since its last author wrote it, and only while the author has the
  * right to rotate keys.
  */
 @Injectable()
@@ -27,7 +27,7 @@ export class RotationPolicyRights {
     private readonly vouched: VouchedEntries,
   ) {}
 
-  /** Reports whether the policy may request rotations now. If not, pauses it and raises an alert. */
+  /** Reports whether the policy may request rotations now. If it may not, pauses the policy and raises an alert. */
   async mayOrder(policy: RotationPolicy): Promise<boolean> {
     const written = await this.vouched.about(this.db.manager, [policy.id], POLICY_ACTIONS);
     const isLogged = isAsLogged(policy, written.at(-1));
@@ -41,7 +41,7 @@ export class RotationPolicyRights {
     { why, because }: { readonly why: string; readonly because: string },
   ): Promise<void> {
     await this.db.transaction(async (tx) => {
-      // If the policy was changed in the meantime, the next check applies to its new author.
+      // If the policy was changed in the meantime, the next check evaluates its new author.
       const { affected } = await tx.update(
         RotationPolicy,
         { id, version, pausedBecause: IsNull() },

@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { OrderedBy } from '../../access/caller.js';
 import type { RotationSettings } from '../rotation/model/rotation.entity.js';
 
-/** RotationPolicy rotates keys older than its limit automatically. */
+/** RotationPolicy automatically rotates keys that exceed its age limit. */
 @Entity('ssh_rotation_policy')
 @Index('ssh_rotation_policy_name', ['name'], { unique: true })
 @Index('ssh_rotation_policy_due', ['dueAt'])
@@ -16,7 +16,7 @@ export class RotationPolicy {
   @Column('int')
   maxAgeDays: number;
 
-  /** Limits the policy to keys of this owner. Null: all owners. */
+  /** Limits the policy to keys of this owner. Null means all owners. */
   @Column('text', { nullable: true })
   keyOwner: string | null;
 
@@ -38,7 +38,7 @@ export class RotationPolicy {
   @Column('text')
   ownerId: string;
 
-  /** Reason why the service paused the policy. Null while it is active. Changing the policy resumes it. */
+  /** Reason why the service paused the policy. Null while the policy is active. Changing the policy resumes it. */
   @Column('text', { nullable: true })
   pausedBecause: string | null;
 
@@ -50,7 +50,7 @@ export class RotationPolicy {
   dueAt: Date;
 }
 
-/** HeldBackKey is a key that a policy should rotate but does not. It is reported once and kept while the reason persists. */
+/** HeldBackKey is a key that a policy should rotate but does not. The key is reported once and recorded as long as the reason persists. */
 @Entity('ssh_rotation_held_back')
 export class HeldBackKey {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'ssh_rotation_held_back_key' })

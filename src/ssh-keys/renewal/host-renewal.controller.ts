@@ -13,8 +13,8 @@ export class HostRenewalController {
 
   /**
    * Renew a host certificate
-   * @remarks Renews the certificate of a host that sends its current certificate and a signature made with its key. Returns 202 with
-   * `status: PENDING_APPROVAL` if a policy requires approval.
+   * @remarks Renews a host certificate. The host sends its current certificate and a signature made with the certified key. Returns 202 with `status:
+   * PENDING_APPROVAL` if a policy requires approval.
    */
   @Post()
   @Public()

@@ -14,16 +14,15 @@ import { type SshCertificateOrder, SshCertificatesService } from '../certificate
 import { RenewalReasons } from './renewal-reasons.js';
 import { assertProven, assertRenewable, nextTimes, type RenewalProof } from './renewal-rules.js';
 
-/** The certificate that a host presented, as stored in its row. */
+/** Certificate that a host presented: its authority and its row. */
 interface Shown {
   readonly authority: SshAuthority;
   readonly row: SshCertificate;
 }
 
 /**
- * HostRenewalService renews host certificates: a host presents its current certificate, proves possession of the key, and gets the next certificate
- * with the same names. No approval is needed unless a policy requires one. Each certificate is renewed once. A repeated request returns the same
- * certificate.
+ * HostRenewalService renews host certificates: a host presents its current certificate, proves possession of the key, and gets the next certificate with the
+ * same names. No approval is needed unless a policy requires one. Each certificate is renewed once. A repeated request returns the same new certificate.
  */
 @Injectable()
 export class HostRenewalService {
@@ -75,7 +74,10 @@ export class HostRenewalService {
     return next === null ? undefined : this.signer.sign(next.id);
   }
 
-  /** Returns the row that contains exactly this certificate. Another authority could issue one under the name of this one. */
+  /**
+   * Returns the row that contains exactly this certificate. The comparison is needed because another authority could issue a certificate under this authority's
+   * name.
+   */
   private async find(shown: SshCertificateContent): Promise<Shown> {
     const { authority: fingerprint, serial, blob } = shown;
     const authorities = await authoritiesBy(this.db.manager, { kind: 'host' });
@@ -95,9 +97,7 @@ export class HostRenewalService {
   }
 }
 
-/**
- * Reports whether a certificate matches its row. The authority signed the certificate, but the row may have been modified directly in the database.
- */
+/** Reports whether a certificate matches its row. The certificate is signed by the authority, but the row may have been modified directly in the database. */
 function isOf(
   { key, keyId, principals, validAfter, validBefore }: SshCertificateContent,
   row: SshCertificate,
@@ -112,7 +112,7 @@ function isSameSecond(a: Date, b: Date): boolean {
   return Math.abs(a.getTime() - b.getTime()) < 1000;
 }
 
-/** Returns the requester of the first certificate as the caller of its renewals, who can never approve them. */
+/** Returns the caller for a renewal, on behalf of the requester of the first certificate. The requester can therefore never approve the renewal. */
 function hostOf({ keyId, fingerprint, request }: SshCertificate, origin: Origin): Caller {
   const { ownerId = '', behind = [], requesters, credentials = [] } = request?.requestedBy ?? {};
   const credential = request?.renewal?.credential;

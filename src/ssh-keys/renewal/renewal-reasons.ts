@@ -12,8 +12,8 @@ const PAUSED =
   'The requester of the first certificate of this host can no longer issue certificates. A user with ssh-ca:issue must issue a new one and is then responsible for its renewals.';
 
 /**
- * RenewalReasons verifies that a host may still renew its certificate: the current one is not revoked, and the requester of the first one may still issue
- * certificates.
+ * RenewalReasons verifies that a host may still renew its certificate: the current certificate is not revoked, and the requester of the first certificate may
+ * still issue certificates.
  */
 @Injectable()
 export class RenewalReasons {
@@ -25,7 +25,7 @@ export class RenewalReasons {
   ) {}
 
   /**
-   * Asserts that the certificate may be renewed. The next certificate repeats the row, so the row must match its description in the log.
+   * Asserts that the certificate may be renewed. The next certificate copies the row, so the row must match its description in the log.
    *
    * @throws Problem `ssh-renewal.unknown`, `ssh-renewal.revoked`, or `ssh-renewal.paused`, which also raises an alert
    */
@@ -40,7 +40,8 @@ export class RenewalReasons {
   }
 
   /**
-   * Reports whether everyone behind the request, and the API key or client that made it, may still issue certificates. A revoked key has no rights.
+   * Reports whether everyone behind the request, and the API key or client that made the request, may still issue certificates. A revoked API key has no
+   * rights.
    */
   private async mayStillIssue({ request }: SshCertificate): Promise<boolean> {
     if (request === null) return false;

@@ -26,7 +26,7 @@ const NOW = new Date('2027-01-11T00:00:00Z');
 const sign = (message: string, key = 'host', namespace = RENEWAL_NAMESPACE) =>
   keygen(['-Y', 'sign', '-n', namespace, '-f', key], message);
 
-/** Returns the problem code that the function throws. Undefined if it throws none. */
+/** Returns the problem code that the function throws, or undefined if the function does not throw. */
 function codeOf(work: () => void): string | undefined {
   try {
     work();

@@ -6,11 +6,11 @@ import type { RenewalTerms, SshCertificate } from '../certificate-authority/ssh-
 
 /** Maximum clock skew between a host and the service. */
 const MAX_CLOCK_MS = 5 * 60_000;
-/** Fraction of a certificate's lifetime that must have passed before renewal, so that a host cannot stockpile certificates. */
+/** Fraction of a certificate's lifetime that must have passed before renewal. It prevents hosts from stockpiling certificates. */
 const FIRST_PART = 0.5;
 const EARLIER_MS = 60_000;
 
-/** RenewalProof is what a host signs with its key: the certificate to renew, and the time of the request. */
+/** RenewalProof contains the data that a host signs with its key (the certificate to renew and the time of the request), and the signature. */
 export interface RenewalProof {
   /** Current certificate, as in a `-cert.pub` file. */
   readonly certificate: string;
@@ -39,7 +39,7 @@ type Renewed = Pick<SshCertificate, 'validAfter' | 'validBefore'>;
 /**
  * Asserts that a host at this address may renew its certificate now.
  *
- * @param terms renewal terms of the certificate; undefined if the host may not renew it
+ * @param terms renewal terms of the certificate; undefined if renewal is not allowed
  * @throws Problem `ssh-renewal.terms`, `ssh-renewal.expired`, `ssh-renewal.early`, `ssh-renewal.address`
  */
 export function assertRenewable(
@@ -64,7 +64,7 @@ export function assertRenewable(
     throw new Problem('forbidden', 'ssh-renewal.address', 'The certificate is not renewed for this address.');
 }
 
-/** Returns the validity of the next certificate: the same lifetime as the current one, limited by its terms. */
+/** Returns the validity period of the next certificate: the lifetime of the current certificate, limited by the renewal terms. */
 export function nextTimes({ validAfter, validBefore }: Renewed, { until }: RenewalTerms, now: Date): Renewed {
   const life = validBefore.getTime() - validAfter.getTime();
   return {
@@ -73,7 +73,7 @@ export function nextTimes({ validAfter, validBefore }: Renewed, { until }: Renew
   };
 }
 
-/** Reports whether an address is in one of these networks, which are separated by commas. */
+/** Reports whether an address is in one of the networks, which are separated by commas. */
 export function isFrom(address: string, networks: string): boolean {
   const given = parseAddress(address.replace(/^::ffff:(?=\d+\.)/i, ''));
   if (given === undefined) return false;

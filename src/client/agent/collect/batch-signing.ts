@@ -25,7 +25,7 @@ export interface BatchSettings {
   readonly asking: AskingProgram;
   /** Caller-defined reference for the requests. */
   readonly reference?: string | undefined;
-  /** How long to wait for a decision. Default: as long as the approval is valid. */
+  /** Time to wait for a decision. Default: until the approval expires. */
   readonly patience?: Patience | undefined;
   /** Aborted when the program is terminated. Pending approvals are then withdrawn. */
   readonly signal?: AbortSignal | undefined;
@@ -33,17 +33,17 @@ export interface BatchSettings {
   note(line: string): void;
 }
 
-/** Maximum number of items in a batch, set by the service. A batch has one approval. */
+/** Maximum number of items in a batch, as set by the service. A batch has at most one approval. */
 const MAX_ITEMS = 1000;
-/** Maximum characters of the command line per item. The service limits the metadata of a batch item to 1 KB. */
+/** Maximum number of characters of the command line per item. The service limits the metadata of a batch item to 1 KB. */
 const MAX_COMMAND_LINE = 200;
 const POLL_S = 30;
-/** Maximum number of earlier batches of the same digests to skip because their approval was rejected, withdrawn or expired. */
+/** Maximum number of earlier batches with the same digests to skip because their approval was rejected, withdrawn or expired. */
 const MAX_EARLIER = 20;
 
 /**
- * signNoted requests signatures for orders of one purpose, in batches of up to 1,000 per key, each with one approval if the key requires it. Waits
- * for decisions and adds the results to `answered`. For a day, the same orders make the same batch, so an interrupted run can be continued.
+ * signNoted requests signatures for orders with the same purpose, in batches of up to 1,000 orders per key. Each batch has one approval if the key requires
+ * approval. Waits for decisions and adds the results to `answered`. For a day, the same orders yield the same batch, so an interrupted run can be continued.
  *
  * @throws ClientError (pending) if the approval was not decided in time
  */
@@ -90,7 +90,7 @@ function byKey(orders: readonly JointOrder[]): JointOrder[][] {
   return [...ids].map((id) => orders.filter(({ key }) => key.id === id));
 }
 
-/** Options that all items share are set on the batch, the others on each item. */
+/** Returns the body of a batch. Options that all items share are set on the batch, other options on each item. */
 function bodyOf(first: JointOrder, orders: readonly JointOrder[], { asking, reference }: BatchSettings): object {
   const { key, purpose } = first;
   const all = orders.map(optionsOf);
@@ -119,7 +119,7 @@ async function polled(api: ApiClient, batch: Batch, wait: number, signal: AbortS
   }
 }
 
-/** Always throws. Withdraws the pending approvals first, unless the caller can resume the wait. */
+/** Throws in every case. Withdraws the pending approvals first, unless the caller can resume the wait. */
 async function giveUp(api: ApiClient, { batchId, items }: Batch, { patience, signal }: BatchSettings): Promise<never> {
   if (signal?.aborted !== true && patience?.isResumable === true)
     throw new ClientError(EXIT.pending, `Not signed yet: batch ${batchId} was not approved or rejected within ${patience.seconds} seconds. Repeat the command to continue.`); // prettier-ignore

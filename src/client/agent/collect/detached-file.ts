@@ -15,7 +15,7 @@ export interface DetachedSettings {
   readonly progress?: HashProgress | undefined;
 }
 
-/** DetachedFile is a file to be signed with a detached signature. It contains the file's digest at one moment and the output paths. */
+/** DetachedFile is a file to be signed with a detached signature. It contains the digest of the file when it was read, and the output paths. */
 export class DetachedFile {
   private constructor(
     readonly facts: Omit<JointOrder, 'key'>,
@@ -24,7 +24,7 @@ export class DetachedFile {
     private readonly token: OutputFile,
   ) {}
 
-  /** Hashes the file and checks that the signature can be written, before any approval is requested. */
+  /** Hashes the file, and checks that the signature can be written before any approval is requested. */
   static async read(file: string, settings: DetachedSettings): Promise<DetachedFile> {
     const { algorithm, format, scheme, timestamp, out, progress } = settings;
     const beside = `${file}${EXTENSION[format] ?? '.sig'}`;
@@ -36,7 +36,7 @@ export class DetachedFile {
     return new DetachedFile(facts, before, output, token);
   }
 
-  /** Writes the signature, and the timestamp if the signature format cannot contain it. Returns the paths. Throws if the file has changed. */
+  /** Writes the signature, and the timestamp if the signature format cannot contain timestamps. Returns the paths. Throws if the file has changed. */
   async write(result: JointResult): Promise<string[]> {
     if (result.kind !== 'signed') throw new Error('only signatures can be written');
     const { signature, timestamp, requestId } = result;

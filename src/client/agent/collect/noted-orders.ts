@@ -4,16 +4,16 @@ import type { NotSigned, SignatureOrder, SignatureResult } from '../signer/remot
 
 /** JointOrder is one of several signatures that are requested together. */
 export interface JointOrder {
-  /** ID or name of the key. With a version, the signature must be by that version. */
+  /** ID or name of the key. If a version is given, the signature must be made with that version. */
   readonly key: Pick<AgentKey, 'id' | 'name'> & Partial<Pick<AgentKey, 'version'>>;
   readonly digest: Buffer;
   readonly algorithm: string;
-  /** Signature scheme. Default: the usual scheme of the key. */
+  /** Signature scheme. Default: the default scheme of the key. */
   readonly scheme?: string | undefined;
   /** Signature format. Default: `raw`. */
   readonly format?: string | undefined;
   readonly timestamp?: boolean;
-  /** Purpose of the signatures, the same for all orders. Default: the usual purposes of the key. */
+  /** Purpose of the signatures. All orders have the same purpose. Default: the purposes of the key. */
   readonly purpose?: AgentPurpose | undefined;
   /** Name of the file, if known. */
   readonly fileName?: string | undefined;
@@ -21,14 +21,14 @@ export interface JointOrder {
 
 export type JointResult = NotSigned | (Extract<SignatureResult, { kind: 'signed' }> & { readonly timestamp?: Buffer });
 
-/** Returns a name that is equal for orders that the same signature satisfies. */
+/** Returns a name that is equal for orders that can share a signature. */
 export function nameOfOrder({ key, algorithm, scheme, format = 'raw', digest }: JointOrder): string {
   return `${key.id} ${key.version ?? ''} ${algorithm} ${scheme ?? ''} ${format} ${digest.toString('hex')}`;
 }
 
 const NOTED: SignatureResult = { kind: 'withdrawn', detail: 'The request was recorded and will be signed later.' };
 
-/** NotedOrders records the signatures that tools request in a run in which nothing is signed. Each tool fails and leaves its file unchanged. */
+/** NotedOrders records the signatures that tools request during a run in which nothing is signed. Each tool fails and leaves its file unchanged. */
 export class NotedOrders {
   private readonly byName = new Map<string, JointOrder>();
 
@@ -47,7 +47,7 @@ export class NotedOrders {
   }
 }
 
-/** AnsweredOrders contains the results of the recorded orders, for their callers and for a second run in which the tools make the same requests. */
+/** AnsweredOrders contains the results of the recorded orders, for the callers and for a second run in which the tools request the same signatures. */
 export class AnsweredOrders {
   private readonly results = new Map<string, JointResult>();
 
@@ -55,7 +55,7 @@ export class AnsweredOrders {
     this.results.set(nameOfOrder(order), result);
   }
 
-  /** First result that is not a signature. */
+  /** First result that is not a signature, if any. */
   get firstFailure(): NotSigned | undefined {
     for (const result of this.results.values()) if (result.kind !== 'signed') return result;
     return undefined;
@@ -69,7 +69,7 @@ export class AnsweredOrders {
     return this.results.get(nameOfOrder(order)) ?? UNKNOWN;
   }
 
-  /** @param note prints to the terminal why a tool does not get a signature */
+  /** @param note prints the reason to the terminal if a tool does not get a signature */
   answer(order: SignatureOrder, note: (line: string) => void): Promise<SignatureResult> {
     const result = this.of(order);
     if (result.kind !== 'signed') note(`sealwright: not signed, ${result.kind}: ${result.detail}`);

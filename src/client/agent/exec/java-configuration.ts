@@ -8,7 +8,8 @@ export function sunPkcs11Configuration(module: string): string {
 
 /**
  * Returns security properties that pass `configuration` to the SunPKCS11 provider of the installed Java, for programs without a provider argument, such as
- * apksigner. `-Djava.security.properties` adds them to those of the installation. Undefined if Java or the provider is not installed.
+ * apksigner. `-Djava.security.properties` adds these properties to the properties of the installation. Returns undefined if Java or the provider is not
+ * installed.
  */
 export function javaSecurityProperties(environment: NodeJS.ProcessEnv, configuration: string): string | undefined {
   const home = javaHome(environment);

@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { ClientError, EXIT } from '../../api/exit-codes.js';
 import { javaSecurityProperties, sunPkcs11Configuration } from './java-configuration.js';
 
-/** Environment variables and placeholder values with which a tool finds the keys. */
+/** Environment variables and placeholder values through which a tool finds the keys. */
 interface ToolEnvironment {
   readonly variables: NodeJS.ProcessEnv;
-  /** Placeholders in tool arguments and their values: paths that are known only when the tool starts. */
+  /** Values of the placeholders in tool arguments: paths that are known only when the tool starts. */
   readonly words: Readonly<Record<string, string>>;
 }
 
-/** Credentials of this client. They are removed from the environment of the tool, which does not need them. */
+/** Credentials of this client. The tool does not need them, so they are removed from its environment. */
 const OWN = ['SEALWRIGHT_TOKEN', 'SEALWRIGHT_ID_TOKEN', 'SEALWRIGHT_ID_TOKEN_FILE', 'ACTIONS_ID_TOKEN_REQUEST_TOKEN'];
 const OPENSSL_CONFIGURATIONS = ['/etc/ssl/openssl.cnf', '/etc/pki/tls/openssl.cnf', '/usr/lib/ssl/openssl.cnf'];
 
 /**
- * Returns an environment in which a tool finds the keys behind `socket`: the server address for the p11-kit module, an OpenSSL configuration if its
- * engine or provider is installed, and a Java configuration. The files are written next to the socket and removed with it.
+ * Returns an environment in which a tool finds the keys behind `socket`: the server address for the p11-kit module, an OpenSSL configuration if an OpenSSL
+ * engine or provider for PKCS #11 is installed, and a Java configuration. The files are written next to the socket and removed with the socket.
  */
 export async function toolEnvironment(
   inherited: NodeJS.ProcessEnv,
@@ -47,7 +47,7 @@ export function p11KitAddress(path: string): string {
   return `unix:path=${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-/** Returns the arguments with placeholders replaced, also inside longer arguments. */
+/** Returns the arguments with placeholders replaced, including placeholders inside longer arguments. */
 export function withWords(args: readonly string[], words: ToolEnvironment['words']): string[] {
   return args.map((arg) =>
     Object.entries(words).reduce((text, [word, value]) => text.replaceAll(word, () => value), arg),
@@ -55,8 +55,8 @@ export function withWords(args: readonly string[], words: ToolEnvironment['words
 }
 
 /**
- * Returns a configuration that includes the active one, so that sections such as [req] remain, and adds PKCS #11. Undefined if neither the engine nor the
- * provider is installed, because OpenSSL does not start with a configuration that names a missing module.
+ * Returns a configuration that adds PKCS #11 and includes the active configuration, so that sections such as [req] remain in effect. Returns undefined if
+ * neither the engine nor the provider is installed, because OpenSSL does not start with a configuration that names a missing module.
  */
 function openSslConfiguration(module: string, given: string | undefined): string | undefined {
   const { engine, provider } = openSslModules();
@@ -101,7 +101,7 @@ const USR_LIB = '/usr/lib';
 const OTHER_PLACES = ['/usr/lib64', USR_LIB, '/opt/homebrew/lib', '/usr/local/lib'];
 
 /**
- * Returns the path of the PKCS #11 module that tools load: the p11-kit client.
+ * Returns the path of the p11-kit client, which is the PKCS #11 module that tools load.
  *
  * @throws ClientError with the packages to install if the module is missing
  */

@@ -2,32 +2,35 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 
-/** ToolEnd is how a tool ended: with an exit code, or killed by a signal. */
+/** ToolEnd describes how a tool ended: with an exit code, or killed by a signal. */
 export interface ToolEnd {
   readonly code: number;
   readonly signal: NodeJS.Signals | null;
-  /** Captured stdout and stderr of a quiet tool, limited to about 1 MB. */
+  /** Captured stdout and stderr of a tool whose output is hidden, limited to about 1 MB. */
   readonly printed: string;
 }
 
 interface ToolStart {
   readonly env: NodeJS.ProcessEnv;
-  /** Whether the tool's output is captured instead of shown. */
+  /** Whether the tool's output is captured instead of printed. */
   readonly isQuiet: boolean;
   note(line: string): void;
 }
 
 const MAX_PRINTED = 1 << 20;
 
-/** Shell exit codes for a command that is not found or cannot be executed. */
+/** Exit codes of a shell for a command that is not found and for a command that cannot be executed. */
 const NOT_FOUND = 127;
 const NOT_RUNNABLE = 126;
 
-/** Signals that end programs. The terminal sends its signals to the tool as well, which is in the same foreground process group. */
+/** Signals that end programs. Signals from the terminal also reach the tool, which is in the same foreground process group. */
 const FROM_OUTSIDE = ['SIGTERM', 'SIGHUP'] as const;
 const FROM_TERMINAL = ['SIGINT', 'SIGQUIT'] as const;
 
-/** Runs a tool on this program's terminal until it ends. This process stays alive until then, whatever signal it gets, because it has requests to withdraw. */
+/**
+ * Runs a tool on the terminal of this program until the tool ends. Signals are passed to the tool and do not end this process, because this process may have to
+ * withdraw requests.
+ */
 export async function runTool(
   command: string,
   args: readonly string[],
@@ -65,7 +68,10 @@ function passSignals(child: ChildProcess): () => void {
   };
 }
 
-/** Ends this process with the signal that ended the tool, so that the parent process sees the same signal. Returns if the signal is not fatal here. */
+/**
+ * Ends this process with the signal that ended the tool, so that the parent process receives the same status. Returns if the signal is not fatal for this
+ * process.
+ */
 export function endBySignal({ signal }: ToolEnd): void {
   if (signal !== null) process.kill(process.pid, signal);
 }

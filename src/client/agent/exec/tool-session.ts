@@ -13,17 +13,17 @@ export interface ToolOrder {
   readonly args: readonly string[];
   readonly keys: readonly AgentKey[];
   readonly purpose: AgentPurpose;
-  /** What approvers see about the tool. */
+  /** Information about the tool for approvers. */
   readonly asking: AskingProgram;
   /** Whether the token requires a PIN. Any PIN is accepted. */
   readonly asksForPin: boolean;
-  /** How long to wait for a decision. Default: as long as the approval is valid. */
+  /** Time to wait for a decision. Default: until the approval expires. */
   readonly patience?: Patience | undefined;
   /** Caller-defined reference for the requests. */
   readonly reference?: string | undefined;
-  /** Whether the tool's output is captured instead of shown. */
+  /** Whether the tool's output is captured instead of printed. */
   readonly isQuiet?: boolean;
-  /** Replaces signing by the service, in a run that only records requests or for which everything is already signed. */
+  /** Signs instead of the service, in a run that only records requests or in which everything is already signed. */
   readonly sign?: (order: SignatureOrder) => Promise<SignatureResult>;
   /** Called with the result of each order of the tool. */
   onEnd?(result: SignatureResult): void;
@@ -37,7 +37,7 @@ export interface ToolSurroundings {
   note(line: string): void;
 }
 
-/** Runs a tool with a private socket that offers these keys. The socket exists as long as the tool runs. */
+/** Runs a tool with a private socket that offers the keys. The socket exists while the tool runs. */
 export async function runWithKeys(
   { command, args, keys, purpose, asking, asksForPin, patience, reference, isQuiet, sign, onEnd }: ToolOrder,
   { api, environment, runtimeDirectory, note }: ToolSurroundings,

@@ -1,9 +1,9 @@
 import { CKA } from '../../../formats/pkcs/cryptoki.js';
 
-/** Encoding of an attribute value in a message. `nested` attributes are templates, which no object has. */
+/** Encoding of an attribute value in a message. `nested` attributes are templates. No object of the token has nested attributes. */
 type AttributeKind = 'boolean' | 'ulong' | 'mechanisms' | 'nested' | 'bytes';
 
-/** CK_BBOOL attributes of PKCS #11 2.40, and those that clients of version 3 request. */
+/** CK_BBOOL attributes in PKCS #11 2.40, and attributes that clients of version 3 request. */
 const BOOLEANS = new Set<number>(
   [
     [CKA.TOKEN, CKA.PRIVATE, CKA.TRUSTED, CKA.SENSITIVE, CKA.ENCRYPT, CKA.DECRYPT, CKA.WRAP, CKA.UNWRAP],

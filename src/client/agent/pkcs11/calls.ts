@@ -3,7 +3,7 @@ import { mechanismInfo } from './mechanisms.js';
 import { SLOT, type Token } from './token.js';
 import { CryptokiFault, type Room, type RpcReader, RpcWriter } from './rpc-message.js';
 
-/** A call of the p11-kit protocol: the types of its arguments and response in the protocol's notation, and its handler. */
+/** A call of the p11-kit protocol: the types of its arguments and of its response, in the notation of the protocol, and its handler. */
 interface Call {
   readonly request: string;
   readonly response: string;
@@ -11,14 +11,14 @@ interface Call {
 }
 
 const MAKER = 'Sealwright';
-/** CK_EFFECTIVELY_INFINITE. */
+/** CK_EFFECTIVELY_INFINITE, the value for a number without a limit. */
 const NO_LIMIT = 0;
-/** Size of the CK_ULONG that follows the mechanism in C_SignInit: the key handle. */
+/** Size of the key handle, the CK_ULONG that follows the mechanism in C_SignInit. */
 const KEY_BYTES = 8;
-/** For responses whose length has already been checked. */
+/** Room for a response whose length has already been checked. */
 const ENOUGH: Room = { asksLength: false, size: Number.MAX_SAFE_INTEGER };
 
-/** Defines a call that reads all arguments before it does anything. */
+/** Defines a call that reads all its arguments before it has any effect. */
 function call<Args>(
   request: string,
   response: string,
@@ -48,7 +48,7 @@ function act<Args>(
   });
 }
 
-/** Defines a call that would modify the token and is always rejected. */
+/** Defines a call that would modify the token, and therefore always fails. */
 function refused(request: string): Call {
   return {
     request,
@@ -65,7 +65,7 @@ const two = (args: RpcReader) => [args.ulong(), args.ulong()] as const;
 const roomed = (args: RpcReader) => [args.ulong(), args.room()] as const;
 const data = (args: RpcReader) => [args.ulong(), args.byteArray()] as const;
 
-/** Accepts any PIN: every program that can connect to the socket may use the keys. */
+/** Reads a login. Any PIN is accepted, because every program that can connect to the socket may use the keys. */
 const readLogin = (args: RpcReader) => {
   const [session, user] = two(args);
   args.byteArray();
@@ -160,7 +160,10 @@ const SIGNING: readonly (readonly [number, Call])[] = [
   [64, call('ufy', 'ay', roomed, (token, [session, room]) => new RpcWriter().byteArray(token.random(session, room), ENOUGH))], // prettier-ignore
 ];
 
-/** C_InitToken, C_InitPIN, C_SetPIN, C_CreateObject, C_CopyObject, C_DestroyObject, C_SetAttributeValue, C_GenerateKey, C_GenerateKeyPair. */
+/**
+ * Calls that write to the token: C_InitToken, C_InitPIN, C_SetPIN, C_CreateObject, C_CopyObject, C_DestroyObject, C_SetAttributeValue, C_GenerateKey,
+ * C_GenerateKeyPair.
+ */
 const WRITING = {
   9: 'uayz',
   14: 'uay',
@@ -173,7 +176,7 @@ const WRITING = {
   59: 'uMaAaA',
 };
 
-/** Calls by number: the position of the function in the function list of PKCS #11, after p11-kit's own ERROR, which is 0. */
+/** Calls by number. The number is the position of the function in the function list of PKCS #11. Number 0 is p11-kit's own ERROR. */
 export const CALLS: ReadonlyMap<number, Call> = new Map([
   ...GENERAL,
   ...SESSIONS,
@@ -222,7 +225,7 @@ function attributes(token: Token, [[session, object], rooms]: readonly [readonly
   return answer.ulong(code);
 }
 
-/** Encodes a signature, or the length that it would have. */
+/** Encodes a signature, or the length of a signature that was not made. */
 function signature(signed: Buffer | number): RpcWriter {
   return typeof signed === 'number'
     ? new RpcWriter().byte(0).uint32(signed)

@@ -7,12 +7,12 @@ import { CryptokiFault, type ReturnValue, RpcFault, RpcReader, RpcWriter } from 
 
 /** Newest supported version of the p11-kit protocol. */
 const VERSION = 2;
-/** Maximum size of unread responses. A program that sends without reading is disconnected. */
+/** Maximum size of unread responses in bytes. A program that sends requests without reading responses is disconnected. */
 const MAX_UNREAD_BYTES = 8 << 20;
 /** Call number of a response that reports an error. */
 const ERROR_CALL = 0;
 
-/** Serves one connection, which is one program with the loaded module, until it closes. */
+/** Serves one connection until it closes. Each connection is one program that has loaded the module. */
 export function serveProgram(socket: Socket, source: TokenSource): void {
   const token = new Token(source);
   const frames = new FrameReader();
@@ -30,7 +30,7 @@ export function serveProgram(socket: Socket, source: TokenSource): void {
     try {
       hear(chunk);
     } catch {
-      // The start of the next message is unknown from here on.
+      // The start of the next message cannot be determined after an error.
       socket.destroy();
     }
   });
@@ -59,7 +59,7 @@ async function answer(token: Token, { number, body }: Frame, { note }: TokenSour
   }
 }
 
-/** Errors that the caller did not cause are reported as device errors. */
+/** Returns the code for an error. Errors that the caller did not cause are reported as device errors. */
 function codeOf(error: unknown): ReturnValue {
   return error instanceof CryptokiFault ? error.code : CKR.DEVICE_ERROR;
 }

@@ -1,12 +1,12 @@
 import { RpcFault } from './rpc-message.js';
 
-/** MAX_BODY_BYTES is the maximum size of a message body. Tools hash large inputs themselves or send them in parts. */
+/** MAX_BODY_BYTES is the maximum size of a message body. Tools hash large inputs themselves or send the input in parts. */
 export const MAX_BODY_BYTES = 4 << 20;
 const MAX_OPTIONS_BYTES = 4096;
 const MAX_SIGNATURE_BYTES = 64;
 const HEADER_BYTES = 12;
 
-/** Frame is one message of a client. The response repeats its number. */
+/** Frame is one message from a client. The response repeats the number of the message. */
 export interface Frame {
   readonly number: number;
   readonly body: Buffer;
@@ -14,7 +14,7 @@ export interface Frame {
 
 interface Question {
   readonly call: number;
-  /** Types of the arguments in the protocol's notation. */
+  /** Types of the arguments, in the notation of the protocol. */
   readonly signature: string;
   readonly args: Buffer;
 }

@@ -7,7 +7,7 @@ import { CryptokiFault, type RpcMechanism } from './rpc-message.js';
 
 const DIGEST_LENGTHS = { sha256: 32, sha384: 48, sha512: 64 } as const satisfies Record<DigestName, number>;
 
-/** Length of a DigestInfo of SHA-512. */
+/** Length of a DigestInfo that contains a SHA-512 digest. */
 const MAX_DIGEST_INFO_BYTES = 83;
 
 interface NamedDigest {
@@ -77,13 +77,13 @@ export function mechanismInfo(type: number): MechanismInfo {
 
 const BYTES_OF_CURVE: Readonly<Record<string, number>> = { 'ec-p256': 32, 'ec-p384': 48, 'ec-p521': 66 };
 
-/** Returns the length of a signature in PKCS #11's encoding: as long as the modulus, or r ‖ s. */
+/** Returns the length of a signature in the encoding of PKCS #11: the length of the modulus, or of r ‖ s. */
 function signatureLength({ type }: Pick<AgentKey, 'type'>): number {
   const curve = BYTES_OF_CURVE[type];
   return curve === undefined ? Number(type.replace('rsa-', '')) / 8 : 2 * curve;
 }
 
-/** SigningOperation collects the data to sign, in one part or several, and returns its digest. */
+/** SigningOperation collects the data to sign, in one or more parts, and returns the digest of the data. */
 export class SigningOperation {
   private readonly hash: Hash | undefined;
   private data = Buffer.alloc(0);
@@ -91,13 +91,13 @@ export class SigningOperation {
   private constructor(
     readonly key: AgentKey,
     readonly mechanism: Mechanism,
-    /** Hash named in the PSS parameters. */
+    /** Hash that the PSS parameters name. */
     private readonly pssHash: DigestName | undefined,
   ) {
     this.hash = mechanism.hash === undefined ? undefined : createHash(mechanism.hash);
   }
 
-  /** @throws CryptokiFault if the key does not support the mechanism, or the service does not sign with the parameters */
+  /** @throws CryptokiFault if the key does not support the mechanism, or the service does not support the parameters */
   static begin(key: AgentKey, { type, parameters }: RpcMechanism): SigningOperation {
     const mechanism = type === undefined ? undefined : MECHANISMS.get(type);
     if (mechanism === undefined) throw new CryptokiFault(CKR.MECHANISM_INVALID, otherMechanism(type));
@@ -153,7 +153,7 @@ const PSS_HASHES: readonly (readonly [number, DigestName])[] = [
   [CKM.SHA512, 'sha512'],
 ];
 
-/** Returns the hash of CK_RSA_PKCS_PSS_PARAMS. Undefined unless MGF and salt length match the hash, because the service signs no other combination. */
+/** Returns the hash in CK_RSA_PKCS_PSS_PARAMS, or undefined unless the MGF and the salt length match the hash. The service signs no other combination. */
 function pssHashOf(parameters: Buffer): DigestName | undefined {
   if (parameters.length !== 24) return undefined;
   const [hash, mgf, salt] = [0, 8, 16].map((at) => Number(parameters.readBigUInt64BE(at)));
@@ -163,9 +163,9 @@ function pssHashOf(parameters: Buffer): DigestName | undefined {
 }
 
 /**
- * Returns the digest in a DigestInfo passed for CKM_RSA_PKCS. Undefined unless the data is exactly one DER DigestInfo of a known hash. The 36 bytes
- * of MD5 and SHA-1 that TLS 1.0 signed, for example, could be anything. Other encodings of the same digest are rejected, because the service signs
- * this encoding and the program expects its own.
+ * Returns the digest in a DigestInfo that a program passes for CKM_RSA_PKCS, or undefined unless the data is exactly one DER DigestInfo of a known hash. Other
+ * data has no known meaning, such as the 36 bytes of MD5 and SHA-1 that TLS 1.0 signs. Other encodings of the same digest are rejected, because the service
+ * would sign the DER encoding, and the program would expect a signature of its own encoding.
  */
 function digestOfDigestInfo(data: Buffer): NamedDigest | undefined {
   for (const algorithm of ALGORITHMS) {

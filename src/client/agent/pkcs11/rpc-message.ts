@@ -1,12 +1,12 @@
 import type { CKR } from '../../../formats/pkcs/cryptoki.js';
 import { attributeKindOf } from './attributes.js';
 
-/** RpcFault is a message that violates the protocol. The response is CKR_DEVICE_ERROR, as from p11-kit's own server. */
+/** RpcFault is thrown for a message that violates the protocol. The response is CKR_DEVICE_ERROR, as in p11-kit's own server. */
 export class RpcFault extends Error {}
 
 export type ReturnValue = (typeof CKR)[keyof typeof CKR];
 
-/** CryptokiFault ends a call with an error code. Tools show at most the code. The terminal shows the reason, if the user can act on it. */
+/** CryptokiFault ends a call with an error code. Tools display at most the code. The reason is printed on the terminal if the user can act on it. */
 export class CryptokiFault extends Error {
   constructor(
     readonly code: ReturnValue,
@@ -30,7 +30,7 @@ export interface Room {
 
 export interface RpcAttribute {
   readonly type: number;
-  /** Value in the encoding of attributes.ts. Undefined if no attribute can be compared with it. */
+  /** Value in the encoding of attributes.ts. Undefined if the value cannot be compared with attributes. */
   readonly value: Buffer | undefined;
 }
 
@@ -59,7 +59,7 @@ export class RpcReader {
     return Number(this.take(8).readBigUInt64BE());
   }
 
-  /** Reads `ay`: a flag byte, followed by the bytes or by their length alone. */
+  /** Reads `ay`: a flag byte, followed by the bytes or only by their length. */
   byteArray(): Buffer {
     if (this.byte() !== 0) return this.counted();
     this.uint32();
@@ -78,7 +78,7 @@ export class RpcReader {
     return size === NULL_LENGTH ? { asksLength: false, size: 0 } : { asksLength: size === 0, size };
   }
 
-  /** Reads `fA`: the requested attributes and the space for each. A size of 0 requests the length. */
+  /** Reads `fA`: the types of the requested attributes, and the space available for each value. A size of 0 requests only the length. */
   attributeRooms(): { readonly type: number; readonly size: number }[] {
     return Array.from({ length: this.count() }, () => ({ type: this.uint32(), size: this.uint32() }));
   }
@@ -90,10 +90,10 @@ export class RpcReader {
   }
 
   /**
-   * Reads `M`. Its end is not marked: up to p11-kit 0.25.5, a null array follows a mechanism without parameters, and the parameters follow any other. Later
-   * versions send nothing, or a byte and the parameters. The number of bytes after the mechanism must therefore be known.
+   * Reads `M`, whose end is not marked. Up to p11-kit 0.25.5, a null array follows a mechanism without parameters, and the parameters follow any other
+   * mechanism. Later versions send either nothing, or a byte and the parameters. The number of bytes after the mechanism must therefore be known.
    *
-   * @param following number of bytes of the message after the mechanism
+   * @param following number of bytes in the message after the mechanism
    */
   mechanism(following: number): RpcMechanism {
     const type = this.uint32();
@@ -102,7 +102,7 @@ export class RpcReader {
     const rest = this.take(left);
     if (type === NULL_LENGTH) return { type: undefined, parameters: Buffer.alloc(0) };
     if (left === 4 && rest.readUInt32BE() === NULL_LENGTH) return { type, parameters: Buffer.alloc(0) };
-    // Parameters are a multiple of CK_ULONG in size, so one extra byte is the flag that announces parameters.
+    // The size of parameters is a multiple of CK_ULONG, so one extra byte is the flag that precedes the parameters.
     return { type, parameters: left % 8 === 1 ? rest.subarray(1) : rest };
   }
 
@@ -176,17 +176,17 @@ export class RpcWriter {
     return this.counted(bytes);
   }
 
-  /** `v` */
+  /** Writes `v`, a version. */
   version(major: number, minor: number): this {
     return this.byte(major).byte(minor);
   }
 
-  /** Writes `ay`, or only its length if the client has no room for it. */
+  /** Writes `ay`, or only the length if the client has too little room. */
   byteArray(bytes: Buffer, { asksLength, size }: Room): this {
     return asksLength || bytes.length > size ? this.byte(0).uint32(bytes.length) : this.byte(1).counted(bytes);
   }
 
-  /** Writes `au`, or only its length if the client has no room for it. */
+  /** Writes `au`, or only the length if the client has too little room. */
   ulongArray(values: readonly number[], { asksLength, size }: Room): this {
     const fits = !asksLength && values.length <= size;
     this.byte(fits ? 1 : 0).uint32(values.length);
@@ -194,7 +194,7 @@ export class RpcWriter {
     return this;
   }
 
-  /** Writes one item of `aA`. Undefined is an attribute whose value is not available. */
+  /** Writes one item of `aA`. The value is undefined if the attribute is not available. */
   attribute(type: number, value: Buffer | undefined): this {
     this.uint32(type).byte(value === undefined ? 0 : 1);
     if (value === undefined) return this;

@@ -10,7 +10,7 @@ export class CryptokiSession {
   /** Object handles that the search has not returned yet. */
   search: number[] | undefined;
   operation: SigningOperation | undefined;
-  /** Whether data arrived through C_SignUpdate. C_Sign is not allowed afterwards. */
+  /** Whether data was passed with C_SignUpdate. C_Sign is then no longer allowed. */
   inParts = false;
   /** Aborts the pending signature. */
   private waiting: AbortController | undefined;
@@ -43,7 +43,7 @@ export class CryptokiSession {
     }
   }
 
-  /** Ends the operation and abandons a pending signature. */
+  /** Ends the current operation and abandons a pending signature. */
   cancel(): void {
     this.operation = undefined;
     this.search = undefined;

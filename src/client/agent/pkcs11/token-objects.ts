@@ -9,14 +9,14 @@ import { CryptokiFault, type RpcAttribute } from './rpc-message.js';
 
 type Attributes = ReadonlyMap<number, Buffer>;
 
-/** Object of the token. Its handle is its position in the list, starting at 1. */
+/** Object of the token. The handle of an object is its position in the list, starting at 1. */
 interface TokenObject {
   readonly attributes: Attributes;
-  /** Set for private keys only. */
+  /** Set only for private keys. */
   readonly key?: AgentKey;
 }
 
-/** Parts of a private key that never leave the HSM. */
+/** Attributes of private keys whose values never leave the HSM. */
 const SENSITIVE = new Set<number>([
   CKA.VALUE,
   CKA.PRIVATE_EXPONENT,
@@ -27,7 +27,7 @@ const SENSITIVE = new Set<number>([
   CKA.COEFFICIENT,
 ]);
 
-/** TokenObjects presents the offered keys as a token: for each key a private key, a public key and its certificate, plus the certificates of the issuers. */
+/** TokenObjects presents the offered keys as objects of a token: a private key, a public key and a certificate per key, and the certificates of the issuers. */
 export class TokenObjects {
   private readonly objects: readonly TokenObject[];
   readonly mechanisms: readonly number[];
@@ -51,7 +51,7 @@ export class TokenObjects {
   /**
    * Returns the key of a private key object.
    *
-   * @throws CryptokiFault (CKR_KEY_HANDLE_INVALID) if the handle is not of a private key
+   * @throws CryptokiFault (CKR_KEY_HANDLE_INVALID) if the handle does not belong to a private key
    */
   privateKey(handle: number): AgentKey {
     const key = this.objects[handle - 1]?.key;
@@ -59,7 +59,7 @@ export class TokenObjects {
     return key;
   }
 
-  /** Returns the handles of the objects that have all these attributes. */
+  /** Returns the handles of the objects that have all attributes in the template. */
   find(template: readonly RpcAttribute[]): number[] {
     return this.objects.flatMap(({ attributes }, index) =>
       template.every(({ type, value }) => value !== undefined && attributes.get(type)?.equals(value) === true)
@@ -69,7 +69,7 @@ export class TokenObjects {
   }
 }
 
-/** Returns the value of an attribute, or the code that explains why it is not available. */
+/** Returns the value of an attribute, or the code of the reason why the value is not available. */
 export function valueOf(
   { attributes, key }: TokenObject,
   type: number,
@@ -92,7 +92,7 @@ function objectsOf(key: AgentKey): TokenObject[] {
   const certificate = leaf === undefined ? undefined : certificateParts(leaf);
   const common: [number, Buffer][] = [
     [CKA.TOKEN, YES],
-    // Readable without a login, because the socket is the security boundary. Tools that do not log in also find the key.
+    // The object is readable without a login, because the socket is the security boundary. Tools that do not log in can then also find the key.
     [CKA.PRIVATE, NO],
     [CKA.MODIFIABLE, NO],
     [CKA.LABEL, Buffer.from(key.name)],
@@ -140,12 +140,12 @@ const PUBLIC_KEY: readonly [number, Buffer][] = [
   [CKA.TRUSTED, NO],
 ];
 
-/** Returns the CKA_ID of a key and of its certificate: the key identifier of RFC 7093 section 2, method 1. */
+/** Returns the CKA_ID of a key and its certificate: the key identifier according to RFC 7093 section 2, method 1. */
 function idOf(publicKey: Buffer): Buffer {
   return createHash('sha256').update(publicKey).digest().subarray(0, 20);
 }
 
-/** Returns the components of the public key, which PKCS #11 requires on both halves (RFC 3279 sections 2.3.1 and 2.3.5). */
+/** Returns the components of the public key (RFC 3279 sections 2.3.1 and 2.3.5), which PKCS #11 requires on both the public and the private key object. */
 function publicParts({ publicKey }: AgentKey): [number, Buffer][] {
   const [identifier, bits] = elementsOfSequence(publicKey);
   if (identifier === undefined || bits === undefined) throw new RangeError('not a SubjectPublicKeyInfo');
@@ -169,7 +169,7 @@ function publicParts({ publicKey }: AgentKey): [number, Buffer][] {
 }
 
 const OID = 0x06;
-/** Tag of the version: [0] EXPLICIT. */
+/** Tag of the version field: [0] EXPLICIT. */
 const VERSION = 0xa0;
 
 interface CertificateParts {
@@ -179,7 +179,7 @@ interface CertificateParts {
   readonly serialNumber: Buffer;
 }
 
-/** RFC 5280 section 4.1: version, serialNumber, signature, issuer, validity, subject. */
+/** Reads the fields of a TBSCertificate in order (RFC 5280 section 4.1): version, serialNumber, signature, issuer, validity, subject. */
 function certificateParts(der: Buffer): CertificateParts {
   const [tbs] = elementsOfSequence(der);
   const all = tbs === undefined ? [] : elementsOfSequence(tbs.raw);

@@ -11,9 +11,12 @@ import { CryptokiFault, type ReturnValue, type Room, type RpcAttribute, type Rpc
 export interface TokenSource {
   keys(): Promise<readonly AgentKey[]>;
   sign(order: Omit<SignatureOrder, 'purpose'>): Promise<SignatureResult>;
-  /** Prints a message on the terminal that the tool would not show. */
+  /** Prints a message on the terminal that the tool would not print. */
   note(line: string): void;
-  /** Whether the token requires a PIN: some programs sign only on such tokens. Any PIN is accepted, because the socket is the security boundary. */
+  /**
+   * Whether the token requires a PIN, because some programs sign only with tokens that require one. Any PIN is accepted, because the socket is the security
+   * boundary.
+   */
   readonly asksForPin: boolean;
 }
 
@@ -36,7 +39,10 @@ interface TokenInfo {
   readonly readWriteSessions: number;
 }
 
-/** Token is a token as one program sees it, with its sessions and operations. The methods are the functions of PKCS #11 and throw CryptokiFault. */
+/**
+ * Token is the view that one program has of a token, with the program's sessions and operations. The methods are the functions of PKCS #11 and throw
+ * CryptokiFault.
+ */
 export class Token {
   readonly sessions = new CryptokiSessions();
   private objects: TokenObjects | undefined;
@@ -51,13 +57,13 @@ export class Token {
     this.objects = new TokenObjects(keys);
   }
 
-  /** Implements C_Finalize. Also called when the program ends. Abandons pending signatures. */
+  /** Implements C_Finalize, and is also called when the program ends. Abandons pending signatures. */
   finalize(): void {
     this.sessions.closeAll();
     this.objects = undefined;
   }
 
-  /** Called when the program has disconnected. */
+  /** Ends the token when the program has disconnected. */
   close(): void {
     this.isClosed = true;
     this.finalize();
@@ -86,7 +92,7 @@ export class Token {
 
   openSession(slot: number, flags: number): number {
     this.assertSlot(slot);
-    // Programs request read-write sessions out of habit. The session is opened, and every write is rejected.
+    // Programs request read-write sessions without needing them. The session is opened, and every write is rejected.
     return this.sessions.add(flags);
   }
 
@@ -114,7 +120,7 @@ export class Token {
     let code: ReturnValue = CKR.OK;
     const values = rooms.map(({ type, size }): RpcAttribute => {
       const answer = valueOf(found, type);
-      // Reports the last error. PKCS #11 section 5.7 leaves the order open.
+      // Reports the last error. PKCS #11 section 5.7 does not define which error takes precedence.
       if (answer.code !== CKR.OK) code = answer.code;
       else if (size > 0 && answer.value !== undefined && answer.value.length > size) code = CKR.BUFFER_TOO_SMALL;
       return { type, value: answer.value };
@@ -158,7 +164,9 @@ export class Token {
     }
   }
 
-  /** Implements C_Sign. Returns the signature, or its length if there is no room for it. In that case nothing is signed and the operation stays active. */
+  /**
+   * Implements C_Sign. Returns the signature. If there is too little room, returns the length of the signature, signs nothing, and leaves the operation active.
+   */
   async sign(handle: number, data: Buffer, room: Room): Promise<Buffer | number> {
     const session = this.sessions.get(handle);
     const operation = session.active();
@@ -169,7 +177,7 @@ export class Token {
     return this.finish(session, operation);
   }
 
-  /** Implements C_SignFinal. Returns the same as `sign`. */
+  /** Implements C_SignFinal. Returns the signature, or its length if there is too little room. */
   async signFinal(handle: number, room: Room): Promise<Buffer | number> {
     const session = this.sessions.get(handle);
     const operation = session.active();

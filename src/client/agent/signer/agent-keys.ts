@@ -5,7 +5,7 @@ import { ClientError, EXIT, usageError } from '../../api/exit-codes.js';
 import { expiryOf, expiryWarning } from './key-certificates.js';
 import { keySigns, type Protocol, type AgentPurpose, purposesOf, serves } from './purposes.js';
 
-/** AgentKey is a key of the service, in its current version, as offered by a local protocol. */
+/** AgentKey is a signing key of the service in its current version, as offered by a local protocol. */
 export interface AgentKey {
   readonly id: string;
   readonly name: string;
@@ -13,22 +13,22 @@ export interface AgentKey {
   /** Key type, such as `rsa-2048` or `ec-p256`. */
   readonly type: string;
   readonly purpose: string;
-  /** SubjectPublicKeyInfo, DER. */
+  /** Public key as SubjectPublicKeyInfo in DER. */
   readonly publicKey: Buffer;
-  /** DER certificates, starting with the certificate of the key. Empty if the key has none. */
+  /** Certificate chain in DER, starting with the certificate of the key. Empty if the key has no certificate. */
   readonly chain: readonly Buffer[];
 }
 
 interface Wanted {
   readonly protocol: Protocol;
   readonly purpose: AgentPurpose;
-  /** Names of the keys to offer. Undefined offers all keys that the caller can see. */
+  /** Names of the keys to offer. Defaults to all keys that the caller can see. */
   readonly names?: readonly string[] | undefined;
   /** Prints warnings about certificates that expire soon, and about keys omitted because their certificates have expired. */
   note?(line: string): void;
 }
 
-/** Maximum number of offered keys. Programs read every object of a token, and each key requires a call for its certificate. */
+/** Maximum number of offered keys. Programs read every object of a token, and the certificate of each key requires a call to the service. */
 const MAX_KEYS = 50;
 const LOCAL_TYPES = /^(?:rsa|ec)-/;
 
@@ -54,7 +54,7 @@ export async function readAgentKeys(api: ApiClient, { protocol, purpose, names, 
   return usesCertificate(purpose) ? withoutExpired(keys, names !== undefined, note) : keys;
 }
 
-/** Reports whether signatures for a purpose rely on the certificate of the key. SSH relies on the key alone. */
+/** Reports whether verifiers of signatures with a purpose rely on the certificate of the key. In SSH, only the key is used. */
 export function usesCertificate(purpose: AgentPurpose): boolean {
   return purpose !== 'ssh-login' && purpose !== 'ssh-signatures';
 }
@@ -98,7 +98,7 @@ async function chainOf(api: ApiClient, { certificateId }: ListedKey): Promise<Bu
 }
 
 /**
- * readKeysFor reads the named keys, or all keys, that serve any purpose of a protocol, without their certificates. Omits keys for other protocols.
+ * readKeysFor reads the named keys, or all keys, that serve any purpose of a protocol, without certificates. Keys for other protocols are omitted.
  *
  * @throws ClientError (usage) if a name matches no key
  */

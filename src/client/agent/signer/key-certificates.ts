@@ -11,7 +11,7 @@ interface CertifiedKey {
   readonly chain: readonly Buffer[];
 }
 
-/** Returns an error message if the certificate of a key, or one of its issuers, has expired. Undefined otherwise. */
+/** Returns an error message if the certificate of a key or an issuer in its chain has expired, otherwise undefined. */
 export function expiryOf({ name, chain }: CertifiedKey, now = new Date()): string | undefined {
   const over = chain.find((one) => endOf(one) <= now);
   if (over === undefined) return undefined;
@@ -19,14 +19,14 @@ export function expiryOf({ name, chain }: CertifiedKey, now = new Date()): strin
   return `${which} of key "${name}" expired on ${dayOf(endOf(over))}. Import a new certificate for the key, or use another key. [certificate.expired]`;
 }
 
-/** Returns a warning if the certificate of a key, or one of its issuers, expires within 30 days. */
+/** Returns a warning if the certificate of a key or an issuer in its chain expires within 30 days, otherwise undefined. */
 export function expiryWarning({ name, chain }: CertifiedKey, now = new Date()): string | undefined {
   const [first] = chain.map(endOf).toSorted((a, b) => Number(a) - Number(b));
   const end = first === undefined ? undefined : soonEnd(first, now);
   return end === undefined ? undefined : `sealwright: the certificate of key ${name} expires ${end}`;
 }
 
-/** Returns an expiry time as `on 2027-03-01, in 12 days`. Undefined if it is more than 30 days away. */
+/** Returns an expiry time as `on 2027-03-01, in 12 days`, or undefined if it is more than 30 days away. */
 export function soonEnd(end: Date, now = new Date()): string | undefined {
   const left = Number(end) - Number(now);
   if (left > WARNING_MS) return undefined;
@@ -35,8 +35,8 @@ export function soonEnd(end: Date, now = new Date()): string | undefined {
 }
 
 /**
- * Throws if the certificate of a key does not chain to one of the authorities in a PEM file. Signatures, names and validity are checked.
- * The permitted uses are left to the verifier of the format.
+ * Throws if the certificate of a key does not chain to one of the authorities in a PEM file. Signatures, names and validity periods are checked. Key usage is
+ * checked by the verifier of the signature format.
  */
 export async function assertIssuedBy({ name, chain }: CertifiedKey, authorities: string): Promise<void> {
   const trusted = await certificatesIn(authorities);
@@ -69,7 +69,7 @@ async function certificatesIn(file: string): Promise<X509Certificate[]> {
     const found = blocks.map((pem) => new X509Certificate(pem));
     if (found.length > 0) return found;
   } catch {
-    // A block that is not a certificate is reported below.
+    // A PEM block that is not a certificate is reported below.
   }
   throw new ClientError(EXIT.failed, `${file} contains no PEM certificates.`);
 }
@@ -78,7 +78,7 @@ function read(der: Buffer): X509Certificate {
   return new X509Certificate(der);
 }
 
-/** Node 20 has no `validToDate`. */
+/** Returns the expiry time of a certificate. Node 20 does not support `validToDate`. */
 function endOf(der: Buffer): Date {
   return new Date(read(der).validTo);
 }

@@ -10,9 +10,8 @@ export const AGENT_PURPOSES = [
 export type AgentPurpose = (typeof AGENT_PURPOSES)[number];
 
 /**
- * Local protocols and the purposes that each can serve. PKCS #11 receives only a digest, so it serves purposes that sign bare digests, and logins of
- * programs that support no other protocol. SSH signatures and OpenPGP sign messages that can be parsed, so only protocols that parse
- * them can serve them.
+ * Purposes that each local protocol can serve. PKCS #11 passes only a digest, so it serves purposes that sign bare digests, and logins of programs that support
+ * no other protocol. The messages of SSH signatures and OpenPGP can be parsed, so only protocols that parse these messages serve these purposes.
  */
 const SERVED = {
   pkcs11: ['code-signing', 'documents', 'tls-client', 'ssh-login'],

@@ -23,7 +23,7 @@ const signature = Buffer.alloc(64, 1);
 let server: Server | undefined;
 afterEach(() => server?.close().closeAllConnections());
 
-/** Starts a service on a local port that signs immediately and records the idempotency keys of the requests. */
+/** Starts a service on a local port that signs immediately and records the idempotency keys of its requests. */
 async function serving(port = 0): Promise<{ port: number; names: string[] }> {
   const names: string[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -9,7 +9,7 @@ import { expiryOf } from './key-certificates.js';
 import { keySigns, type Protocol, type AgentPurpose, serves } from './purposes.js';
 import { type AskingProgram, agentMetadataOf, requestNameOf } from './said-by-client.js';
 
-/** Scheme is a signature scheme of the service. `ecdsa-raw` is r ‖ s. `rsa-pss` uses a salt as long as the digest. */
+/** Scheme is a signature scheme of the service. `ecdsa-raw` encodes the signature as r ‖ s. `rsa-pss` uses a salt of the same length as the digest. */
 export type Scheme = 'rsa-pkcs1v15' | 'rsa-pss' | 'ecdsa-der' | 'ecdsa-raw';
 export type DigestName = 'sha256' | 'sha384' | 'sha512';
 
@@ -19,18 +19,18 @@ export interface SignatureOrder {
   readonly algorithm: DigestName;
   readonly scheme: Scheme;
   readonly purpose: AgentPurpose;
-  /** Container that the service creates from content composed by the client. Default: the bare signature. */
+  /** Container that the service creates from content that the client prepared. Default: a bare signature. */
   readonly container?: { readonly format: 'openpgp'; readonly content: Buffer };
-  /** Additional information for approvers that the protocol read from the message itself, such as the host of a login. */
+  /** Additional information for approvers that was read from the message itself, such as the host of a login. */
   readonly shown?: Readonly<Record<string, string>>;
   /** Aborted when the requesting program disconnects. The request is then withdrawn. */
   readonly signal: AbortSignal;
 }
 
 /**
- * SignatureResult is the result of an order. `pending`: no decision in the time that the caller waits; the request remains open. `rejected`,
- * `expired` and `withdrawn`: the end of its approval. `refused`: the service declined, for example because of a key constraint or a missing
- * permission. `unavailable`: the service or its HSM could not be reached; the request may still be signed later.
+ * SignatureResult is the result of an order. `pending`: no decision was made during the wait, and the request remains open. `rejected`, `expired` and
+ * `withdrawn`: the approval ended this way. `refused`: the service rejected the request, for example because of a key constraint or a missing permission.
+ * `unavailable`: the service or its HSM could not be reached; the request may still be signed later.
  */
 export type SignatureResult =
   | { readonly kind: 'signed'; readonly signature: Buffer; readonly requestId?: string }
@@ -40,10 +40,10 @@ export type SignatureResult =
       readonly requestId?: string;
     };
 
-/** Patience is how long a caller waits for a decision. Without it, the caller waits until there is one. */
+/** Patience limits the time for which a caller waits for a decision. Without a limit, the caller waits until a decision is made. */
 export interface Patience {
   readonly seconds: number;
-  /** Whether the caller can repeat the order later. If not, the request is withdrawn when the time is up. */
+  /** Whether the caller can repeat the order later. If not, the request is withdrawn after the wait. */
   readonly isResumable: boolean;
 }
 
@@ -58,18 +58,18 @@ interface SignerSettings {
 }
 
 const POLL_S = 30;
-/** HTTP status of a request that is valid but cannot be signed. */
+/** HTTP status for a request that is valid but cannot be signed. */
 const REFUSED = 422;
-/** How long the service may be unavailable while an approval is pending, for example during an update. */
+/** Maximum time for which the service may be unavailable while an approval is pending, for example during an update. */
 const MAX_AWAY_MS = 15 * 60_000;
 const AWAY_PAUSE_MS = 5000;
-/** How long a request is retried. A restarting service is available again within seconds. The calls themselves use some of this time. */
+/** Maximum time for which a request is retried. A restarting service is available again within seconds. The time includes the duration of the calls. */
 const MAX_RESTART_MS = 10_000;
 /** Maximum number of earlier requests for the same digest to skip because they ended without a signature. */
 const MAX_EARLIER = 20;
 const WITHDRAWAL_MS = 10_000;
 
-/** APPROVAL_ENDS maps the failures that end one approval to results. After these failures, the same request can be made again. */
+/** APPROVAL_ENDS maps the failure codes that end an approval to results. After such a failure, the same request can be made again. */
 export const APPROVAL_ENDS: Readonly<Record<string, 'rejected' | 'expired' | 'withdrawn'>> = {
   'approval.rejected': 'rejected',
   'approval.expired': 'expired',
@@ -77,8 +77,8 @@ export const APPROVAL_ENDS: Readonly<Record<string, 'rejected' | 'expired' | 'wi
 };
 
 /**
- * RemoteSigner signs with keys of the service for programs on this machine. All local protocols use this class, so that the information for approvers, the
- * waiting time, and the withdrawal of abandoned requests are the same for all.
+ * RemoteSigner signs with keys of the service for programs on this machine. All local protocols use RemoteSigner, so that the information for approvers, the
+ * waiting time, and the withdrawal of abandoned requests are the same for all protocols.
  */
 export class RemoteSigner {
   private readonly open = new Set<Promise<SignatureResult>>();
@@ -88,7 +88,7 @@ export class RemoteSigner {
     private readonly settings: SignerSettings,
   ) {}
 
-  /** Signs an order. Never throws. Results other than a signature are reported on the terminal. */
+  /** Signs an order. Never throws. Results other than signatures are printed on the terminal. */
   async sign(order: SignatureOrder): Promise<SignatureResult> {
     const work = this.result(order);
     this.open.add(work);
@@ -98,7 +98,7 @@ export class RemoteSigner {
     return result;
   }
 
-  /** Waits until every order has ended. Call it before the process exits, so that abandoned requests are withdrawn first. */
+  /** Waits until every order has ended. Call this before the process exits, so that abandoned requests are withdrawn first. */
   async settled(): Promise<void> {
     await Promise.all(this.open);
   }
@@ -122,7 +122,7 @@ export class RemoteSigner {
     }
   }
 
-  /** Returns the request for this order: a new one, or one from an earlier run that can still be signed. */
+  /** Returns the request for an order: a new request, or a request from an earlier run that can still be signed. */
   private async asked(order: SignatureOrder): Promise<Request> {
     const { key, digest, algorithm, scheme, purpose, container, shown } = order;
     const { asking, protocol, reference } = this.settings;
@@ -149,7 +149,7 @@ export class RemoteSigner {
     }
   }
 
-  /** Submits the request, with retries while the service restarts. The idempotency key ensures that it is recorded only once. */
+  /** Submits the request, and retries while the service restarts. The idempotency key ensures that the request is recorded only once. */
   private async recorded(body: object, name: string, signal: AbortSignal): Promise<Request> {
     const until = performance.now() + MAX_RESTART_MS;
     for (;;) {
@@ -163,8 +163,8 @@ export class RemoteSigner {
   }
 
   /**
-   * Submits the request with this idempotency key. A request of an earlier run may have failed for a reason that no longer applies, so it is sent once more
-   * with another key. A signal does not abort the call, because a request can only be withdrawn if its ID is known.
+   * Submits the request with the given idempotency key. If a request from an earlier run was rejected, sends the request once more with a new key, because the
+   * reason may no longer apply. The signal does not abort the call, because a request can be withdrawn only if its ID is known.
    */
   private async submitted(body: object, name: string): Promise<Request> {
     const send = (headers: Record<string, string>): Promise<Request> =>
@@ -215,7 +215,10 @@ export class RemoteSigner {
     return new OutOfPatience({ kind: 'withdrawn', detail, requestId });
   }
 
-  /** Reads the current approval first, because a request can get a new one. A request that is being signed cannot be withdrawn. */
+  /**
+   * Withdraws a request. Reads the current approval first, because a request can get a new approval. A request that is already being signed cannot be
+   * withdrawn.
+   */
   private async withdraw({ requestId }: Request, why: string): Promise<void> {
     try {
       const limit = { limitMs: WITHDRAWAL_MS };
@@ -235,7 +238,7 @@ export class RemoteSigner {
     this.settings.note(`sealwright: waiting for ${whom} (request ${request.requestId}); press Ctrl-C to withdraw it`);
   }
 
-  /** Describes the approvals that are still required, if the credential may read them. */
+  /** Describes the approvals that are still required, if the credential permits reading them. */
   private async askedPeople({ approvalId }: Request, signal: AbortSignal): Promise<string> {
     try {
       const approval: ShownApproval = await this.api.call('GET', `/api/v1/approvals/${approvalId}`, { signal });
@@ -265,7 +268,7 @@ interface ShownApproval {
   readonly expiresAt: string;
 }
 
-/** Thrown when the caller's waiting time is up. */
+/** Thrown when the waiting time of the caller has passed. */
 class OutOfPatience extends Error {
   constructor(readonly result: NotSigned) {
     super(result.detail);
@@ -283,13 +286,13 @@ function resultOf(
     const detail = failure === undefined ? 'The request was not signed.' : `${failure.detail} [${failure.code}]`;
     return { kind: APPROVAL_ENDS[failure?.code ?? ''] ?? 'refused', detail, requestId };
   }
-  // The program has the public key of the version it was offered. A signature by another version would not verify.
+  // The program has the public key of the offered version, so a signature by another version would not verify.
   if (used.version !== key.version)
     return {
       kind: 'refused',
       detail: `Key "${key.name}" was rotated to version ${used.version}. Start the program again.`,
     };
-  // The decision may have taken days.
+  // The certificate may have expired while the approval was pending.
   const expired = usesCertificate(purpose) ? expiryOf(key) : undefined;
   if (expired !== undefined) return { kind: 'refused', detail: expired, requestId };
   return { kind: 'signed', signature: base64Bytes(signature), requestId };
@@ -299,7 +302,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Reports whether the service gave no response, or one that means it is busy or unavailable (RFC 9110 section 15). */
+/** Reports whether the service did not respond, or responded that it is busy or unavailable (RFC 9110 section 15). */
 function isAway(error: unknown): boolean {
   return !(error instanceof ClientError) || error.status === undefined || error.status === 429 || error.status >= 500;
 }

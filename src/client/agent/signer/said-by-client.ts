@@ -3,12 +3,12 @@ import { hostname, userInfo } from 'node:os';
 import { basename } from 'node:path';
 import type { Protocol, AgentPurpose } from './purposes.js';
 
-/** AskingProgram describes the requesting program. The information is unverified, and approvers see it as reported by the client. */
+/** AskingProgram describes the requesting program. The information is not verified, and approvers see it as reported by the client. */
 export interface AskingProgram {
   /** Program name, such as `jarsigner`. Undefined if any program of the user can send requests. */
   readonly program?: string;
   readonly commandLine?: string;
-  /** Name of the file to sign, if known. Policies and key constraints can depend on it. */
+  /** Name of the file to sign, if known. Policies and key constraints can depend on the name. */
   readonly fileName?: string;
 }
 
@@ -31,7 +31,7 @@ const MAX_NAME = 200;
 const MACHINE = plain(hostname(), MAX_NAME);
 const USER = plain(userName(), MAX_NAME);
 
-/** Containers can run as users without a passwd entry. */
+/** Returns the user name. Containers can run as users without a passwd entry. */
 function userName(): string {
   try {
     return userInfo().username;
@@ -40,7 +40,7 @@ function userName(): string {
   }
 }
 
-/** @param longest maximum characters of the command line */
+/** @param longest maximum number of characters of the command line */
 export function agentMetadataOf(
   asking: AskingProgram,
   protocol: Protocol,
@@ -61,7 +61,7 @@ export function agentMetadataOf(
   };
 }
 
-/** Describes the program that a command line starts, without its secrets, because approvers and the audit log see the description. */
+/** Describes the program that a command line starts. Secrets are removed, because approvers and the audit log see the description. */
 export function askingProgramOf(command: string, args: readonly string[], fileName?: string): AskingProgram {
   return { program: basename(command), commandLine: [basename(command), ...withoutSecrets(args)].join(' '), fileName };
 }
@@ -69,11 +69,11 @@ export function askingProgramOf(command: string, args: readonly string[], fileNa
 const HIDDEN = '***';
 /** Matches `-storepass`, `--pin`, `-passin` and `--ks-pass`, but not `--passive`. */
 const NAMES_A_SECRET = /^--?[a-z-]*(?:pass(?:in|out|wd|word|phrase)?|pin|secret|token|key-?value)$/i;
-/** Matches `pass:secret`. The forms `env` and `file` only name the location of the secret. */
+/** Matches `pass:secret`. The forms `env` and `file` name only the location of a secret. */
 const INLINE = /^(pass|pin):/i;
 const ASSIGNED = /^(--?[a-z-]*(?:pass(?:in|out|wd|word|phrase)?|pin|secret|token))=/i;
 
-/** Returns the arguments with apparent secrets replaced, such as a PIN in a PKCS #11 URI or a password after its option. */
+/** Returns the arguments with probable secrets replaced, such as a PIN in a PKCS #11 URI or a password after its option. */
 export function withoutSecrets(args: readonly string[]): string[] {
   return args.map((arg, index) => {
     const before = args[index - 1] ?? '';
@@ -85,17 +85,17 @@ export function withoutSecrets(args: readonly string[]): string[] {
   });
 }
 
-/** Control characters and bidirectional marks could make a command line look like another one. */
+/** Replaces control characters and bidirectional marks, which could make a command line look like another one, and truncates the text. */
 function plain(text: string, longest: number): string {
   const clean = text.replaceAll(/[\p{C}\u2028\u2029]/gu, ' ');
   return clean.length <= longest ? clean : `${clean.slice(0, longest - 1)}…`;
 }
 
 /**
- * Returns the Idempotency-Key of a request. For a day, the same digest, key, program and wording make the same request, so a restarted program continues
- * with the pending or decided approval.
+ * Returns the Idempotency-Key of a request. For a day, the same digest, key, program and wording yield the same request, so a restarted program continues with
+ * the pending or decided approval.
  *
- * @param after ID of the request that this one replaces, because it was rejected, withdrawn or expired
+ * @param after ID of the earlier request that the new request replaces, because the earlier request was rejected, withdrawn or expired
  */
 export function requestNameOf(body: object, key: { id: string; version?: number }, after: string | undefined): string {
   const parts = JSON.stringify([body, key.id, key.version ?? null, after ?? null]);

@@ -9,7 +9,7 @@ export const AGENT = {
   signResponse: 14,
 } as const;
 
-/** MAX_MESSAGE_BYTES is the same limit as in OpenSSH's own agent. */
+/** MAX_MESSAGE_BYTES is the maximum message size. OpenSSH's own agent has the same limit. */
 export const MAX_MESSAGE_BYTES = 256 * 1024;
 const LENGTH_BYTES = 4;
 
@@ -24,7 +24,7 @@ export function agentFrame(type: number, ...contents: readonly Buffer[]): Buffer
   return Buffer.concat([wireUint32(body.length), body]);
 }
 
-/** AgentFrames assembles messages from the chunks of a connection. */
+/** AgentFrames assembles messages from the chunks received on a connection. */
 export class AgentFrames {
   private readonly pieces: Buffer[] = [];
   private length = 0;
@@ -54,7 +54,7 @@ export class AgentFrames {
     return { type: body.readUInt8(0), contents: Buffer.from(body.subarray(1)) };
   }
 
-  /** Joins chunks until the first one contains this many bytes. Small chunks are copied once, when their message is complete. */
+  /** Joins chunks until the first chunk contains the given number of bytes. Small chunks are copied once, when their message is complete. */
   private head(bytes: number): Buffer {
     const [first = Buffer.alloc(0)] = this.pieces;
     if (first.length >= bytes) return first;

@@ -7,7 +7,7 @@ interface ReadData {
   readonly purpose: Extract<AgentPurpose, 'ssh-login' | 'ssh-signatures'>;
   /** Information for approvers, read from the data itself. */
   readonly shown: Readonly<Record<string, string>>;
-  /** Signature algorithm named in a login. Undefined for SSHSIG, which does not name one. */
+  /** Signature algorithm named in a login. Undefined for SSHSIG, which does not name an algorithm. */
   readonly algorithm: string | undefined;
 }
 
@@ -19,8 +19,8 @@ const MAX_TEXT_BYTES = 1024;
 const CONTROL = /\p{C}/u;
 
 /**
- * Parses the data that an agent is asked to sign. Undefined unless it is a complete SSHSIG message (OpenSSH's PROTOCOL.sshsig) or a complete login
- * (RFC 4252 section 7) with this key.
+ * Parses data that the agent is requested to sign. Returns undefined unless the data is a complete SSHSIG message (OpenSSH's PROTOCOL.sshsig) or a complete
+ * login (RFC 4252 section 7) with the given key.
  */
 export function readSignedData(data: Buffer, key: Buffer): ReadData | undefined {
   try {
@@ -57,7 +57,7 @@ function loginIn(data: Buffer, key: Buffer): ReadData | undefined {
 }
 
 /**
- * Reads text that is safe to display.
+ * Reads text that can be displayed safely.
  *
  * @throws RangeError for any other text
  */

@@ -9,16 +9,19 @@ import type { DigestName, Scheme, SignatureOrder, SignatureResult } from '../sig
 import { AGENT, agentFrame, AgentFrames, type AgentMessage } from './agent-frames.js';
 import { readSignedData } from './signed-data.js';
 
-/** Keys offered to programs that use the agent protocol, and the function that signs with them. */
+/** Keys offered to programs that use the agent protocol, and the function that signs with the keys. */
 interface SshKeySource {
   keys(): Promise<readonly AgentKey[]>;
   sign(order: SignatureOrder): Promise<SignatureResult>;
 }
 
-/** Maximum queued messages per connection. OpenSSH's clients send one at a time. */
+/** Maximum number of queued messages per connection. OpenSSH's clients send one message at a time. */
 const MAX_WAITING = 16;
 
-/** Serves one connection with the agent protocol (draft-miller-ssh-agent): identities and signatures. All other requests are rejected. */
+/**
+ * Serves one connection with the agent protocol (draft-miller-ssh-agent). Only requests for identities and signatures are supported, and all other requests are
+ * rejected.
+ */
 export function serveSshClient(socket: Socket, source: SshKeySource): void {
   const frames = new AgentFrames();
   const gone = new AbortController();
@@ -60,7 +63,7 @@ export class SshAgentConnection {
     private readonly gone: AbortSignal,
   ) {}
 
-  /** Returns the response to a message. Never throws: malformed messages, unknown keys and unsuccessful signatures get a failure response. */
+  /** Returns the response to a message. Never throws. Malformed messages, unknown keys and unsuccessful signatures get a failure response. */
   async answer({ type, contents }: AgentMessage): Promise<Buffer> {
     try {
       if (type === AGENT.requestIdentities && contents.length === 0) return identities(await this.read());
@@ -89,7 +92,7 @@ export class SshAgentConnection {
     return agentFrame(AGENT.signResponse, wireString(sshSignature(algorithm.name, result.signature)));
   }
 
-  /** Keys are reloaded when the program lists them. Signatures use one of the listed keys. */
+  /** Reloads the keys whenever the program lists them. A signature uses one of the keys in the last list. */
   private async read(): Promise<readonly OfferedKey[]> {
     this.offered = (await this.source.keys()).map((key) => ({ key, ssh: sshPublicKeyOfSpki(key.publicKey) }));
     return this.offered;
@@ -101,7 +104,7 @@ function identities(offered: readonly OfferedKey[]): Buffer {
   return agentFrame(AGENT.identitiesAnswer, wireUint32(offered.length), ...each);
 }
 
-/** An SSH signature algorithm, with the hash and scheme that the service uses for it. */
+/** An SSH signature algorithm, with the corresponding hash and scheme of the service. */
 interface SshAlgorithm {
   readonly name: string;
   readonly hash: DigestName;
@@ -116,14 +119,14 @@ const BY_FLAG: Readonly<Record<number, SshAlgorithm>> = {
   [RSA_SHA2_256]: { name: 'rsa-sha2-256', hash: 'sha256', scheme: 'rsa-pkcs1v15' },
   [RSA_SHA2_512]: { name: 'rsa-sha2-512', hash: 'sha512', scheme: 'rsa-pkcs1v15' },
 };
-/** RFC 5656 section 6.2.1. */
+/** Algorithms for ECDSA keys (RFC 5656 section 6.2.1). */
 const BY_TYPE: Readonly<Record<string, SshAlgorithm>> = {
   'ec-p256': { name: 'ecdsa-sha2-nistp256', hash: 'sha256', scheme: 'ecdsa-raw' },
   'ec-p384': { name: 'ecdsa-sha2-nistp384', hash: 'sha384', scheme: 'ecdsa-raw' },
   'ec-p521': { name: 'ecdsa-sha2-nistp521', hash: 'sha512', scheme: 'ecdsa-raw' },
 };
 
-/** Returns the algorithm for a key and the flags of a request. Undefined for unknown flags, and for RSA without flags, which means SHA-1. */
+/** Returns the algorithm for a key and the flags of a request. Returns undefined for unknown flags, and for RSA without flags, which requests SHA-1. */
 export function sshAlgorithm({ type }: AgentKey, flags: number): SshAlgorithm | undefined {
   if (type.startsWith('rsa')) return BY_FLAG[flags];
   return flags === 0 ? BY_TYPE[type] : undefined;

@@ -85,8 +85,8 @@ const jarsigner: FileTool = {
       key,
     ],
   }),
-  // jarsigner translates its output. Exit code 4 has several causes, of which --authorities covers the chain. 64 concerns the chain of the timestamp
-  // authority.
+  // jarsigner translates its output, so the language is set to English. The exit code value 4 has several causes, of which --authorities covers the chain. The
+  // value 64 concerns the chain of the timestamp authority.
   verify: ({ out, timestamps }) => ({
     program: 'jarsigner',
     args: ['-J-Duser.language=en', '-verify', '-strict', out],
@@ -113,7 +113,7 @@ const apksigner: FileTool = {
   toInstall: 'apt install apksigner',
   writesInPlace: false,
   isRepeatable: true,
-  // Signature schemes 2 and 3.
+  // One signature each for signature schemes 2 and 3.
   signatures: 2,
   hasTimestamps: false,
   algorithms: [],
@@ -157,7 +157,7 @@ const TOOLS: readonly FileTool[] = [
   windowsScript,
 ];
 
-/** Returns the tool for a file by its extension. Undefined for files without a signature format of their kind. */
+/** Returns the tool for a file by its extension, or undefined for files that cannot have an embedded signature. */
 export function fileToolFor(file: string): FileTool | undefined {
   const name = file.toLowerCase();
   return TOOLS.find(({ extensions }) => extensions.some((extension) => name.endsWith(extension)));

@@ -14,9 +14,9 @@ export interface FileWork {
 }
 
 export interface JointWork {
-  /** Files in which a tool embeds the signature. */
+  /** Files that get an embedded signature from a tool. */
   readonly embedded: readonly FileWork[];
-  /** Files that get a detached signature by `key`. */
+  /** Files that get a detached signature with `key`. */
   readonly detached: readonly DetachedFile[];
   readonly key: JointOrder['key'];
   readonly reference?: string | undefined;
@@ -25,17 +25,17 @@ export interface JointWork {
 
 export interface JointlySigned {
   readonly embedded: readonly SignedFile[];
-  /** Paths written for the detached signatures. */
+  /** Paths of the detached signatures. */
   readonly detached: readonly string[];
 }
 
-/** Maximum number of tools that wait at the same time, each in a separate process. */
+/** Maximum number of tools that wait at the same time. Each tool is a separate process. */
 const MAX_WAITING_TOOLS = 32;
 
 /**
- * signTogether signs many files with one approval per 1,000 of them. A tool that requests the same digest each time runs twice: first to record the
- * request, then, when everything is signed, to write the file. A tool that includes the time in the signed data runs once and waits with its digest
- * for the others. No file changes before all are signed.
+ * signTogether signs many files with one approval per 1,000 files. A tool that requests the same digest each time runs twice: first to record the request, and
+ * again after everything is signed, to write the file. A tool that includes the time in the signed data runs once and waits for the other files before it gets
+ * its signature. No file changes before all files are signed.
  *
  * @throws ClientError if a tool fails or not all files were signed; (pending) if the approval was not decided in time
  */
@@ -70,12 +70,12 @@ export async function signTogether(work: JointWork, surroundings: ToolSurroundin
   }
 }
 
-/** Returns the number of batches needed: a tool requests its second signature after it has the first. */
+/** Returns the number of batches needed. A tool requests its second signature only after receiving the first. */
 function roundsOf(repeatable: readonly FileWork[]): number {
   return Math.max(1, ...repeatable.map(({ tool }) => tool.signatures ?? 1));
 }
 
-/** Runs the tools to record their next requests. */
+/** Runs the tools to record the requests of the given round. */
 async function notedIn(
   round: number,
   repeatable: readonly FileWork[],
@@ -110,11 +110,11 @@ function inOrder({ embedded }: JointWork, signed: readonly SignedFile[]): Signed
   return embedded.flatMap(({ signing }) => signed.filter(({ file }) => file === signing.out));
 }
 
-/** Running tools that are waiting for a signature of a digest that a second run would not request again. */
+/** Running tools that wait for a signature. A second run of these tools would request a different digest. */
 class WaitingTools {
   private readonly orders: JointOrder[] = [];
   private readonly runs: Promise<SignedFile>[] = [];
-  /** Resolves the waiting orders. Undefined if not all were signed. */
+  /** Resolves the waiting orders, with undefined if not all orders were signed. */
   private answer: (answered: AnsweredOrders | undefined) => void = () => undefined;
   private readonly answers = new Promise<AnsweredOrders | undefined>((resolve) => (this.answer = resolve));
 
@@ -123,7 +123,7 @@ class WaitingTools {
     private readonly surroundings: ToolSurroundings,
   ) {}
 
-  /** Starts the tools one after the other and returns their orders. Throws if a tool ends without requesting a signature. */
+  /** Starts the tools one after the other and returns their orders. Throws if a tool fails before it requests a signature. */
   async asked(): Promise<readonly JointOrder[]> {
     for (const { tool, signing } of this.work) {
       await new Promise<void>((hasAsked, hasFailed) => {
@@ -144,7 +144,7 @@ class WaitingTools {
     return Promise.all(this.runs);
   }
 
-  /** Ends the tools without a signature. */
+  /** Ends the waiting tools without signatures. */
   async abandon(): Promise<void> {
     this.answer(undefined);
     await Promise.allSettled(this.runs);
@@ -158,7 +158,9 @@ class WaitingTools {
   }
 }
 
-/** While tools wait, terminating the program withdraws their requests, because no later run could repeat them. */
+/**
+ * Returns a signal that is aborted when the program is terminated while tools wait. The requests are then withdrawn, because no later run could repeat them.
+ */
 function endingWith(hasWaitingTools: boolean): { readonly signal: AbortSignal; release(): void } {
   const ended = new AbortController();
   const signals = hasWaitingTools ? (['SIGINT', 'SIGTERM', 'SIGHUP'] as const) : [];

@@ -6,13 +6,13 @@ import { authenticodeCheck, type FileOrder, type FileTool, javaHashName, SHA2 } 
 const common = {
   program: 'jsign',
   helpers: [],
-  // jsign is not packaged by any distribution.
+  // No distribution packages jsign.
   toInstall: 'the .deb or .rpm from https://github.com/ebourg/jsign/releases, or brew install jsign',
   writesInPlace: true,
   isRepeatable: true,
   hasTimestamps: true,
   algorithms: SHA2,
-  // Replaces existing signatures, like osslsigncode. The issuers come with the certificate from the token.
+  // Replaces existing signatures, like osslsigncode. The certificates of the issuers come from the token, with the certificate of the key.
   sign: ({ out, key, algorithm = 'sha256', timestamps }: FileOrder) => ({
     program: 'jsign',
     args: [
@@ -33,7 +33,7 @@ const common = {
   }),
 };
 
-/** PowerShell scripts. jsign has no verifier, so osslsigncode compares the hash and verifies the signature and chain. */
+/** Tool for PowerShell scripts. jsign has no verifier, so osslsigncode compares the hash and verifies the signature and its chain. */
 export const powershell: FileTool = {
   ...common,
   extensions: ['.ps1', '.psm1', '.psd1', '.ps1xml'],
@@ -45,7 +45,7 @@ export const powershell: FileTool = {
     }),
 };
 
-/** Scripts of Windows Script Host. `.js` is excluded: nearly all files with this extension are for other programs and must not be modified. */
+/** Tool for scripts of Windows Script Host. `.js` is excluded, because nearly all files with this extension are for other programs and must not be modified. */
 export const windowsScript: FileTool = {
   ...common,
   extensions: ['.vbs', '.wsf'],
@@ -56,8 +56,8 @@ const BYTE_ORDER_MARKS = ['efbbbf', 'fffe', 'feff'];
 const UTF8_MARK = 'efbbbf';
 
 /**
- * Throws for a script whose signature would be invalid on Windows. Without a byte order mark, Windows reads the script in the machine's code page,
- * but jsign hashes it as UTF-8. With Unix line endings, PowerShell considers it modified (PowerShell #3361 and #3466).
+ * Throws for a script whose signature would be invalid on Windows. Without a byte order mark, Windows reads the script in the machine's code page, but jsign
+ * hashes the script as UTF-8. PowerShell considers a signed script with Unix line endings modified (PowerShell #3361 and #3466).
  */
 export function assertWindowsReads(name: string, script: Buffer): void {
   const start = script.subarray(0, 3).toString('hex');

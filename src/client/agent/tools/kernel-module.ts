@@ -2,9 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { openSslModules } from '../exec/tool-environment.js';
 import { type FileOrder, type FileTool, privateKeyUri, SHA2 } from './file-tool.js';
 
-/** Trailer of a signed module (Linux, include/linux/module_signature.h). */
+/** Magic string at the end of a signed module (Linux, include/linux/module_signature.h). */
 const MAGIC = Buffer.from('~Module signature appended~\n');
-/** Size of struct module_signature: five one-byte fields, of which only the type is set, three bytes of padding, and the length of the signature. */
+/** Size of struct module_signature in bytes: five one-byte fields, of which only the type is set, three bytes of padding, and the length of the signature. */
 const INFO_BYTES = 12;
 const PKEY_ID_PKCS7 = 2;
 
@@ -12,10 +12,10 @@ const contentOf = ({ out }: FileOrder): string => `${out}.content`;
 const signatureOf = ({ out }: FileOrder): string => `${out}.p7s`;
 
 const SIGN = ['cms', '-sign', '-binary', '-noattr', '-nocerts', '-nosmimecap', '-outform', 'DER'];
-/** The kernel decides whether it trusts the certificate, which is in its keyring. */
+/** Arguments that verify a signature without verifying its certificate. The kernel decides whether to trust the certificate, based on its keyring. */
 const VERIFY = ['cms', '-verify', '-binary', '-inform', 'DER', '-nointern', '-noverify', '-out', '/dev/null'];
 
-/** Uses the provider if the engine is not installed, as on Debian 13 with pkcs11-provider alone. */
+/** Returns the arguments that select the key. The provider is used if the engine is not installed, as on Debian 13 with only pkcs11-provider. */
 function keyOf({ key, chain, algorithm = 'sha256' }: FileOrder): string[] {
   const engine = openSslModules().engine === undefined ? [] : ['-engine', 'pkcs11', '-keyform', 'engine'];
   return [...engine, '-inkey', privateKeyUri(key), '-signer', chain, '-md', algorithm];
@@ -26,8 +26,8 @@ function signedFilesOf(order: FileOrder): string[] {
 }
 
 /**
- * Kernel modules, signed like the kernel's own sign-file does: CMS without signed attributes and certificates, appended to the module. openssl creates it,
- * because Debian's sign-file accepts a PKCS #11 key only through OpenSSL's provider, which Debian 12 does not have.
+ * Tool for kernel modules. The signature has the format of the kernel's own sign-file: CMS without signed attributes and certificates, appended to the module.
+ * openssl creates the signature, because Debian's sign-file accepts a PKCS #11 key only through OpenSSL's provider, which Debian 12 does not have.
  */
 export const kernelModule: FileTool = {
   extensions: ['.ko'],
@@ -59,7 +59,7 @@ export function withModuleSignature(content: Buffer, signature: Buffer): Buffer 
   return Buffer.concat([content, signature, info, MAGIC]);
 }
 
-/** Returns a module without its signature, if it has one. The kernel reads only the last signature and hashes everything before it. */
+/** Returns a module without its signature, if the module is signed. The kernel reads only the last signature and hashes everything before that signature. */
 export function withoutModuleSignature(file: Buffer): Buffer {
   const infoAt = file.length - MAGIC.length - INFO_BYTES;
   if (infoAt < 0 || !file.subarray(-MAGIC.length).equals(MAGIC)) return file;

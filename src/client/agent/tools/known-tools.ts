@@ -1,20 +1,20 @@
 import type { AgentPurpose } from '../signer/purposes.js';
 
-/** ToolAccess is how a tool gets its signatures, which determines what must be installed. */
+/** ToolAccess is the way in which a tool gets its signatures, which determines what must be installed. */
 export type ToolAccess = 'pkcs11' | 'engine' | 'engine or provider' | 'java' | 'gpg' | 'ssh-agent' | 'files';
 
 export interface KnownTool {
   readonly name: string;
   /** Programs that must be on the PATH. */
   readonly programs: readonly string[];
-  /** How the programs are installed. */
+  /** Installation hint for the programs. */
   readonly toInstall: string;
   readonly access: ToolAccess;
   /** Required purpose of the key. */
   readonly purpose: AgentPurpose;
   /** Whether the key needs a certificate. */
   readonly needsCertificate: boolean;
-  /** Required setup apart from the packages, as text for users. */
+  /** Required setup in addition to the packages, as text for users. */
   readonly hint?: string;
 }
 
@@ -93,7 +93,7 @@ const toolOf = ([name, programs, packages, access, hint]: Row, purpose: AgentPur
   ...(hint !== undefined && { hint }),
 });
 
-/** KNOWN_TOOLS lists the tools with recipes in docs/tools.md and what each requires. */
+/** KNOWN_TOOLS lists the tools that have recipes in docs/tools.md, with the requirements of each tool. */
 export const KNOWN_TOOLS: readonly KnownTool[] = [
   ...CODE.map((row) => toolOf(row, 'code-signing')),
   ...GPG.map((row) => toolOf(row, 'openpgp')),

@@ -17,7 +17,7 @@ import { assertToolReady } from './tool-needs.js';
 
 export interface FileSigning {
   readonly file: string;
-  /** Path of the signed file. Can be the file itself. */
+  /** Path of the signed file, which can be the path of the input file. */
   readonly out: string;
   readonly key: AgentKey;
   /** PEM file with the authorities that the tool's verifier trusts. */
@@ -25,7 +25,7 @@ export interface FileSigning {
   readonly algorithm?: DigestName | undefined;
   readonly timestamps?: TimestampPlace | undefined;
   readonly reference?: string | undefined;
-  /** Seconds to wait for a decision. Undefined waits until there is one. */
+  /** Seconds to wait for a decision. If undefined, there is no limit. */
   readonly waitSeconds?: number | undefined;
 }
 
@@ -34,25 +34,25 @@ export interface SignedFile {
   readonly program: string;
   /** Whether the verifier for this kind of file accepted the result. */
   readonly verified: boolean;
-  /** Why the result was not verified. */
+  /** Reason why the result was not verified. */
   readonly unchecked?: string;
 }
 
 type Sign = (order: SignatureOrder) => Promise<SignatureResult>;
 
-/** How a tool run is signed and whether its output is shown. */
+/** Options of a tool run: how it is signed, and whether its output is printed. */
 interface ToolRun {
-  /** Signs instead of the service. */
+  /** Signs instead of the service, if given. */
   readonly sign?: Sign | undefined;
   readonly isQuiet?: boolean;
 }
 
 /**
- * signFile signs a file with the tool for its kind and checks the result with the verifier. The tool works on a copy. The file is replaced only by a
- * signed and checked result, and only if its content has not changed.
+ * signFile signs a file with the tool for its kind and checks the result with the verifier. The tool works on a copy. The file is replaced only with a signed
+ * and checked result, and only if its content has not changed.
  *
  * @param sign signs instead of the service
- * @throws ClientError if the tool is missing or fails, its verifier does not accept the result, or the file changed
+ * @throws ClientError if the tool is missing or fails, the verifier rejects the result, or the file has changed
  */
 export async function signFile(
   tool: FileTool,
@@ -97,7 +97,7 @@ export async function noteFile(
   throw new ClientError(EXIT.failed, `${tool.program} did not request a signature for ${basename(signing.file)}: ${lastLine(printed)}`); // prettier-ignore
 }
 
-/** Runs `work` on a copy of a file in a temporary directory next to the output path. */
+/** Runs `work` on a copy of a file, in a temporary directory next to the output path. */
 async function besideOf<Result>(
   tool: FileTool,
   { file, out, key, authorities, algorithm, timestamps }: FileSigning,
@@ -110,7 +110,7 @@ async function besideOf<Result>(
   if (authorities !== undefined) await assertIssuedBy(key, authorities);
   const directory = dirname(await targetOf(out));
   const { size } = await stat(file);
-  // Next to the result, so that the result can be moved into place atomically.
+  // The directory is next to the output path, so that the result can be moved into place atomically.
   return writing(out, async () => {
     await assertSpace(directory, COPIES * size);
     const place = await mkdtemp(join(directory, '.sealwright-'));
@@ -139,13 +139,13 @@ async function besideOf<Result>(
   });
 }
 
-/** Copies of the file on disk: the tool's input and the signed file. */
+/** Number of copies of the file on disk: the tool's input and the signed file. */
 const COPIES = 2;
 
 interface EndedRun {
   readonly code: number;
   readonly printed: string;
-  /** Result of the tool's last order. */
+  /** Result of the last order of the tool, if any. */
   readonly ended: SignatureResult | undefined;
 }
 
@@ -164,7 +164,7 @@ async function runTool(
     args,
     keys: [key],
     purpose: 'code-signing',
-    // The tool's actual command line contains temporary paths. Approvers must see the same text when the tool runs again.
+    // The actual command line of the tool contains temporary paths. Approvers must see the same text when the tool runs again.
     asking: { program, commandLine: `sealwright sign ${fileName} (${program})`, fileName },
     asksForPin: false,
     patience: waitSeconds === undefined ? undefined : { seconds: waitSeconds, isResumable: tool.isRepeatable },
@@ -203,14 +203,14 @@ async function hashOf(file: string): Promise<Buffer> {
   return hash.digest();
 }
 
-/** Builds run without a locale, in which Java cannot find files with non-ASCII paths. */
+/** Returns an environment with a UTF-8 locale. Builds often run without a locale, and Java then cannot find files with non-ASCII paths. */
 function inUtf8(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { LC_ALL: all, LC_CTYPE: characters, LANG: language } = environment;
   const locale = [all, characters, language].find((one) => one !== undefined && one !== '') ?? '';
   return /utf-?8$/i.test(locale) ? environment : { ...environment, LC_ALL: 'C.UTF-8' };
 }
 
-/** The timestamp relay listens on this machine. */
+/** Returns an environment without a proxy for the timestamp relay, which listens on this machine. */
 function withoutProxy(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const direct = [environment['NO_PROXY'] ?? environment['no_proxy'], '127.0.0.1'].filter(Boolean).join(',');
   return { ...environment, NO_PROXY: direct, no_proxy: direct };

@@ -15,14 +15,14 @@ const QUERY = 'application/timestamp-query';
 const ANSWER = 'application/timestamp-reply';
 const MAX_QUERY_BYTES = 64 * 1024;
 
-/** Digests that tools use for timestamps. */
+/** Digests that tools use for message imprints of timestamps. */
 const IMPRINT_DIGESTS = ['sha1', 'sha256', 'sha384', 'sha512'] as const;
 
 /**
- * TimestampRelay forwards RFC 3161 queries of tools to the service's timestamp authority with the credential of this program. The tools need neither
- * a credential nor trust in the service's TLS certificate. The relay listens on the loopback address at an unguessable path. Other users can see the
- * path in the arguments of tools, so the relay forwards only queries over signatures that this program obtained, and on Linux accepts only connections
- * of this user.
+ * TimestampRelay forwards RFC 3161 queries of tools to the service's timestamp authority, using the credential of this program. The tools need neither a
+ * credential nor trust in the service's TLS certificate. The relay listens on the loopback address at an unguessable path. Other users can see the path in the
+ * arguments of tools. Therefore, the relay forwards only queries for signatures that this program obtained, and on Linux accepts only connections from the same
+ * user.
  */
 export class TimestampRelay {
   private constructor(
@@ -30,7 +30,7 @@ export class TimestampRelay {
     readonly place: TimestampPlace,
   ) {}
 
-  /** Opens a relay. Throws if the service has no timestamp authority, before any approval is requested. */
+  /** Opens a relay. Throws before any approval is requested if the service has no timestamp authority. */
   static async open(api: ApiClient, directory: string): Promise<TimestampRelay> {
     const chain = join(directory, 'timestamp-authority.pem');
     await writeFile(chain, await chainOf(api));
@@ -61,14 +61,14 @@ async function chainOf(api: ApiClient): Promise<Buffer> {
   }
 }
 
-/** Returns the imprints of timestamps over a signature, hexadecimal. Tools encode r‖s as SEQUENCE { r, s } (RFC 3279 section 2.2.3). */
+/** Returns the message imprints of possible timestamps for a signature, in hexadecimal. Tools encode r ‖ s as SEQUENCE { r, s } (RFC 3279 section 2.2.3). */
 function imprintsOf(signature: Buffer): string[] {
   const half = signature.length / 2;
   const der = sequence(integer(signature.subarray(0, half)), integer(signature.subarray(half)));
   return [signature, der].flatMap((value) => IMPRINT_DIGESTS.map((digest) => hash(digest, value, 'hex')));
 }
 
-/** Returns the hashed message of a TimeStampReq (RFC 3161 section 2.4.1), hexadecimal. Throws RangeError if it is none. */
+/** Returns the hashed message of a TimeStampReq (RFC 3161 section 2.4.1), in hexadecimal. Throws RangeError if the query is not a TimeStampReq. */
 function imprintIn(query: Buffer): string {
   const [, imprint] = elementsOfSequence(query);
   const [, hashedMessage] = elementsInside(imprint);
@@ -77,7 +77,7 @@ function imprintIn(query: Buffer): string {
 
 interface Relayed {
   readonly path: string;
-  /** Imprints for which timestamps can be obtained. */
+  /** Message imprints for which the relay requests timestamps. */
   readonly imprints: ReadonlySet<string>;
 }
 

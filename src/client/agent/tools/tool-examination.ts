@@ -7,10 +7,10 @@ import { ClientError } from '../../api/exit-codes.js';
 import { isWrapper, realProgram } from '../../gpg/real-gpg.js';
 import type { KnownTool, ToolAccess } from './known-tools.js';
 
-/** ToolFinding is one requirement of a tool and whether this machine meets it. */
+/** ToolFinding is one requirement of a tool, and whether this machine meets the requirement. */
 export interface ToolFinding {
   readonly ok: boolean;
-  /** What is installed, or what is missing and how to install it. */
+  /** The installed component, or the missing component and how to install it. */
   readonly detail: string;
 }
 
@@ -74,7 +74,7 @@ function realGpgHere(environment: NodeJS.ProcessEnv): ToolFinding {
   }
 }
 
-/** The first program of this name on the PATH must be the wrapper. Otherwise the tool signs with local keys. */
+/** Checks that the first program with this name on the PATH is the wrapper. Otherwise, the tool would sign with local keys. */
 function wrapperHere(name: string, { PATH: path = '' }: NodeJS.ProcessEnv): ToolFinding {
   const first = path.split(delimiter).map((directory) => join(directory, name)).find((file) => existsSync(file)); // prettier-ignore
   if (first !== undefined && isWrapper(realpathSync(first))) return good(`${first} signs with keys of the service`);

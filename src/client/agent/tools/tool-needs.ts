@@ -7,11 +7,11 @@ import { authenticodeCheck, type FileTool } from './file-tool.js';
 
 interface Here {
   readonly environment: NodeJS.ProcessEnv;
-  /** Whether the result is checked against authorities. */
+  /** Whether the result will be checked against authorities. */
   readonly checks: boolean;
 }
 
-/** Throws if a program or library that the tool needs to sign a file is missing. The error names the package. */
+/** Throws if a program or library that the tool needs to sign a file is missing. The error names the package to install. */
 export async function assertToolReady(tool: FileTool, file: string, here: Here): Promise<void> {
   const [missing] = needsOf(tool, here);
   if (missing === undefined) return;
@@ -21,7 +21,7 @@ export async function assertToolReady(tool: FileTool, file: string, here: Here):
   );
 }
 
-/** Returns what this machine lacks to sign and check files with a tool, as sentences that name the packages. */
+/** Returns the missing requirements for signing and checking files with a tool, as sentences that name the packages to install. */
 export function needsOf(tool: FileTool, { environment, checks }: Here): string[] {
   const { program, helpers, openSsl, toInstall } = tool;
   const missing = [program, ...helpers].filter((name) => !isInstalled(name, environment));
@@ -31,7 +31,7 @@ export function needsOf(tool: FileTool, { environment, checks }: Here): string[]
   );
 }
 
-/** osslsigncode and sbsign load the key only through the engine. openssl also accepts the provider. */
+/** Returns the missing engine, if any. osslsigncode and sbsign load the key only through the engine. openssl also accepts the provider. */
 function engineNeed(program: string, openSsl: FileTool['openSsl']): string | undefined {
   const { engine, provider } = openSslModules();
   if (openSsl === undefined || engine !== undefined) return undefined;
@@ -40,7 +40,7 @@ function engineNeed(program: string, openSsl: FileTool['openSsl']): string | und
   return `${program} requires the OpenSSL PKCS #11 engine${other}: apt install libengine-pkcs11-openssl.`;
 }
 
-/** Checked before an approval is requested, because a signed file that cannot be checked would be discarded. */
+/** Returns the missing verifier, if any. Called before an approval is requested, because a signed file that cannot be checked would be discarded. */
 function verifierNeed(tool: FileTool, env: NodeJS.ProcessEnv): string | undefined {
   const check = tool.verify({ ...NO_ORDER, authorities: 'root.pem' });
   if (!('needs' in check) || check.needs === undefined) return undefined;
@@ -61,7 +61,7 @@ const NO_ORDER: Parameters<typeof authenticodeCheck>[0] = {
   timestamps: undefined,
 };
 
-/** Returns the version that a program prints, or undefined if it cannot be run. */
+/** Returns the version that a program prints, or undefined if the program cannot be run. */
 export function versionOf(program: string, env: NodeJS.ProcessEnv): string | undefined {
   const { stdout, stderr } = spawnSync(program, ['--version'], { encoding: 'utf8', env });
   return /(?<!\d)\d{1,4}\.\d{1,4}(?:\.\d{1,4})?/.exec(`${stdout ?? ''}${stderr ?? ''}`)?.[0];

@@ -12,12 +12,12 @@ import type { Detector } from './detector.js';
 const MAX_LINE = 4000;
 const FILES =
   /\.(?:conf|cnf|cfg|config|ini|properties|ya?ml|toml|env|inc)$|_config$|(?:^|\/)(?:sites-(?:enabled|available)|conf\.d|sshd?_config\.d)\/|^(?:haproxy|httpd|main\.cf|master\.cf)/;
-/** Words in cipher lists that stand for many suites or define their order. */
+/** Words in cipher lists that stand for many suites or that determine the order of suites. */
 const GROUPS = /^(?:ALL|DEFAULT|HIGH|MEDIUM|SECURE\d*|NORMAL|PFS|PROFILE=.*|COMPLEMENTOF.*|@.*|k?E?ECDHE?|[ak][A-Z]+)$/;
 
 type Reader = (value: string, place: FindingPlace) => SensorFinding[];
 
-/** Directives by what they set, for all programs, because their names hardly overlap. */
+/** Directives of all programs with their readers. The names of directives of different programs hardly overlap. */
 const DIRECTIVES: readonly (readonly [RegExp, Reader])[] = [
   // nginx, Apache, PostgreSQL, Postfix, Redis, Kafka, Spring, OpenSSL
   [
@@ -45,7 +45,7 @@ const DIRECTIVES: readonly (readonly [RegExp, Reader])[] = [
   ],
 ];
 
-/** Finds cryptography in configuration files: nginx, Apache, HAProxy, Postfix, PostgreSQL, Redis, Kafka, Spring, OpenSSL, OpenSSH. */
+/** Finds cryptography in configuration files of nginx, Apache, HAProxy, Postfix, PostgreSQL, Redis, Kafka, Spring, OpenSSL and OpenSSH. */
 export const configuration: Detector = ({ location, text }) => {
   if (!FILES.test(location)) return [];
   return text.split('\n').flatMap((line, index) => {

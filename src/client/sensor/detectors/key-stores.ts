@@ -8,7 +8,7 @@ import { sensedFactsOf, type SensedKeyFacts } from '../model/key-algorithm.js';
 import { privateKeyHere } from '../model/private-key.js';
 import type { Detector } from './detector.js';
 
-/** Reads a JKS or JCEKS keystore. Its certificates are not encrypted. Its keys are not decrypted. */
+/** Reads a JKS or JCEKS keystore. The certificates are not encrypted. The keys are not decrypted. */
 export const javaKeyStore: Detector = ({ location, bytes }) =>
   isJavaKeyStore(bytes)
     ? wholeStore(() => {
@@ -20,13 +20,13 @@ export const javaKeyStore: Detector = ({ location, bytes }) =>
       })
     : [];
 
-/** Reads a BKS store of Bouncy Castle, as used in Android apps. Its certificates are not encrypted. Its keys are not decrypted. */
+/** Reads a BKS store of Bouncy Castle, as used in Android apps. The certificates are not encrypted. The keys are not decrypted. */
 export const bks: Detector = ({ location, bytes }) =>
   isBks(bytes) ? wholeStore(() => storeHere(readBks(bytes, '', new DerivationBudget()), location)) : [];
 
 /**
- * Reads a PKCS #12 key store (RFC 7292): its protection, the presence of private keys, and its certificates if they are not encrypted or one of the
- * passwords decrypts them. Private keys are not decrypted.
+ * Reads a PKCS #12 key store (RFC 7292): its protection, whether it contains private keys, and its certificates, if the certificates are not encrypted or one
+ * of the passwords decrypts them. Private keys are not decrypted.
  */
 export const pkcs12: Detector = ({ location, bytes, storePasswords }) => {
   if (!isPkcs12(bytes)) return [];
@@ -38,7 +38,7 @@ export const pkcs12: Detector = ({ location, bytes, storePasswords }) => {
   return wholeStore(() => pkcs12Here(readPkcs12(bytes, options), { location }));
 };
 
-/** Returns the findings in a store. Empty if the file is not a store or is damaged. */
+/** Returns the findings in a store, or an empty array if the file is not a store or is damaged. */
 function wholeStore(read: () => SensorFinding[]): SensorFinding[] {
   try {
     return read();
@@ -81,7 +81,7 @@ function at(place: FindingPlace, symbol: string | undefined): FindingPlace {
   return symbol === undefined ? place : { ...place, symbol };
 }
 
-/** Returns facts about a private key from its certificate. Empty without a readable certificate. */
+/** Returns facts about a private key from its certificate, or an empty object without a readable certificate. */
 function factsOfKey(der: Buffer | undefined): Partial<SensedKeyFacts> {
   try {
     return der === undefined ? {} : sensedFactsOf(new X509Certificate(der).publicKey);

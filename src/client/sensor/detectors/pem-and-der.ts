@@ -39,7 +39,7 @@ function blockHere(block: PemBlock, place: FindingPlace): SensorFinding[] {
 
 const OPEN = { scheme: undefined };
 
-/** Reads a key that may be encrypted. The header names the cipher, the label the key type (RFC 1421). */
+/** Reads a key in a traditional format, which may be encrypted. The header names the cipher (RFC 1421), and the label names the key type. */
 function traditional({ label, text }: PemBlock, window: Base64Window, place: FindingPlace): SensorFinding {
   const [kind = ''] = label.split(' ');
   const cipher = /^DEK-Info: *([\w-]{1,40})/m.exec(text)?.[1];

@@ -12,7 +12,7 @@ import {
 import { coordinates } from '../model/ssh-blob.js';
 import { passwordEncryption } from '../../../formats/pkcs/password-encryption.js';
 
-/* Reads the type of a private key, and its public half if it is stored with the private half. The private numbers are skipped by their lengths. */
+/* Reads the type of a private key, and its public key if the public key is stored with the private key. The private numbers are skipped by their lengths. */
 
 const RSA = '1.2.840.113549.1.1.1';
 const RSA_PSS = '1.2.840.113549.1.1.10';
@@ -41,7 +41,7 @@ const CURVES: Readonly<Record<string, readonly [string, string?]>> = {
 };
 
 /**
- * Reads PKCS #8 (RFC 5958).
+ * Reads a PKCS #8 private key (RFC 5958).
  *
  * @throws RangeError for any other format
  */
@@ -61,7 +61,7 @@ function factsByOid(oid: string, key: WindowElement, parameters: WindowElement |
   return { algorithm: type === undefined ? { name: oid, oid, properties: { primitive: 'unknown' } } : named(type) };
 }
 
-/** Reads PKCS #1, SEC 1 and OpenSSL's DSA format. */
+/** Reads a private key in PKCS #1, SEC 1 or OpenSSL's DSA format. */
 export function traditionalKeyFacts(kind: string, window: ByteWindow): Partial<SensedKeyFacts> {
   const key = WindowElement.at(window, 0);
   if (kind === 'RSA') return rsaFacts(key);
@@ -76,7 +76,7 @@ export function encryptedKeyScheme(window: ByteWindow): string {
   return passwordEncryption(algorithm.raw(), () => undefined).name;
 }
 
-/** Modulus and public exponent come first. */
+/** Reads an RSA key. The modulus and the public exponent precede the private numbers. */
 function rsaFacts(key: WindowElement): Partial<SensedKeyFacts> {
   const [, modulus, exponent] = key.children();
   if (modulus === undefined || exponent === undefined) throw new RangeError('not an RSA key');
@@ -85,7 +85,7 @@ function rsaFacts(key: WindowElement): Partial<SensedKeyFacts> {
   return factsOfJwk(jwk) ?? { algorithm: rsa(modulus.bits()), bits: modulus.bits() };
 }
 
-/** Order: version, private number, then curve and public point if present. */
+/** Reads an EC key: version, private number, then curve and public point if present. */
 function ecFacts(key: WindowElement, parameters: WindowElement | undefined): Partial<SensedKeyFacts> {
   const [, , ...given] = key.children();
   const own = given.find(({ tag }) => tag === 0xa0)?.inside();
@@ -104,7 +104,7 @@ function ecFacts(key: WindowElement, parameters: WindowElement | undefined): Par
   return factsOfJwk({ kty: 'EC', crv, ...coordinates(point) }) ?? facts;
 }
 
-/** SpecifiedECDomain (SEC 1 section C.2): a version, then the field with its prime, or with its degree over two. */
+/** Reads SpecifiedECDomain (SEC 1 section C.2): a version, then the field with its prime, or with its degree over GF(2). */
 function explicitCurve(domain: WindowElement): Partial<SensedKeyFacts> {
   const [type, parameters] = domain.children()[1]?.children() ?? [];
   if (parameters === undefined) throw new RangeError('not a curve field');

@@ -10,13 +10,13 @@ import { onCurve, rsa } from '../model/key-algorithm.js';
 import { type Detector, fileLinesOf } from './detector.js';
 import { truncate } from '../../../platform/text/truncate.js';
 
-/** Used is the cryptography that a call uses: an algorithm, or a version of TLS. */
+/** Used is the cryptography that a call uses: an algorithm, or a TLS version. */
 export type Used = { readonly algorithm: Algorithm } | { readonly tls: string } | undefined;
 
 export interface SourceRule {
-  /** Matches the names of the files to which the rule applies. */
+  /** Matches the names of files to which the rule applies. */
   readonly files: RegExp;
-  /** Matches the call. Has the flag `g`. The matched text before the first bracket is the symbol. */
+  /** Matches the call, with the flag `g`. The symbol of the finding is the matched text before the first bracket. */
   readonly call: RegExp;
   readonly used: (groups: readonly (string | undefined)[]) => Used;
 }
@@ -65,7 +65,7 @@ const JAVA_KINDS: Readonly<Record<string, (name: string) => Used>> = {
   SecretKeyFactory: kdf,
   SecureRandom: made('drbg'),
 };
-/** In `AES/CBC/PKCS5Padding`, the mode stays part of the name, so that rules can match it. */
+/** Returns the cryptography of a Java call. In `AES/CBC/PKCS5Padding`, the mode remains part of the name, so that rules can match the mode. */
 const javaCall = ([kind = '', name = '']: readonly (string | undefined)[]): Used =>
   kind === 'SSLContext' ? tlsOf([name]) : JAVA_KINDS[kind]?.(name.replaceAll('/', '-'));
 
@@ -197,7 +197,7 @@ const SOURCE_RULES: readonly SourceRule[] = [
 ];
 
 const MAX_SYMBOL = 60;
-/** Maximum characters before the start of a comment. */
+/** Maximum number of characters before the start of a comment. */
 const MAX_INDENT = 200;
 const COMMENT = /^\s*(?:\/\/|\/?\*|#(?!\s*(?:include|define|if|el|end))|--)/;
 

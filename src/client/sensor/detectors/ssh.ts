@@ -12,8 +12,8 @@ const MAGIC = 'openssh-key-v1\0';
 const PUTTY = /^PuTTY-User-Key-File-\d: ([\w.@-]{1,60})\r?\nEncryption: ([\w-]{1,40})/;
 
 /**
- * Finds SSH keys in `.pub` files, authorized_keys and known_hosts, and private keys of PuTTY. Options before a key are omitted because they can contain
- * commands, and host names in known_hosts because they are private.
+ * Finds SSH public keys in `.pub` files, authorized_keys and known_hosts, and private keys of PuTTY. Options before a key are omitted, because options can
+ * contain commands. Host names in known_hosts are omitted, because they are private.
  */
 export const sshKeys: Detector = ({ location, name, text }) => {
   const putty = PUTTY.exec(text);
@@ -30,7 +30,7 @@ export const sshKeys: Detector = ({ location, name, text }) => {
   });
 };
 
-/** Reads an OpenSSH private key (PROTOCOL.key). The cipher and public half precede the private half, and only they are decoded. */
+/** Reads an OpenSSH private key (PROTOCOL.key). The cipher and the public key precede the private key, and only the cipher and the public key are decoded. */
 export function openSshKey(base64: string, place: FindingPlace): SensorFinding[] {
   const head = Buffer.from(base64.slice(0, 4096), 'base64');
   if (head.toString('latin1', 0, MAGIC.length) !== MAGIC) return [];

@@ -5,12 +5,12 @@ export interface Endpoint {
   readonly kind: 'tls' | 'ssh';
   readonly host: string;
   readonly port: number;
-  /** `tls://host:port`. Also the location of findings at the endpoint. */
+  /** `tls://host:port` or `ssh://host:port`, which is also the location of findings at the endpoint. */
   readonly name: string;
 }
 
 /**
- * Parses `tls://host:port`, `ssh://host`, or `host:port`, where port 22 means SSH and others TLS.
+ * Parses `tls://host:port`, `ssh://host`, or `host:port`. In `host:port`, port 22 means SSH and any other port means TLS.
  *
  * @throws ClientError for any other text
  */
@@ -24,12 +24,12 @@ export function endpointOf(text: string): Endpoint {
   return { kind, host: host.replaceAll(/[[\]]/g, ''), port: number, name: `${kind}://${host}:${number}` };
 }
 
-/** Reports whether an argument is an endpoint, with a scheme or port. All other arguments are paths. */
+/** Reports whether an argument is an endpoint, which has a scheme or a port. Any other argument is a path. */
 export function isEndpoint(text: string): boolean {
   return /^(?:tls|ssh|https):\/\//.test(text) || /^(?:\[[0-9a-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(text);
 }
 
-/** Returns the TLS server name. Undefined for an IP address, which cannot be a server name (RFC 6066 section 3). */
+/** Returns the TLS server name, or undefined for an IP address, which cannot be a server name (RFC 6066 section 3). */
 export function serverName({ host }: Endpoint): string | undefined {
   return isIP(host) === 0 ? host : undefined;
 }

@@ -11,7 +11,7 @@ const MAX_BYTES = 128 * 1024;
 const KEXINIT = 20;
 const KEX_START = 30;
 const KEX_REPLY = 31;
-/** Key exchanges, at least one of which every server supports. The agreed secret is not used for encryption. */
+/** Key exchanges that the sensor performs. Every server supports at least one of them. The shared secret is not used for encryption. */
 const EXCHANGES: Readonly<Record<string, string>> = {
   'ecdh-sha2-nistp256': 'prime256v1',
   'ecdh-sha2-nistp384': 'secp384r1',
@@ -30,7 +30,7 @@ interface Greeting {
   readonly hostKey: Buffer | undefined;
 }
 
-/** Finds what an SSH server offers before a login, and its host keys. Throws if the server does not respond. */
+/** Finds the algorithms that an SSH server offers before a login, and its host keys. Throws if the server does not respond. */
 export async function sshFindings(endpoint: Endpoint): Promise<SensorFinding[]> {
   const place = { location: endpoint.name };
   const first = await greet(endpoint, undefined);
@@ -61,7 +61,7 @@ export async function sshFindings(endpoint: Endpoint): Promise<SensorFinding[]> 
   ];
 }
 
-/** Opens one connection and reads the banner, the lists and, for a requested type, the host key. */
+/** Opens one connection and reads the identification string, the name lists and, if a host key type is requested, the host key. */
 async function greet({ host, port }: Endpoint, wanted: string | undefined): Promise<Greeting> {
   const socket = connect({ host, port });
   const timer = setTimeout(() => socket.destroy(new Error('did not respond in time')), TOTAL_MS);
@@ -100,7 +100,7 @@ class Input {
     this.chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
-  /** Reads the line that starts with `SSH-`. Servers may send other lines before it. */
+  /** Reads the line that starts with `SSH-`. Servers may send other lines before that line. */
   async line(): Promise<string> {
     for (;;) {
       const end = this.buffer.indexOf('\n');

@@ -6,18 +6,18 @@ const VERSIONS: readonly SecureVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv
 const CONNECT_MS = 6000;
 const MAX_SUITES = 60;
 const MAX_CHAIN = 10;
-/** Old versions must be enabled explicitly. */
+/** Cipher list that includes weak suites. OpenSSL enables old protocol versions only with security level 0. */
 const ANY_CIPHER = 'ALL:COMPLEMENTOFALL:@SECLEVEL=0';
 
 interface Handshake {
   readonly suite: string;
-  /** OpenSSL's name of the suite. */
+  /** Name of the cipher suite in OpenSSL. */
   readonly cipher: string;
   readonly group: string | undefined;
   readonly chain: readonly Buffer[];
 }
 
-/** Finds what a TLS server accepts: versions, suites, key exchanges and its certificates. Throws if the server does not respond. */
+/** Finds the versions, suites and key exchanges that a TLS server accepts, and its certificates. Throws if the server does not respond. */
 export async function tlsFindings(endpoint: Endpoint): Promise<SensorFinding[]> {
   const place = { location: endpoint.name };
   const spoken: { version: string; suites: string[]; groups: Set<string> }[] = [];
@@ -45,20 +45,22 @@ export async function tlsFindings(endpoint: Endpoint): Promise<SensorFinding[]> 
   return [...exchanges.map((algorithm) => usedHere(algorithm, place)), ...certificates, ...protocols];
 }
 
-/** Repeats the handshake without the suites already chosen until the server rejects it. Throws if the server cannot be reached. */
+/**
+ * Repeats the handshake, each time without the suites that the server has already chosen, until the server rejects it. Throws if the server cannot be reached.
+ */
 async function suitesOf(endpoint: Endpoint, version: SecureVersion): Promise<Handshake[]> {
   const found: Handshake[] = [];
   while (found.length < MAX_SUITES) {
     const next = await handshake(endpoint, version, found.map(({ cipher }) => cipher)); // prettier-ignore
     if (next === undefined || found.some(({ cipher }) => cipher === next.cipher)) return found;
     found.push(next);
-    // All TLS 1.3 suites are strong, so the server's choice is enough.
+    // All TLS 1.3 suites are strong, so the server's first choice is sufficient.
     if (version === 'TLSv1.3') return found;
   }
   return found;
 }
 
-/** Returns undefined if the server rejects the handshake. Throws if the server cannot be reached. */
+/** Performs a handshake. Returns undefined if the server rejects the handshake. Throws if the server cannot be reached. */
 function handshake(
   endpoint: Endpoint,
   version: SecureVersion,
@@ -71,7 +73,7 @@ function handshake(
     port,
     minVersion: version,
     maxVersion: version,
-    // The results are listed, not trusted.
+    // Certificates are only listed, not trusted.
     rejectUnauthorized: false,
     ciphers: [...(version === 'TLSv1.3' ? ['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'] : []), ANY_CIPHER, ...without.map((cipher) => `!${cipher}`)].join(':'), // prettier-ignore
     ...(servername === undefined ? {} : { servername }),

@@ -1,12 +1,12 @@
 import { DER, derHeader, dotted, MAX_HEADER_BYTES } from '../../../formats/asn1/der-reader.js';
 
-/** ByteWindow provides bytes of which only the requested ranges are read. */
+/** ByteWindow provides access to bytes. Only the requested ranges are read. */
 export interface ByteWindow {
   readonly length: number;
   bytes(start: number, end: number): Buffer;
 }
 
-/** Base64Window decodes only the requested part of a base64 text. The rest stays encoded. */
+/** Base64Window decodes only the requested part of a base64 text. The rest remains encoded. */
 export class Base64Window implements ByteWindow {
   private readonly text: string;
   readonly length: number;
@@ -42,7 +42,7 @@ export class WindowElement {
     private readonly window: ByteWindow,
     readonly tag: number,
     private readonly at: number,
-    /** Offset of the contents. */
+    /** Offset at which the contents start. */
     readonly start: number,
     readonly end: number,
   ) {}
@@ -64,7 +64,7 @@ export class WindowElement {
     return this.window.bytes(this.start, this.end);
   }
 
-  /** Returns tag, length and contents. */
+  /** Returns the whole element: tag, length and contents. */
   raw(): Buffer {
     return this.window.bytes(this.at, this.end);
   }
@@ -80,7 +80,7 @@ export class WindowElement {
     return found;
   }
 
-  /** Parses the contents as an element, for the contents of an OCTET STRING. */
+  /** Parses the contents as an element. Used for an OCTET STRING that contains an element. */
   inside(): WindowElement {
     return WindowElement.at(this.window, this.start);
   }

@@ -1,4 +1,4 @@
-/** FindingPlace is the location of a finding. Lines start at 1. */
+/** FindingPlace is the location of a finding. Line numbers start at 1. */
 export interface FindingPlace {
   readonly location: string;
   readonly line?: number;
@@ -7,7 +7,7 @@ export interface FindingPlace {
   readonly additionalContext?: string;
 }
 
-/** Algorithm is an algorithm in CycloneDX 1.6 terms. Equal algorithms are one asset. */
+/** Algorithm is an algorithm in the terms of CycloneDX 1.6. Findings of equal algorithms become one asset. */
 export interface Algorithm {
   readonly name: string;
   readonly oid?: string;
@@ -22,7 +22,7 @@ export interface Component {
   readonly properties?: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** SensorFinding is an item found at one location. It includes the algorithms it uses, so that each batch is self-contained. */
+/** SensorFinding is an item found at one location. The finding includes the algorithms that the item uses, so that each batch is self-contained. */
 export interface SensorFinding {
   readonly place: FindingPlace;
   /** Certificate as PEM or base64 DER. */
@@ -30,7 +30,7 @@ export interface SensorFinding {
   /** Public key as PEM or a line in authorized_keys format. */
   readonly publicKey?: string;
   readonly component?: Component;
-  /** Name by which other findings of the same scan refer to a certificate or public key. */
+  /** Name by which other findings in the same scan refer to the certificate or public key. */
   readonly ref?: string;
   readonly uses?: readonly Algorithm[];
   readonly dependsOn?: readonly string[];
@@ -54,7 +54,7 @@ export function algorithmComponent(algorithm: Algorithm): Component {
   };
 }
 
-/** Returns the finding of an algorithm at this location. */
+/** Returns a finding of the algorithm at the given location. */
 export function usedHere(algorithm: Algorithm, place: FindingPlace): SensorFinding {
   return { place, component: algorithmComponent(algorithm) };
 }
@@ -90,12 +90,12 @@ export function protocolHere(protocol: ProtocolHere, place: FindingPlace): Senso
   };
 }
 
-/** Returns a key exchange: `mlkem768x25519-sha256` is a KEM, `curve25519-sha256` a key agreement. */
+/** Returns the algorithm for a key exchange. `mlkem768x25519-sha256` is a KEM, `curve25519-sha256` a key agreement. */
 export function keyExchange(name: string): Algorithm {
   return { name, properties: { primitive: /mlkem|sntrup|kyber/i.test(name) ? 'kem' : 'key-agree' } };
 }
 
-/** Parses `TLSv1`, `TLSv1.2` or `SSLv3` in the spellings of configuration files and programs. Undefined for any other word. */
+/** Parses `TLSv1`, `TLSv1.2` or `SSLv3` in the spellings of configuration files and programs. Returns undefined for any other word. */
 export function tlsVersion(word: string): { readonly name: string; readonly version: string } | undefined {
   const [, kind, major, minor = '0'] = /^(TLS|SSL)[ _]?v?([123])(?:[._]?([0123]))?$/i.exec(word) ?? [];
   if (kind === undefined || major === undefined) return undefined;

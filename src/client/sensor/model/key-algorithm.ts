@@ -3,7 +3,7 @@ import type { Algorithm } from './finding.js';
 
 /** SensedKeyFacts is the algorithm of a public key with its parameters. */
 export interface SensedKeyFacts {
-  /** SHA-256 of the SubjectPublicKeyInfo. Undefined if the public half is not available. */
+  /** SHA-256 of the SubjectPublicKeyInfo. Undefined if the public key is not available. */
   readonly fingerprint: string | undefined;
   readonly algorithm: Algorithm;
   readonly bits: number | undefined;
@@ -34,13 +34,13 @@ export function onCurve(curve: string): Algorithm {
   return { name: `EC-${curve}`, oid: EC, properties: { primitive: 'signature', curve } };
 }
 
-/** Returns the algorithm for a curve that the key does not name. */
+/** Returns the algorithm of a key that does not name its curve. */
 export function onUnnamedCurve(bits?: number): Algorithm {
   if (bits === undefined) return { name: 'EC', oid: EC, properties: { primitive: 'signature' } };
   return { name: `EC-${bits}`, oid: EC, properties: { primitive: 'signature', parameterSetIdentifier: String(bits) } };
 }
 
-/** Returns the facts about a key. Uses the same names as for keys of certificates, so that the same algorithm is the same asset. */
+/** Returns the facts about a key. The names are the same as for keys in certificates, so that equal algorithms become one asset. */
 export function sensedFactsOf(key: KeyObject): SensedKeyFacts {
   const fingerprint = createHash('sha256')
     .update(key.export({ type: 'spki', format: 'der' }))
@@ -64,7 +64,7 @@ export function named(type: string): Algorithm {
   return { name: NAMES[type] ?? type.toUpperCase(), ...(oid === undefined ? {} : { oid }), properties: { primitive } };
 }
 
-/** Returns the bits in the name of a curve. Undefined for an object identifier, which contains no size. */
+/** Returns the number of bits in the name of a curve, or undefined for an object identifier, which contains no size. */
 export function curveBits(curve: string): number | undefined {
   if (/^\d/.test(curve)) return undefined;
   const digits = /(\d{3})/.exec(curve)?.[1];

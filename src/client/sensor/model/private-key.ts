@@ -3,14 +3,14 @@ import { refOf } from './finding.js';
 import type { Algorithm } from './finding.js';
 import type { SensedKeyFacts } from './key-algorithm.js';
 
-/** Protection is how a private key is protected: a named scheme, or undefined if it is not encrypted. */
+/** Protection describes how a private key is protected: by a named encryption scheme, or not at all (undefined). */
 export interface Protection {
   readonly scheme: string | undefined;
 }
 
 /**
- * Returns the finding of a private key: its algorithm, its public half if that is not encrypted, and its protection. The finding never contains the private
- * key itself.
+ * Returns the finding of a private key: its algorithm, its public key if the public key is not encrypted, and its protection. The finding never contains the
+ * private key itself.
  */
 export function privateKeyHere(
   facts: Partial<SensedKeyFacts>,

@@ -10,7 +10,7 @@ const JWK_CURVES: Readonly<Record<string, readonly [string, string]>> = {
 const ED25519 = ['ssh-ed25519', 'sk-ssh-ed25519@openssh.com'];
 const ECDSA = /^(?:sk-)?ecdsa-sha2-(nistp\d{3})(?:@openssh\.com)?$/;
 
-/** Reads algorithm and size of a public key blob (RFC 4253 section 6.6, RFC 5656, RFC 8709). Empty for unknown types and certificates. */
+/** Reads the algorithm and size of a public key blob (RFC 4253 section 6.6, RFC 5656, RFC 8709). Returns an empty object for unknown types and certificates. */
 export function factsOfBlob(blob: Buffer): Partial<SensedKeyFacts> {
   const fields = new WireReader(blob);
   const kind = fields.text();
@@ -36,7 +36,7 @@ export function factsOfBlob(blob: Buffer): Partial<SensedKeyFacts> {
   );
 }
 
-/** Returns the base64url coordinates of an uncompressed point. */
+/** Returns the coordinates of an uncompressed point in base64url. */
 export function coordinates(point: Buffer): { x: string; y: string } {
   const half = (point.length - 1) / 2;
   return { x: point.toString('base64url', 1, 1 + half), y: point.toString('base64url', 1 + half) };

@@ -36,7 +36,7 @@ export class RotationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;
   failure?: RotationFailureView;
-  /** Hosts that the last scan could not read completely. These hosts may accept the key too. */
+  /** Hosts that the last scan could not read completely. These hosts may also accept the key. */
   @ApiProperty({
     type: [String],
     example: ['Host web-3: the last scan could not read /home/app/.ssh/authorized_keys.'],
@@ -74,16 +74,16 @@ export class RotationPage extends PageOf(RotationView) {}
 export class FileDiffView {
   /** @example /home/deploy/.ssh/authorized_keys */
   path: string;
-  /** Change made by adding the new key, in `diff -u` format. @example "--- /home/deploy/.ssh/authorized_keys" */
+  /** Diff of adding the new key, in `diff -u` format. @example "--- /home/deploy/.ssh/authorized_keys" */
   adds: string;
-  /** Change made by the whole rotation. @example "--- /home/deploy/.ssh/authorized_keys" */
+  /** Diff of the whole rotation, in `diff -u` format. @example "--- /home/deploy/.ssh/authorized_keys" */
   result: string;
 }
 
 export class RotationStepView {
   /** @example verify */
   step: string;
-  /** Outcome of the step. STARTED without a result: the worker was lost, and another worker repeated the step. */
+  /** Outcome of the step. STARTED without a result means that the worker was lost and another worker repeated the step. */
   @ApiProperty({ enum: STEP_OUTCOMES, example: 'DONE' }) outcome: StepOutcome;
   /** Hashes of the files before and after the step, and the response of the host to each key. */
   @ApiProperty({ type: Object, example: { new: 'accepted' } }) detail: Record<string, unknown>;
@@ -100,18 +100,18 @@ export class RotationTargetView {
   hostId: string;
   /** @example deploy */
   account: string;
-  /** Wave of the rollout. 0 is the first. @example 0 */
+  /** Wave of the rollout. The first wave is 0. @example 0 */
   wave: number;
   /** Last completed step. */
   @ApiProperty({ enum: TARGET_STATES, example: 'OVERLAP' }) state: TargetState;
-  /** Outcome of the target. OPEN until it is final. */
+  /** Outcome of the target. OPEN until the target is finished. */
   @ApiProperty({ enum: TARGET_OUTCOMES, example: 'OPEN' }) outcome: TargetOutcome;
   failure?: RotationFailureView;
   /** Time at which sshd stops accepting the old key. @example 2026-11-21T14:00:00Z */
   oldEndsAt?: Date;
   /** Time at which the old key was found again after its removal. @example 2026-12-01T02:00:00Z */
   driftedAt?: Date;
-  /** `high` if sshd itself reported the files that it reads. */
+  /** `high` if sshd itself reported the files that it reads, otherwise `low`. */
   @ApiProperty({ enum: ['high', 'low'], required: false, example: 'high' }) confidence?: 'high' | 'low';
   /** @example AuthorizedKeysCommand provides keys to sshd as well */
   @ApiProperty({ type: [String], example: ['AuthorizedKeysCommand provides keys to sshd as well'] }) warnings: string[];

@@ -29,7 +29,7 @@ export class RotationsController {
 
   /**
    * Rotate an SSH key
-   * @remarks Replaces the key with a new one on all hosts that accept it. `Location` contains the URL of the rotation.
+   * @remarks Replaces a key with a new key on all hosts that accept the old key. `Location` contains the URL of the rotation.
    */
   @Post('keys/:id/rotate')
   @HttpCode(202)
@@ -133,7 +133,7 @@ export class RotationsController {
 
   /**
    * Confirm a rotation
-   * @remarks Confirms that the holder has used the new key. A login recorded in a host's log also confirms it.
+   * @remarks Confirms that the holder has used the new key. A login with the new key in a host's log also confirms the rotation.
    */
   @Post('rotations/:id/confirm')
   @HttpCode(202)

@@ -14,7 +14,7 @@ export interface ShownRotation {
   readonly rotation: Rotation;
   /** Number of targets by state, or by outcome if they are finished. */
   readonly progress: Record<string, number>;
-  /** Hosts that the last scan could not read, one sentence each. */
+  /** Sentences about hosts that the last scan could not read completely. */
   readonly warnings: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export interface ShownTarget {
   readonly steps: RotationStep[];
 }
 
-/** RotationsReader reads single rotations, lists of them, their targets, and their progress. */
+/** RotationsReader reads rotations, their targets, and their progress. */
 @Injectable()
 export class RotationsReader implements BeforeApplicationShutdown {
   /** Watches the rotations that clients follow. */
@@ -48,7 +48,7 @@ export class RotationsReader implements BeforeApplicationShutdown {
     return shown as ShownRotation;
   }
 
-  /** Reads a rotation that a client follows, for `answerEvents`. */
+  /** Reads a rotation in the form that `answerEvents` expects. */
   async follow<View>(id: string, viewOf: (shown: ShownRotation) => View): Promise<Followed<View>> {
     const shown = await this.get(id);
     return { id, view: viewOf(shown), mark: markOf(shown), final: isOver(shown.rotation.status) };
@@ -69,7 +69,7 @@ export class RotationsReader implements BeforeApplicationShutdown {
     return { ...page, items: await this.shown(page.items) };
   }
 
-  /** Returns targets with the log of their steps, in wave order. */
+  /** Returns targets in wave order, with the log of their steps. */
   async targets(id: string, { limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<ShownTarget>> {
     await this.get(id);
     const list = `ssh-rotation-targets ${id}`;
@@ -110,7 +110,7 @@ export class RotationsReader implements BeforeApplicationShutdown {
   }
 }
 
-/** Returns a string that changes whenever the content of an event changes: the rotation, and the number of targets by state and outcome. */
+/** Returns a string that changes whenever the content of an event changes: the rotation, or the number of targets by state and outcome. */
 function markOf({ rotation, progress }: ShownRotation): string {
   const counts = Object.entries(progress).map(([state, count]) => `${state}=${count}`);
   return [rotation.status, rotation.wave, rotation.nextKeyId ?? '-', ...counts].join(' ');

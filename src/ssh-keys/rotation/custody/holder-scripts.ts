@@ -1,7 +1,7 @@
 /**
- * Scripts for keys whose private half stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each script is repeatable and
- * runs as the account that holds the key. Requires a POSIX shell, and ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3: the account has not
- * proven possession of the key; the last line of the output is the reason.
+ * Scripts for keys whose private key stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each script can be repeated, and runs as
+ * the account that holds the key. The scripts require a POSIX shell, and ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3 means that the account has
+ * not proven possession of the key. The last line of the output is then the reason.
  */
 
 /** HOLDER_NAMESPACE is the namespace of signatures that prove possession of a key (PROTOCOL.sshsig). */
@@ -9,8 +9,8 @@ export const HOLDER_NAMESPACE = 'holder@sealwright';
 export const UNPROVEN = 3;
 
 /**
- * Exits if another account could replace the key file: through a symbolic link on the path, or in a directory that is writable by others. sshd
- * applies the same check to authorized_keys (StrictModes). No agent is used, because it could sign with a key that is not in the file.
+ * Exits if another account could replace the key file, either through a symbolic link on the path or in a directory that other accounts can write to. sshd
+ * applies the same check to authorized_keys (StrictModes). No agent is used, because an agent could sign with a key that is not in the file.
  */
 const OWN_PLACE = `
 set -u; umask 077; LC_ALL=C; export LC_ALL; unset SSH_AUTH_SOCK SSH_ASKPASS DISPLAY
@@ -26,12 +26,12 @@ while [ "$at" != / ]; do
 done
 sign() { ssh-keygen -q -Y sign -n ${HOLDER_NAMESPACE} -f "$1" 2>/dev/null; }
 `;
-/** Maximum size of a key file in bytes: larger than any OpenSSH or PEM key file. */
+/** Maximum size of a key file in bytes. No OpenSSH or PEM key file is larger. */
 const MAX_KEY_BYTES = 65_536;
 
 /**
- * PROVE takes a message on standard input. It signs the message with the private key in the file, which must belong to this account alone, and prints
- * the signature. The signature is verified with the public key, because nothing else that an account reports about its files is proof.
+ * PROVE reads a message from standard input, signs it with the private key in the file, and prints the signature. The file must belong to this account alone.
+ * The service verifies the signature with the public key, because an account can forge everything else that it reports about its files.
  */
 export const PROVE = `${OWN_PLACE}
 case $(stat -c '%F|%u|%h' -- "$1" 2>/dev/null) in
@@ -45,8 +45,8 @@ sign "$1" || unproven 'ssh-keygen could not sign with it: its .pub file contains
 `;
 
 /**
- * MAKE_KEY takes $3 comment, and a message on standard input. It creates the new key next to the old one and prints its public half, and the message signed
- * with it.
+ * MAKE_KEY takes $3 comment, and reads a message from standard input. It creates the new key next to the old key, and prints the new public key and a signature
+ * of the message made with the new key.
  */
 export const MAKE_KEY = `${OWN_PLACE}
 set -e
@@ -62,9 +62,9 @@ sign "$next"
 `;
 
 /**
- * TRY_KEY takes $3 user, $4 address, $5 port, $6 old or new, and known_hosts lines on standard input. It logs in with that key (the new key from
- * whichever file contains it) without running a command. It prints accepted, denied, or unclear with the reason. PIPE is trapped because SIGPIPE
- * would end the shell without its EXIT trap.
+ * TRY_KEY takes $3 user, $4 address, $5 port, $6 old or new, and reads known_hosts lines from standard input. It logs in with the old or the new key, without
+ * running a command. The new key is read from whichever file contains it. The script prints accepted, denied, or unclear with the reason. PIPE is trapped
+ * because SIGPIPE would end the shell without running its EXIT trap.
  */
 export const TRY_KEY = `${OWN_PLACE}
 key=$1
@@ -92,8 +92,8 @@ exit 0
 `;
 
 /**
- * TAKE_OVER replaces the old private key with the new one in one rename, with mode 600 regardless of the old mode. The .pub file is removed first:
- * ssh would trust it and reject a private key that does not match.
+ * TAKE_OVER replaces the old private key with the new private key in one rename. The new file has mode 600 regardless of the old mode. The .pub file is removed
+ * first, because ssh would trust it and reject a private key that does not match.
  */
 export const TAKE_OVER = `${OWN_PLACE}
 set -e
@@ -116,7 +116,7 @@ export const FORGET_OLD = `${OWN_PLACE}
 rm -f -- "$1.$2.prev" "$(dirname -- "$1")/.sealwright.$2."*
 `;
 
-/** FORGET_NEW removes the new key, and the files of an interrupted trial. */
+/** FORGET_NEW removes the new private key, and the files of an interrupted trial. */
 export const FORGET_NEW = `${OWN_PLACE}
 rm -f -- "$1.$2.next" "$1.$2.next.pub" "$(dirname -- "$1")/.sealwright.$2."*
 `;

@@ -30,7 +30,7 @@ const TIMEOUT_MS = 60_000;
 const NOT_THE_KEY =
   'The signature was not made with the old key: the public key in the file is a different one, or the host only claimed to have it.';
 
-/** HostResidentKey is a key in the custody of a host: it is generated and tested there, and its private half never leaves the host. */
+/** HostResidentKey manages a key in the custody of a host. The key is generated and tested on the host, and the private key never leaves the host. */
 @Injectable()
 export class HostResidentKey {
   constructor(
@@ -40,11 +40,11 @@ export class HostResidentKey {
   ) {}
 
   /**
-   * Makes the holder sign a fresh challenge with the private key in its file, and log in with the key from there. The service verifies the signature
-   * with the public key to be replaced, because nothing else that the account reports is proof. Throws Problem `rotation.holder-unproven`.
+   * Makes the holder sign a fresh challenge with the private key in its file, and log in with that private key. The service verifies the signature with the
+   * public key to be replaced, because the account can forge everything else that it reports. Throws Problem `rotation.holder-unproven`.
    */
   async prove({ rotation, target, old, next }: Work): Promise<void> {
-    // After the handover, the file contains the new key, which was generated for the holder that had proven possession of the old one.
+    // After the handover, the file contains the new key. The new key was generated only after the holder had proven possession of the old key.
     const key = rotation.promotedAt !== null && next !== undefined ? next : old;
     const message = challengeOf(rotation);
     const signature = await this.run(rotation, PROVE, [], message);
@@ -55,7 +55,7 @@ export class HostResidentKey {
     await this.keepProof(rotation, key.id);
   }
 
-  /** Makes the holder generate the new key and sign with it. Throws StepFailure `rotation.no-key`. */
+  /** Makes the holder generate the new key and sign a challenge with it. Throws StepFailure `rotation.no-key`. */
   async make(rotation: Rotation, comment: string): Promise<SshPublicKey & { comment: string }> {
     const message = challengeOf(rotation);
     const output = await this.run(rotation, MAKE_KEY, [comment], message);
@@ -70,7 +70,7 @@ export class HostResidentKey {
     );
   }
 
-  /** Tries a login from the holder's host with the old or the new key, whichever file contains the new key. */
+  /** Tries a login from the holder's host with the old or the new key. The new key is found before and after the handover. */
   async try(rotation: Rotation, { hostId, account }: Account, which: 'old' | 'new'): Promise<Verdict> {
     const host = await this.db.manager.findOneByOrFail(Host, { id: hostId });
     const pins = (await this.hostKeys.known(hostId)).filter(
@@ -100,7 +100,7 @@ export class HostResidentKey {
     await this.run(rotation, FORGET_NEW);
   }
 
-  /** Records that the location of the key is proven rather than only reported by the host. */
+  /** Records the location of the key as proven by a signature. */
   private async keepProof(rotation: Rotation, keyId: string): Promise<void> {
     const { hostId, account, path } = holderOf(rotation);
     await this.db.query(
@@ -131,7 +131,7 @@ function holderOf({ settings }: Rotation): Holder {
   return settings.holder;
 }
 
-/** Returns a message that is signed only once and only for this rotation. */
+/** Returns a fresh challenge, which is valid only for one signature of this rotation. */
 function challengeOf({ id }: Rotation): Buffer {
   return Buffer.from(`sealwright rotation ${id} ${randomBytes(32).toString('hex')}\n`);
 }
@@ -145,7 +145,7 @@ function unproven(rotation: Rotation, why: string): Problem {
   );
 }
 
-/** Returns the host's output without control characters. */
+/** Returns output of the host without control characters, truncated. */
 function shown(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
 }

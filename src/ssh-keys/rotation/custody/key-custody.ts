@@ -11,16 +11,16 @@ import { keyBitsOf, sshFingerprintOf, type SshPublicKey, sshPublicKeyOfSpki } fr
 import { SshKeySecret, SshKey } from '../../keys/ssh-key.entity.js';
 import { type NewCustody, type Rotation, ROTATION_ACTOR } from '../model/rotation.entity.js';
 
-/** Purpose of the seal of private keys, which is bound to the key ID. */
+/** Seal purpose of private keys. The seal is bound to the key ID. */
 const PURPOSE = 'ssh private key';
 
-/** MadeKey is a new key before it is recorded. Its private half is sealed or in the token before any host sees its public half. */
+/** MadeKey is a new key that is not yet recorded. Its private key is sealed or in the HSM before any host receives the public key. */
 export interface MadeKey {
   readonly key: Pick<SshKey, 'id' | 'fingerprint' | 'type' | 'bits' | 'blob' | 'comment' | 'owner' | 'custody'>;
   readonly secret?: Pick<SshKeySecret, 'keyId' | 'sealed' | 'ckaId'>;
 }
 
-/** KeyCustody generates SSH keys, and stores the private halves of those in the custody of the service or the HSM. */
+/** KeyCustody generates SSH keys, and stores the private keys that are in the custody of the service or the HSM. */
 @Injectable()
 export class KeyCustody {
   constructor(
@@ -30,7 +30,7 @@ export class KeyCustody {
     private readonly audit: AuditService,
   ) {}
 
-  /** Generates an Ed25519 key pair and seals its private half with an HSM key. */
+  /** Generates an Ed25519 key pair and seals the private key with an HSM key. */
   async makeSealed(comment: string, owner: string | null): Promise<MadeKey> {
     const id = newId();
     const { publicKey, privateKey } = newEd25519Pair(comment);
@@ -42,7 +42,7 @@ export class KeyCustody {
     };
   }
 
-  /** Generates an EC P-256 key pair in the HSM, which it cannot leave (CKA_EXTRACTABLE is false). */
+  /** Generates an EC P-256 key pair in the HSM. The private key cannot leave the HSM (CKA_EXTRACTABLE is false). */
   async makeInHsm(comment: string, owner: string | null): Promise<MadeKey> {
     const id = newId();
     const ckaId = randomBytes(16);
@@ -57,8 +57,8 @@ export class KeyCustody {
   }
 
   /**
-   * Records the new key of a rotation, also in the audit log, so that the rotation installs no other key. Returns its ID: the existing one for a key
-   * that was already known.
+   * Records the new key of a rotation, also in the audit log, so that the rotation cannot install any other key. Returns the ID of the key, which is the
+   * existing ID if the key was already known.
    */
   async keep(
     tx: EntityManager,
@@ -82,14 +82,14 @@ export class KeyCustody {
     return keyId;
   }
 
-  /** Unseals a private key: `openssh-key-v1` in PEM. Throws Problem `ssh-key.not-held`. */
+  /** Opens a sealed private key: `openssh-key-v1` in PEM. Throws Problem `ssh-key.not-held`. */
   async open(keyId: string): Promise<Buffer> {
     const secret = await this.db.manager.findOneBy(SshKeySecret, { keyId });
     if (secret?.sealed) return this.seals.open(PURPOSE, keyId, secret.sealed);
     throw new Problem('conflict', 'ssh-key.not-held', 'The service does not have the private key.');
   }
 
-  /** Returns the attributes by which the HSM identifies a key. Throws Problem `ssh-key.not-held`. */
+  /** Returns the attributes that identify a key in the HSM. Throws Problem `ssh-key.not-held`. */
   async inHsm(keyId: string): Promise<Pick<VaultKey, 'ckaId' | 'identity'>> {
     const secret = await this.db.manager.findOneBy(SshKeySecret, { keyId });
     if (secret?.ckaId) return { ckaId: secret.ckaId, identity: identityOf(keyId) };

@@ -8,14 +8,14 @@ import { KeyCustody } from './key-custody.js';
 
 export interface ReleasedKey {
   readonly key: SshKey;
-  /** `openssh-key-v1`, PEM. */
+  /** Private key in `openssh-key-v1` format, PEM-encoded. */
   readonly privateKey: string;
 }
 
-/** Maximum number of replacements followed from one key. */
+/** Maximum number of successors that are followed from one key. */
 const MAX_GENERATIONS = 10_000;
 
-/** KeyRelease hands the private half of a key in the service's custody to its user. Each release is audited first. */
+/** KeyRelease returns private keys in the service's custody to their users. Each release is audited first. */
 @Injectable()
 export class KeyRelease {
   constructor(
@@ -24,7 +24,7 @@ export class KeyRelease {
     private readonly custody: KeyCustody,
   ) {}
 
-  /** Releases the current key: a caller who knows only a replaced key gets its latest successor. */
+  /** Returns the private key of the current key. For a replaced key, this is the latest successor. */
   async release(caller: Caller, id: string): Promise<ReleasedKey> {
     const key = await this.inForce(id);
     const privateKey = await this.custody.open(key.id);

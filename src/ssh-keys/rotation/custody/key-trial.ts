@@ -6,17 +6,17 @@ import { SshConnections } from '../../../hosts/connections/ssh-connections.servi
 import { Problem } from '../../../platform/errors/problem.js';
 import { wireMpint } from '../../../formats/ssh/wire.js';
 
-/** Verdict is a host's response to a key. Any other result, such as a network failure or a changed host key, is thrown. */
+/** Verdict is a host's response to a key. Any other outcome, such as a network failure or a changed host key, is thrown. */
 export type Verdict = 'accepted' | 'denied';
 
-/** TrialLogin is the login for which a key is tried. */
+/** TrialLogin identifies the host and the account for which a key is tried. */
 export interface TrialLogin {
   readonly hostId: string;
   readonly account: string;
   readonly correlation: string;
 }
 
-/** KeyTrial tries logins with one key, each over a separate connection and without running a command. */
+/** KeyTrial tries logins with one key. Each login uses a separate connection and runs no command. */
 @Injectable()
 export class KeyTrial {
   constructor(
@@ -25,8 +25,8 @@ export class KeyTrial {
   ) {}
 
   /**
-   * Tests whether the host would accept a login with this key, without the private half. By RFC 4252 section 7 a client may
-   * query before it signs, and sshd applies the same rules to the query as to the login.
+   * Tests whether the host would accept a login with this key, without using the private key. RFC 4252 section 7 allows a client to query before signing, and
+   * sshd applies the same rules to the query as to the login.
    */
   async wouldAccept({ hostId, account, correlation }: TrialLogin, blob: Buffer): Promise<Verdict> {
     let asked = false;

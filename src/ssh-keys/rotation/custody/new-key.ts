@@ -10,10 +10,10 @@ import { KeyCustody } from './key-custody.js';
 import { KeyTrial, type Verdict } from './key-trial.js';
 import { commentAfter, type ReadyWork, requesterOf, type Work } from '../model/rotation-work.js';
 
-/** Problem codes indicating that the holder, or its host, must no longer be changed. */
+/** Problem codes that mean that the holder, or the holder's host, must no longer be changed. */
 const UNCHANGEABLE_CODES = ['rotation.holder-unproven', 'host.not-managed', 'host.missing'];
 
-/** NewKey generates, tries, hands over and abandons the new key of a rotation, according to its custody. */
+/** NewKey generates, tries, hands over and abandons the new key of a rotation, as its custody requires. */
 @Injectable()
 export class NewKey {
   constructor(
@@ -24,7 +24,7 @@ export class NewKey {
     private readonly hosts: HostsService,
   ) {}
 
-  /** Makes a host generate the key, and records it. Returns its ID. */
+  /** Makes a host generate the key, and records the key. Returns the ID of the key. */
   async make({ rotation, old }: Work): Promise<string> {
     const key = this.custody.known(
       await this.resident.make(rotation, commentAfter(old, rotation.id)),
@@ -41,7 +41,7 @@ export class NewKey {
     });
   }
 
-  /** Tries the new key with a complete login from the location of its holder. A user's key is tried as far as possible without its private half. */
+  /** Tries the new key with a complete login from the location of its holder. A user's key is tried only as far as possible without the private key. */
   async try({ rotation, target, next }: ReadyWork): Promise<Verdict> {
     const { hostId, account } = target;
     const login = { hostId, account, correlation: rotation.correlation };
@@ -59,7 +59,7 @@ export class NewKey {
     }
   }
 
-  /** Asserts that the host that will hold the new key has the old private key. Throws Problem `rotation.holder-unproven`. */
+  /** Asserts that the host that will receive the new key possesses the old private key. Throws Problem `rotation.holder-unproven`. */
   async assertHeld(work: Work): Promise<void> {
     await this.resident.prove(work);
   }
@@ -70,7 +70,7 @@ export class NewKey {
     return host.credentialFingerprint === old.fingerprint;
   }
 
-  /** Returns a login with the old key if the service holds it, for a host that rejects its stored credential. Undefined otherwise. */
+  /** Returns a login with the old key for a host that rejects its stored credential, or undefined if the service does not hold the old private key. */
   async oldLogin({ old, target }: Work): Promise<Login | undefined> {
     const privateKey = await this.custody.open(old.id).catch((error: unknown) => {
       if (error instanceof Problem && error.code === 'ssh-key.not-held') return undefined;
@@ -79,7 +79,7 @@ export class NewKey {
     return privateKey && { kind: 'private-key', user: target.account, privateKey: privateKey.toString() };
   }
 
-  /** Hands the new key over to its holder. */
+  /** Hands the new key over to the holder. */
   async handOver(work: ReadyWork): Promise<void> {
     const { rotation, target, next } = work;
     if (rotation.custody === 'host') return this.resident.takeOver(rotation);
@@ -89,16 +89,16 @@ export class NewKey {
       user: host.loginUser ?? target.account,
       privateKey: (await this.custody.open(next.id)).toString(),
     };
-    // Recorded as a change by the requester, who owns the rotation.
+    // The change is recorded as made by the requester of the rotation.
     await this.hosts.update(requesterOf(rotation), host.id, host.version, { credential });
   }
 
-  /** Removes the data kept for a rollback. */
+  /** Removes the data that was kept for a rollback. */
   async discardOld({ rotation }: ReadyWork): Promise<void> {
     if (rotation.custody === 'host') await this.resident.forgetOld(rotation);
   }
 
-  /** Removes the new key from its holder. If the holder can no longer be changed, the key stays there without opening anything, and the reason is returned. */
+  /** Removes the new key from its holder. If the holder must no longer be changed, leaves the key there, where it grants no access, and returns the reason. */
   async abandon({ rotation }: Work): Promise<string | undefined> {
     if (rotation.custody !== 'host' || rotation.nextKeyId === null) return undefined;
     try {

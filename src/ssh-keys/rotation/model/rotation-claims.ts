@@ -29,7 +29,7 @@ const QUEUE = {
 };
 const RELEASE = 'worker = NULL, lease_until = NULL';
 
-/** RotationClaims lets workers claim, renew and release targets. */
+/** RotationClaims claims targets for workers, renews their leases, and releases targets. */
 @Injectable()
 export class RotationClaims {
   private readonly queue: WorkQueue<ClaimedRow>;
@@ -42,12 +42,12 @@ export class RotationClaims {
   }
 
   /**
-   * Claims a due target. Only one worker works on a host at a time. A target whose lease has expired is claimed like any other: the next step
-   * determines its progress from the host.
+   * Claims a due target. Only one worker works on a host at a time. A target whose lease has expired is claimed like any other target, because the next step
+   * determines the progress from the host.
    */
   async claim(): Promise<Work | undefined> {
     const id = await whenDue(this.db, DUE_TARGET, async (tx) => {
-      // Claims are serialized. Otherwise two workers could claim two targets of one host.
+      // Claims are serialized, because two workers could otherwise claim two targets on one host.
       await advisoryLock(tx, 'ssh rotation claims');
       const [claimed] = await this.queue.claimFrom(dueRows({ ...DUE_TARGET, limit: 1 }), [], tx);
       return claimed?.id;
@@ -56,8 +56,8 @@ export class RotationClaims {
   }
 
   /**
-   * Performs `work` and renews the lease until it ends. An expired lease is not renewed: another target on the same host may have been claimed in the
-   * meantime.
+   * Performs `work` and renews the lease until the work ends. An expired lease is not renewed, because another target on the same host may have been claimed in
+   * the meantime.
    */
   hold({ target }: Work, work: () => Promise<void>): Promise<void> {
     const row = claimOf(target);

@@ -16,9 +16,9 @@ export const ROTATION_STATUSES = [
 export type RotationStatus = (typeof ROTATION_STATUSES)[number];
 
 /**
- * Allowed transitions. SURVEYING: every account is read, so that approvers can see the changes. PLANNED ends a dry run. RUNNING returns to
- * PENDING_APPROVAL if the policies require further votes before the first host is changed. HALTED: too many targets failed, and a user decides.
- * AWAITING_HOLDER: the holder of the new key must use or confirm it.
+ * Allowed transitions. SURVEYING: every account is read, so that approvers can see the changes. PLANNED: a dry run has ended. RUNNING returns to
+ * PENDING_APPROVAL if the policies require further votes before the first host is changed. HALTED: too many targets failed, and a user must decide how to
+ * continue. AWAITING_HOLDER: the holder of the new key must use or confirm the key.
  */
 const MOVES: Record<RotationStatus, readonly RotationStatus[]> = {
   SURVEYING: ['PENDING_APPROVAL', 'HALTED', 'ROLLING_BACK', 'ROLLED_BACK', 'PARTIAL'],
@@ -57,7 +57,7 @@ export function isOver(status: RotationStatus): boolean {
   return ENDS.includes(status);
 }
 
-/** TARGET_STATES are the last completed steps of a target, in order. */
+/** TARGET_STATES are the states of a target, each named after the last completed step, in order. */
 export const TARGET_STATES = [
   'PLANNED',
   'PRECHECKED',
@@ -76,7 +76,7 @@ export function hasReached(state: TargetState, other: TargetState): boolean {
   return TARGET_STATES.indexOf(state) >= TARGET_STATES.indexOf(other);
 }
 
-/** TARGET_OUTCOMES are the outcomes of a target. OPEN until it is final. BLOCKED and FAILED_PRECHECK can be retried. */
+/** TARGET_OUTCOMES are the outcomes of a target. The outcome is OPEN until the target is finished. BLOCKED and FAILED_PRECHECK can be retried. */
 export const TARGET_OUTCOMES = [
   'OPEN',
   'READY',
@@ -89,7 +89,7 @@ export const TARGET_OUTCOMES = [
 ] as const;
 export type TargetOutcome = (typeof TARGET_OUTCOMES)[number];
 
-/** STEPS maps a state to its next step. States without a step wait for the other targets. */
+/** STEPS maps each state to the next step. In a state without a step, the target waits for the other targets. */
 export const STEPS = {
   PLANNED: 'precheck',
   PRECHECKED: 'add',
@@ -106,8 +106,8 @@ export type StepName = (typeof STEPS)[keyof typeof STEPS] | 'check-new' | 'roll-
 export const TARGET_STEPS: readonly StepName[] = [...Object.values(STEPS), 'check-new', 'roll-back'];
 
 /**
- * Returns the next step of a target. During a rollback, this is the rollback itself if the old key is still present. While both keys are valid, the
- * new key is checked.
+ * Returns the next step of a target. During a rollback, the next step is the rollback itself if the old key is still present. While both keys are valid, the
+ * next step checks the new key.
  */
 export function nextStep(state: TargetState, isRollingBack: boolean, isInOverlap = false): StepName | undefined {
   if (isRollingBack && !hasReached(state, 'REMOVED')) return 'roll-back';
@@ -116,8 +116,8 @@ export function nextStep(state: TargetState, isRollingBack: boolean, isInOverlap
 }
 
 /**
- * Returns the seconds for which the old key must still be accepted. 0 after the overlap, and for targets created by earlier versions, which were due
- * at its end.
+ * Returns the number of seconds for which the old key must still be accepted. Returns 0 after the overlap. Also returns 0 for targets created by earlier
+ * versions, which became due at the end of the overlap.
  */
 export function secondsOfOverlap({ overlapEndsAt }: { readonly overlapEndsAt: Date | null }): number {
   return Math.max(0, ((overlapEndsAt?.getTime() ?? 0) - Date.now()) / 1000);
@@ -127,7 +127,7 @@ const MIN_CHECK_SECONDS = 5;
 const MAX_CHECK_SECONDS = 6 * 3600;
 const CHECKS_PER_OVERLAP = 12;
 
-/** Returns the seconds until the next check of the new key, or until the end of the overlap if that is sooner. */
+/** Returns the number of seconds until the next check of the new key, or until the end of the overlap if the overlap ends sooner. */
 export function secondsUntilCheck(overlapSeconds: number, secondsLeft: number): number {
   const interval = Math.max(MIN_CHECK_SECONDS, Math.min(overlapSeconds / CHECKS_PER_OVERLAP, MAX_CHECK_SECONDS));
   return Math.max(0, Math.min(interval, secondsLeft));
@@ -138,7 +138,7 @@ const WINDOWED_STEPS: readonly StepName[] = ['add', 'promote', 'remove-old'];
 const HOUR_MS = 3600 * 1000;
 const HOURS_PER_DAY = 24;
 
-/** Returns the seconds until the step is allowed. 0 inside the window (`from` ≤ hour < `to`, UTC), or without a window. */
+/** Returns the number of seconds until the step is allowed. Returns 0 inside the window (`from` ≤ hour < `to`, UTC) and without a window. */
 export function secondsUntilAllowed(
   step: StepName,
   window: { from: number; to: number } | undefined,

@@ -4,33 +4,30 @@ import type { StepName, TargetOutcome, TargetState } from './rotation-state.js';
 /** Account is a login name on a host. */
 export type Account = Pick<RotationTarget, 'hostId' | 'account'>;
 
-/** TargetFile is a file of a target as it was before the rotation. */
+/** TargetFile describes a file of a target before the rotation. */
 export interface TargetFile {
   readonly path: string;
   /** Account that changes the file. */
   readonly as: string;
-  /** Hexadecimal hash before the first change. */
+  /** SHA-256 of the file before the first change, in hexadecimal. */
   readonly sha256: string;
   /** Options of each line of the old key. */
   readonly originals: readonly string[];
-  /** Old key as written in the file: from its type to the end of the line. */
+  /** Old key as written in the file, from the key type to the end of the line. */
   readonly oldText: string;
 }
 
 /** TargetPlan contains the changes that a rotation makes to the files of a target, as determined before the first change. */
 export interface TargetPlan {
   readonly files: readonly TargetFile[];
-  /** Unified diffs. `adds`: only adding the new key. `result`: the whole rotation. */
+  /** Unified diffs. `adds` contains only the addition of the new key, `result` the whole rotation. */
   readonly diffs: readonly { readonly path: string; readonly adds: string; readonly result: string }[];
-  /** `low` if sshd could not be queried for the files that it reads. */
+  /** `high` if sshd itself reported the files that it reads, otherwise `low`. */
   readonly confidence: 'high' | 'low';
   readonly warnings: readonly string[];
 }
 
-/**
- * RotationTarget is one account on one host. Its lease belongs to one worker at a time, and every write by that worker must include the fence of its
- * claim.
- */
+/** RotationTarget is one account on one host. One worker at a time holds the lease, and every write by that worker must include the fence of its claim. */
 @Entity('ssh_rotation_target')
 @Index('ssh_rotation_target_account', ['rotationId', 'hostId', 'account'], { unique: true })
 @Index('ssh_rotation_target_due', ['dueAt'], { where: `outcome = 'OPEN'` })
@@ -68,22 +65,22 @@ export class RotationTarget {
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
 
-  /** Time at which the next step is due. Null while the target waits for the others. */
+  /** Time at which the next step is due. Null while the target waits for other targets. */
   @Column('timestamptz', { nullable: true })
   dueAt: Date | null;
 
-  /** Time at which the new key is checked again. Null outside the overlap. Earlier versions read only `dueAt`. */
+  /** Time of the next check of the new key. Null outside the overlap. Earlier versions read only `dueAt`. */
   @Column('timestamptz', { nullable: true })
   checkAt: Date | null;
 
-  /** Consecutive failed attempts. */
+  /** Number of consecutive failed attempts. */
   @Column('int', { default: 0 })
   strikes: number;
 
   @Column('jsonb', { nullable: true })
   plan: TargetPlan | null;
 
-  /** Original files, byte for byte, sealed: a JSON object that maps paths to base64. */
+  /** Original content of all files, sealed: a JSON object that maps paths to base64. */
   @Column('bytea', { nullable: true, select: false })
   snapshot: Buffer | null;
 
@@ -119,7 +116,10 @@ export class RotationTarget {
 export const STEP_OUTCOMES = ['STARTED', 'DONE', 'RETRY', 'FAILED'] as const;
 export type StepOutcome = (typeof STEP_OUTCOMES)[number];
 
-/** RotationStep is one attempt at one step. It is written before the host is contacted, and completed afterwards. If it stays STARTED, the worker died. */
+/**
+ * RotationStep is one attempt at one step. The row is inserted before the host is contacted, and completed afterwards. A row that remains STARTED means that
+ * the worker died.
+ */
 @Entity('ssh_rotation_step')
 @Index('ssh_rotation_step_target', ['targetId', 'id'])
 export class RotationStep {
@@ -138,7 +138,7 @@ export class RotationStep {
   @Column('text', { default: 'STARTED' })
   outcome: StepOutcome;
 
-  /** File hashes before and after the step, and which key the host accepted or denied. Contains no secrets. */
+  /** File hashes before and after the step, and the keys that the host accepted or denied. Contains no secrets. */
   @Column('jsonb', { default: {} })
   detail: Record<string, unknown>;
 

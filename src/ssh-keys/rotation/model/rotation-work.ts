@@ -11,7 +11,7 @@ export interface Work {
   readonly rotation: Rotation;
   readonly target: RotationTarget;
   readonly old: SshKey & { readonly blob: Buffer };
-  /** Undefined until the new key has been generated. */
+  /** New key. Undefined until the new key has been generated. */
   readonly next?: SshKey & { readonly blob: Buffer };
 }
 
@@ -26,9 +26,9 @@ type Facts = Record<string, unknown>;
 export interface DoneStep {
   readonly kind: 'done';
   readonly state: TargetState;
-  /** Default: OPEN. */
+  /** Defaults to OPEN. */
   readonly outcome?: TargetOutcome;
-  /** Seconds until the next step. Default: 0. Null while the target waits for the others. */
+  /** Seconds until the next step. Null while the target waits for other targets. Default: 0. */
   readonly dueIn?: number | null;
   /** Seconds until the next check of the new key. Undefined for no check. */
   readonly checkIn?: number;
@@ -55,14 +55,14 @@ export interface StartedStep {
   readonly step: StepName;
 }
 
-/** FencedOff is thrown when another worker has claimed the target. Further results of this worker are dropped. */
+/** FencedOff is thrown when another worker has claimed the target. Further results of the current worker are discarded. */
 export class FencedOff extends Error {
   constructor() {
     super('the target was claimed by another worker');
   }
 }
 
-/** StepFailure is a failure that a retry cannot fix. */
+/** StepFailure is a failure that a retry cannot resolve. */
 export class StepFailure extends Error {
   constructor(
     readonly outcome: Exclude<TargetOutcome, 'OPEN'>,
@@ -79,24 +79,24 @@ export function replacementOf({ rotation, old, next }: ReadyWork, file: TargetFi
     old: old.blob,
     next: next.blob,
     nextKey: `${next.type} ${next.blob.toString('base64')}`,
-    // A user's key has the comment that its owner chose. Other keys keep the comments of the lines that they replace.
+    // A user's key keeps the comment that the user chose. Any other key gets the comments of the lines that it replaces.
     ...(rotation.custody === 'human' && next.comment !== null ? { nextComment: next.comment } : {}),
     tag: rotationTag(rotation.id),
     originals: new Set(file.originals),
   };
 }
 
-/** Returns the comment of the replacement key. It keeps the old comment, which often names the owner. */
+/** Returns the comment of the replacement key. The old comment is kept, because it often names the owner. */
 export function commentAfter({ comment }: Pick<SshKey, 'comment'>, rotationId: string): string {
   return withoutTag(comment ?? '') || rotationTag(rotationId);
 }
 
-/** Returns the tag that marks the lines of a rotation at the end of their comments. */
+/** Returns the tag that ends the comments of lines written by a rotation. */
 export function rotationTag(rotationId: string): string {
   return `sealwright:${rotationId}`;
 }
 
-/** Returns the requester of the rotation as the caller of actions on their behalf. */
+/** Returns the requester of the rotation as the caller, for actions on behalf of the requester. */
 export function requesterOf({ requestedBy, ownerId, correlation }: Rotation): Caller {
   return callerOfOrder(requestedBy, {
     ownerId,

@@ -3,28 +3,28 @@ import type { ApprovalRequirement } from '../../../approvals/approvals.service.j
 import type { Actor, OrderedBy } from '../../../access/caller.js';
 import type { RotationStatus } from './rotation-state.js';
 
-/** ROTATION_ACTOR is the actor of everything that a rotation does automatically. */
+/** ROTATION_ACTOR is the actor of all automatic actions of rotations. */
 export const ROTATION_ACTOR: Actor = { kind: 'system', id: 'ssh-rotation', name: 'ssh-rotation' };
 
-/** ROTATION_QUEUE is the outbox topic and queue for signals that targets are due. */
+/** ROTATION_QUEUE is the outbox topic and queue for signals about due targets. */
 export const ROTATION_QUEUE = 'ssh-rotation';
 
-/** NEW_CUSTODIES are the kinds of holders of the new private half. */
+/** NEW_CUSTODIES are the kinds of holders of the new private key. */
 export const NEW_CUSTODIES = ['service', 'hsm', 'human', 'host'] as const;
 export type NewCustody = (typeof NEW_CUSTODIES)[number];
 
 export interface RotationSettings {
-  /** Seconds for which sshd accepts the new key before it is verified. */
+  /** Number of seconds for which sshd accepts the new key before it is verified. */
   readonly verifySeconds: number;
-  /** Seconds for which both keys are accepted after the holders have received the new key. */
+  /** Number of seconds for which both keys are accepted after the holder has received the new key. */
   readonly overlapSeconds: number;
   /** `halt`: a host that cannot be rotated stops the whole rotation. `skip`: the host keeps the old key, and the rotation ends as PARTIAL. */
   readonly onFailure: 'halt' | 'skip';
-  /** Whether known locations of the key outside the rotation stay unchanged. */
+  /** Whether known locations of the key that are not part of the rotation stay unchanged. */
   readonly leaveOthers: boolean;
   /** Whether files are changed even if a configuration management system manages them. */
   readonly ignoreManagers: boolean;
-  /** Hours of the day (UTC) in which hosts may be changed, `from` ≤ hour < `to`. Spans midnight if `from` is larger. */
+  /** Hours of the day (UTC) in which hosts may be changed: `from` ≤ hour < `to`. If `from` is larger, the window spans midnight. */
   readonly window?: { readonly from: number; readonly to: number };
   /** Location of the private key, for custody `host`. */
   readonly holder?: { readonly hostId: string; readonly account: string; readonly path: string };
@@ -43,7 +43,7 @@ export class Rotation {
   @Column('uuid')
   keyId: string;
 
-  /** ID of the new key. Null until it has been generated. */
+  /** ID of the new key. Null until the new key has been generated. */
   @Column('uuid', { nullable: true })
   nextKeyId: string | null;
 
@@ -72,14 +72,14 @@ export class Rotation {
   @Column('text')
   correlation: string;
 
-  /** Approvals that the policies required when the rotation was requested. Null if none. */
+  /** Approvals that the policies required when the rotation was requested. Null if no approval was required. */
   @Column('jsonb', { nullable: true })
   approvalDemand: ApprovalRequirement | null;
 
   @Column('uuid', { nullable: true })
   approvalId: string | null;
 
-  /** Time at which the holders received the new key. */
+  /** Time at which the holder received the new key. */
   @Column('timestamptz', { nullable: true })
   promotedAt: Date | null;
 

@@ -8,9 +8,9 @@ import { hasReached, secondsOfOverlap, type StepName, type TargetOutcome, type T
 import { FencedOff, type StartedStep, type StepResult, type Work } from './rotation-work.js';
 import { ROTATION_ACTOR } from './rotation.entity.js';
 
-/** Consecutive failed attempts after which an unchanged target is abandoned. */
+/** Number of consecutive failed attempts after which a target that is still unchanged is abandoned. */
 const MAX_STRIKES_UNTOUCHED = 3;
-/** Consecutive failed attempts for a target that already has the new key: about half an hour. */
+/** Number of consecutive failed attempts, over about half an hour, after which a target that already has the new key is abandoned. */
 const MAX_STRIKES = 40;
 const MAX_BACKOFF_SECONDS = 60;
 
@@ -19,7 +19,7 @@ interface Settlement {
   readonly outcome: TargetOutcome;
   /** Seconds until the next step. Null if the target waits. */
   readonly dueIn: number | null;
-  /** Seconds until the new key is checked. Null if it is not. */
+  /** Seconds until the new key is checked. Null if no check is needed. */
   readonly checkIn: number | null;
   readonly strikes: number;
   readonly code: string | null;
@@ -27,7 +27,7 @@ interface Settlement {
   readonly recorded: StepOutcome;
 }
 
-/** RotationRepository keeps the log of steps. An attempt is committed before the host is contacted, and its outcome before the next action. */
+/** RotationRepository stores the log of steps. The start of an attempt is committed before the host is contacted, and its outcome before the next action. */
 @Injectable()
 export class RotationRepository {
   constructor(
@@ -45,12 +45,12 @@ export class RotationRepository {
     });
   }
 
-  /** Call right before a file on a host is replaced. Throws FencedOff. */
+  /** Asserts that this worker still holds the target. Call this right before a file on a host is replaced. Throws FencedOff. */
   async assertStillMine({ target }: Work): Promise<void> {
     await this.assertMine(this.db.manager, target);
   }
 
-  /** Commits the outcome of an attempt with its audit entry. Returns whether the next step can follow immediately. Throws FencedOff. */
+  /** Commits the outcome of an attempt with its audit entry. Returns whether the next step can be performed immediately. Throws FencedOff. */
   async record(work: Work, started: StartedStep, result: StepResult): Promise<boolean> {
     const { target } = work;
     const settlement = settlementOf(target, started.step, result);
@@ -147,7 +147,7 @@ function settlementOf(target: RotationTarget, step: StepName, result: StepResult
       const failed = { state, code, reason, checkIn: null };
       if (spent) return { ...failed, outcome, dueIn: null, strikes, recorded: 'FAILED' };
       const again = backoffSeconds(strikes);
-      // The end of the overlap is not postponed while the new key cannot be checked.
+      // A failed check of the new key does not postpone the end of the overlap.
       const due =
         step === 'check-new' ? { dueIn: secondsOfOverlap(target), checkIn: again } : { dueIn: again, checkIn: null };
       return { ...failed, ...due, outcome: 'OPEN', strikes: strikes + 1, recorded: 'RETRY' };

@@ -17,15 +17,15 @@ import type { RotationPlan } from './rotation-planner.js';
 export interface NewRotation {
   readonly id: string;
   readonly plan: RotationPlan;
-  /** Undefined until the key has been generated. */
+  /** New key. Undefined if the new key has not been generated yet. */
   readonly newKey: MadeKey | undefined;
-  /** Undefined if no approval is required. */
+  /** Required approvals. Undefined if no approval is required. */
   readonly demand: ApprovalRequirement | undefined;
 }
 
 /**
- * NewRotationWriter records rotations with their new key, their targets, and the signals for the first targets. It also prevents their hosts from being
- * removed.
+ * NewRotationWriter records rotations with their new key, their targets, and the signals for the first targets. It also prevents the removal of hosts that are
+ * part of an open rotation.
  */
 @Injectable()
 export class NewRotationWriter {
@@ -95,15 +95,15 @@ export class NewRotationWriter {
   }
 }
 
-/** Returns the wave of a target by its index: one canary (0), then one in twenty (1), then the rest (2). */
+/** Returns the wave of a target by its index: wave 0 is one canary, wave 1 is one target in twenty, and wave 2 is the rest. */
 function waveOf(index: number, targets: number): number {
   if (index === 0) return 0;
   return index <= Math.max(1, Math.ceil(targets / 20)) ? 1 : 2;
 }
 
 /**
- * Throws if the host is part of an open rotation, which could neither finish nor be rolled back on a removed host. Skipped and finished targets are
- * ignored.
+ * Throws Problem if the host is part of an open rotation, because the rotation could neither finish nor be rolled back after the removal of the host. Skipped
+ * and finished targets are ignored.
  */
 async function assertNotRotating(tx: EntityManager, hostId: string): Promise<void> {
   const [rotation]: { id: string }[] = await tx.query(

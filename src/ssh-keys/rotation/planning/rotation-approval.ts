@@ -18,7 +18,10 @@ import { requesterOf } from '../model/rotation-work.js';
 import { RotationTarget } from '../model/rotation-target.entity.js';
 import { Rotation, ROTATION_ACTOR, ROTATION_QUEUE } from '../model/rotation.entity.js';
 
-/** RotationApproval is the approval of a rotation. It shows the changes line by line. RotationClearance starts the rotation only if they are unchanged. */
+/**
+ * RotationApproval is the approval of a rotation. The approval shows the changes line by line. RotationClearance starts the rotation only if the changes are
+ * still the same.
+ */
 @Injectable()
 export class RotationApproval implements ApprovalSubject, OnModuleInit {
   constructor(
@@ -33,7 +36,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     this.subjects.register('ssh-rotation', this);
   }
 
-  /** Requests approval after every account was surveyed. The rotation is then pending approval. Returns the ID of the approval. */
+  /** Requests approval after every account has been surveyed. Returns the ID of the approval. */
   async ask(tx: EntityManager, rotation: Rotation): Promise<string> {
     if (rotation.approvalDemand === null) throw new Error('this rotation requires no approval');
     const id = newId();
@@ -48,12 +51,12 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     return usesOfTargets(tx, rotation, await tx.findBy(RotationTarget, { rotationId: id }));
   }
 
-  /** A policy also covers the successors of the keys that it names. */
+  /** Returns the fingerprints that a policy covers: the keys that the policy names, and their successors. */
   keysCovered(names: readonly string[]): Promise<readonly string[]> {
     return successorFingerprints(this.db.manager, names);
   }
 
-  /** Policies name keys by their fingerprints. */
+  /** Returns the names that are not fingerprints of known keys. In policies for rotations, keys are named by fingerprint. */
   async unknownKeys(tx: EntityManager, names: readonly string[]): Promise<readonly string[]> {
     const known = await tx.find(SshKey, { select: { fingerprint: true }, where: { fingerprint: In([...names]) } });
     const found = new Set(known.map(({ fingerprint }) => fingerprint));
@@ -67,7 +70,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     );
     if (moved !== 1)
       throw new Problem('conflict', 'approval.subject-gone', 'The rotation is not waiting for this approval.');
-    // Each account is surveyed again and must still match what was approved.
+    // Each account is surveyed again and must still match the approved changes.
     await tx.query(`UPDATE ssh_rotation_target SET state = 'PLANNED' WHERE rotation_id = $1 AND outcome = 'OPEN'`, [
       subjectId,
     ]);

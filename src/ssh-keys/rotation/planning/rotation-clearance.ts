@@ -22,10 +22,10 @@ import { FencedOff, StepFailure } from '../model/rotation-work.js';
 import { documentOf } from './rotation-document.js';
 import { usesOfRotation } from './rotation-requirements.js';
 
-/** Outcome of a rejected target: FAILED_PRECHECK before its host was changed, BLOCKED afterwards. */
+/** Outcome of a rejected target: FAILED_PRECHECK before the host was changed, BLOCKED afterwards. */
 type Refusal = 'FAILED_PRECHECK' | 'BLOCKED';
 
-/** An account whose keys are changed. */
+/** Account whose authorized keys are changed. */
 type Account = Pick<RotationTarget, 'hostId' | 'account'>;
 
 /** Outcomes after which a target is not changed again. */
@@ -42,15 +42,14 @@ export class RotationClearance {
   ) {}
 
   /**
-   * Asserts before a host is changed that the rows match the request in the audit log, that the approval is granted, and that it covers the current
-   * rows. Until the first host is changed, the current policies must be met too: if they require further votes, the rotation becomes PENDING_APPROVAL
-   * again. A rotation that has started finishes under its original approval. Throws StepFailure, or FencedOff if the rotation is pending approval
-   * again.
+   * Asserts, before a host is changed, that the rows match the request in the audit log, that the approval is granted, and that the approval covers the current
+   * rows. Until the first host is changed, the current policies must also be met. If the policies require further votes, the rotation becomes PENDING_APPROVAL
+   * again. A rotation that has started finishes under its original approval. Throws StepFailure, or FencedOff if the rotation is pending approval again.
    */
   async assertCovers(rotation: Rotation): Promise<void> {
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
     const needsApproval = await this.wasDemanded(rotation);
-    // All sources are checked, so that removing approvalDemand from a row does not remove the need for approval.
+    // All sources are checked, so that clearing approvalDemand in a row does not remove the need for approval.
     if (needsApproval || rotation.approvalDemand !== null || granted !== undefined) {
       const { shown } = await readDocument(this.db.manager, rotation);
       const isGiven = granted?.granted === true && granted.id === rotation.approvalId;
@@ -90,8 +89,8 @@ export class RotationClearance {
   }
 
   /**
-   * Asserts, before a host is changed or rolled back, that the target reached the state in its row with the plan of its precheck. The row alone is no
-   * proof, because it can be inserted in any state. Throws StepFailure.
+   * Asserts, before a host is changed or rolled back, that the target reached the state in its row with the plan of its precheck. The row alone does not prove
+   * this, because a row can be inserted in any state. Throws StepFailure.
    */
   async assertReached({ id }: Rotation, { hostId, account, state, plan }: RotationTarget): Promise<void> {
     if (state === 'PLANNED') return;
@@ -99,9 +98,9 @@ export class RotationClearance {
     const own = await this.vouched.about(this.db.manager, [id], actions, { hostId, account });
     const planned = own.findLast(({ action, outcome }) => action === 'ssh-rotation.precheck' && outcome === 'done');
     const logged = planned?.detail['planSha256'];
-    // The previous version did not log a hash of the plan.
+    // Entries of the previous version contain no hash of the plan.
     const isPlanned = planned !== undefined && (logged === undefined || logged === planSha256(plan));
-    // The release of a wave is logged for the rotation, not for its targets.
+    // The release of a wave is logged for the rotation, not for each target.
     const reached = state === 'RELEASED' ? 'PERMANENT' : state;
     const last = own.findLast(({ outcome }) => outcome === 'done')?.detail;
     const isReached = own.some(({ detail }) => detail['to'] === reached);
@@ -139,8 +138,8 @@ export class RotationClearance {
   }
 
   /**
-   * Asserts that, according to the audit log, the rotation has not ended, and is only rolled back if a user requested it. Throws StepFailure, and the
-   * Problems of RightsLedger.
+   * Asserts that the rotation has not ended according to the audit log, and that it is not continued after a user requested a rollback. Throws StepFailure, and
+   * the Problems of RightsLedger.
    */
   private async assertUnderWay({ id, status }: Rotation, outcome: Refusal): Promise<void> {
     const { withdrawn } = await this.ledger.latest();
@@ -150,7 +149,7 @@ export class RotationClearance {
     throw notApproved(detail, outcome);
   }
 
-  /** Reports whether the current policies require further votes before the first host is changed. If so, all targets are withdrawn from their workers. */
+  /** Reports whether the current policies require further votes before the first host is changed. If they do, withdraws all targets from their workers. */
   private async waitsAgain(
     tx: EntityManager,
     { id }: Rotation,
@@ -180,7 +179,7 @@ export class RotationClearance {
   }
 }
 
-/** Returns the logged details of a request in addition to its settings: the accounts that it changes, and whether it requires approval. */
+/** Returns the logged details of a request in addition to its settings: a hash of the accounts to change, and whether approval is required. */
 export function loggedOrder(
   accounts: readonly Account[],
   needsApproval: boolean,
@@ -194,14 +193,14 @@ function isAsOrdered({ actorId, detail }: EntryRow, rotation: Rotation, accounts
   const { keyId, custody, dryRun, settings, requestedBy } = rotation;
   if (actorId !== requestedBy.id) return false;
   const { accountsSha256 } = loggedOrder(accounts, false);
-  // Entries written by earlier versions contain no hash of the accounts, and name the requester only as the actor.
+  // Entries written by earlier versions contain no hash of the accounts, and identify the requester only as the actor.
   const hashed = 'accountsSha256' in detail ? { accountsSha256 } : {};
   const by = 'requestedBy' in detail ? { requestedBy } : {};
   const wanted: Record<string, unknown> = { keyId, custody, dryRun, settings, ...hashed, ...by };
   return Object.entries(wanted).every(([name, value]) => canonicalJson(detail[name] ?? null) === canonicalJson(value));
 }
 
-/** Reports whether the old key is the one that was to be replaced. Entries written by earlier versions do not contain its fingerprint. */
+/** Reports whether the old key is the key that the request names. Entries written by earlier versions do not contain its fingerprint. */
 function isOldKey({ detail }: EntryRow, old: SshKey | null): boolean {
   const { fingerprint } = detail;
   if (old?.blob == null) return false;
@@ -209,7 +208,7 @@ function isOldKey({ detail }: EntryRow, old: SshKey | null): boolean {
   return old.fingerprint === found && (fingerprint === undefined || fingerprint === found);
 }
 
-/** Reports whether the new key is the one that was generated for this rotation. */
+/** Reports whether the new key is the key that was generated for this rotation. */
 function isAsMade({ detail }: EntryRow, made: EntryRow | undefined, next: SshKey | null): boolean {
   if (next === null || !('accountsSha256' in detail)) return true;
   return next.blob !== null && made?.detail['fingerprint'] === sshFingerprintOf(next.blob);
@@ -221,7 +220,7 @@ export async function readDocument(
   rotation: Rotation,
 ): Promise<{ title: string; shown: Record<string, unknown> }> {
   const old = await tx.findOneByOrFail(SshKey, { id: rotation.keyId });
-  // A key that its host generates is created after the approval, and is not part of the document.
+  // A key that a host generates does not exist until after the approval, and is not part of the document.
   const nextId = rotation.custody === 'host' ? null : rotation.nextKeyId;
   const next = nextId === null ? undefined : await tx.findOneByOrFail(SshKey, { id: nextId });
   const targets = await tx.findBy(RotationTarget, { rotationId: rotation.id });
@@ -240,7 +239,7 @@ export async function usesOfTargets(
   return usesOfRotation(tx, { key, custody, accounts: targets, callers: [requestedBy.id, ownerId] });
 }
 
-/** planSha256 returns the base64 hash with which the audit log records the plan of a target. */
+/** planSha256 returns the base64 hash that identifies the plan of a target in the audit log. */
 export function planSha256(plan: TargetPlan | null): string {
   return createHash('sha256').update(canonicalJson(plan)).digest('base64');
 }

@@ -11,7 +11,7 @@ interface Parts {
   readonly hosts: readonly Host[];
 }
 
-/** Returns the part of a plan that an approval covers: the files with their hashes, and the changes. It contains no timestamps. */
+/** Returns the part of a plan that an approval covers: the files with their hashes, and the changes. This part contains no timestamps. */
 export function coveredPlan({ files, diffs, confidence, warnings }: TargetPlan) {
   return {
     files: files.map(({ path, as, sha256, originals, oldText }) => ({
@@ -27,7 +27,7 @@ export function coveredPlan({ files, diffs, confidence, warnings }: TargetPlan) 
   };
 }
 
-/** Returns the document that approvers see, built only from the rows. It stays the same while nothing is changed. */
+/** Returns the document that approvers see, built only from database rows. The document stays the same as long as the rows stay the same. */
 export function documentOf({ rotation, old, next, targets, hosts }: Parts): Record<string, unknown> {
   const { id, custody, settings, requestedBy, ownerId } = rotation;
   const byId = new Map(hosts.map((host) => [host.id, host]));

@@ -11,15 +11,15 @@ import type { NewCustody, RotationSettings } from '../model/rotation.entity.js';
 export interface SshKeyRotationOrder {
   readonly keyId: string;
   readonly custody?: NewCustody;
-  /** `TYPE BASE64 [COMMENT]`, for custody `human`. */
+  /** New public key, `TYPE BASE64 [COMMENT]`, for custody `human`. */
   readonly publicKey?: string;
-  /** Defaults to every account that is known to accept the key. */
+  /** Accounts to change. Defaults to every account that is known to accept the key. */
   readonly targets?: readonly Account[];
   readonly dryRun: boolean;
   readonly settings: RotationSettings;
 }
 
-/** RotationPlan is a request that can be executed: the key to replace, the custody of the new key, and the accounts. */
+/** RotationPlan is a request that was found to be executable: the key to replace, the custody of the new key, and the accounts. */
 export interface RotationPlan {
   readonly order: SshKeyRotationOrder;
   readonly old: SshKey;
@@ -27,7 +27,7 @@ export interface RotationPlan {
   readonly accounts: readonly Account[];
 }
 
-/** RotationPlanner plans rotations: the accounts of a key, and the new key. */
+/** RotationPlanner plans rotations: it determines the accounts, and generates the new key. */
 @Injectable()
 export class RotationPlanner {
   constructor(
@@ -44,8 +44,8 @@ export class RotationPlanner {
   }
 
   /**
-   * Generates the new key, or reads the public key in the request. Undefined for a key that a host generates during the rotation, and for a dry run.
-   * Throws Problem `ssh-key.unreadable`.
+   * Generates the new key, or reads the public key in the request. Returns undefined if a host generates the key during the rotation, and for a dry run. Throws
+   * Problem `ssh-key.unreadable`.
    */
   async makeKey({ order, old, custody }: RotationPlan, rotationId: string): Promise<MadeKey | undefined> {
     const comment = commentAfter(old, rotationId);
@@ -70,7 +70,7 @@ export class RotationPlanner {
     }
   }
 
-  /** Returns the requested accounts. Known accounts can be omitted only explicitly (`leaveOthers`). */
+  /** Returns the requested accounts. A request can omit known accounts only explicitly (`leaveOthers`). */
   private async accounts({ keyId, targets, settings }: SshKeyRotationOrder): Promise<Account[]> {
     const known: Account[] = await this.db.query(
       `SELECT host_id AS "hostId", account FROM ssh_key_location

@@ -7,9 +7,7 @@ import { Host } from '../../../hosts/model/host.entity.js';
 import type { SshKey } from '../../keys/ssh-key.entity.js';
 import type { RotationPlan } from './rotation-planner.js';
 
-/**
- * RotationRequirements determines from the policies who must approve a rotation. Each host is evaluated separately, and all requirements must be met.
- */
+/** RotationRequirements determines from the policies who must approve a rotation. Each host is evaluated separately, and all requirements must be met. */
 @Injectable()
 export class RotationRequirements {
   constructor(
@@ -24,8 +22,8 @@ export class RotationRequirements {
   }
 
   /**
-   * Verifies, inside the transaction that acts on an evaluation, that the policies are unchanged and that the caller may open the approval they
-   * require. Throws Problem `approval.policies-changed`, `approval.too-many-open`.
+   * Asserts that the policies are unchanged since an evaluation, and that the caller may open the required approval. Runs inside the transaction that acts on
+   * the evaluation. Throws Problem `approval.policies-changed`, `approval.too-many-open`.
    */
   async assertCurrent(tx: EntityManager, caller: Caller, { revision, demand }: PolicyJudgement): Promise<void> {
     await this.approvals.assertCurrent(tx, revision);
@@ -33,15 +31,17 @@ export class RotationRequirements {
   }
 }
 
-/** Facts about a rotation, as input to policy evaluation. */
+/** Facts about a rotation that policies evaluate. */
 interface JudgedRotation extends Pick<RotationPlan, 'custody' | 'accounts'> {
-  /** The key to replace. */
+  /** Key to replace. */
   readonly key: SshKey;
   /** IDs of the caller and of the user behind the caller. */
   readonly callers: readonly string[];
 }
 
-/** usesOfRotation returns the facts of a rotation that policies evaluate, based on the current host records: one use per distinct account. */
+/**
+ * usesOfRotation returns the facts of a rotation that policies evaluate, based on the current host records. The result contains one use per distinct account.
+ */
 export async function usesOfRotation(
   tx: EntityManager,
   { key, custody, accounts, callers }: JudgedRotation,
@@ -57,7 +57,7 @@ export async function usesOfRotation(
   return distinct.map((one) => ({ key: key.fingerprint, formerKeys, facts: one }));
 }
 
-/** SQL predicate: a rotation in progress. It counts as a replacement, because its new key may be rotated before the old key is retired. */
+/** SQL predicate: a rotation in progress. A rotation in progress counts as a replacement, because its new key may be rotated before the old key is retired. */
 const IS_UNDER_WAY = 'finished_at IS NULL AND NOT dry_run';
 
 async function formerFingerprints(tx: EntityManager, id: string): Promise<string[]> {
@@ -73,7 +73,7 @@ async function formerFingerprints(tx: EntityManager, id: string): Promise<string
   return rows.map(({ fingerprint }) => fingerprint);
 }
 
-/** successorFingerprints returns the fingerprints of these keys and their successors that can still be rotated. */
+/** successorFingerprints returns the fingerprints of the keys and of their successors that can still be rotated. */
 export async function successorFingerprints(tx: EntityManager, fingerprints: readonly string[]): Promise<string[]> {
   const rows: { fingerprint: string }[] = await tx.query(
     `WITH RECURSIVE covered AS (
@@ -89,7 +89,7 @@ export async function successorFingerprints(tx: EntityManager, fingerprints: rea
   return rows.map(({ fingerprint }) => fingerprint);
 }
 
-/** Omits facts that a host does not have. A condition on a missing fact evaluates to true. */
+/** Returns the facts about a host, omitting facts that the host does not have. A condition on a missing fact evaluates to true. */
 function factsOf(host: Host | undefined): PolicyFacts {
   const labels = Object.entries(host?.labels ?? {}).map(([name, value]) => [`metadata.label.${name}`, [value]]);
   return {

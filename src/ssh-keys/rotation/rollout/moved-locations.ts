@@ -4,7 +4,7 @@ import { newId } from '../../../platform/database/new-id.js';
 import type { TargetFile } from '../model/rotation-target.entity.js';
 import type { Rotation } from '../model/rotation.entity.js';
 
-/** Moves the locations of the old key to the new one, as proven by the rotation. The next scan adds line numbers. */
+/** Replaces the locations of the old key by locations of the new key, as proven by the rotation. The next scan adds line numbers. */
 export async function moveLocations(tx: EntityManager, rotation: Rotation): Promise<void> {
   const { id, keyId, nextKeyId } = rotation;
   await moveHolder(tx, rotation);
@@ -39,7 +39,7 @@ export async function moveLocations(tx: EntityManager, rotation: Rotation): Prom
   );
 }
 
-/** The holder's file now contains the new key, which was proven when it was generated. */
+/** Moves the location of the private key. The holder's file now contains the new key, which was proven when it was generated. */
 async function moveHolder(tx: EntityManager, { keyId, nextKeyId, settings }: Rotation): Promise<void> {
   const { holder } = settings;
   if (holder === undefined) return;

@@ -20,13 +20,11 @@ import {
 } from './rollout-rules.js';
 import { RotationNotices } from './rotation-notices.js';
 
-/** STALLED_ROTATION selects rotations without a due target: all their targets are waiting or finished. */
+/** STALLED_ROTATION selects rotations without a due target, whose targets are all waiting or finished. */
 export const STALLED_ROTATION = `SELECT r.id FROM ssh_rotation r WHERE r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
   AND NOT EXISTS (SELECT 1 FROM ssh_rotation_target t WHERE t.rotation_id = r.id AND t.outcome = 'OPEN' AND t.due_at IS NOT NULL)`;
 
-/**
- * RolloutController controls the targets of a rotation as a whole: it starts the waves, requests approval, and hands over the new key once every host has it.
- */
+/** RolloutController controls a rotation as a whole: it starts the waves, requests approval, and hands over the new key once every host accepts the key. */
 @Injectable()
 export class RolloutController {
   constructor(
@@ -37,7 +35,7 @@ export class RolloutController {
     private readonly approval: RotationApproval,
   ) {}
 
-  /** Advances the rotation as far as its targets allow. Safe to call at any time: actions that are not due are not performed. */
+  /** Advances the rotation as far as the states of its targets allow. Safe to call at any time, because only due actions are performed. */
   async look(rotationId: string): Promise<void> {
     const released = await this.db.transaction(async (tx) => {
       const rotation = await tx.findOne(Rotation, { where: { id: rotationId }, lock: { mode: 'pessimistic_write' } });
@@ -72,7 +70,7 @@ export class RolloutController {
     return this.promote(tx, rotation, waiting);
   }
 
-  /** Requests approval once every account has been surveyed, so that approvers see the changes. */
+  /** Requests approval once every account has been surveyed, so that approvers see all changes. */
   private async askApproval(tx: EntityManager, rotation: Rotation, progress: RotationProgress): Promise<number> {
     const { open, lastWave } = progress;
     if (open.some(({ state }) => state === 'PLANNED')) return 0;
@@ -88,7 +86,7 @@ export class RolloutController {
     return 0;
   }
 
-  /** Makes targets due that were waiting for the handover, because they must be rolled back too. */
+  /** Makes targets due that were waiting for the handover, because these targets must also be rolled back. */
   private async wakeAll(tx: EntityManager, { id }: Rotation): Promise<number> {
     const [rows]: [{ id: string }[], number] = await tx.query(
       `UPDATE ssh_rotation_target SET due_at = now()
@@ -107,7 +105,7 @@ export class RolloutController {
     return this.signal(tx, rows);
   }
 
-  /** Hands over the new key. Every host accepts both keys permanently, so the holder can switch. */
+  /** Hands over the new key. Every host now accepts both keys permanently, so the holder can switch to the new key. */
   private async promote(tx: EntityManager, rotation: Rotation, waiting: RotationTarget[]): Promise<number> {
     if (rotation.custody === 'human' && !(await this.isConfirmed(tx, rotation))) {
       if (rotation.status === 'AWAITING_HOLDER') return this.rollBackIfLost(tx, rotation);
@@ -126,8 +124,8 @@ export class RolloutController {
   }
 
   /**
-   * Rolls the rotation back if someone behind the request can no longer rotate keys: a disabled holder must not keep a key on the hosts until a user
-   * notices.
+   * Rolls the rotation back if someone behind the request has lost the right to rotate keys. Otherwise, a disabled holder would keep a key on the hosts until a
+   * user notices.
    */
   private async rollBackIfLost(tx: EntityManager, rotation: Rotation): Promise<number> {
     const { id, requestedBy, ownerId } = rotation;
@@ -143,7 +141,7 @@ export class RolloutController {
     return this.signal(tx, rows);
   }
 
-  /** Reports whether the holder has confirmed the new key, or a host's log contains a login with it. */
+  /** Reports whether the holder has confirmed the new key, or a host's log contains a login with the new key. */
   private async isConfirmed(tx: EntityManager, rotation: Rotation): Promise<boolean> {
     if (rotation.confirmedAt !== null) return true;
     const logins: unknown[] = await tx.query(`SELECT 1 FROM ssh_key_login WHERE key_id = $1 AND at > $2 LIMIT 1`, [

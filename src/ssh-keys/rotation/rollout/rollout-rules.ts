@@ -2,22 +2,22 @@ import { hasReached, type RotationStatus, type TargetOutcome } from '../model/ro
 import type { RotationTarget } from '../model/rotation-target.entity.js';
 import type { Rotation } from '../model/rotation.entity.js';
 
-/** RotationProgress is the progress of the targets of a rotation. */
+/** RotationProgress summarizes the targets of a rotation. */
 export interface RotationProgress {
   readonly all: readonly RotationTarget[];
   readonly open: readonly RotationTarget[];
-  /** Open targets that accept both keys permanently and wait for the handover. */
+  /** Open targets on which both keys are accepted permanently, waiting for the handover. */
   readonly waiting: RotationTarget[];
   readonly lastWave: number;
   has(outcome: TargetOutcome): boolean;
   sizeOf(wave: number): number;
-  /** Number of failures in all waves up to this one. */
+  /** Returns the number of failures in the wave and all earlier waves. */
   failedIn(wave: number): number;
-  /** Whether every target of the waves up to this one is finished or waiting. */
+  /** Returns whether every target in the wave and all earlier waves is finished or waiting. */
   isThrough(wave: number): boolean;
 }
 
-/** RotationMove is the new status of a rotation, and the reason. */
+/** RotationMove is a new status of a rotation, with the reason. */
 export interface RotationMove {
   readonly status: RotationStatus;
   readonly code?: string;
@@ -26,7 +26,7 @@ export interface RotationMove {
 
 const FAILURES: readonly TargetOutcome[] = ['FAILED_PRECHECK', 'BLOCKED', 'ROLLED_BACK', 'CRITICAL'];
 export const RIGHTS_LOST = 'rotation.rights-lost';
-/** Failures of one account that affect all accounts. */
+/** Failure codes of one account that affect all accounts of the rotation. */
 const HALTING_CODES = ['rotation.holder-unproven', RIGHTS_LOST];
 
 export function progressOf(all: readonly RotationTarget[]): RotationProgress {
@@ -44,8 +44,8 @@ export function progressOf(all: readonly RotationTarget[]): RotationProgress {
 }
 
 /**
- * Returns the halt that the rotation requires before it can continue. A holder that did not prove its key, or a requester who lost the right, affects
- * every host, regardless of how many hosts may otherwise fail.
+ * Returns the halt that is required before the rotation can continue, if any. A holder that did not prove possession of its key, or a requester who lost the
+ * right to rotate keys, affects every host, regardless of the number of failures allowed.
  */
 export function haltOf(rotation: Rotation, progress: RotationProgress, wave = rotation.wave): RotationMove | undefined {
   const failed = progress.all.find(
@@ -55,12 +55,12 @@ export function haltOf(rotation: Rotation, progress: RotationProgress, wave = ro
   const code = failed?.failureCode ?? '';
   if (failed !== undefined && (rotation.promotedAt === null || code === RIGHTS_LOST) && !rotation.dryRun)
     return { status: 'HALTED', code, reason: failed.failureDetail ?? code };
-  // After the handover a user is involved immediately: the other accounts continue, and their overlap may be long.
+  // After the handover, a user is involved immediately, because the other accounts continue and their overlap may be long.
   if (rotation.promotedAt !== null) return progress.has('CRITICAL') ? undefined : blockedMove(progress.all);
   return hasTooManyFailures(rotation, progress, wave) ? tooManyFailures(progress, wave) : undefined;
 }
 
-/** Returns the halt for an account that needs human action. Undefined if there is none. */
+/** Returns the halt for an account that needs human action, or undefined if there is no such account. */
 function blockedMove(all: readonly RotationTarget[]): RotationMove | undefined {
   const blocked = all.find(({ outcome }) => outcome === 'BLOCKED');
   return (
@@ -72,7 +72,7 @@ function blockedMove(all: readonly RotationTarget[]): RotationMove | undefined {
   );
 }
 
-/** Describes how many accounts failed, and why the first one did. */
+/** Describes how many accounts failed, and why the first account failed. */
 function tooManyFailures({ all }: RotationProgress, wave: number): RotationMove {
   const failed = all.filter((target) => target.wave <= wave && FAILURES.includes(target.outcome));
   const count = all.length === 1 ? 'The account' : `${failed.length} of ${all.length} accounts`;
@@ -82,7 +82,9 @@ function tooManyFailures({ all }: RotationProgress, wave: number): RotationMove 
   return { status: 'HALTED', code: 'rotation.halted', reason };
 }
 
-/** Before the handover, a user decides how to continue without the failed hosts. If all targets are rolled back, no decision is needed. */
+/**
+ * Reports whether too many hosts failed. Before the handover, a user must then decide how to continue. No decision is needed if all targets are rolled back.
+ */
 function hasTooManyFailures(rotation: Rotation, progress: RotationProgress, wave: number): boolean {
   const { settings, promotedAt, dryRun } = rotation;
   if (
@@ -95,7 +97,7 @@ function hasTooManyFailures(rotation: Rotation, progress: RotationProgress, wave
   return progress.failedIn(wave) > max;
 }
 
-/** Returns how many hosts of a wave may fail: two, or one in twenty if that is more. None in the first wave, which is the canary. */
+/** Returns the number of hosts in a wave that may fail: two or one in twenty, whichever is larger. In the first wave, the canary, no host may fail. */
 function maxFailures(wave: number, size: number): number {
   return wave === 0 ? 0 : Math.max(2, Math.floor(size / 20));
 }

@@ -11,7 +11,7 @@ import { type RotationStatus, rotationStatusesBefore } from '../model/rotation-s
 import { rotationUnderWay } from '../model/rotation-work.js';
 import { Rotation, ROTATION_QUEUE } from '../model/rotation.entity.js';
 
-/** RotationActions contains the actions of users on a rotation in progress. */
+/** RotationActions contains the actions that users can take on a rotation in progress. */
 @Injectable()
 export class RotationActions {
   constructor(
@@ -22,8 +22,8 @@ export class RotationActions {
   ) {}
 
   /**
-   * Rolls the rotation back on all hosts. Throws Problem `rotation.too-late` after the handover, when holders use the new key, unless the requester has lost
-   * the right to rotate keys, and `rotation.pending-approval` while nothing has been changed yet.
+   * Rolls the rotation back on all hosts. Throws Problem `rotation.too-late` after the handover, because holders then use the new key, unless the requester has
+   * lost the right to rotate keys. Throws Problem `rotation.pending-approval` while no host has been changed yet.
    */
   async rollBack(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'roll-back-requested', async (tx) => {
@@ -45,12 +45,12 @@ export class RotationActions {
   }
 
   /**
-   * Resumes a halted rotation, or one that locked a host out, and retries the failed targets. After the handover, a missing line of the new key is
-   * restored. Throws Problem `rotation.under-way` if another rotation of the key has since been started.
+   * Resumes a rotation that was halted or that locked a host out, and retries the failed targets. After the handover, missing lines of the new key are
+   * restored. Throws Problem `rotation.under-way` if another rotation of the key has been started in the meantime.
    */
   async retry(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'retried', async (tx) => {
-      // A rotation without an approval request returns to the survey, after which approval is requested.
+      // A rotation without an approval request returns to the survey, and approval is requested after the survey.
       const [row]: { unasked: boolean }[] = await tx.query(
         `SELECT approval_demand IS NOT NULL AND approval_id IS NULL AS unasked FROM ssh_rotation WHERE id = $1`,
         [id],
@@ -69,7 +69,7 @@ export class RotationActions {
     });
   }
 
-  /** Skips a host, which keeps the old key. Allowed only while the host is unchanged. */
+  /** Skips a host, which keeps the old key. Allowed only if the host is unchanged. */
   async skip(caller: Caller, id: string, targetId: string): Promise<void> {
     await this.act(caller, id, 'skipped', async (tx) => {
       const [, skipped]: [unknown, number] = await tx.query(
@@ -138,7 +138,7 @@ export class RotationActions {
   }
 }
 
-/** Returns the problem for an action that the state of a rotation does not allow. */
+/** Returns the Problem for an action that the state of the rotation does not allow. */
 async function refusalIn(tx: EntityManager, id: string): Promise<Problem> {
   const { status, promotedAt } = await tx.findOneByOrFail(Rotation, { id });
   const handedOver =

@@ -17,10 +17,7 @@ import { RotationRequirements } from '../planning/rotation-requirements.js';
 import { RolloutController, STALLED_ROTATION } from './rollout-controller.js';
 import { StepExecutor } from '../steps/step-executor.js';
 
-/**
- * RotationOrders handles the first half of a rotation, when it is requested: it plans the rotation, evaluates the policies, and records it. No host
- * is contacted.
- */
+/** RotationOrders handles requests for rotations: it plans the rotation, evaluates the policies, and records the rotation. No host is contacted. */
 @Injectable()
 export class RotationOrders {
   constructor(
@@ -31,7 +28,7 @@ export class RotationOrders {
     private readonly writer: NewRotationWriter,
   ) {}
 
-  /** Requests a rotation. Returns its ID, or the ID of the rotation recorded earlier with the same Idempotency-Key. */
+  /** Requests a rotation. Returns the ID of the rotation, or of the rotation recorded earlier with the same Idempotency-Key. */
   async place(caller: Caller, order: SshKeyRotationOrder, use?: IdempotentUse): Promise<string> {
     const id = use?.resource ?? newId();
     const plan = await this.planner.plan(order);
@@ -51,8 +48,8 @@ export class RotationOrders {
 }
 
 /**
- * RotationRunner handles the second half in the background: it claims a target, performs its steps, and records the outcomes, until the target has to
- * wait. After each target, the rollout decides how the whole rotation continues: with the next wave, the approval, the handover, or the end.
+ * RotationRunner runs rotations in the background: it claims a target, performs its steps, and records the outcomes, until the target has to wait. After each
+ * target, the rollout controller decides how the whole rotation continues: with the next wave, the approval, the handover, or the end.
  */
 @Injectable()
 export class RotationRunner {

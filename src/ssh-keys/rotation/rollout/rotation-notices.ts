@@ -6,10 +6,13 @@ import type { RotationStatus } from '../model/rotation-state.js';
 import { type Rotation, ROTATION_ACTOR } from '../model/rotation.entity.js';
 import type { RotationMove } from './rollout-rules.js';
 
-/** Statuses in which a rotation does not continue automatically, or a host is locked out. */
+/** Statuses that require human action, because the rotation does not continue automatically or a host is locked out. */
 const NEEDS_PERSON: ReadonlySet<RotationStatus> = new Set(['HALTED', 'CRITICAL']);
 
-/** RotationNotices records the status changes of a rotation in their transaction: each in the audit log, and those that need human action as an alert. */
+/**
+ * RotationNotices records the status changes of rotations, in the transaction of the change. All changes are recorded in the audit log. Changes that require
+ * human action also raise an alert.
+ */
 @Injectable()
 export class RotationNotices {
   constructor(private readonly audit: AuditService) {}
@@ -29,7 +32,7 @@ export class RotationNotices {
     else await this.resolveAlert(tx, rotation);
   }
 
-  /** Resolves the alert about a halt after the rotation has continued or finished. */
+  /** Resolves the alert after the rotation has continued or finished. */
   private async resolveAlert(tx: EntityManager, { id, keyId }: Rotation): Promise<void> {
     const subject = { kind: 'ssh-rotation', id, name: `rotation of key ${keyId}` };
     await recordAlertEvents(tx, [{ type: 'rotation.critical', subject, over: true }]);

@@ -6,7 +6,7 @@ import { QueueConsumer } from '../../../platform/queue/queue-consumer.js';
 import { ROTATION_QUEUE } from '../model/rotation.entity.js';
 import { RotationRunner } from './rotation-flow.js';
 
-/** RotationProcessor makes the runner claim targets whenever a signal arrives. Which targets are due is read from the rows. */
+/** RotationProcessor makes the runner claim targets when a signal arrives. The due targets are read from the database. */
 @Injectable()
 export class RotationProcessor extends QueueConsumer<unknown> {
   constructor(

@@ -14,7 +14,7 @@ import { RotationRepository } from '../model/rotation.repository.js';
 import type { TargetFile } from '../model/rotation-target.entity.js';
 import { type ReadyWork, replacementOf } from '../model/rotation-work.js';
 
-/** WrittenFile is a file that was written, with the SHA-256 of its bytes before and after. */
+/** WrittenFile is a file that was written, with the SHA-256 hashes of its content before and after. */
 export interface WrittenFile {
   readonly path: string;
   readonly before: string;
@@ -23,7 +23,7 @@ export interface WrittenFile {
 
 type Edit = (file: Buffer, replacement: KeyReplacement, as: TargetFile) => EditedFile;
 
-/** Maximum attempts to replace a file that another program is writing to. */
+/** Maximum number of attempts to replace a file that another program is writing to. */
 const MAX_TRIES = 8;
 
 /** AccountFiles reads the state of both keys in the authorized_keys files of one target, and changes their lines. */
@@ -46,8 +46,8 @@ export class AccountFiles {
   }
 
   /**
-   * Applies `edit` to every file. Files that `edit` leaves unchanged are not written, so the call can be repeated. Lines added by other programs are
-   * preserved: a file that has changed since it was read is reread.
+   * Applies `edit` to every file. Files that `edit` leaves unchanged are not written, so the call can be repeated. Lines added by other programs are preserved,
+   * because a file that has changed since it was read is read again.
    */
   async change(session: ChangeSession, work: ReadyWork, edit: Edit): Promise<WrittenFile[]> {
     const written: WrittenFile[] = [];

@@ -14,9 +14,12 @@ export interface KeyFile {
   readonly as: string;
   readonly content: Buffer;
   readonly sha256: string;
-  /** Reasons not to change the file, each as a clause that follows the path. */
+  /** Reasons why the file must not be changed, each as a clause that follows the path. */
   readonly obstacles: readonly string[];
-  /** The file and the directories that are writable by others, each as `/home/a has the mode 777`. sshd rejects them if it checks modes. */
+  /**
+   * Paths, among the file and its directories, that the group or others can write to, each as `/home/a has the mode 777`. sshd rejects such paths if it checks
+   * modes.
+   */
   readonly loose: readonly string[];
 }
 
@@ -28,8 +31,8 @@ export interface Survey {
 }
 
 /**
- * $1 path, $2 home of its account. Prints a line with the free KiB of the file system, whether the directory accepts new files, and chattr flags, then lines
- * with mode and path of the file, its directory and the home.
+ * Arguments: $1 path, $2 home directory of the account. Prints a line with the free KiB of the file system, whether the directory accepts new files, and the
+ * chattr flags. Then prints the mode and path of the file, of its directory and of the home directory, one per line.
  */
 const SSHD_CONDITIONS = `
 LC_ALL=C; export LC_ALL
@@ -42,23 +45,23 @@ echo "\${free:-0} $takes \${flags:--}"
 for one in "$real" "$dir" "$2"; do stat -c '%a %n' -- "$one" 2>/dev/null || :; done
 `;
 
-/** $1 seconds, $2 utc or local. Prints the time that many seconds ahead according to the host's own clock, which sshd uses for expiry-time. */
+/** Arguments: $1 seconds, $2 utc or local. Prints the time $1 seconds from now by the host's clock, which sshd compares with expiry-time. */
 const TIME_AHEAD = `
 at=$(($(date -u +%s) + $1))
 if [ "$2" = utc ]; then date -u -d "@$at" +%Y%m%d%H%M%SZ; else date -d "@$at" +%Y%m%d%H%M%S; fi
 `;
 
-/** Free space required in addition to the copies of the file, in KiB. */
+/** Free space in KiB that is required in addition to the copies of the file. */
 const MIN_FREE_KIB = 64;
-/** Copies of the file that can exist at once: the current one, the new one, and those written by other programs. */
+/** Maximum number of copies of the file that can exist at once: the current file, the new file, and files written by other programs. */
 const COPIES = 4;
 const KIB = 1024;
-/** Maximum size of an authorized_keys file in bytes: about ten thousand lines. */
+/** Maximum size of an authorized_keys file in bytes, which is about ten thousand lines. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MANAGERS =
   /(managed|generated|maintained|controlled)\s+(by|with)\s+(puppet|ansible|chef|salt|cfengine|cloud-init|terraform|rudder)|added by google|google-guest-agent/i;
 
-/** AccountSurvey determines, without changing anything, which files of an account authorize keys and whether they can be changed. */
+/** AccountSurvey determines which files of an account authorize keys, and whether these files can be changed. It changes nothing. */
 @Injectable()
 export class AccountSurvey {
   constructor(private readonly files: HostFiles) {}
@@ -75,7 +78,7 @@ export class AccountSurvey {
     return { settings, account, files, expiry: expirySupport(session.software) };
   }
 
-  /** Returns the `expiry-time` that many seconds ahead, in the format of the host's sshd. Undefined if that sshd does not support the option. */
+  /** Returns the `expiry-time` in `secondsAhead` seconds, in the format of the host's sshd, or undefined if that sshd does not support the option. */
   async limit(session: SshSession, secondsAhead: number): Promise<Limit> {
     const support = expirySupport(session.software);
     if (support === 'none') return undefined;
@@ -90,7 +93,7 @@ export class AccountSurvey {
     const as = path.startsWith(`${account.home}/`) ? account.name : 'root';
     const state = await this.files.state(session, path, as);
     if (state === undefined) return undefined;
-    // Checked before the file is opened, because reading a FIFO would wait for its writer.
+    // Check this before opening the file, because reading a FIFO would block until another process writes to it.
     if (state.kind !== 'file')
       throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is not a regular file.`);
     if (state.size > MAX_FILE_BYTES)
@@ -115,17 +118,17 @@ export class AccountSurvey {
   }
 }
 
-/** Returns obstacles in the file itself. */
+/** Returns obstacles that concern the file itself. */
 function obstaclesOf({ links, owner }: FileState, content: Buffer, as: string): string[] {
   return [
     ...(links > 1 ? ['has more than one hard link'] : []),
-    // sshd reads a line with a NUL only up to the NUL, but approvers would see more.
+    // sshd reads a line only up to a NUL, but approvers would see the rest of the line.
     ...(content.includes(0) ? ['contains a NUL byte'] : []),
     ...(owner === as ? [] : [`is owned by ${owner}`]),
   ];
 }
 
-/** Returns obstacles in the directory and file system of a file of `size` bytes. `line` is printed by SSHD_CONDITIONS. */
+/** Returns obstacles that concern the directory and the file system of a file of `size` bytes. `line` was printed by SSHD_CONDITIONS. */
 function conditionsIn(line: string, size: number): string[] {
   const [free = '0', takes, flags = ''] = line.trim().split(' ');
   const wanted = MIN_FREE_KIB + Math.ceil((COPIES * size) / KIB);
@@ -138,7 +141,7 @@ function conditionsIn(line: string, size: number): string[] {
   ];
 }
 
-/** Returns the paths that the group or others can change, from lines with a mode and a path. */
+/** Returns the paths that the group or others can write to, from lines with a mode and a path. */
 function looseIn(lines: readonly string[]): string[] {
   return lines.flatMap((line) => {
     const [, mode = '', path] = /^([0-7]{1,4}) (.+)$/.exec(line) ?? [];
@@ -146,7 +149,7 @@ function looseIn(lines: readonly string[]): string[] {
   });
 }
 
-/** Returns the text in the file that names a configuration management system, which would undo the change. Undefined if there is none. */
+/** Returns the text in the file that names a configuration management system, which would undo the change, or undefined if the file contains no such text. */
 export function managerOf(content: Buffer): string | undefined {
   return MANAGERS.exec(content.toString('latin1'))?.[0];
 }

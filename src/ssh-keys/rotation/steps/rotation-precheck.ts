@@ -15,19 +15,16 @@ import { NewKey } from '../custody/new-key.js';
 import type { TargetFile, TargetPlan } from '../model/rotation-target.entity.js';
 import { replacementOf, StepFailure, type Work } from '../model/rotation-work.js';
 
-/** Placeholder for the time of a limit, which is unknown until the limit is set. */
+/** Placeholder for the time of a limit, which is not known until the limit is set. */
 const TIME_PLACEHOLDER = '20000101000000Z';
 
 export interface Checked {
   readonly plan: TargetPlan;
-  /** Current files, as a JSON object that maps paths to base64. */
+  /** Current content of the files, as a JSON object that maps paths to base64. */
   readonly snapshot: Buffer;
 }
 
-/**
- * RotationPrecheck checks a target before anything is changed: it plans the changes, rejects targets with obstacles, and reads the files for the
- * snapshot.
- */
+/** RotationPrecheck checks a target before any change: it plans the changes, rejects targets with obstacles, and reads the files for the snapshot. */
 @Injectable()
 export class RotationPrecheck {
   constructor(
@@ -75,8 +72,8 @@ export class RotationPrecheck {
   }
 
   /**
-   * Asserts that the host accepts the old key from here, because it could not be tested later otherwise. A key held by a host is tested from that
-   * host.
+   * Asserts that the host accepts the old key for a login from the service, because the service could otherwise not test the old key later. A key held by a
+   * host is tested from that host.
    */
   private async assertOldAccepted(work: Work, files: readonly KeyFile[]): Promise<void> {
     const { target, rotation, old } = work;
@@ -119,14 +116,16 @@ export class RotationPrecheck {
   }
 }
 
-/** Returns the diff that approvers see. Throws StepFailure unless the diff is complete, so that applying it to the old file yields the new file. */
+/**
+ * Returns the diff that approvers see. Throws StepFailure if the diff is incomplete, so that applying the diff to the old file would not yield the new file.
+ */
 function wholeChange(path: string, before: Buffer, after: Buffer): string {
   const diff = unifiedDiff(path, before, after);
   if (showsWhole(before, diff, after)) return diff;
   throw refusal('rotation.not-shown', `The change to ${path} is too large to show in full.`);
 }
 
-/** Returns a placeholder of the right type for a key that has not been generated. */
+/** Returns a placeholder of the right type for a key that has not been generated yet. */
 function placeholderOf({ custody }: Work['rotation']): SshPublicKey {
   if (custody !== 'hsm') return newEd25519Pair('').publicKey;
   return sshPublicKeyOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey);

@@ -26,9 +26,9 @@ import { type DoneStep, type ReadyWork, StepFailure, type StepResult, type Work 
 const SECOND_MS = 1000;
 
 /**
- * RotationSteps performs the steps of a rotation on one account, from the first change. Each step brings the files to a defined state, so it can be
- * repeated after a crash at any point. When a step limits or removes a key, its session stays open until a login with the new key has been tried,
- * because that session can undo the change without any key.
+ * RotationSteps performs the steps of a rotation on one account, starting with the first change. Each step brings the files to a defined state, so it can be
+ * repeated after a crash at any point. When a step limits or removes a key, the session stays open until a login with the new key has been tried, because the
+ * open session can undo the change without a new login.
  */
 @Injectable()
 export class RotationSteps {
@@ -61,7 +61,7 @@ export class RotationSteps {
     }
   }
 
-  /** Restores the files. The target counts as rolled back only after the host accepts the old key again. */
+  /** Restores the files, then tests the old key. Throws StepFailure if the host rejects the old key. */
   async rollBack(work: Work): Promise<DoneStep> {
     const { target, rotation, old, next } = work;
     const result = { kind: 'done', state: target.state, outcome: 'ROLLED_BACK' } as const;
@@ -80,7 +80,7 @@ export class RotationSteps {
     });
   }
 
-  /** Removes the limit of the old key. */
+  /** Removes the time limit of the old key. */
   async keepOld(work: ReadyWork): Promise<void> {
     await this.inSession(work, (session) => this.files.change(session, work, withOldPermanent));
   }
@@ -94,7 +94,7 @@ export class RotationSteps {
     throw lineRemoved(work);
   }
 
-  /** Adds the new key after the old one with a time limit, so that sshd disables the new key if it is not verified. */
+  /** Adds the new key after the old key with a time limit, so that sshd disables the new key if it is not verified. */
   private async putNext(session: ChangeSession, work: ReadyWork): Promise<{ written: WrittenFile[]; until: Limit }> {
     const until = await this.survey.limit(session, work.rotation.settings.verifySeconds);
     const written = await this.files.change(session, work, (file, replacement) => {
@@ -107,7 +107,8 @@ export class RotationSteps {
 
   private async verify(work: ReadyWork): Promise<StepResult> {
     if ((await this.newKey.try(work)) === 'accepted') return verified({ new: 'accepted' });
-    // The time limit may have passed while no worker was running, so try once more with a new limit. If that fails, the problem is the key.
+    // The time limit may have passed while no worker was running, so the login is tried again with a new limit. If the second login also fails, the key itself
+    // is the problem.
     const renewed = await this.inSession(work, (session) => this.putNext(session, work));
     if ((await this.newKey.try(work)) === 'accepted') return verified({ ...renewed, new: 'accepted' });
     const { code } = await this.causeOfRefusal(work);
@@ -120,7 +121,7 @@ export class RotationSteps {
   }
 
   private async makePermanent(session: ChangeSession, work: ReadyWork): Promise<StepResult> {
-    // The time limit has passed since the key was verified. The verify step sets a new one.
+    // A failed login means that the time limit has passed since the key was verified. The verify step sets a new limit.
     if ((await this.newKey.try(work)) !== 'accepted')
       return { kind: 'done', state: 'ADDED', detail: { new: 'denied' } };
     const written = await this.files.change(session, work, withNextPermanent);
@@ -139,7 +140,7 @@ export class RotationSteps {
     const undo = () => this.files.change(session, work, withOldPermanent);
     await this.assertNewAccepted(work, undo);
     const wanted = await this.survey.limit(session, overlapSeconds);
-    // A crashed attempt may have set a limit. It is kept, because a key that sshd has stopped accepting must not be accepted again.
+    // A limit that a crashed attempt has set is kept, because a key that sshd has stopped accepting must not be accepted again.
     let until = wanted;
     const written = await this.files.change(session, work, (file, replacement) => {
       const edited = withOldLimited(file, replacement, wanted);
@@ -160,8 +161,8 @@ export class RotationSteps {
   }
 
   /**
-   * Logs in with the new key while the old one is still valid. If the host rejects the new key, the limit of the old key is removed, so that nobody
-   * is locked out when it expires.
+   * Logs in with the new key while the old key is still valid. If the host rejects the new key, removes the limit of the old key, so that nobody is locked out
+   * when the limit expires.
    */
   private async checkNew(work: ReadyWork): Promise<StepResult> {
     const { target, rotation } = work;
@@ -186,7 +187,7 @@ export class RotationSteps {
 
   private async prove(work: ReadyWork): Promise<StepResult> {
     const { target, rotation, old } = work;
-    // The step that removed the old key is the one that can restore it.
+    // If the login fails, returns to the step that removed the old key, because only that step can restore the old key.
     if ((await this.newKey.try(work)) !== 'accepted')
       return { kind: 'done', state: 'OVERLAP', detail: { new: 'denied' } };
     const login = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
@@ -201,8 +202,8 @@ export class RotationSteps {
   }
 
   /**
-   * Runs `undo` if the host denies the new key, even before a change, because an earlier attempt may have made the change before it crashed. If a
-   * user requested it, first restores the line of the new key. A network failure proves nothing and is rethrown.
+   * Runs `undo` if the host denies the new key. This also applies before a change, because an earlier attempt may have made the change before it crashed. If a
+   * user requested the restoration of the new key, restores the lines of the new key first. A network failure proves nothing and is rethrown.
    */
   private async assertNewAccepted(work: ReadyWork, undo?: () => Promise<unknown>): Promise<void> {
     if ((await this.newKey.try(work)) === 'accepted') return;
@@ -222,7 +223,7 @@ export class RotationSteps {
     throw cause;
   }
 
-  /** Returns the reason why the host rejects the new key, according to its files. */
+  /** Returns the reason why the host rejects the new key, based on the files of the account. */
   private async causeOfRefusal(work: ReadyWork): Promise<StepFailure> {
     const { next } = await this.inSession(work, (session) => this.files.standings(session, work));
     if (next === 'absent') return lineRemoved(work);
@@ -244,7 +245,7 @@ export class RotationSteps {
     }
   }
 
-  /** Logs in with the host's credential. If the credential is rejected, logs in with the old key if the service holds it. */
+  /** Logs in with the host's credential. If the host rejects the credential, logs in with the old key, if the service holds it. */
   private async open(work: Work): Promise<ChangeSession> {
     const { hostId } = work.target;
     const { correlation } = work.rotation;
@@ -270,7 +271,7 @@ function lineRemoved({ target }: ReadyWork): StepFailure {
   );
 }
 
-/** Returns the seconds from one limit to another. 0 if they cannot be compared. Both are times by the host's clock, in the same notation. */
+/** Returns the seconds from one limit to another, or 0 if the limits cannot be compared. Both limits are times by the host's clock, in the same notation. */
 function secondsBetween(from: Limit, to: Limit): number {
   if (from === undefined || to === undefined) return 0;
   const [start, end] = [from, to].map((limit) =>

@@ -10,9 +10,9 @@ import {
 import { StepFailure } from '../model/rotation-work.js';
 
 /**
- * $1 account. Prints the host's clock, the passwd entry of the account, and sshd's settings for its keys: the effective settings
- * for a login from this service's address, queried from the sshd that accepted this session (found among the ancestors of the shell, with its
- * command line), otherwise the text of the configuration. POSIX shell.
+ * Argument: $1 account. Prints the host's clock, the passwd entry of the account, and sshd's settings for the keys of the account. The settings are the
+ * effective settings for a login from the service's address. They are queried from the sshd that accepted this session, which is found among the ancestors of
+ * the shell and run with its command line. If the query fails, the script prints the text of the configuration instead. Requires a POSIX shell.
  */
 const ACCOUNT_SURVEY = `
 ${FIND_SSHD}
@@ -33,7 +33,7 @@ export interface SshdSettings {
   readonly account: UnixAccount;
 }
 
-/** Reads the settings of the host's sshd for the keys of an account. Changes nothing. Throws StepFailure `rotation.no-account`. */
+/** Reads the settings of the host's sshd for the keys of an account, without changing anything. Throws StepFailure `rotation.no-account`. */
 export async function askSshd(session: SshSession, name: string): Promise<SshdSettings> {
   const { stdout } = await asRoot(session, name, (as) => session.run(ACCOUNT_SURVEY, { args: [name], as }));
   const [, passwd = '', kind, ...rest] = stdout.toString().split('\n');
@@ -45,7 +45,7 @@ export async function askSshd(session: SshSession, name: string): Promise<SshdSe
   return { settings, account: { name, uid: Number(uid), home } };
 }
 
-/** Runs as root if the login permits it, otherwise as the account, otherwise as the login itself. */
+/** Runs a script as root if the login permits it, otherwise as the account, otherwise as the login account. */
 async function asRoot<T>(session: SshSession, account: string, run: (as?: string) => Promise<T>): Promise<T> {
   for (const as of ['root', account]) {
     try {

@@ -11,9 +11,9 @@ import { hasReached, type StepName } from '../model/rotation-state.js';
 import type { TargetPlan } from '../model/rotation-target.entity.js';
 import { FencedOff, StepFailure, type StepResult, type Work } from '../model/rotation-work.js';
 
-/** Purpose of the seal of file snapshots, which is bound to the target. */
+/** Seal purpose of file snapshots. The seal is bound to the target. */
 const SNAPSHOT = 'ssh rotation snapshot';
-/** Faults that are never retried automatically: the host presents an unexpected key, or must not be changed. */
+/** Codes of faults that are never retried automatically, because the host presented an unexpected key or must not be changed. */
 const FINAL_CODES = [
   'host.key-changed',
   'host.key-unknown',
@@ -22,7 +22,7 @@ const FINAL_CODES = [
   'host.not-managed',
   'rotation.holder-unproven',
 ];
-/** Faults that may be temporary: the host has not rejected anything. */
+/** Codes of faults that may be temporary, because the host has not rejected anything. */
 const PASSING_CODES = [
   'host.unreachable',
   'host.timeout',
@@ -33,7 +33,7 @@ const PASSING_CODES = [
   'host.file-changed',
 ];
 
-/** StepExecutor executes one step of a target. */
+/** StepExecutor performs one step of a target. */
 @Injectable()
 export class StepExecutor {
   constructor(
@@ -44,7 +44,7 @@ export class StepExecutor {
     private readonly seals: Seal,
   ) {}
 
-  /** Returns the outcome, including failures. Throws only FencedOff. */
+  /** Performs a step and returns the outcome, including failures. Throws only FencedOff. */
   async perform(step: StepName, work: Work): Promise<StepResult> {
     try {
       if (step === 'precheck') return await this.check(work);
@@ -63,7 +63,7 @@ export class StepExecutor {
   }
 
   /**
-   * Asserts that the requester still has the right to rotate keys. Otherwise, the limit of the old key is removed, so that the key does not expire
+   * Asserts that the requester still has the right to rotate keys. If the right was lost, removes the limit of the old key, so that the old key does not expire
    * before a user decides.
    */
   private async assertRights(work: Work): Promise<void> {
@@ -99,15 +99,15 @@ export class StepExecutor {
 }
 
 /**
- * Reports whether a step requires that the requester still has the right to rotate keys: before the new key becomes permanent and, if only a user has
- * it, before each step that writes it or removes the old key.
+ * Reports whether a step requires that the requester still has the right to rotate keys. The right is required before the new key becomes permanent and, if
+ * only a user holds the new key, before each step that writes the new key or removes the old key.
  */
 function dependsOnRights(step: StepName, { rotation }: Work): boolean {
   if (step === 'make-permanent') return true;
   return rotation.custody === 'human' && step !== 'roll-back' && step !== 'prove';
 }
 
-/** Asserts that the files and changes still match what the approvers saw. */
+/** Asserts that the files and changes still match the plan that the approvers saw. */
 function assertAsShown({ rotation, target }: Work, plan: TargetPlan): void {
   if (rotation.approvalDemand === null) return;
   const shown = target.plan;
@@ -138,7 +138,7 @@ function resultOf(error: unknown, { target }: Work): StepResult {
         });
   const { code, message: reason, kind } = problem;
   const isTouched = hasReached(target.state, 'ADDED');
-  // An unchanged target is abandoned immediately. For any other target, both continuing and rolling back need another attempt.
+  // An unchanged target is abandoned immediately. Any other target needs another attempt, either to continue or to roll back.
   const isPassing =
     PASSING_CODES.includes(code) || kind === 'unavailable' || (isTouched && !FINAL_CODES.includes(code));
   if (isPassing) return { kind: 'retry', code, reason };
