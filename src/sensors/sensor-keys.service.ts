@@ -19,7 +19,7 @@ export interface SensorKey {
   readonly key: string;
 }
 
-/** The API keys of sensors. */
+/** SensorKeys issues, rotates and revokes the API keys of sensors. */
 @Injectable()
 export class SensorKeys {
   constructor(
