@@ -38,13 +38,13 @@ export class ApprovalMoves {
     await this.audit.append(tx, [movedEntry(approval, { status: 'PENDING', stage: approval.stage + 1 }, by)]);
   }
 
-  /** Ends an approval that was not granted, and its subject with `why`. */
+  /** Ends an approval without granting it, and ends the subject with the reason `why`. */
   async ended(tx: EntityManager, approval: Approval, status: ApprovalEnding, why: Problem, by: By): Promise<void> {
     await this.decide(tx, approval, status, by);
     await this.subjects.of(approval.subjectKind).ended(tx, await subjectOf(tx, approval), why);
   }
 
-  /** Call it after a state change has been committed. */
+  /** Notifies waiting callers and the module that owns the subject. Call this method after a vote or a state change has been committed. */
   committed({ id, subjectKind, subjectId }: Approval): void {
     this.events.emit('approval.changed', { approvalId: id });
     this.subjects.of(subjectKind).decided(subjectId);

@@ -31,7 +31,7 @@ export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
   }
 }
 
-/** Returns the marker that the watch query returns for this row. */
+/** Returns the same marker for an approval as the query of ApprovalWatch. */
 export function approvalMarkOf({
   status,
   stage,

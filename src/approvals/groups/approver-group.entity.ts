@@ -46,7 +46,7 @@ export class ApproverGroupMember extends SealedEntity {
   @Column('text', { nullable: true })
   ssoGroup: string | null;
 
-  /** The owner of the credential that added the member. Members that a requester adds after making the request do not count for it. */
+  /** The owner of the credential that added the member. Members that a requester adds after making a request do not count for that request. */
   @Column('text')
   addedBy: string;
 

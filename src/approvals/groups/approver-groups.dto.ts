@@ -11,7 +11,7 @@ const MAX_MEMBERS = 500;
 export class SsoGroupBody {
   /** Name of the identity provider. @example corporate */
   @Text(1, 64) provider: string;
-  /** The provider's own name for the group. @example release-managers */
+  /** Name of the group at the identity provider. @example release-managers */
   @Text(1, 256) group: string;
 }
 

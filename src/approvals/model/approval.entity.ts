@@ -64,11 +64,11 @@ export class Approval {
   @Column('int', { default: 0 })
   stage: number;
 
-  /** The group of that stage; null once decided. */
+  /** ID of the group of the current stage; null once the approval is decided. */
   @Column('uuid', { nullable: true })
   groupId: string | null;
 
-  /** The groups of all stages. */
+  /** IDs of the groups of all stages. */
   @Column('uuid', { array: true })
   groupIds: string[];
 
@@ -113,14 +113,14 @@ export class Approval {
   @Column('timestamptz', { nullable: true })
   decidedAt: Date | null;
 
-  /** The approval that replaced this one. */
+  /** ID of the approval that replaced this approval. */
   @Column('uuid', { nullable: true })
   supersededBy: string | null;
 }
 
-/** Approvals that expire sooner than this get no reminder. */
+/** Minimum time to decide for which approvers are reminded. */
 const MIN_REMINDED_SECONDS = 10;
-/** Approvers are reminded after this fraction of the time has passed; the texts of `approval-notices.ts` mention it. */
+/** Fraction of the time to decide after which approvers are reminded. The texts in `approval-notices.ts` state this fraction. */
 const REMINDER_SHARE = 0.5;
 
 /** Returns the columns `expiresAt` and `remindAt` of an approval that expires after the given number of seconds. */
@@ -130,16 +130,16 @@ export function endsAfter(seconds: number) {
 }
 
 /**
- * Returns SQL that is true if a person requested an approval or could have done so: the person owns the credential that was used, or its secret was
- * disclosed to them.
+ * Returns SQL that is true if a person requested an approval or could have done so: the person owns the credential that was used, or its secret was disclosed
+ * to the person.
  *
- * @param person SQL expression of type text, over `a`, the row of the approval
+ * @param person SQL expression of type text; the row of the approval is `a`
  */
 export function isRequester(person: string): string {
   return `(${person} = a.owner_id OR ${person} = ANY(a.requesters))`;
 }
 
-/** One of several subjects that an approval releases together. Maps the subject to its approval. The approval's `shown` describes it. */
+/** One of several subjects that an approval releases together. Maps the subject to its approval, whose `shown` describes the subject. */
 @Entity('approval_item')
 @Index('approval_item_subject', ['subjectId'])
 export class ApprovalItem {
@@ -183,7 +183,7 @@ export class ApprovalVote {
   at: Date;
 }
 
-/** Kinds of notices. `decided` covers every way in which an approval ended. */
+/** Kinds of notices. `decided` covers every way in which an approval can end. */
 export const NOTICE_KINDS = ['requested', 'reminder', 'decided'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 

@@ -36,11 +36,11 @@ export class ApprovalPolicy extends SealedEntity {
   @Column('text', { array: true })
   keys: string[];
 
-  /** All must hold for the policy to apply. */
+  /** Conditions that must all hold for the policy to apply. */
   @Column('jsonb', { default: [] })
   conditions: Condition[];
 
-  /** The policy does not apply if there is at least one and all of them hold. */
+  /** Exceptions. The policy does not apply if there is at least one exception and all exceptions hold. */
   @Column('jsonb', { default: [] })
   unless: Condition[];
 
@@ -95,8 +95,7 @@ export class ApprovalPolicyRevision extends SealedEntity {
   revision: number;
 
   /**
-   * ID and revision of each policy, in order, so that a policy deleted directly in the database is noticed. Null under the same conditions as
-   * `User.factors`.
+   * ID and revision of each policy, in order, so that a policy deleted directly in the database is detected. Null under the same conditions as `User.factors`.
    */
   @Column('text', { array: true, nullable: true })
   policies: string[] | null;

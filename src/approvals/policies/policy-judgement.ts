@@ -38,8 +38,8 @@ export function verdictOf(policy: PolicyRules, kind: PolicySubject, use: KeyUseT
 }
 
 /**
- * Returns the verdict on uses that belong together: that of the first use to which the policy applies, otherwise that of the first use. There must be
- * at least one.
+ * Returns the verdict on uses that belong together: the verdict on the first use to which the policy applies, otherwise on the first use. At least one use is
+ * required.
  */
 export function jointVerdictOf(
   policy: PolicyRules,
@@ -64,7 +64,7 @@ const isClaim = ({ fact }: Condition) => fact.startsWith('verified.');
 /** Reports whether a condition exempts runs with certain claims from the policy, as an exception does. */
 const isFreeing = (condition: Condition) => condition.op === 'not-in' && isClaim(condition);
 
-/** claimOfAnybody returns the condition that exempts runs of any issuer that asserts the claim; undefined if there is none. */
+/** claimOfAnybody returns the condition that exempts runs of every issuer that asserts the claim; undefined if no condition does. */
 export function claimOfAnybody({
   conditions,
   unless,
