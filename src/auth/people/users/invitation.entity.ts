@@ -31,7 +31,7 @@ export class Invitation extends SealedEntity {
   @Column('text', { nullable: true })
   inviterId: string | null;
 
-  /** The person behind the inviter. */
+  /** ID of the person behind the inviter. */
   @Index('invitation_inviter', { where: 'accepted_at IS NULL AND revoked_at IS NULL' })
   @Column('text', { nullable: true })
   inviterPerson: string | null;

@@ -19,13 +19,13 @@ export interface UserChange {
   readonly disabled?: boolean;
 }
 
-/** UserWithProviders is a user with the names of the identity providers through which the user signs in; `removed` for one that was deleted. */
+/** UserWithProviders is a user with the names of the identity providers through which the user signs in. The name of a deleted provider is `removed`. */
 export type UserWithProviders = User & { readonly providers: string[] };
 
 /** The machine's operator. */
 type Operator = Actor & { readonly kind: 'system' } & Pick<Caller, 'scopes' | 'origin'>;
 
-/** Administers other users' accounts. Administrators never see or choose a password. */
+/** UserAdministrationService administers the accounts of other users. Administrators never see or choose a password. */
 @Injectable()
 export class UserAdministrationService {
   constructor(
