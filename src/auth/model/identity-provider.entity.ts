@@ -43,7 +43,7 @@ export interface OidcSettings {
   readonly redirect?: OidcRedirect;
 }
 
-/** `own`: `/api/auth/oidc/callback/<name>`. `shared`: the redirect URI of earlier versions, `/api/auth/oidc/callback`. */
+/** Kind of redirect URI. `own`: `/api/auth/oidc/callback/<name>`. `shared`: the redirect URI of earlier versions, `/api/auth/oidc/callback`. */
 export type OidcRedirect = 'own' | 'shared';
 
 /** Returns which redirect URI an OpenID Connect provider uses. */
@@ -62,7 +62,7 @@ export interface RequestedAuthnContext {
   /** URIs of context classes. */
   readonly classes: readonly string[];
   readonly comparison: 'exact' | 'minimum' | 'maximum' | 'better';
-  /** URIs of further classes that satisfy the request: only the provider knows which classes are stronger than others. */
+  /** URIs of further classes that satisfy the request, because only the provider knows which classes are stronger. */
   readonly accepted?: readonly string[];
 }
 

@@ -106,14 +106,14 @@ export class OAuthClient extends SealedEntity {
 
 export type DeviceAuthorizationStatus = 'PENDING' | 'APPROVED' | 'DENIED' | 'REDEEMED';
 
-/** A device that is waiting for a person's consent (RFC 8628). PENDING → APPROVED or DENIED; APPROVED → REDEEMED, once. */
+/** DeviceAuthorization is the request of a device for a person's consent (RFC 8628). PENDING → APPROVED or DENIED; APPROVED → REDEEMED, once. */
 @Entity('device_authorization')
 @Check('device_authorization_person', `status IN ('PENDING', 'DENIED') OR user_id IS NOT NULL`)
 @Index('device_authorization_expires', ['expiresAt'])
 @Index('device_authorization_user', ['userId'], { where: 'user_id IS NOT NULL' })
 @Sealed<DeviceAuthorization>({
-  // sessionId is not sealed: processes of earlier versions do not know it. Clearing it directly in the database keeps a code alive for five minutes
-  // at most.
+  // sessionId is not sealed, because earlier versions do not have the column. Clearing the column directly in the database keeps a code valid for at most five
+  // minutes.
   except: ['pollSeconds', 'polledAt', 'createdAt', 'sessionId'],
   while: `t.status IN ('PENDING', 'APPROVED') AND t.expires_at > now()`,
 })

@@ -6,7 +6,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { derivedKeys } from '../../platform/sealing/derived-keys.js';
 import { Background } from '../../platform/work/background.js';
 
-/** Number of recent attempts under one rule. The key is a keyed hash, because the typed text must not be stored. */
+/** AttemptCount counts recent attempts under one rule. The key is a keyed hash, because the typed text must not be stored. */
 @Entity('attempt_count')
 @Index('attempt_count_updated', ['updatedAt'])
 export class AttemptCount {

@@ -49,7 +49,7 @@ export class User extends SealedEntity {
   createdAt: Date;
 }
 
-/** A link to set a new password: sent to the email address of the account, valid once. */
+/** PasswordReset is a link to set a new password, which is valid once. */
 @Entity('password_reset')
 @Sealed<PasswordReset>({
   except: ['createdAt'],

@@ -69,7 +69,7 @@ export class WorkloadIssuer extends SealedEntity {
   updatedAt: Date;
 }
 
-/** Defines which tokens of an issuer are accepted, and what they grant. */
+/** WorkloadTrust defines which tokens of an issuer are accepted, and the scopes and keys that the tokens grant. */
 @Entity('workload_trust')
 @Index('workload_trust_issuer', ['issuerId', 'audience'])
 @Check('workload_trust_life', 'life_seconds BETWEEN 60 AND 900')

@@ -106,8 +106,8 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the secret of a confidential client. The old secret and all tokens of the client become invalid immediately. A caller other than the owner sees
-   * the new secret, so the client is limited to the caller's rights as well, and the caller counts as a requester of the client's requests.
+   * Replaces the secret of a confidential client. The old secret and all tokens of the client become invalid immediately. If the caller is not the owner, the
+   * client is also limited to the caller's rights, because the caller sees the secret, and the caller counts as a requester of the client's requests.
    */
   async replaceSecret(caller: Caller, id: string): Promise<{ row: OAuthClient; secret: string }> {
     const secret = newSecret('client');

@@ -5,7 +5,10 @@ import type { Caller } from '../../access/caller.js';
 /** `workload-issuer`: a person who uploads an issuer's keys may have the private keys, and could create tokens with any claims. */
 export type DisclosedCredentialKind = 'user' | 'api-key' | 'oauth-client' | 'workload-issuer';
 
-/** Records that the secret of a credential was shown to a caller. Rows are append-only, because a secret that was seen remains known. */
+/**
+ * SecretDisclosure records that the secret of a credential was shown to a caller. Rows are never deleted, because a caller who has seen a secret may still know
+ * it.
+ */
 @Entity('secret_disclosure')
 @Index('secret_disclosure_credential', ['credentialKind', 'credentialId'])
 @Sealed<SecretDisclosure>({

@@ -22,7 +22,7 @@ export interface ApiKeyRotationOrder {
   readonly permissions?: readonly Scope[];
 }
 
-/** Days before a key expires at which its owner gets a mail. */
+/** Numbers of days before the expiry of a key at which a mail is sent to its owner. */
 const WARNINGS = [14, 3] as const;
 
 /** Returns a SQL condition on api_key k: the key expires within `days` days, and its owner has not been warned at this threshold. */
@@ -49,8 +49,8 @@ export class ApiKeyRenewalService {
   ) {}
 
   /**
-   * Creates a key with the same name, permissions, addresses and owner. The old key expires after the overlap. A caller other than the owner sees the new key,
-   * so the key is also limited to the caller's rights, and the caller counts as a requester of the key's requests.
+   * Creates a key with the same name, permissions, addresses and owner. The old key expires after the overlap. If the caller is not the owner, the new key is
+   * also limited to the caller's rights, because the caller sees the key, and the caller counts as a requester of its requests.
    */
   async rotate(caller: Caller, id: string, order: ApiKeyRotationOrder): Promise<NewApiKey> {
     return this.db.transaction((tx) => this.rotateIn(tx, caller, id, order));

@@ -24,7 +24,7 @@ export class AccessGuard implements CanActivate {
     if (access.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<CalledRequest>();
     request.caller = await this.credentials.callerOfRequest(request);
-    // All runs of a workload share a quota, because a job can get any number of tokens.
+    // All runs of a workload share a quota, because a job can request any number of tokens.
     request.principal = principalOf(request.caller);
     this.rates.take(request.principal, context.switchToHttp().getResponse<FastifyReply>());
     assertMay(request.caller, access);

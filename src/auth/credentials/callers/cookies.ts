@@ -11,7 +11,8 @@ export interface HostCookieOptions {
 }
 
 /**
- * A cookie for this host only that scripts cannot read. Over HTTPS, browsers enforce the restriction to the host because of the `__Host-` prefix (RFC 6265bis).
+ * HostCookie is a cookie for this host only that scripts cannot read. Over HTTPS, browsers enforce the restriction to the host because of the `__Host-` prefix
+ * (RFC 6265bis).
  */
 class HostCookie {
   private readonly name: string;
@@ -39,7 +40,7 @@ class HostCookie {
   }
 }
 
-/** The credential of a browser session. SameSite=Strict: browsers never send it on cross-site requests. */
+/** SessionCookie is the credential of a browser session. With SameSite=Strict, browsers never send the cookie on cross-site requests. */
 @Injectable()
 export class SessionCookie extends HostCookie {
   constructor(config: Config) {

@@ -26,7 +26,7 @@ const CREDENTIALS = /^(\S+) +(\S*)$/;
 
 type Middleware = (request: Presented, response: object, next: (error: unknown) => void) => void;
 
-/** Resolves the credential of a request to a caller. New kinds of credentials are added only here. */
+/** Credentials resolves the credential of a request to a caller. New kinds of credentials are added only here. */
 @Injectable()
 export class Credentials {
   constructor(

@@ -32,7 +32,7 @@ export function bindingFor({ dpopBound, certificateBound }: BindingDemand, shown
 }
 
 /**
- * Rejects a refresh with keys other than those to which the session is bound.
+ * Rejects a refresh request that does not prove possession of the keys to which the session is bound.
  *
  * @throws KeyNotShown
  */

@@ -32,7 +32,7 @@ export function isJti(claim: unknown): claim is string {
   return typeof claim === 'string' && claim !== '' && claim.length <= MAX_JTI_LENGTH;
 }
 
-/** Records used proofs, shared by all processes. */
+/** UsedProofs records used proofs. All processes share the records. */
 @Injectable()
 export class UsedProofs {
   constructor(private readonly db: DataSource) {}

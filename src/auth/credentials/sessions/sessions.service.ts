@@ -201,7 +201,7 @@ export class SessionsService {
       .getMany();
   }
 
-  /** Ends one session of a person; another person's session counts as missing. */
+  /** Ends one session of a person. Throws Problem `session.missing` for a session of another person. */
   async end(caller: Caller, userId: string, id: string, because: string): Promise<void> {
     const ended = await this.db.transaction(async (tx) => {
       await denyCodes(tx, 'user_id = $1 AND session_id = $2', [userId, id]);

@@ -7,7 +7,7 @@ export class SsoLoginQuery {
   /** Path on this site to return to. The fragment contains the ticket or, for a cookie, the code of an error. */
   @Optional(Text(0, 500)) returnTo?: string;
   /**
-   * Result of the sign-in. `ticket` (default): a ticket that can be exchanged for tokens at `sso/tokens`. `cookie`: the browser gets a session in a cookie.
+   * Result of the sign-in. `ticket` (default): a ticket that can be exchanged for tokens at `sso/tokens`. `cookie`: the browser receives a session in a cookie.
    */
   @Optional(OneOf(['ticket', 'cookie'])) answer?: 'ticket' | 'cookie';
 }

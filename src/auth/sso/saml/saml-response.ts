@@ -208,8 +208,8 @@ function textAlone({ $: _attributes, _: text, ...elements }: Element): unknown {
 type Element = Record<string, unknown>;
 
 /**
- * Returns the attributes of the SubjectConfirmationData of every bearer confirmation in the signed assertion (SAML profiles, section 4.1.4.2), as node-saml
- * parsed them.
+ * Returns the attributes of the SubjectConfirmationData of every bearer confirmation in the signed assertion (SAML profiles, section 4.1.4.2), as parsed by
+ * node-saml.
  */
 function bearersOf(parsed: Element | undefined): Element[] {
   const assertion = first(parsed?.['Assertion']) ?? {};

@@ -8,8 +8,8 @@ import { type ExternalEnd, SessionsService } from '../../credentials/sessions/se
 import { SsoTransactions } from './sso-transactions.js';
 
 /**
- * ProviderLogouts handles logouts at a provider. It ends sessions, denies device codes approved in them, discards tickets not yet exchanged, and cancels
- * sign-ins in progress.
+ * ProviderLogouts handles logouts at a provider. It ends sessions, denies device codes approved in these sessions, discards tickets not yet exchanged, and
+ * cancels sign-ins in progress.
  */
 @Injectable()
 export class ProviderLogouts {

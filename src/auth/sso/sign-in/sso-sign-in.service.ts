@@ -224,7 +224,7 @@ export class SsoSignInService {
     const address = addressOf(claims);
     const id = newId();
     await this.assertNoTwin(tx, assertion);
-    // Another first sign-in of this person may have created the account while this one waited for the lock.
+    // A concurrent first sign-in of the same person may have created the account before the lock was acquired.
     const known = await this.findUser(tx, assertion);
     if (known !== null) return known;
     const account = { id, email: address, passwordHash: null, roles: [] };

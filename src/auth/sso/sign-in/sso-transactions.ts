@@ -73,7 +73,7 @@ export interface Arrived {
 /** An attempt whose response has arrived. */
 export interface ArrivedAttempt extends Arrived {
   readonly providerId: string;
-  /** Whether the browser gets a session in a cookie instead of a ticket. */
+  /** Whether the browser receives a session in a cookie instead of a ticket. */
   readonly forBrowser: boolean;
   readonly returnTo: string;
   readonly sessionId: string | null;

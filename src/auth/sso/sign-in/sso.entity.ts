@@ -36,7 +36,7 @@ export class SsoTransaction extends SealedEntity {
   @Column('text')
   returnTo: string;
 
-  /** Whether the browser gets a session in a cookie instead of a ticket. */
+  /** Whether the browser receives a session in a cookie instead of a ticket. */
   @Column('boolean', { default: false })
   forBrowser: boolean;
 
