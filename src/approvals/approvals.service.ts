@@ -125,8 +125,8 @@ export class ApprovalsService {
   }
 
   /**
-   * Requests the votes that a granted approval lacks, before its subject is carried out. Returns true if votes are missing: the approval is then PENDING again,
-   * and the existing votes still count.
+   * Requests the votes that a granted approval lacks, before its subject is carried out. Returns true if votes are missing. The approval is then PENDING again,
+   * and existing votes still count.
    */
   reopen(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
     return this.extension.reopen(tx, id, demand);
@@ -176,9 +176,9 @@ export class ApprovalsService {
   }
 
   /**
-   * Requests a new approval under the current policies, with a new expiry, because the document has changed for a legitimate reason. Votes on the old
-   * approval do not count for the new one. The old approval becomes SUPERSEDED unless `isRest` is set, in which case it remains valid for the parts
-   * that are not requested again. If no policy demands approval any longer, the rules of the old approval apply.
+   * Requests a new approval under the current policies, with a new expiry, because the document has changed for a legitimate reason. Votes on the old approval
+   * do not count for the new approval. The old approval becomes SUPERSEDED unless `isRest` is set, in which case it remains valid for the parts that are not
+   * requested again. If no policy demands approval any longer, the rules of the old approval apply.
    */
   async renew(tx: EntityManager, oldId: string, order: RenewalOrder, isRest = false): Promise<void> {
     const row = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });

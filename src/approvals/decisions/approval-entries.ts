@@ -16,7 +16,7 @@ type Requested = About &
     readonly basis?: RequestBasis;
   };
 
-/** Links the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over the items, base64, and their number. */
+/** ApprovalManifest links the items of a joint approval to the log: the number of items, and the root of the Merkle tree (RFC 6962) over the items, base64. */
 export interface ApprovalManifest {
   readonly size: number;
   readonly root: string;

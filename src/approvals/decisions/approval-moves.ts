@@ -14,7 +14,7 @@ type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
 
 export type ApprovalEnding = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
 
-/** Applies the state changes of an approval and their effects on its subject, in the caller's transaction. */
+/** ApprovalMoves applies the state changes of an approval, and the effects on its subject, in the caller's transaction. */
 @Injectable()
 export class ApprovalMoves {
   constructor(
@@ -25,7 +25,7 @@ export class ApprovalMoves {
     private readonly extension: ApprovalExtension,
   ) {}
 
-  /** Handles the approval of the current stage: requests the next stage or, after the last one, releases the subject. */
+  /** Handles the approval of the current stage: requests the votes of the next stage or, after the last stage, releases the subject. */
   async stagePassed(tx: EntityManager, approval: Approval, by: By, votes: VotesSoFar): Promise<void> {
     const next = approval.stages[approval.stage + 1];
     if (next === undefined) return this.approved(tx, approval, by, votes);

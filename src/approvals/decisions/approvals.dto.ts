@@ -91,7 +91,7 @@ export class ApprovalView {
   /** Names of the policies that require the approval. @example ["Release signing"] */
   policies: string[];
   stages: ApprovalStageView[];
-  /** Index of the current stage, or of the last one if the approval has ended. @example 0 */
+  /** Index of the current stage, or of the last stage if the approval has ended. @example 0 */
   stage: number;
   commentRequired: boolean;
   /** Number of rejections that end the approval. @example 1 */

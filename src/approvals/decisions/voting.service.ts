@@ -27,7 +27,7 @@ const MAX_ATTEMPTS = 3;
 /** DelayedVote is thrown if the transaction of a vote waited for locks for longer than MAX_RIGHTS_AGE_MS. */
 class DelayedVote extends Error {}
 
-/** VotingService counts votes. Votes on an approval are serialized by a row lock. */
+/** VotingService records and counts votes. Votes on the same approval are serialized by a row lock. */
 @Injectable()
 export class VotingService {
   constructor(
@@ -46,7 +46,7 @@ export class VotingService {
     if (approval !== undefined) this.moves.committed(approval);
   }
 
-  /** Repeats a vote that waited for locks, because the voter may have lost the right in the meantime. */
+  /** Casts a vote. A vote that waited for locks is repeated, because the voter may have lost the right to vote in the meantime. */
   private async castInTime(
     caller: Caller,
     { id, ballot }: { readonly id: string; readonly ballot: Ballot },

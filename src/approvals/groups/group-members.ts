@@ -21,7 +21,7 @@ export interface GroupMemberList {
 
 type MemberRow = Pick<ApproverGroupMember, 'member' | 'userId' | 'providerId' | 'ssoGroup'>;
 
-/** Reads and writes the member rows of groups. The row of a member who remains is kept, including `addedBy` and `addedAt`. */
+/** GroupMembers reads and writes the member rows of groups. The row of a member who remains is kept, including `addedBy` and `addedAt`. */
 @Injectable()
 export class GroupMembers {
   async set(tx: EntityManager, caller: Caller, groupId: string, wanted: GroupMemberList): Promise<void> {

@@ -32,7 +32,7 @@ interface MemberRows {
 /**
  * Returns how a user belongs to the group whose members may vote: like `isMember`, but evaluated in the service on rows that match their seals. Undefined if
  * the user may not vote. A user who is both a named member and listed by a provider is a member through the provider. Only this function decides whether a vote
- * counts; SQL predicates only select what is listed and who is notified.
+ * counts; SQL predicates only select the approvals to list and the people to notify.
  */
 export async function votesAs(tx: EntityManager, personId: string, voters: VotersOf): Promise<Membership | undefined> {
   const rows: MemberRows[] = await tx.query(

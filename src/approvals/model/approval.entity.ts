@@ -15,7 +15,7 @@ export function isDecided(status: ApprovalStatus): boolean {
   return status !== 'PENDING';
 }
 
-/** An approval request, with the rules that decide it. Changed only by compare-and-set statements. */
+/** An approval request, with the rules that apply to it. Rows are changed only by compare-and-set statements. */
 @Entity('approval')
 @Check('approval_decided', `(status = 'PENDING') = (decided_at IS NULL)`)
 @Check('approval_group', `(status = 'PENDING') = (group_id IS NOT NULL)`)
@@ -85,7 +85,7 @@ export class Approval {
   @Column('text')
   ownerId: string;
 
-  /** IDs of the people who could have made this request with a secret that was disclosed to them. Their votes never count. */
+  /** IDs of the people who could have made the request, because a secret was disclosed to them. The votes of these people never count. */
   @Column('text', { array: true, default: '{}' })
   requesters: string[];
 
@@ -187,7 +187,7 @@ export class ApprovalVote {
 export const NOTICE_KINDS = ['requested', 'reminder', 'decided'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** A notice to be sent: written in the transaction of its event, and turned into mails and webhooks by a worker. */
+/** A notice to be sent. It is written in the transaction of its event, and a worker turns it into mails and webhook messages. */
 @Entity('approval_notice')
 @Index('approval_notice_waiting', ['id'], { where: 'told_at IS NULL' })
 export class ApprovalNotice {

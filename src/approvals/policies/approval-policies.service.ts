@@ -31,7 +31,7 @@ interface PolicyChange {
   readonly logged: RightsHistory;
 }
 
-/** Manages the approval policies. Every change increments the revision of the policy set in its own transaction. */
+/** ApprovalPoliciesService manages the approval policies. Every change increments the revision of the policy set in the same transaction. */
 @Injectable()
 export class ApprovalPoliciesService {
   private readonly record: EntryRecorder;

@@ -16,7 +16,7 @@ export interface PolicyStage {
   readonly threshold: number;
 }
 
-/** A policy: who must approve which uses of which keys. Each change to the table increments approval_policy_revision. */
+/** ApprovalPolicy defines who must approve which uses of which keys. Each change to a policy increments the revision in approval_policy_revision. */
 @Entity('approval_policy')
 @Sealed<ApprovalPolicy>({
   except: ['createdAt', 'updatedAt'],
@@ -78,7 +78,9 @@ export type PolicyOrder = Pick<
   readonly stages: readonly { readonly group: string; readonly threshold: number }[];
 };
 
-/** A single row with the revision of all policies together, so that a statement can check whether an evaluation is still current. */
+/**
+ * ApprovalPolicyRevision is a single row with the revision of the whole set of policies, so that a statement can check whether an evaluation is still current.
+ */
 @Entity('approval_policy_revision')
 @Sealed<ApprovalPolicyRevision>({
   except: [],

@@ -72,7 +72,7 @@ export function policySubjectOf(kind: ApprovalKind): PolicySubject {
   return kind === 'signing-batch' ? 'signing-request' : kind;
 }
 
-/** The registry of the modules that own the kinds of subjects. */
+/** ApprovalSubjectsService is the registry of the modules that own the kinds of subjects. */
 @Injectable()
 export class ApprovalSubjectsService {
   private readonly subjects = new Map<ApprovalKind, ApprovalSubject>();

@@ -7,7 +7,7 @@ export type PolicyFacts = Readonly<Record<string, readonly string[]>>;
 export interface KeyUseToApprove {
   /** Name of the key. */
   readonly key: string;
-  /** Names of the keys that this key replaced, directly or indirectly. A policy that names one of them covers this key too. */
+  /** Names of the keys that this key replaced, directly or indirectly. A policy that names a former key also covers this key. */
   readonly formerKeys?: readonly string[];
   readonly facts: PolicyFacts;
   /**

@@ -29,7 +29,7 @@ interface NamedGroup {
   readonly name: string;
 }
 
-/** Checks whether a policy can be satisfied: its keys exist, and its groups have enough members. */
+/** PolicyChecks checks whether a policy can be satisfied: its keys exist, and its groups have enough members. */
 @Injectable()
 export class PolicyChecks {
   constructor(

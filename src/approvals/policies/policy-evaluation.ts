@@ -210,7 +210,7 @@ export class PolicyEvaluation {
   ): Promise<{ readonly stored: StoredSet; readonly doubt?: Problem }> {
     if (!sealsOf(this.db.manager).demandsSealOf(ApprovalPolicyRevision)) return { stored: first };
     const recent = await this.ledger.recent();
-    // The policies may have changed between reading them and reading the log.
+    // The policies may have changed after they were read and before the log was read.
     if (recent !== undefined && isBefore(first, recent) && isBefore(await this.stored(db), recent)) throw rolledBack();
     let stored = first;
     for (let reading = 1; reading <= MAX_READINGS; reading += 1) {

@@ -84,7 +84,7 @@ export function rulesForIssuers({ conditions, unless }: PolicyRules): Pick<Polic
   };
 }
 
-/** Reports whether an exception may depend on a fact: only facts that were verified or authenticated, never those that the caller chooses. */
+/** Reports whether an exception may depend on a fact: only verified or authenticated facts, never facts that the caller chooses. */
 export function isExceptionFact(fact: string): boolean {
   return fact === 'caller' || isVerifiedFact(fact);
 }

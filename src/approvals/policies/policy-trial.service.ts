@@ -39,7 +39,7 @@ export interface TriedUse {
   readonly verdicts: readonly { readonly policy: string; readonly verdict: PolicyVerdict }[];
 }
 
-/** Tests policies on hypothetical or past uses of keys, with the same function that evaluates real uses. No approval is requested. */
+/** PolicyTrialService tests policies on hypothetical or past uses of keys, with the same function that evaluates real uses. No approval is requested. */
 @Injectable()
 export class PolicyTrialService {
   constructor(

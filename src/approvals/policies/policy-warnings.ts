@@ -39,7 +39,7 @@ export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
   ];
 }
 
-/** Warns if claims alone exempt runs from the policy, because every trusted issuer can assert them. */
+/** Warns if claims alone exempt runs from the policy, because every trusted issuer can assert any claim. */
 function warningOfIssuers(policy: PolicyRules): PolicyWarning[] {
   const claim = claimOfAnybody(policy);
   if (claim === undefined) return [];
