@@ -28,7 +28,10 @@ const QUEUE = {
   begin: 'tries = t.tries + 1',
   leaseSeconds: 60,
 };
-/** SQL that selects the due deliveries of the endpoint `e`. Each endpoint has its own limit, so that an endpoint with many messages does not delay others. */
+/**
+ * SQL that selects the due deliveries of the endpoint `e`. Each endpoint has its own limit, so that an endpoint with many messages does not delay other
+ * endpoints.
+ */
 const DUE_OF_ENDPOINT = dueRows({
   table: 'webhook_delivery',
   where: `t.endpoint_id = e.id AND t.status = 'PENDING' AND t.next_try_at <= now()`,
@@ -48,7 +51,7 @@ export const DUE_DELIVERY = `SELECT FROM webhook_endpoint e CROSS JOIN LATERAL (
 /** Called in the transaction that disables an endpoint. */
 export type WhenDisabled = (tx: EntityManager, endpoint: string, reason: string) => Promise<void>;
 
-/** WebhookDeliveryRepository claims deliveries and stores their outcome. An attempt without an outcome after a minute is repeated by any process. */
+/** WebhookDeliveryRepository claims deliveries and stores the outcomes. If no outcome is stored within a minute, any process can repeat the attempt. */
 @Injectable()
 export class WebhookDeliveryRepository {
   private readonly logger = new Logger(WebhookDeliveryRepository.name);

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** `standard` is signed JSON (Standard Webhooks). The other formats are those of the named products, whose URLs are secrets. */
+/** `standard` is signed JSON (Standard Webhooks). The other formats are those of the products Slack and Teams, whose webhook URLs are secrets. */
 export const WEBHOOK_FORMATS = ['standard', 'slack', 'teams'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 

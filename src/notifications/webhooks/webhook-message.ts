@@ -19,7 +19,7 @@ export interface WebhookMessage {
 
 const MAX_BYTES = 20_000;
 const MAX_FACT = 1000;
-/** Limits of Slack's Block Kit, in UTF-16 code units after escaping. Slack rejects a message that exceeds one of them (`invalid_blocks`). */
+/** Limits of Slack's Block Kit, in UTF-16 code units after escaping. Slack rejects a message that exceeds a limit (`invalid_blocks`). */
 const SLACK = { header: 150, section: 3000, blocks: 50, name: 200 } as const;
 
 /**
