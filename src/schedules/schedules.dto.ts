@@ -34,7 +34,7 @@ export class CreateScheduleBody {
   @Text(1, 64) target: string;
   /** Settings of the target. */
   @ApiPropertyOptional(SETTINGS) @IsOptional() @IsObject() @JsonAtMost(16_384) settings?: Record<string, unknown>;
-  /** For runs that became due while no worker was running: `once` starts one run for all of them, `skip` starts none. */
+  /** For runs that became due while no worker was running: `once` starts one run for all missed due times, `skip` starts no run. */
   @Optional(OneOf(MISSED_RULES, { example: 'once' })) missed?: MissedRule;
   /** Time limit of a run in minutes. A run that takes longer fails. @example 1440 */
   @Optional(Int(1, 10_080)) timeoutMinutes?: number;
