@@ -53,7 +53,7 @@ interface PendingCommand {
 /** Scopes required to start a scan of a sensor by a schedule. */
 const REQUIRED_SCOPES = ['schedules:write', 'sensors:write'] as const;
 
-/** Receives sensor heartbeats and returns the sensor's configuration and commands. */
+/** Heartbeats receives the heartbeats of sensors, and returns the configuration and the commands of the sensor. */
 @Injectable()
 export class Heartbeats {
   constructor(

@@ -17,7 +17,7 @@ import { SensorKeys } from './sensor-keys.service.js';
 export type SensorOrder = Pick<Sensor, 'name' | 'kind' | 'configuration' | 'heartbeatSeconds'>;
 export type SensorChange = Partial<SensorOrder>;
 
-/** Registers, changes and removes sensors and their API keys. */
+/** SensorsService registers, changes and removes sensors, and manages their API keys. */
 @Injectable()
 export class SensorsService {
   private readonly record: EntryRecorder;
