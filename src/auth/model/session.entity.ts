@@ -98,7 +98,10 @@ export class Session extends SealedEntity {
   @Column('timestamptz', { nullable: true })
   endedAt: Date | null;
 
-  /** Reason for the end: `signed-out`, `ended`, `refresh-token-reused`, `refresh-token-misused`, `password-changed`, `user-disabled`, `too-many-sessions`. */
+  /**
+   * Reason for the end, such as `signed-out`, `ended`, `refresh-token-reused`, `refresh-token-misused`, `password-changed`, `user-disabled`,
+   * `too-many-sessions`.
+   */
   @Column('text', { nullable: true })
   endedBecause: string | null;
 

@@ -128,8 +128,8 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the keys of a client that authenticates with keys. The old keys and all tokens of the client become invalid immediately. As in
-   * `replaceSecret`, a caller other than the owner limits the client and counts as a requester.
+   * Replaces the keys of a client that authenticates with keys. The old keys and all tokens of the client become invalid immediately. As in `replaceSecret`,
+   * the client is also limited to the rights of a caller who is not the owner, and that caller counts as a requester.
    */
   async replaceKeys(caller: Caller, id: string, keys: RegisteredKeys): Promise<OAuthClient> {
     const row = await this.read(id);
@@ -142,8 +142,9 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the certificates of a client that authenticates with certificates of the same kind. The old certificates and all tokens of the client
-   * become invalid immediately. As in `replaceSecret`, a caller other than the owner limits the client and counts as a requester.
+   * Replaces the certificates of a client that authenticates with certificates of the same kind. The old certificates and all tokens of the client become
+   * invalid immediately. As in `replaceSecret`, the client is also limited to the rights of a caller who is not the owner, and that caller counts as a
+   * requester.
    */
   async replaceCertificates(caller: Caller, id: string, rule: CertificateRule): Promise<OAuthClient> {
     const row = await this.read(id);

@@ -45,7 +45,7 @@ export class KeyPossession {
   }
 
   /**
-   * Rejects a token that is bound to a key other than the proven one, a bound token without a proof, and an unbound token with the DPoP scheme.
+   * Rejects a token that is bound to a key whose possession the request does not prove, and an unbound token with the DPoP scheme.
    *
    * @throws Problem `auth.token-binding`, `auth.dpop-proof`
    */

@@ -34,7 +34,7 @@ export class UserView {
   email: string;
   @ApiProperty({ enum: ROLE_NAMES, isArray: true }) roles: RoleName[];
   disabled: boolean;
-  /** The identity providers through which the user signs in. Empty for a user with a password. */
+  /** Names of the identity providers through which the user signs in. Empty for a user who signs in only with a password. */
   @ApiProperty({ type: [String], example: ['main'] }) providers: string[];
   createdAt: Date;
 

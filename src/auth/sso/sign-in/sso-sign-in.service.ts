@@ -90,8 +90,8 @@ export class SsoSignInService {
       assertion = boundedAssertion(await verify().catch(unreadable));
       await sealsOf(this.db.manager).catchUp();
       const ticket = await this.consume(row, assertion, origin);
-      // Only the browser that started the sign-in may take a ticket to the page that the caller chose. Otherwise the person who started the sign-in
-      // could read another person's ticket on that page.
+      // A ticket is added to the URL of the requested page only in the browser that started the sign-in. Otherwise, the person who started the sign-in could
+      // read another person's ticket on that page.
       return forBrowser || !isBound ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
