@@ -117,7 +117,9 @@ function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown
   return { fact, op, values, given, holds: isUnclear ? whenUnknown : holds[0] === true };
 }
 
-/** Maximum of fact values times condition values: callers choose the length of some lists, and each comparison splits both strings. */
+/**
+ * Maximum number of comparisons of fact values with condition values, because callers choose the length of some lists, and each comparison splits both strings.
+ */
 const MAX_COMPARISONS = 2500;
 
 /** Facts whose values all name the same thing: a caller and the person behind it, a trust and its ID, a host name as written and in lower case. */
