@@ -15,7 +15,7 @@ export type Access =
   | { readonly kind: 'person-or-device' }
   | { readonly kind: 'scopes'; readonly scopes: readonly Scope[] };
 
-/** Needs requires one or more scopes. The caller must have all of them. */
+/** Needs requires that the caller has all of the given scopes. */
 export const Needs = (...scopes: [Scope, ...Scope[]]): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'scopes', scopes } satisfies Access),
@@ -40,7 +40,7 @@ export const Person = (): MethodDecorator =>
     ApiExtension('x-person', true),
   );
 
-/** PersonOrDevice admits people, directly or through an OAuth client that they approved. API keys and clients acting for themselves are rejected. */
+/** PersonOrDevice admits people who signed in to the service itself or approved an OAuth client. API keys and clients acting for themselves are rejected. */
 export const PersonOrDevice = (): MethodDecorator =>
   applyDecorators(
     SetMetadata(ACCESS, { kind: 'person-or-device' } satisfies Access),

@@ -19,30 +19,32 @@ export interface TokenBinding {
   readonly certificate?: string;
 }
 
-/** The session of a caller's token or cookie. */
+/** The session to which the caller's token or cookie belongs. */
 export interface CallerSession {
   readonly id: string;
-  /** Time at which the person last presented a password or a factor; for a client, the time at which it got the token. */
+  /** Time at which the person last presented a password or a factor; for a client, the time at which the token was issued. */
   readonly authenticatedAt: Date;
   /** Time of the last step-up in this session; null if there was none. */
   readonly steppedUpAt: Date | null;
   /** Authentication methods (RFC 8176): pwd, otp, hwk, mfa. */
   readonly methods: readonly string[];
-  /** The OAuth client that has the token; null if the person signed in at the service itself. */
+  /** ID of the OAuth client to which the token was issued; null if the person signed in to the service itself. */
   readonly clientId: string | null;
   /** True when the credential is a browser's cookie. */
   readonly inBrowser: boolean;
-  /** Empty for a bearer token. */
+  /** The key to which the token is bound; empty for a bearer token. */
   readonly boundTo: TokenBinding;
 }
 
-/** The authenticated subject of a call, with its rights and origin. First argument of every service method that changes something. */
+/**
+ * The authenticated subject of a call, with its rights and the origin of the call. A caller is the first argument of every service method that changes state.
+ */
 export interface Caller extends Actor {
   /** `anonymous` if the call is served without a credential (`admitAsGuest`). */
   readonly kind: 'user' | 'api-key' | 'oauth-client' | 'workload' | 'anonymous';
   /** The person behind the caller: the user, the owner of the API key or OAuth client, or the last person who changed the workload's trust. */
   readonly ownerId: string;
-  /** IDs of the other people who may know the credential. The credential and everything it creates are limited to their rights as well. */
+  /** IDs of the other people who may know the credential. The credential, and everything created with it, is limited to the rights of these people as well. */
   readonly behind?: readonly string[];
   readonly scopes: ReadonlySet<Scope>;
   readonly origin: Origin;
@@ -50,9 +52,9 @@ export interface Caller extends Actor {
   readonly session?: CallerSession;
   /** Workloads only: the verified claims about this run. */
   readonly identity?: VerifiedIdentity;
-  /** Names of the signing keys that the caller may use; `*` is every key. If omitted, there is no limit. */
+  /** Names of the signing keys that the caller may use; `*` means every key. If omitted, the keys are not restricted. */
   readonly keys?: readonly string[];
-  /** The scopes that this call requires; absent if it requires none. */
+  /** The scopes that the call requires; absent if the call requires none. */
   readonly using?: readonly Scope[];
   /** Set when a stored request is carried out later, without the session of the call. */
   readonly ordered?: Pick<OrderedBy, 'requesters' | 'credentials'>;
@@ -60,7 +62,7 @@ export interface Caller extends Actor {
 
 /** OrderedBy describes the caller of a request that is carried out later, without the caller's session. It is stored with the request. */
 export interface OrderedBy extends Actor {
-  /** As in Caller. */
+  /** See `Caller.behind`. */
   readonly behind?: readonly string[];
   /** IDs of everyone who could have made the call. Absent in requests stored by earlier versions. */
   readonly requesters?: readonly string[];
@@ -68,13 +70,13 @@ export interface OrderedBy extends Actor {
   readonly credentials?: readonly string[];
 }
 
-/** orderedBy returns what is stored about the caller of a request. `requesters`: see `peopleBehind`. */
+/** orderedBy returns the description of the caller that is stored with a request. `requesters` is the result of `peopleBehind`. */
 export function orderedBy(caller: Caller, requesters: readonly string[]): OrderedBy {
   const { kind, id, name, behind = [] } = caller;
   return { kind, id, name, behind: [...behind], requesters: [...requesters], credentials: credentialsOf(caller) };
 }
 
-/** callerOfOrder returns the caller on whose behalf a stored request is carried out. The caller has no rights. */
+/** callerOfOrder returns the caller on whose behalf a stored request is carried out. The returned caller has no scopes. */
 export function callerOfOrder(
   { kind, id, name, behind = [], requesters, credentials }: OrderedBy,
   order: Pick<Caller, 'ownerId' | 'origin' | 'using'>,
@@ -85,8 +87,8 @@ export function callerOfOrder(
 }
 
 /**
- * giverOf returns the ID whose rights a request has: the caller's if their rights are stored, otherwise the owner's. The rights of a workload are
- * those of the person who trusts it.
+ * giverOf returns the ID of the user, API key or OAuth client whose rights a request has: the caller's ID if the caller is one of these, otherwise the owner's
+ * ID. A workload has the rights of the last person who changed its trust.
  */
 export function giverOf({ kind, id }: Pick<Actor, 'kind' | 'id'>, ownerId: string): string {
   return kind === 'user' || kind === 'api-key' || kind === 'oauth-client' ? id : ownerId;
@@ -120,32 +122,32 @@ interface AskedFor {
 }
 
 /**
- * Reports whether a request belongs to the caller, because the same person is behind both. A workload sees only its own requests, of this or another run,
- * since one person can be behind many workloads.
+ * Reports whether the person behind the caller also owns the request. A workload owns only the requests of its own runs, because one person can be behind many
+ * workloads.
  */
 export function isOwnedBy(caller: Caller, { ownerId, identity }: AskedFor): boolean {
   if (ownerId !== caller.ownerId) return false;
   return caller.kind !== 'workload' || (identity !== null && workloadOf(identity) === principalOf(caller));
 }
 
-/** Returns the identity under which an Idempotency-Key is unique: the caller, or the individual run of a workload. */
+/** Returns the identity within which an Idempotency-Key is unique: the ID of the caller or, for a workload, an identifier that all its runs share. */
 export function principalOf({ id, identity }: Pick<Caller, 'id' | 'identity'>): string {
   return identity === undefined ? id : workloadOf(identity);
 }
 
-/** Identifies a workload across its runs: its trust and the subject of its tokens. */
+/** Returns an identifier that all runs of a workload share: the ID of its trust and the hash of its token's subject. */
 function workloadOf({ trust, claims }: VerifiedIdentity): string {
   return `${trust.id} ${createHash('sha256').update(String(claims['sub'])).digest('base64url')}`;
 }
 
 const guests = new WeakMap<FastifyRequest, readonly Scope[]>();
 
-/** Admits calls without a credential and grants them these scopes. Calls with a credential are authorized by that credential. */
+/** Admits a request without a credential and grants it the given scopes. A request with a credential is authorized by that credential. */
 export function admitAsGuest(request: FastifyRequest, scopes: readonly Scope[]): void {
   guests.set(request, scopes);
 }
 
-/** Returns the caller of a call that was admitted as a guest: anonymous, identified by IP address. */
+/** Returns the anonymous caller, identified by IP address, of a request that `admitAsGuest` admitted; undefined for other requests. */
 export function guestOf(request: FastifyRequest): Caller | undefined {
   const scopes = guests.get(request);
   if (scopes === undefined) return undefined;

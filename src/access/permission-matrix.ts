@@ -11,7 +11,7 @@ interface Operation {
   readonly 'x-step-up'?: boolean;
 }
 
-/** The permission matrix as Markdown: every operation of the OpenAPI document against every role. */
+/** Returns the permission matrix as Markdown: every operation of the OpenAPI document against every role. */
 export function permissionMatrix({ paths }: Pick<OpenAPIObject, 'paths'>): string {
   const areas = new Map<string, string[]>();
   for (const [path, item] of Object.entries(paths)) {

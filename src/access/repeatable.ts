@@ -6,8 +6,8 @@ import { callerOf, type CalledRequest } from './access.js';
 import { principalOf } from './caller.js';
 
 /**
- * Injects the call's IdempotentUse, which the service claims in the transaction that writes the resource; undefined without an Idempotency-Key
- * header. Two calls are the same if caller, handler, path and body are equal.
+ * Repeatable injects the IdempotentUse of the call, or undefined if the call has no Idempotency-Key header. The service claims the IdempotentUse in the
+ * transaction that writes the resource. Two calls are the same if caller, handler, path parameters and body are equal.
  */
 export const Repeatable = createParamDecorator(
   (_: unknown, context: ExecutionContext): IdempotentUse | undefined => {

@@ -1,6 +1,6 @@
 import { Problem } from '../platform/errors/problem.js';
 
-/** Scopes define what a caller may do. The first six are the public contract of the host area; scope names never change. */
+/** Scopes define what a caller may do. Scope names are part of the public API and never change. */
 export const SCOPES = {
   'hosts:read': 'List and view hosts',
   'hosts:write': 'Add, update, delete hosts',
@@ -104,7 +104,7 @@ export const ROLES = {
 
 export type RoleName = keyof typeof ROLES;
 
-/** Scopes that are included in a wider scope. */
+/** Maps a scope to the wider scope that includes it. */
 const INCLUDED_IN: Partial<Record<Scope, Scope>> = { 'inventory:report': 'inventory:write' };
 
 /** Reports whether a set of scopes allows the wanted scope. `admin:*` is the only wildcard; a wider scope includes the narrower ones. */

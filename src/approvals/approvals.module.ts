@@ -64,7 +64,7 @@ import { PolicyChecks } from './policies/policy-checks.js';
 })
 export class ApprovalsModule {}
 
-/** Background module: expires approvals and sends notices. */
+/** ApprovalsWorkerModule expires approvals and sends notices in the background. */
 @Module({
   imports: [ApprovalsModule],
   providers: [ApprovalNotices, NoticedApprovals],

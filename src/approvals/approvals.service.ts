@@ -37,9 +37,11 @@ export type { ApprovalRequirement, PolicyJudgement, PolicyFacts, ApprovalManifes
 export interface ShownSubject {
   /** One line that describes the subject. */
   readonly title: string;
-  /** The complete document that the approval covers. The hash is over its canonical JSON, so composing it again must give the same document. */
+  /**
+   * The complete document that the approval covers. The approval's hash is that of the canonical JSON, so composing the document again must give the same JSON.
+   */
   readonly shown: Record<string, unknown>;
-  /** The parts of a subject that consists of several, such as a batch. */
+  /** The parts of a composite subject, such as a batch. */
   readonly items?: { readonly ids: readonly string[]; readonly manifest: ApprovalManifest };
 }
 
@@ -50,7 +52,7 @@ export interface ApprovalOrder extends ShownSubject {
   readonly demand: ApprovalRequirement;
 }
 
-/** A subject whose document has changed, so that another approval is requested. */
+/** A subject whose document has changed, so that a new approval is requested. */
 interface RenewalOrder extends ShownSubject {
   readonly id: string;
   /** The uses to evaluate under the current policies. */
@@ -68,13 +70,13 @@ export interface CoveringApproval extends KnownApproval {
   /** IDs of the subjects that the approval covers. */
   readonly about: readonly string[];
   readonly hash: Buffer;
-  /** The document of a batch, which cannot be composed again from one subject; canonical JSON. Null for other subjects. */
+  /** The document of a batch as canonical JSON, because it cannot be composed from a single subject. Null for other kinds of subjects. */
   readonly shown: string | null;
 }
 
 /** GrantedApproval is the state of an approval when its subject is about to be carried out. */
 export interface GrantedApproval extends CoveringApproval {
-  /** True if the approval is APPROVED and, according to both the rows and the log, each of its stages has enough votes of different people over this hash. */
+  /** True if the approval is APPROVED and each stage has enough votes from different people over `hash`, according to both the rows and the audit log. */
   readonly granted: boolean;
   /** IDs of the entries that make up the history of a granted approval in the audit log. */
   readonly entries: readonly string[];
@@ -95,8 +97,8 @@ export class ApprovalsService {
   ) {}
 
   /**
-   * Evaluates the policies for a use of a key and returns the required approval, if any. The statement that acts on the result must check its revision
-   * (POLICY_REVISION).
+   * Evaluates the policies for a use of a key and returns the required approval, if any. The statement that acts on the result must check the revision of the
+   * result (POLICY_REVISION).
    */
   judge(...asked: Parameters<PolicyEvaluation['judge']>): Promise<PolicyJudgement> {
     return this.evaluation.judge(...asked);
@@ -117,20 +119,20 @@ export class ApprovalsService {
     return this.extension.fallsShort(tx, id, demand);
   }
 
-  /** Returns why a granted approval could no longer be requested; undefined if its requester still has the right. */
+  /** Returns the reason why a granted approval could no longer be requested; undefined if the requester still has the right to request it. */
   lostGround(tx: EntityManager, id: string): Promise<Problem | undefined> {
     return this.extension.lostGround(tx, id);
   }
 
   /**
-   * Requests the votes that an approved request lacks and that has not been carried out yet. Returns true if there are any: the approval is then
-   * PENDING again, and its other votes still count.
+   * Requests the votes that a granted approval lacks, before its subject is carried out. Returns true if votes are missing. The approval is then PENDING again,
+   * and existing votes still count.
    */
   reopen(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
     return this.extension.reopen(tx, id, demand);
   }
 
-  /** Makes the next evaluation read the policies again. Call it when they have changed. */
+  /** Makes the next evaluation read the policies again. Call this method after the policies have changed. */
   outdated(): void {
     this.evaluation.forget();
   }
@@ -152,10 +154,10 @@ export class ApprovalsService {
     return this.requesters.assertRoom(tx, caller);
   }
 
-  /** Requests approval, in the transaction that writes the subject waiting for it. Throws Problem `approval.too-many-open`. */
+  /** Requests approval, in the transaction that writes the subject. Throws Problem `approval.too-many-open`. */
   async request(tx: EntityManager, caller: Caller, order: ApprovalOrder): Promise<void> {
     const { id, kind, subjectId, demand } = order;
-    // A rotation requests its approval once its hosts are surveyed; room for it was verified when it was requested.
+    // A rotation requests its approval after its hosts were surveyed. The limit on open approvals was verified when the rotation was requested.
     if (kind !== 'ssh-rotation') await this.assertRoom(tx, caller);
     const requester = {
       ownerId: caller.ownerId,
@@ -174,9 +176,9 @@ export class ApprovalsService {
   }
 
   /**
-   * Requests a new approval under the current policies, with a new expiry, because the document has changed for a legitimate reason. Votes on the old
-   * approval do not count for the new one. The old approval becomes SUPERSEDED unless `isRest` is set, in which case it remains valid for the parts
-   * that are not requested again. If no policy demands approval any longer, the rules of the old approval apply.
+   * Requests a new approval under the current policies, with a new expiry, because the document has changed for a legitimate reason. Votes on the old approval
+   * do not count for the new approval. The old approval becomes SUPERSEDED unless `isRest` is set, in which case it remains valid for the parts that are not
+   * requested again. If no policy demands approval any longer, the rules of the old approval apply.
    */
   async renew(tx: EntityManager, oldId: string, order: RenewalOrder, isRest = false): Promise<void> {
     const row = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });
@@ -219,7 +221,7 @@ export class ApprovalsService {
   /**
    * Returns what an approval covers according to the audit log.
    *
-   * @throws Problem `approval.mismatch` if the row of the approval differs from it
+   * @throws Problem `approval.mismatch` if the row of the approval differs from the log
    */
   async coveringOf(tx: EntityManager, id: string): Promise<CoveringApproval> {
     const row = await tx.findOneByOrFail(Approval, { id });
@@ -253,7 +255,7 @@ export class ApprovalsService {
     ]);
   }
 
-  /** Returns the current approvals of these subjects. Subjects that never needed one are omitted. */
+  /** Returns the approvals that cover the given subjects, with their current state. Subjects that never needed an approval are omitted. */
   async granted(tx: EntityManager, kind: PolicySubject, subjectIds: readonly string[]): Promise<GrantedApproval[]> {
     const rows: Omit<GrantedApproval, 'entries'>[] = await tx.query(
       `WITH asked AS (
@@ -302,7 +304,7 @@ function isGrantedBy(logged: LoggedApproval | undefined, { hash }: Pick<GrantedA
   return logged !== undefined && logged.hash === hash.toString('base64') && isApproved(logged);
 }
 
-/** SQL that is true for votes `v` of people who did not request `a`. */
+/** SQL condition that is true if the person who cast the vote `v` did not request the approval `a`. */
 const COUNTS = `NOT ${isRequester('v.user_id::text')}`;
 
 interface By {

@@ -16,7 +16,7 @@ import { WorkloadModule } from './workload/workload.module.js';
 import { OAuthModule } from './oauth/oauth.module.js';
 import { SsoModule } from './sso/sso.module.js';
 
-/** Who may call what: every operation is checked by AccessGuard. */
+/** AuthModule combines authentication and authorization. AccessGuard checks every operation. */
 @Module({
   imports: [CredentialsModule, PeopleModule, WorkloadModule, OAuthModule, SsoModule],
   providers: [

@@ -20,7 +20,7 @@ import { Webhooks } from './webhooks/webhooks.js';
 })
 export class NotificationsModule {}
 
-/** Background module: sends the queued mails and webhook messages. */
+/** NotificationsWorkerModule sends the queued mails and webhook messages in the background. */
 @Module({
   providers: [MailSender, WebhookDeliveryRepository, WebhookSender],
   exports: [WebhookDeliveryRepository],

@@ -8,18 +8,18 @@ export interface Timetable {
   readonly createdAt: Date;
 }
 
-/** Due times in a span of time. */
+/** DueSpan summarizes the due times in a span of time. */
 export interface DueSpan {
   readonly last: Date;
-  /** Due times before the last one; counted up to 100. */
+  /** Number of due times before `last`, at most MAX_COUNTED. */
   readonly earlier: number;
 }
 
 const MAX_COUNTED = 100;
 
 /**
- * Returns due times after `after`, in order; fewer than `count` if there are no more. On the day when clocks go forward, a time that does not exist is due at
- * the moment of the change. When they go back, a fixed time is due once, at its first occurrence; `*` and steps of hours and minutes continue through both.
+ * Returns up to `count` due times after `after`, in order. When clocks go forward, a time that does not exist is due at the moment of the change. When clocks
+ * go back, a fixed time is due once, at its first occurrence, whereas `*` and steps of hours and minutes are due at both occurrences.
  */
 export function dueTimes(table: Timetable, after: Date, count: number): Date[] {
   if (table.cron !== null) return cronOf(table, table.cron).nextRuns(count, after);
@@ -32,7 +32,7 @@ export function nextDue(table: Timetable, after: Date): Date | null {
   return dueTimes(table, after, 1)[0] ?? null;
 }
 
-/** Returns the last due time from `first`, itself a due time, to `until`. */
+/** Summarizes the due times from `first`, which must be a due time, to `until`. */
 export function dueSpan(table: Timetable, first: Date, until: Date): DueSpan {
   const passed =
     table.cron === null ? passedIntervals(table, first, until) : passedCron(table, table.cron, first, until);

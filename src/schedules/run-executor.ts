@@ -17,7 +17,7 @@ interface OpenRun {
 
 type ExecutableTarget = ScheduleTarget & Required<Pick<ScheduleTarget, 'carryOut'>>;
 
-/** RunExecutor executes the runs of targets that do their work within the run. Runs of different kinds do not block each other. */
+/** RunExecutor executes the runs of targets that implement `carryOut`. Runs of different kinds of targets do not block each other. */
 @Injectable()
 export class RunExecutor implements OnApplicationBootstrap {
   constructor(

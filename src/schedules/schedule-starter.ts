@@ -26,7 +26,7 @@ const DUE = {
 export const OVERDUE_RUN = `SELECT r.id FROM schedule_run r JOIN schedule s ON s.id = r.schedule_id
   WHERE r.status IN ('DUE', 'RUNNING') AND r.created_at < now() - make_interval(mins => s.timeout_minutes)`;
 
-/** Starts the due runs, each in a transaction with the rows of its target, and ends those whose target did not end them. */
+/** ScheduleStarter starts due runs, each in one transaction with the rows that its target writes, and ends runs that exceed their time limit. */
 @Injectable()
 export class ScheduleStarter {
   constructor(
@@ -62,8 +62,8 @@ export class ScheduleStarter {
   }
 
   /**
-   * Starts a run. If the users in whose name the schedule runs have lost the required scope, the run fails. Unless it was started manually, the
-   * schedule is then paused until a user who has the scope resumes it.
+   * Starts a run. If the users in whose name the schedule runs have lost the required scope, the run fails. Unless the run was started manually, the schedule
+   * is then paused until a user who has the scope resumes the schedule.
    */
   private async start(tx: EntityManager, run: DueRun): Promise<void> {
     const target = this.targets.get(run.target);
@@ -90,7 +90,7 @@ export class ScheduleStarter {
     ]);
   }
 
-  /** Ends overdue runs. A target whose worker died never reports the end of its run, and the next run must not be blocked by it. */
+  /** Ends overdue runs. If the worker of a target dies, the end of the run is never reported, and the open run would block the next run. */
   async endOverdue(): Promise<void> {
     const overdue: { id: string }[] = await this.db.query(`${OVERDUE_RUN} LIMIT 100`);
     for (const { id } of overdue) {

@@ -8,18 +8,18 @@ import { Schedule } from './schedule.entity.js';
 
 const BATCH_SIZE = 50;
 export const DUE_SCHEDULE = { table: 'schedule', where: 'enabled AND next_due_at <= now()', order: 'next_due_at' };
-/** A run later than this counts as missed: no worker was running, rather than all being busy. */
+/** Delay after which a run counts as missed. Busy workers cause shorter delays; a longer delay means that no worker was running. */
 const ON_TIME_MS = 60_000;
 
 /**
- * Turns due times into rows, by the database clock, so clock differences between workers do not matter. A unique constraint on schedule and due time
- * ensures that only one worker creates each row.
+ * ScheduleTicker creates a run for each due time. The database clock determines what is due, so clock differences between workers do not matter. A unique
+ * constraint on schedule and due time ensures that only one worker creates each run.
  */
 @Injectable()
 export class ScheduleTicker {
   constructor(private readonly db: DataSource) {}
 
-  /** Returns the number of schedules that were due. */
+  /** Creates the runs of due schedules. Returns the number of schedules that were due. */
   async tick(): Promise<number> {
     const ticked = await whenDue(this.db, DUE_SCHEDULE, async (tx) => {
       const due = await lockDue<{ id: string; now: Date }>(tx, {
@@ -55,7 +55,7 @@ export interface NewRun {
   readonly missed: number;
   /** Reason why the run is skipped. */
   readonly skipped: string | undefined;
-  /** ID of the user who starts it manually. */
+  /** ID of the caller who starts the run manually. */
   readonly askedBy?: string;
 }
 

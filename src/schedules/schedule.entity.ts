@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** Rule for due times at which no worker was running: one run for all that were missed, or none. */
+/** Rule for due times at which no worker was running: one run for all missed due times, or no run. */
 export const MISSED_RULES = ['once', 'skip'] as const;
 export type MissedRule = (typeof MISSED_RULES)[number];
 
@@ -35,7 +35,7 @@ export class Schedule {
   @Column('text', { default: 'once' })
   missed: MissedRule;
 
-  /** A run that the target has not ended by this time has failed. */
+  /** Minutes after which a run fails if its target has not ended it. */
   @Column('int', { default: 1440 })
   timeoutMinutes: number;
 
@@ -46,7 +46,7 @@ export class Schedule {
   @Column('timestamptz', { nullable: true })
   nextDueAt: Date | null;
 
-  /** ID of the last author: a user, an API key or an OAuth client. The schedule runs as long as the author may start its target. */
+  /** ID of the last author: a user, an API key or an OAuth client. The schedule runs as long as the author has the scope of its target. */
   @Column('text')
   madeBy: string;
 
@@ -54,7 +54,7 @@ export class Schedule {
   @Column('text', { array: true, nullable: true })
   madeBehind: string[] | null;
 
-  /** Reason why the service paused the schedule; null if a user paused it, or if it is not paused. */
+  /** Reason why the service paused the schedule; null if a user paused the schedule, or if the schedule is not paused. */
   @Column('text', { nullable: true })
   pausedBecause: string | null;
 

@@ -34,9 +34,9 @@ export class CreateScheduleBody {
   @Text(1, 64) target: string;
   /** Settings of the target. */
   @ApiPropertyOptional(SETTINGS) @IsOptional() @IsObject() @JsonAtMost(16_384) settings?: Record<string, unknown>;
-  /** For runs that became due while no worker was running: `once` starts one run for all of them, `skip` starts none. */
+  /** For runs that became due while no worker was running: `once` starts one run for all missed due times, `skip` starts no run. */
   @Optional(OneOf(MISSED_RULES, { example: 'once' })) missed?: MissedRule;
-  /** A run that takes longer fails. @example 1440 */
+  /** Time limit of a run in minutes. A run that takes longer fails. @example 1440 */
   @Optional(Int(1, 10_080)) timeoutMinutes?: number;
 
   toOrder(): ScheduleOrder {
@@ -76,8 +76,8 @@ export class ScheduleView {
   /** False if the schedule is paused. @example true */
   enabled: boolean;
   /**
-   * Reason why the service paused the schedule: its last author can no longer start this work. Any user who can start the work can resume the
-   * schedule.
+   * Reason why the service paused the schedule: the last author no longer has the scope for the work that the schedule starts. Any user who has the scope can
+   * resume the schedule.
    * @example 'Paused: …'
    */
   pausedBecause: string | null;

@@ -11,7 +11,7 @@ import { Schedule } from './schedule.entity.js';
 import { SchedulesController } from './schedules.controller.js';
 import { SchedulesService } from './schedules.service.js';
 
-/** Schedules. Other modules register the targets that can be scheduled (platform/schedules). */
+/** SchedulesModule manages schedules. Other modules register the targets that can be scheduled (`ScheduleTargets`). */
 @Module({
   imports: [AuditModule, AuthModule, TypeOrmModule.forFeature([Schedule])],
   controllers: [SchedulesController],
@@ -19,7 +19,7 @@ import { SchedulesService } from './schedules.service.js';
 })
 export class SchedulesModule {}
 
-/** Background module: starts and executes due runs. */
+/** SchedulesWorkerModule starts and executes due runs in the background. */
 @Module({
   imports: [RightsModule, SchedulesModule],
   providers: [RunExecutor, ScheduleClock, ScheduleStarter, ScheduleTicker],

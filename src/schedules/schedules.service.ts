@@ -59,8 +59,8 @@ export class SchedulesService {
   }
 
   /**
-   * Changes a schedule. New due times apply from now on; runs that fell due during a pause are skipped. The schedule then runs in the name of the
-   * caller, unless it is paused.
+   * Changes a schedule. New due times apply from now on; runs that fell due during a pause are skipped. Unless the schedule is paused, it then runs in the
+   * caller's name.
    */
   async change(caller: Caller, id: string, version: number, change: ScheduleChange): Promise<Schedule> {
     const present = await this.get(id);
@@ -116,7 +116,7 @@ export class SchedulesService {
     });
   }
 
-  /** Newest first. */
+  /** Returns the runs of a schedule, latest due time first. */
   async history(id: string, { limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<ScheduleRun>> {
     const list = `schedule-runs ${id}`;
     const [before] = this.cursors.read(list, cursor) ?? [];
@@ -138,7 +138,7 @@ export class SchedulesService {
     await target.check(order.settings);
   }
 
-  /** Runs start without a caller, so the author of a schedule must be allowed to start its target manually. */
+  /** Returns the target, and verifies that the caller has the target's scope. Runs start without a caller, so the scope of the author is verified here. */
   private targetFor(caller: Caller, kind: string): ScheduleTarget {
     const target = this.targets.get(kind);
     if (target === undefined) {

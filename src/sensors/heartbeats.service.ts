@@ -9,7 +9,7 @@ import { ScheduledRuns } from '../platform/events/schedule-targets.js';
 /** State of a sensor, as reported by the sensor. */
 export interface SensorHeartbeat {
   readonly version?: string;
-  /** Error since the last heartbeat, unless it concerns a scan. */
+  /** Error since the last heartbeat, other than the failure of a scan. */
   readonly error?: string;
   readonly scan?: EndedScan;
 }
@@ -26,7 +26,7 @@ export interface EndedScan {
 export interface Orders {
   readonly sensor: string;
   readonly heartbeatSeconds: number;
-  /** Version of sensor and configuration; incremented by every change. */
+  /** Version of the sensor and its configuration; incremented by every change. */
   readonly version: number;
   readonly configuration: Record<string, unknown>;
   readonly commands: readonly { readonly id: string; readonly settings: Record<string, unknown> }[];
@@ -41,7 +41,7 @@ interface KnownSensor {
   readonly wasSilent: boolean;
 }
 
-/** A command that the sensor has not completed, with those in whose name it was requested. */
+/** A command that the sensor has not completed, with the IDs whose rights the command requires. */
 interface PendingCommand {
   readonly id: string;
   readonly settings: Record<string, unknown>;
@@ -53,7 +53,7 @@ interface PendingCommand {
 /** Scopes required to start a scan of a sensor by a schedule. */
 const REQUIRED_SCOPES = ['schedules:write', 'sensors:write'] as const;
 
-/** Receives sensor heartbeats and returns the sensor's configuration and commands. */
+/** Heartbeats receives the heartbeats of sensors, and returns the configuration and the commands of the sensor. */
 @Injectable()
 export class Heartbeats {
   constructor(
@@ -61,7 +61,10 @@ export class Heartbeats {
     private readonly runs: ScheduledRuns,
   ) {}
 
-  /** Records a heartbeat and returns the configuration and the pending commands. Repeating a heartbeat has no effect. */
+  /**
+   * Records a heartbeat and returns the configuration and the pending commands. The result of a command is recorded only once, even if the heartbeat is
+   * repeated.
+   */
   async beat(caller: Caller, heartbeat: SensorHeartbeat): Promise<Orders> {
     return this.db.transaction(async (tx) => {
       const sensor = await touch(tx, caller, heartbeat);
@@ -84,7 +87,7 @@ export class Heartbeats {
     });
   }
 
-  /** Returns the pending commands of a sensor. Cancels those whose schedule was paused, or whose author may no longer start the scan. */
+  /** Returns the pending commands of a sensor. Cancels commands whose schedule was paused or whose author may no longer start the scan. */
   private async pendingCommands(tx: EntityManager, sensorId: string): Promise<Orders['commands']> {
     const pending: PendingCommand[] = await tx.query(
       `SELECT c.id, c.settings, c.run_id AS "runId", r.asked_by IS NULL AND NOT s.enabled AS "isPaused",
@@ -124,7 +127,7 @@ export class Heartbeats {
   }
 }
 
-/** Updates the row of the sensor in one statement. */
+/** Updates the row of the enabled sensor to which the caller's API key belongs. Returns undefined if there is no such sensor. */
 async function touch(
   tx: EntityManager,
   caller: Caller,

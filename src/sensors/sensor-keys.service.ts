@@ -19,7 +19,7 @@ export interface SensorKey {
   readonly key: string;
 }
 
-/** The API keys of sensors. */
+/** SensorKeys issues, rotates and revokes the API keys of sensors. */
 @Injectable()
 export class SensorKeys {
   constructor(
@@ -38,8 +38,8 @@ export class SensorKeys {
   }
 
   /**
-   * Rotates the key of a sensor. The old key remains valid for the overlap, as does an earlier key that the sensor may still be using. An expired key
-   * is not rotated; the sensor is issued a new one.
+   * Rotates the key of a sensor. The old key remains valid for the overlap, as does an earlier key that the sensor may still be using. If the key has expired
+   * or was revoked, it is not rotated, and the sensor gets a new key instead.
    */
   async renew(
     tx: EntityManager,

@@ -6,7 +6,7 @@ import { Background } from '../platform/work/background.js';
 
 const SILENT = `enabled AND silent_since IS NULL AND last_heartbeat_at < now() - heartbeat_seconds * interval '1.5 seconds'`;
 
-/** Reports sensors that have stopped sending heartbeats, and deletes old commands. */
+/** SensorSilence reports sensors that have stopped sending heartbeats, and deletes old commands. */
 @Injectable()
 export class SensorSilence {
   constructor(

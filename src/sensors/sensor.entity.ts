@@ -21,11 +21,10 @@ export class Sensor {
   @Column('jsonb', { default: {} })
   configuration: Record<string, unknown>;
 
-  /** Heartbeat interval. */
   @Column('int', { default: 60 })
   heartbeatSeconds: number;
 
-  /** The newest of its keys. */
+  /** ID of the newest API key of the sensor. */
   @Column('uuid')
   apiKeyId: string;
 
@@ -48,7 +47,7 @@ export class Sensor {
   @Column('timestamptz', { nullable: true })
   lastScanAt: Date | null;
 
-  /** Assets that its last scan found. */
+  /** Number of assets that the last scan found. */
   @Column('int', { nullable: true })
   lastScanAssets: number | null;
 
@@ -69,7 +68,7 @@ export class Sensor {
   createdAt: Date;
 }
 
-/** An API key of a sensor: its current one, or a replaced one that may still be in use. */
+/** An API key of a sensor: the current key, or a replaced key that may still be in use. */
 @Entity('sensor_api_key')
 export class SensorApiKey {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'sensor_api_key_id' })
@@ -80,7 +79,7 @@ export class SensorApiKey {
   sensorId: string;
 }
 
-/** A command for a sensor; sent in the response to each heartbeat until the sensor reports its result. */
+/** A command for a sensor; sent in the response to each heartbeat until the sensor reports the result. */
 @Entity('sensor_command')
 @Index('sensor_command_sensor', ['sensorId'])
 @Index('sensor_command_open', ['sensorId', 'id'], { where: 'ended_at IS NULL' })
@@ -96,7 +95,7 @@ export class SensorCommand {
   @Column('uuid', { nullable: true })
   runId: string | null;
 
-  /** Scan settings in addition to those of the configuration. */
+  /** Scan settings that supplement the sensor's configuration. */
   @Column('jsonb', { default: {} })
   settings: Record<string, unknown>;
 

@@ -31,7 +31,7 @@ export class SensorsController {
 
   /**
    * Register a sensor
-   * @remarks Returns the API key of the sensor, which cannot be retrieved again.
+   * @remarks Registers a sensor and returns its API key, which cannot be retrieved again.
    */
   @Post()
   @Needs('sensors:write')

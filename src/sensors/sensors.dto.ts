@@ -65,7 +65,7 @@ export class HeartbeatBody {
   @Optional(Text(0, 100)) version?: string;
   /** Last error of the sensor that does not concern a scan. @example 'no permission to read /etc/ssl/private' */
   @Optional(Text(0, 1000)) error?: string;
-  /** The scan that has ended. */
+  /** Result of a scan that has ended. */
   @Optional(Nested(EndedScanBody, { example: { ok: true, assets: 1204 } })) scan?: EndedScanBody;
 }
 

@@ -9,7 +9,7 @@ import { SensorSilence } from './sensor-silence.service.js';
 import { SensorsController } from './sensors.controller.js';
 import { SensorScanTarget, SensorsService } from './sensors.service.js';
 
-/** Sensors, and the scans that users and schedules request from them. */
+/** SensorsModule manages sensors, and the scans that users and schedules request. */
 @Module({
   imports: [AuditModule, AuthModule, TypeOrmModule.forFeature([Sensor, SensorApiKey, SensorCommand])],
   controllers: [SensorsController],
@@ -17,6 +17,6 @@ import { SensorScanTarget, SensorsService } from './sensors.service.js';
 })
 export class SensorsModule {}
 
-/** Background module: reports silent sensors. */
+/** SensorsWorkerModule reports silent sensors in the background. */
 @Module({ imports: [SensorsModule], providers: [SensorSilence] })
 export class SensorsWorkerModule {}

@@ -17,7 +17,7 @@ import { SensorKeys } from './sensor-keys.service.js';
 export type SensorOrder = Pick<Sensor, 'name' | 'kind' | 'configuration' | 'heartbeatSeconds'>;
 export type SensorChange = Partial<SensorOrder>;
 
-/** Registers, changes and removes sensors and their API keys. */
+/** SensorsService registers, changes and removes sensors, and manages their API keys. */
 @Injectable()
 export class SensorsService {
   private readonly record: EntryRecorder;
@@ -72,10 +72,7 @@ export class SensorsService {
     return this.get(id);
   }
 
-  /**
-   * Issues a new key for the sensor. Old keys remain valid for the overlap, or are revoked immediately if there is none. A disabled sensor is
-   * enabled.
-   */
+  /** Issues a new key for the sensor. Old keys remain valid for `overlapHours`; if that is 0, they are revoked immediately. A disabled sensor is enabled. */
   async renewKey(
     caller: Caller,
     id: string,
@@ -136,7 +133,7 @@ async function lockSensor(tx: EntityManager, id: string): Promise<Sensor> {
   return sensor;
 }
 
-/** The schedule target `sensor-scan`: a command for the sensor that the settings name; all other settings are passed to it. */
+/** SensorScanTarget is the schedule target `sensor-scan`. It creates a command for the sensor in the settings, and passes all other settings to the sensor. */
 @Injectable()
 export class SensorScanTarget implements ScheduleTarget {
   readonly scope = 'sensors:write' satisfies Scope;

@@ -1,5 +1,6 @@
 /**
- * The characters that a wildcard matches: printable ASCII without separators, escapes and white space, so that it matches no look-alike and no encoded path.
+ * A segment that a wildcard can match: printable ASCII without separators, escapes and white space, so that a wildcard matches neither look-alike characters
+ * nor encoded paths.
  */
 const PLAIN_SEGMENT = /^[\w.~+@=-]+$/;
 /** The separators of paths and of subjects such as `repo:org/app:ref:refs/tags/v1`. */
@@ -11,9 +12,9 @@ const CONTROL = /\p{C}/u;
 const REST = '**';
 
 /**
- * Reports whether a claim value matches the wanted value. Without `*`, the two strings must be equal. `*` matches one or more characters within one
- * segment; segments end at `/` and `:`. `**` at the end matches one or more segments of a path. A wildcard matches only letters, digits and `_ . ~ +
- * @ = -` of ASCII, and a value with a segment that is empty, `.` or `..` matches no pattern with a wildcard. Case is significant.
+ * Reports whether a claim value matches a pattern. Without `*`, the two strings must be equal. `*` matches one or more characters within one segment; segments
+ * end at `/` and `:`. `**` at the end matches one or more segments of a path. A wildcard matches only ASCII letters, digits and `_ . ~ + @ = -`. A value with a
+ * segment that is empty, `.` or `..` matches no pattern with a wildcard. Matching is case-sensitive.
  */
 export function claimMatches(pattern: string, value: string): boolean {
   if (!pattern.includes('*')) return pattern === value;
@@ -28,8 +29,8 @@ export function claimMatches(pattern: string, value: string): boolean {
 }
 
 /**
- * claimMayMatch reports whether a claim value could be meant by a pattern. It returns true for every value that `claimMatches` accepts. A value with
- * characters or segments that no wildcard of `claimMatches` can match is undecidable for `claimMatches`; for such a value, a wildcard matches any
+ * claimMayMatch reports whether a pattern could be intended to match a claim value. The result is true for every value that `claimMatches` accepts. A value
+ * with characters or segments that no wildcard of `claimMatches` can match is undecidable for `claimMatches`; for such a value, a wildcard matches any
  * characters. Use claimMayMatch for rules that must apply when in doubt, such as the conditions of an approval policy.
  */
 export function claimMayMatch(pattern: string, value: string): boolean {
@@ -52,7 +53,7 @@ function containsInOrder(value: string, texts: readonly string[]): boolean {
   return value.length - last.length >= at && value.endsWith(last);
 }
 
-/** Returns the reason why a string is not a valid pattern, for its author; undefined if it is valid. */
+/** Returns the reason why a string is not a valid pattern, worded for the author of the pattern; undefined if the pattern is valid. */
 export function faultOfPattern(pattern: string): string | undefined {
   if (!pattern.isWellFormed() || CONTROL.test(pattern)) return 'contains a control character or an unpaired surrogate';
   if (!pattern.includes('*')) return undefined;
@@ -71,12 +72,12 @@ function isRestAt(parts: readonly string[], index: number): boolean {
   return parts[index] === REST && index === parts.length - 1 && parts[index - 1] === '/';
 }
 
-/** Separators, which are at the odd indexes, are not segments. */
+/** Reports whether a part is a segment that is empty, `.` or `..`. The parts at odd indexes are separators. */
 function isPathTrick(part: string, index: number): boolean {
   return index % 2 === 0 && (part === '' || part === '.' || part === '..');
 }
 
-/** Reports whether one segment, or one separator, matches. Takes time linear in the value for each literal of the pattern. */
+/** Reports whether one segment, or one separator, matches. For each literal of the pattern, the time is linear in the length of the value. */
 function fits(wanted: string, given: string | undefined): boolean {
   if (given === undefined) return false;
   if (!wanted.includes('*')) return wanted === given;

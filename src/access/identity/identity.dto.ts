@@ -5,7 +5,7 @@ import { ListOf, Text } from '../../platform/http/fields/fields.js';
 import { faultOfPattern } from './claim-pattern.js';
 import type { ClaimCondition, Claims, VerifiedIdentity } from './verified-identity.js';
 
-/** Rejects values that cannot be claim patterns. `isMeant` reports whether the values of this object are compared as claims at all. */
+/** Rejects values that are not valid claim patterns. `isMeant` reports whether the values of an object are claim patterns; other values are not validated. */
 export function AreClaimPatterns(isMeant: (body: object) => boolean = () => true): PropertyDecorator {
   const faults = (values: unknown) =>
     (Array.isArray(values) ? values : []).flatMap((value: unknown) => {
@@ -24,7 +24,10 @@ export function AreClaimPatterns(isMeant: (body: object) => boolean = () => true
 export class ClaimConditionBody implements ClaimCondition {
   /** Name of a claim, or a JSON pointer (RFC 6901) to a nested claim: `/kubernetes.io/namespace`. @example repository */
   @Text(1, 200) @Matches(/^[\x21-\x7e]+$/) claim: string;
-  /** One of these values must match. `*` matches characters within a segment (`refs/tags/v*`), `**` at the end matches the rest of a path. @example ["org/app"] */
+  /**
+   * Patterns, one of which the claim must match. `*` matches characters within a segment (`refs/tags/v*`), `**` at the end matches the rest of a path.
+   * @example ["org/app"]
+   */
   @ListOf(Text(1, 500), { min: 1, max: 50 }) @AreClaimPatterns() values: string[];
 }
 
@@ -40,7 +43,7 @@ export class VerifiedIdentityView {
   /** ID of the token exchange. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   trust: IdentityTrustView;
-  /** The claims of its token. */
+  /** Claims of the workload's token. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,

@@ -19,9 +19,9 @@ export interface VerifiedIdentity {
   readonly keyThumbprint: string;
 }
 
-/** A condition on a claim: one of the claim's values must match one of `values`. Values are patterns, see `claimMatches`. */
+/** A condition on a claim: the claim must match one of the patterns in `values` (`claimMatches`). For claims with several values, see `unmetCondition`. */
 export interface ClaimCondition {
-  /** The name of a claim, or a JSON pointer (RFC 6901) into it: `repository`, `/kubernetes.io/namespace`. */
+  /** The name of a claim, or a JSON pointer (RFC 6901) to a nested claim: `repository`, `/kubernetes.io/namespace`. */
   readonly claim: string;
   readonly values: readonly string[];
 }
@@ -39,9 +39,9 @@ export function loggedIdentity(identity: VerifiedIdentity | null): Record<string
 }
 
 /**
- * Returns the first condition that these claims do not meet; undefined if they meet all. An absent claim meets no condition. Every value of a list
- * claim must meet the condition, because the issuer could add an accepted value to any other. With `some`, one value is sufficient, for claims that
- * this service composes.
+ * Returns the first condition that the claims do not meet; undefined if the claims meet all conditions. An absent claim meets no condition. Every value of a
+ * list claim must meet the condition. Otherwise, adding an accepted value to the list would be sufficient. With `some`, one accepted value is sufficient; use
+ * `some` for claims that this service composes.
  */
 export function unmetCondition(
   conditions: readonly ClaimCondition[],
@@ -55,12 +55,12 @@ export function unmetCondition(
   });
 }
 
-/** Reports whether conditions on a workload's claims determine the issuer. Otherwise every issuer can assert the required claims. */
+/** Reports whether the conditions on a workload's claims name the issuer. Otherwise, every issuer can assert the required claims. */
 export function namesIssuer(conditions: readonly ClaimCondition[]): boolean {
   return conditions.some(({ claim }) => claim === 'iss' || claim === '/iss');
 }
 
-/** Returns the values of a claim as strings: each item of a list, nothing for an object. */
+/** Returns the values of a claim as strings: each item of a list, or no value for an object. */
 export function claimValues(claims: Claims, claim: string): string[] {
   return textsOf(claim.startsWith('/') ? valueAt(claims, stepsOf(claim)) : own(claims, claim));
 }
@@ -84,7 +84,7 @@ export function identityFacts({ claims, trust }: VerifiedIdentity): Record<strin
   return { ...Object.fromEntries(facts), trust: [trust.name, trust.id] };
 }
 
-/** Reports whether a policy fact is verified, so that its values are compared as claims are. */
+/** Reports whether a policy fact is verified. The values in a condition on a verified fact are claim patterns. */
 export function isVerifiedFact(fact: unknown): boolean {
   return fact === 'trust' || (typeof fact === 'string' && fact.startsWith('verified.'));
 }
@@ -111,14 +111,16 @@ function own(value: unknown, name: string): unknown {
   return Object.hasOwn(value, name) ? (value as Claims)[name] : undefined;
 }
 
-/** Only integers that are represented exactly count, since other numbers can be written in several ways. */
+/**
+ * Returns a value, or the items of a list, as strings. Numbers other than safe integers are omitted, because the same number can be written in several ways.
+ */
 function textsOf(value: unknown): string[] {
   return (Array.isArray(value) ? value : [value]).flatMap((one: unknown) =>
     typeof one === 'string' || typeof one === 'boolean' || Number.isSafeInteger(one) ? [String(one)] : [],
   );
 }
 
-/** Tokens of workloads are sealed: someone who reads the database cannot present a valid one, and auditors can see them later. */
+/** The encrypted column of workload tokens. Auditors can view the tokens later, but a reader of the database cannot present them. */
 export const SEALED_WORKLOAD_TOKEN = {
   table: 'workload_identity',
   column: 'token',

@@ -13,7 +13,7 @@ import { lock } from './voting.service.js';
 
 const BATCH_SIZE = 200;
 const EXPIRED = { table: 'approval', where: `status = 'PENDING' AND expires_at <= now()`, order: 'expires_at' };
-/** SQL with the roles that may request approvals of each kind. The scope that a call required is compared at the last vote. */
+/** SQL expression for the roles that may request an approval, by kind of subject. The scope that the original call required is checked at the last vote. */
 const REQUESTING_ROLES = `CASE subject_kind ${Object.entries(REQUEST_SCOPES)
   .map(([kind, scopes]) => `WHEN '${kind}' THEN ARRAY['${rolesWith(scopes).join(`','`)}']::text[]`)
   .join(' ')} END`;
@@ -37,9 +37,10 @@ export class ApprovalEndings {
   ) {}
 
   /**
-   * Withdraws a request of the caller or its owner. A caller with `approvals:write` and `audit:read` can withdraw every request.
+   * Withdraws a request that the caller made or owns. A caller with `approvals:write` and `audit:read` can withdraw every request.
    *
-   * @throws Problem `approval.missing` for other callers, and `insufficient_scope` for an OAuth client of the owner that could not make the request
+   * @throws Problem `approval.missing` for other callers, and `insufficient_scope` for an OAuth client that acts for the owner without a scope to make the
+   *   request
    */
   async withdraw(caller: Caller, id: string): Promise<void> {
     const approval = await this.db.transaction(async (tx) => {
@@ -59,7 +60,7 @@ export class ApprovalEndings {
     this.moves.committed(approval);
   }
 
-  /** Ends approvals that have expired. A failure to end one does not affect the others. */
+  /** Ends approvals that have expired. A failure to end one approval does not affect other approvals. */
   @Background({ name: 'approval-expiry', scope: 'process', due: EXPIRED, when: isWorker })
   async expire(): Promise<void> {
     const late: { id: string }[] = await this.db.query(
@@ -72,7 +73,10 @@ export class ApprovalEndings {
     }
   }
 
-  /** Withdraws the requests of users who are disabled or have no role for such requests, and of revoked keys and clients, so that approvers do not review what the last vote would withdraw. */
+  /**
+   * Withdraws requests whose owner is disabled or no longer has a role that may make them, and requests of revoked keys and clients. Otherwise, approvers would
+   * review requests that the last vote withdraws.
+   */
   @Background({ name: 'approval-withdrawal', scope: 'process', due: LOST, when: isWorker })
   async withdrawLost(): Promise<void> {
     const lost: { id: string; requesterName: string }[] = await this.db.query(
@@ -84,7 +88,7 @@ export class ApprovalEndings {
       );
   }
 
-  /** Ends a pending approval whose subject can no longer be carried out. The subject fails with `why`. Does nothing once it is decided. */
+  /** Ends a pending approval whose subject can no longer be carried out. The subject fails with `why`. Has no effect on a decided approval. */
   cancel(id: string, why: Problem): Promise<void> {
     return this.endPending(id, 'WITHDRAWN', why);
   }

@@ -16,7 +16,7 @@ type Requested = About &
     readonly basis?: RequestBasis;
   };
 
-/** Links the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over the items, base64, and their number. */
+/** ApprovalManifest links the items of a joint approval to the log: the number of items, and the root of the Merkle tree (RFC 6962) over the items, base64. */
 export interface ApprovalManifest {
   readonly size: number;
   readonly root: string;
@@ -45,7 +45,7 @@ export function requestedEntry(approval: Requested, actor: Actor, source?: strin
   return { action: 'approval.requested', actor, target: targetOf(approval), correlation, source, detail };
 }
 
-/** Returns the audit entry of an approval that needs further stages. Its stages replace those of the previous entry and begin with the same ones. */
+/** Returns the audit entry of an approval that needs further stages. The entry contains the stages of the previous entry, followed by the new stages. */
 export function extendedEntry(
   approval: About & ApprovalRequirement & Pick<Approval, 'stage' | 'correlation'>,
   actor: Actor,
@@ -58,7 +58,7 @@ export function extendedEntry(
 
 /** VoterSession is the sign-in behind a vote. */
 export interface VoterSession {
-  /** ID of the entry about the sign-in that opened the session. */
+  /** ID of the audit entry of the sign-in that opened the session. */
   readonly signIn: string;
   /** ID of the identity provider; undefined for other sign-ins. */
   readonly provider: string | undefined;

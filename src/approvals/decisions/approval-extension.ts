@@ -21,8 +21,8 @@ export interface VotesSoFar {
 }
 
 /**
- * ApprovalExtension adds stages to an approval if the current policies demand more votes than those in effect at the request. The document does not change,
- * so existing votes still count.
+ * ApprovalExtension adds stages to an approval if the current policies demand more votes than the policies in effect at the time of the request. The document
+ * does not change, so existing votes still count.
  */
 @Injectable()
 export class ApprovalExtension {
@@ -55,7 +55,7 @@ export class ApprovalExtension {
     return [...lost, ...demanded];
   }
 
-  /** Requests the missing stages, under the row lock of the approval. Returns true if there are any: the approval is then PENDING. */
+  /** Adds the missing stages to an approval whose row is locked. Returns true if stages were missing: the approval is then PENDING. */
   async extend(
     tx: EntityManager,
     approval: Approval,
@@ -91,15 +91,15 @@ export class ApprovalExtension {
   }
 
   /**
-   * Reports whether a granted approval lacks votes now: under the current policies, or because people who voted have since lost the right to vote. Its
-   * subject may have been held back in the database.
+   * Reports whether a granted approval lacks votes now: under the current policies, or because people who voted have since lost the right to vote. Such changes
+   * matter because the subject could have been delayed by modifying the database.
    */
   async fallsShort(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
     const { votes } = await this.votesNow(tx, await tx.findOneByOrFail(Approval, { id }));
     return (await this.missingStages(tx, id, demand, votes)).length > 0;
   }
 
-  /** As `extend`, for an approval that was granted and whose subject has not been carried out. */
+  /** Like `extend`, for a granted approval whose subject has not been carried out. */
   async reopen(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
     const row = await tx.findOneOrFail(Approval, { where: { id }, lock: { mode: 'pessimistic_write' } });
     const { asked, votes } = await this.votesNow(tx, row);
@@ -108,7 +108,7 @@ export class ApprovalExtension {
     return this.extend(tx, asked.approval, demand, votes);
   }
 
-  /** Returns why a granted approval could no longer be requested; undefined if its requester still has the right. */
+  /** Returns the reason why a granted approval could no longer be requested; undefined if the requester still has the right to request it. */
   async lostGround(tx: EntityManager, id: string): Promise<Problem | undefined> {
     const { asked, votes } = await this.votesNow(tx, await tx.findOneByOrFail(Approval, { id }));
     return lostRequester(tx, asked.approval, votes.rights, votes.basis);
@@ -145,7 +145,7 @@ function shortOf(stage: Stage, given: number): Stage[] {
   return given >= stage.threshold ? [] : [{ ...stage, threshold: stage.threshold - given }];
 }
 
-/** Earlier demands are kept: policies that no longer apply have already been met. */
+/** Combines the rules of the approval with the new demand. Policies that no longer apply are kept, because their demands have already been met. */
 function mergedRules(approval: Approval, demand: Omit<ApprovalRequirement, 'stages'>, missing: readonly Stage[]) {
   const earlier = approval.policies.filter(({ id }) => !demand.policies.some((policy) => policy.id === id));
   return {

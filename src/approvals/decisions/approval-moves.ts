@@ -14,7 +14,7 @@ type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
 
 export type ApprovalEnding = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
 
-/** Applies the state changes of an approval and their effects on its subject, in the caller's transaction. */
+/** ApprovalMoves applies the state changes of an approval, and the effects on its subject, in the caller's transaction. */
 @Injectable()
 export class ApprovalMoves {
   constructor(
@@ -25,7 +25,7 @@ export class ApprovalMoves {
     private readonly extension: ApprovalExtension,
   ) {}
 
-  /** Handles the approval of the current stage: requests the next stage or, after the last one, releases the subject. */
+  /** Handles the approval of the current stage: requests the votes of the next stage or, after the last stage, releases the subject. */
   async stagePassed(tx: EntityManager, approval: Approval, by: By, votes: VotesSoFar): Promise<void> {
     const next = approval.stages[approval.stage + 1];
     if (next === undefined) return this.approved(tx, approval, by, votes);
@@ -38,13 +38,13 @@ export class ApprovalMoves {
     await this.audit.append(tx, [movedEntry(approval, { status: 'PENDING', stage: approval.stage + 1 }, by)]);
   }
 
-  /** Ends an approval that was not granted, and its subject with `why`. */
+  /** Ends an approval without granting it, and ends the subject with the reason `why`. */
   async ended(tx: EntityManager, approval: Approval, status: ApprovalEnding, why: Problem, by: By): Promise<void> {
     await this.decide(tx, approval, status, by);
     await this.subjects.of(approval.subjectKind).ended(tx, await subjectOf(tx, approval), why);
   }
 
-  /** Call it after a state change has been committed. */
+  /** Notifies waiting callers and the module that owns the subject. Call this method after a vote or a state change has been committed. */
   committed({ id, subjectKind, subjectId }: Approval): void {
     this.events.emit('approval.changed', { approvalId: id });
     this.subjects.of(subjectKind).decided(subjectId);

@@ -4,7 +4,7 @@ import { RowWatch } from '../../platform/database/row-watch.js';
 import { EventBus } from '../../platform/events/events.js';
 import type { Approval } from '../model/approval.entity.js';
 
-/** Watches approvals on behalf of waiting callers. */
+/** ApprovalWatch watches approvals on behalf of waiting callers. */
 @Injectable()
 export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
   readonly rows: RowWatch;
@@ -31,7 +31,7 @@ export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
   }
 }
 
-/** Returns the marker that the watch query returns for this row. */
+/** Returns the same marker for an approval as the query of ApprovalWatch. */
 export function approvalMarkOf({
   status,
   stage,

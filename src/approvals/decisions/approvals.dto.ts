@@ -79,7 +79,7 @@ export class ApprovalView {
   subject: ApprovalSubjectView;
   /** @example 'Sign app-1.2.0.tar.gz with the key release' */
   title: string;
-  /** The document that the hash covers. For a batch it contains `items`, one line per request, which lists omit. */
+  /** The document that the hash covers. For a batch, the document contains `items` with one line per request; lists of approvals omit `items`. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
@@ -91,7 +91,7 @@ export class ApprovalView {
   /** Names of the policies that require the approval. @example ["Release signing"] */
   policies: string[];
   stages: ApprovalStageView[];
-  /** Index of the current stage, or of the last one if the approval has ended. @example 0 */
+  /** Index of the current stage, or of the last stage if the approval has ended. @example 0 */
   stage: number;
   commentRequired: boolean;
   /** Number of rejections that end the approval. @example 1 */
@@ -102,7 +102,7 @@ export class ApprovalView {
   createdAt: Date;
   expiresAt: Date;
   decidedAt?: Date;
-  /** The approval that replaced this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the approval that replaced this approval. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   supersededBy?: string;
 
   static of(approval: ApprovalWithVotes): ApprovalView {

@@ -26,18 +26,18 @@ export interface ApprovalWithVotes extends Approval {
   readonly storedVotes: number;
 }
 
-/** The fields that the watch compares. */
+/** The fields from which ApprovalWatch detects a change. */
 type ApprovalState = Pick<ApprovalWithVotes, 'status' | 'stage' | 'storedVotes'>;
 
 const STORED_VOTES = '(SELECT count(*)::int FROM approval_vote v WHERE v.approval_id = a.id)';
-/** $1 is the person, or null. */
+/** SQL condition: the person $1, which may be null, owns the approval or is a member of one of its groups. */
 const IS_PARTY = `(a.owner_id = $1::text OR EXISTS (SELECT 1 FROM unnest(a.group_ids) AS asked(id) WHERE ${isMember('asked.id', '$1::uuid')}))`;
 const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND NOT ${isRequester('$1::text')} AND ${isMember('a.group_id', '$1::uuid', ADDED_BY_REQUESTER)}
   AND NOT EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = $1::uuid)`;
 
-/** Text and digest of the document of an approval. */
+/** SQL expressions for the document of an approval and its digest. */
 const DOCUMENT = { text: 'shown', digest: `encode(sha256(convert_to(shown, 'UTF8')), 'base64')` };
-/** The same in lists, where the document of a batch with its up to 1,000 lines is not read: `listed` composes what is shown of it. */
+/** Returns SQL for lists, which do not read the document of a batch because it has up to 1,000 lines. `listed` composes a short form of the document. */
 const NOT_READ = (instead: string, otherwise: string) =>
   `CASE subject_kind WHEN 'signing-batch' THEN ${instead} ELSE ${otherwise} END`;
 const DOCUMENT_IN_LISTS = {
@@ -45,7 +45,7 @@ const DOCUMENT_IN_LISTS = {
   digest: NOT_READ(`encode(hash, 'base64')`, DOCUMENT.digest),
 };
 
-/** Reads approvals for the people concerned: the requester, members of the groups of the current stage, and readers of the audit log. */
+/** ApprovalsReader reads approvals for the requester, for members of the groups of all stages, and for readers of the audit log. */
 @Injectable()
 export class ApprovalsReader {
   constructor(
@@ -123,7 +123,7 @@ export class ApprovalsReader {
   }
 }
 
-/** Composes what lists show of the document of a batch, from the log. */
+/** Composes the short form of a batch's document that lists show, from the audit log. */
 function listed<Row extends Approval & Pick<LoggedApproval, 'manifest'>>(row: Row): Row {
   if (row.shown !== '') return row;
   const { subjectId: batchId, ownerId: person, requestedBy: caller, manifest } = row;
@@ -131,7 +131,7 @@ function listed<Row extends Approval & Pick<LoggedApproval, 'manifest'>>(row: Ro
   return Object.assign(row, { shown: JSON.stringify({ ...batch, requester: { person, caller } }) });
 }
 
-/** The person behind the caller, in a form that can be compared with IDs of people. */
+/** Returns the ID of the person behind the caller; null if the ID of the owner is not a UUID. */
 function personOf({ ownerId }: Caller): string | null {
   return isId(ownerId) ? ownerId : null;
 }

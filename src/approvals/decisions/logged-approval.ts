@@ -9,7 +9,7 @@ import type { RequestBasis } from './requester-standing.js';
 type Parties = Pick<Approval, 'ownerId' | 'requesters' | 'requestedBy' | 'requesterName'>;
 type Rules = Pick<Approval, 'policies' | 'stages' | 'commentRequired' | 'rejectThreshold' | 'expiresInSeconds'>;
 
-/** ShownVote is a vote as it is shown. */
+/** ShownVote is a vote as displayed to users. */
 export type ShownVote = Pick<ApprovalVote, 'userId' | 'userName' | 'decision' | 'stage' | 'comment' | 'at'>;
 
 interface LoggedConsent {
@@ -29,7 +29,7 @@ export interface LoggedApproval {
   readonly title: unknown;
   readonly subjectKind: unknown;
   readonly subjectId: unknown;
-  /** Members that an earlier version did not log are absent. */
+  /** Rules that an earlier version did not log are absent. */
   readonly rules: Partial<Rules> & Pick<Rules, 'stages'>;
   /** Time at which the approval was requested. */
   readonly since: Date;
@@ -43,31 +43,31 @@ export interface LoggedApproval {
   readonly approvals: readonly LoggedConsent[];
   /** All votes that were cast, oldest first, whether they count or not. */
   readonly votes: readonly ShownVote[];
-  /** IDs of the entries about its request, its extensions, its votes and its decisions, oldest first. */
+  /** IDs of the audit entries of the request, the extensions, the votes and the decisions, oldest first. */
   readonly entries: readonly string[];
-  /** Number and root of the items of a batch. */
+  /** Number of items of a batch, and the root of the Merkle tree over them. */
   readonly manifest: ApprovalManifest | undefined;
   /** IDs of the people who rejected the request. */
   readonly rejections: ReadonlySet<string>;
-  /** Whether the approval was rejected or ended otherwise without being granted. */
+  /** Whether the approval ended without being granted. */
   readonly hasEnded: boolean;
 }
 
 type LoggedVote = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'detail'> & Partial<Pick<EntryRow, 'actorName'>>;
 
-/** Votes are accepted until this long after the expiry, to tolerate clock skew between processes and the duration of a statement. */
+/** Time after the expiry during which votes are still accepted, to tolerate clock skew between processes and the duration of a statement. */
 const END_TOLERANCE_MS = 10_000;
-/** KnownOfApproval is what a process has read of an approval in the audit log, where entries may have been removed since. */
+/** KnownOfApproval contains the facts about an approval that a process has read in the audit log. Entries may have been removed from the log since then. */
 export interface KnownOfApproval {
   /** Whether the approval ended without being granted. */
   readonly isRefused?: boolean;
-  /** People who rejected it. */
+  /** IDs of the people who rejected the approval. */
   readonly rejectedBy?: readonly string[] | undefined;
-  /** ID of the entry of its last extension. */
+  /** ID of the audit entry of the last extension. */
   readonly extension?: string | undefined;
 }
 
-/** Returns the approval that the entries describe, in a list so that callers can flatten it. Undefined if no entry is a request. */
+/** Returns the approval that the entries describe, as a list with one element for use with `flatMap`. Returns undefined if no entry is a request. */
 export function loggedApprovalIn(
   about: readonly LoggedVote[],
   known: KnownOfApproval = {},
@@ -179,7 +179,9 @@ export function assertInTime({ endsAt }: LoggedApproval): void {
   );
 }
 
-/** isApproved reports whether each stage has enough votes. A person counts in one stage only, and an approval that ended otherwise stays ended. */
+/**
+ * isApproved reports whether each stage has enough votes. Each person counts in one stage only. An approval that ended without being granted is never approved.
+ */
 export function isApproved({ rules: { stages }, approvals, hasEnded }: LoggedApproval): boolean {
   if (hasEnded || stages.length === 0) return false;
   return stages.every(({ threshold }, index) => approvals.filter(({ stage }) => stage === index).length >= threshold);

@@ -47,7 +47,7 @@ export class LoggedApprovals {
     private readonly catalogue: CatalogueCheck,
   ) {}
 
-  /** Returns the current rights according to the log. Problems are those of RightsLedger. */
+  /** Returns the current rights according to the log. Throws the Problems of RightsLedger. */
   rights(): Promise<RightsHistory> {
     return this.ledger.current();
   }
@@ -57,7 +57,7 @@ export class LoggedApprovals {
     return this.ledger.signed();
   }
 
-  /** Returns the current rights according to the log, without waiting until a new entry is signed. Problems are those of RightsLedger. */
+  /** Returns the current rights according to the log, without waiting until a new entry is signed. Throws the Problems of RightsLedger. */
   latestRights(): Promise<RightsHistory> {
     return this.ledger.latest();
   }
@@ -67,7 +67,7 @@ export class LoggedApprovals {
     return this.catalogue.assertUnchanged(tx);
   }
 
-  /** Returns the approvals in the log, by ID. `rights` contains rejections, extensions and ends of approvals whose entries were removed later. */
+  /** Returns the approvals in the log, by ID. `rights` supplies rejections, extensions and endings whose entries were removed after this process read them. */
   async read(tx: EntityManager, ids: readonly string[], rights: KnownApprovals): Promise<Map<string, LoggedApproval>> {
     const entries = await this.vouched.about(tx, ids, ACTIONS);
     const byId = Map.groupBy(entries, ({ targetId }) => targetId);
@@ -109,8 +109,8 @@ export class LoggedApprovals {
   }
 
   /**
-   * Reports whether a person's vote in a stage still counts: the person may still vote as a member of the group, did not request the approval, and
-   * their identity provider has not become stricter since they signed in.
+   * Reports whether a person's vote in a stage still counts: the person may still vote as a member of the group, did not request the approval, and the rules of
+   * the person's identity provider have not been narrowed since the vote.
    */
   async voteCounts(
     tx: EntityManager,

@@ -38,13 +38,13 @@ export async function basisOf(tx: EntityManager, caller: Caller): Promise<Reques
   const common = { scopes: [...using], people, credentials: credentialsOf(caller) };
   if (identity === undefined) return common;
   const trust = await findTrusted(tx, WorkloadTrust, { id: identity.trust.id });
-  // If the trust is being removed at this moment, no later revision can match.
+  // If the trust has just been removed, revision 0 matches no trust.
   const run = { trust: identity.trust.id, trustRevision: trust?.revision ?? 0, issuer: trust?.issuerId ?? '' };
   return { ...common, run };
 }
 
 /**
- * lostRequester returns why an approval could no longer be requested: a person behind the request was disabled or lost the required right, a key or
+ * lostRequester returns the reason why an approval could no longer be requested: a person behind the request was disabled or lost the required right, a key or
  * client was revoked, or the trust or issuer of a workload no longer allows the run. Returns undefined if the basis of the request is still valid.
  *
  * @param basis as logged; undefined for requests of an earlier version
@@ -91,7 +91,7 @@ function isEnough(
   return needed.every((scope) => mayDo(now, scope));
 }
 
-/** Reports whether nobody has changed the trust since the request. A change ends the tokens of its runs as well. */
+/** Reports whether nobody has changed the trust since the request. A change to a trust also ends the tokens of its runs. */
 async function isTrustSame(tx: EntityManager, run: RequestBasis['run']): Promise<boolean> {
   if (run === undefined) return true;
   const trust = await findTrusted(tx, WorkloadTrust, { id: run.trust });
@@ -108,7 +108,7 @@ async function mayRequest(tx: EntityManager, { requestedBy, ownerId, subjectKind
   return true;
 }
 
-/** Reports whether the rows grant what the request needed. The row of a run is never deleted while its request is pending. */
+/** Reports whether the rows still grant the rights that the request required. The row of a run is never deleted while its request is pending. */
 async function holds(
   tx: EntityManager,
   run: ReadonlySet<Scope> | undefined | null,

@@ -20,14 +20,14 @@ export interface Ballot {
   readonly hash?: Buffer;
 }
 
-/** Maximum age of the rights by which a vote is counted. */
+/** Maximum age of the rights against which a vote is checked. */
 const MAX_RIGHTS_AGE_MS = 2000;
 const MAX_ATTEMPTS = 3;
 
-/** The transaction of a vote waited for locks for longer than MAX_RIGHTS_AGE_MS. */
+/** DelayedVote is thrown if the transaction of a vote waited for locks for longer than MAX_RIGHTS_AGE_MS. */
 class DelayedVote extends Error {}
 
-/** VotingService counts votes. Votes on an approval are serialized by a row lock. */
+/** VotingService records and counts votes. Votes on the same approval are serialized by a row lock. */
 @Injectable()
 export class VotingService {
   constructor(
@@ -46,7 +46,7 @@ export class VotingService {
     if (approval !== undefined) this.moves.committed(approval);
   }
 
-  /** Repeats a vote that waited for locks, because the voter may have lost the right in the meantime. */
+  /** Casts a vote. A vote that waited for locks is repeated, because the voter may have lost the right to vote in the meantime. */
   private async castInTime(
     caller: Caller,
     { id, ballot }: { readonly id: string; readonly ballot: Ballot },
@@ -80,7 +80,7 @@ export class VotingService {
     });
   }
 
-  /** Returns undefined if the same call was made before, in which case its vote is kept. */
+  /** Returns undefined if the Idempotency-Key was used before; the earlier vote counts. */
   private async cast(
     tx: EntityManager,
     caller: Caller,
@@ -96,7 +96,7 @@ export class VotingService {
     assertNotVoted(asked.logged, caller.id);
     await this.logged.assertShown(tx, approval);
     const voters = this.logged.votersOf(asked, rights);
-    // Anyone who knows the secret of a client can vote with a person's token for the client.
+    // Anyone who knows the secret of a client could vote with a person's token for the client, so a requester who knows it must not vote through the client.
     const behind = await peopleBehind(tx, caller);
     if (behind.some((one) => voters.requesters.includes(one))) throw ownRequest();
     const membership = await votesAs(tx, caller.id, voters);
@@ -192,7 +192,7 @@ function assertOpen({ status }: Approval, late: boolean): void {
     );
 }
 
-/** Vote rows may have been inserted directly in the database to keep a person from voting. */
+/** Checks the audit log, because vote rows may have been inserted directly into the database to prevent a person from voting. */
 function assertNotVoted({ votes, rejections }: LoggedApproval, person: string): void {
   if (rejections.has(person) || votes.some(({ userId }) => userId === person))
     throw new Problem('conflict', 'approval.voted', 'You have already voted on this approval.');

@@ -1,7 +1,7 @@
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn, Check } from 'typeorm';
 
-/** A group of approvers. Its members are in approver_group_member. */
+/** A group of approvers. The members of the group are in approver_group_member. */
 @Entity('approver_group')
 export class ApproverGroup {
   @PrimaryColumn('uuid')
@@ -46,7 +46,7 @@ export class ApproverGroupMember extends SealedEntity {
   @Column('text', { nullable: true })
   ssoGroup: string | null;
 
-  /** The owner of the credential that added the member. Members that a requester adds after making the request do not count for it. */
+  /** ID of the owner of the credential that added the member. Members that a requester adds after making a request do not count for that request. */
   @Column('text')
   addedBy: string;
 

@@ -11,7 +11,7 @@ const MAX_MEMBERS = 500;
 export class SsoGroupBody {
   /** Name of the identity provider. @example corporate */
   @Text(1, 64) provider: string;
-  /** The provider's own name for the group. @example release-managers */
+  /** Name of the group at the identity provider. @example release-managers */
   @Text(1, 256) group: string;
 }
 
@@ -21,7 +21,7 @@ export class ApproverGroupBody {
   /** User IDs. */
   @ListOf(IdRef(), { max: MAX_MEMBERS, unique: true, example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] })
   members: string[];
-  /** Groups of identity providers. Users whose provider listed them in one of the groups at their last sign-in are members. */
+  /** Groups of identity providers. A user is a member if the provider listed the user in such a group at the user's last sign-in. */
   @ApiPropertyOptional({ type: [SsoGroupBody] })
   @IsOptional()
   @IsArray()

@@ -19,7 +19,7 @@ export interface GroupOrder extends GroupMemberList {
 
 export type GroupWithMembers = ApproverGroup & GroupMemberList;
 
-/** Manages approver groups. Every edit specifies the revision that it is based on, and takes effect with the next vote. */
+/** ApproverGroupsService manages approver groups. Every edit specifies the revision on which it is based, and takes effect with the next vote. */
 @Injectable()
 export class ApproverGroupsService {
   constructor(

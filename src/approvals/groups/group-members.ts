@@ -9,7 +9,7 @@ import { Problem } from '../../platform/errors/problem.js';
 export interface SsoGroup {
   /** Name of the identity provider. */
   readonly provider: string;
-  /** The provider's own name for the group. */
+  /** Name of the group at the identity provider. */
   readonly group: string;
 }
 
@@ -21,7 +21,7 @@ export interface GroupMemberList {
 
 type MemberRow = Pick<ApproverGroupMember, 'member' | 'userId' | 'providerId' | 'ssoGroup'>;
 
-/** Reads and writes the member rows of groups. A member who remains keeps the row, including `addedBy` and the time. */
+/** GroupMembers reads and writes the member rows of groups. The row of a member who remains is kept, including `addedBy` and `addedAt`. */
 @Injectable()
 export class GroupMembers {
   async set(tx: EntityManager, caller: Caller, groupId: string, wanted: GroupMemberList): Promise<void> {

@@ -7,11 +7,11 @@ export const VOTE_SCOPE = 'approvals:approve' as const;
 const VOTING_ROLES = ROLE_NAMES.filter((role) => mayDo(scopesOf([role]), VOTE_SCOPE));
 
 /**
- * Returns SQL that is true if a user is a member of a group: by name, or because an enabled identity provider listed the user in a group at the last
- * sign-in. Disabled users, and users whose roles do not let them vote, are members of no group.
+ * Returns SQL that is true if a user is a member of a group: by name, or because an enabled identity provider listed the user in a group at the last sign-in.
+ * Disabled users, and users whose roles do not include the scope to vote, are not members of any group.
  *
  * @param group, person SQL expressions of type uuid
- * @param unless SQL condition over `m`, the row of approver_group_member; memberships that meet it do not count
+ * @param unless SQL condition over `m`, the row of approver_group_member; memberships that meet the condition do not count
  */
 export function isMember(group: string, person: string, unless = 'false'): string {
   return `EXISTS (SELECT 1 FROM approver_group_member m JOIN user_account u ON u.id = ${person} AND NOT u.disabled
@@ -21,20 +21,20 @@ export function isMember(group: string, person: string, unless = 'false'): strin
       WHERE e.user_id = u.id AND e.provider_id = m.provider_id AND m.sso_group = ANY(e.groups))))`;
 }
 
-/** Returns SQL for the IDs of all possible members of a group: a small set found by index, each of which must still be checked with `isMember`. */
+/** Returns SQL that selects the IDs of all possible members of a group by index. Each ID must still be checked with `isMember`. */
 export function possibleMembers(group: string): string {
   return `SELECT m.user_id FROM approver_group_member m WHERE m.group_id = ${group} AND m.user_id IS NOT NULL
     UNION SELECT e.user_id FROM approver_group_member m JOIN external_identity e ON e.groups @> ARRAY[m.sso_group]
       WHERE m.group_id = ${group} AND e.provider_id = m.provider_id`;
 }
 
-/** An `unless` over `a`, the row of the approval: members added by the requester after the request do not count. */
+/** Condition for `unless` of `isMember`: a requester of the approval `a` added the member after the request. */
 export const ADDED_BY_REQUESTER =
   'array_append(m.added_behind, m.added_by) && array_append(a.requesters, a.owner_id) AND m.added_at > a.created_at';
 
 /**
- * Returns how many users of a group can approve: its named members who are not disabled. Infinity for a group with members from an identity provider, which
- * are known only when they sign in.
+ * Returns the number of group members who can approve: the named members who are not disabled. Returns Infinity if the group includes members from an identity
+ * provider, because such members are known only when they sign in.
  */
 export async function approversIn(tx: EntityManager, groupId: string): Promise<number> {
   const [row]: { people: number; others: number }[] = await tx.query(
@@ -47,8 +47,8 @@ export async function approversIn(tx: EntityManager, groupId: string): Promise<n
 }
 
 /**
- * Rejects a change that leaves a group with fewer users than a policy requires, because nobody could approve any longer. A group that was too small
- * before can remain so.
+ * Rejects a change that leaves a group with fewer approvers than a policy requires, because requests could no longer be approved. A change that does not reduce
+ * the number of approvers is always accepted.
  */
 export async function assertStillEnough(tx: EntityManager, groupId: string, before: number): Promise<void> {
   const count = await approversIn(tx, groupId);

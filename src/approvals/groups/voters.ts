@@ -10,7 +10,7 @@ import { ApproverGroupMember } from './approver-group.entity.js';
 /** The facts that determine who may vote on an approval, according to the audit log. */
 export interface VotersOf {
   readonly groupId: string;
-  /** The requesters. Members that they added to the group after `since` do not count. */
+  /** IDs of the requesters. Members that a requester added to the group after `since` do not count. */
   readonly requesters: readonly string[];
   readonly since: Date;
   /** `RightsHistory.withdrawn`. Groups of removed or disabled identity providers have no voters. */
@@ -30,9 +30,9 @@ interface MemberRows {
 }
 
 /**
- * Returns how a user belongs to the group whose members may vote: like `isMember`, but evaluated in the service on rows that match their seals.
- * Undefined if the user may not vote. A user who is both a named member and listed by a provider belongs through the provider. Only this function
- * decides whether a vote counts; SQL predicates only select what is listed and who is notified.
+ * Returns how a user belongs to the group whose members may vote: like `isMember`, but evaluated in the service on rows that match their seals. Undefined if
+ * the user may not vote. A user who is both a named member and listed by a provider is a member through the provider. Only this function decides whether a vote
+ * counts; SQL predicates only select the approvals to list and the people to notify.
  */
 export async function votesAs(tx: EntityManager, personId: string, voters: VotersOf): Promise<Membership | undefined> {
   const rows: MemberRows[] = await tx.query(
@@ -60,7 +60,7 @@ function wayOf(
   const isAddedByRequester = [member.addedBy, ...(member.addedBehind ?? [])].some((id) => requesters.includes(id));
   if (member.groupId !== groupId || (isAddedByRequester && member.addedAt > since)) return undefined;
   if (member.userId !== null) {
-    // A member who was removed and added again has a newer row. The earlier row records who added them then.
+    // A member who was removed and added again has a newer row. A restored earlier row would have the `addedBy` of the earlier addition.
     const isCurrent = member.addedAt.getTime() >= (added[person.id] ?? 0) - MAX_ENTRY_DELAY_MS;
     return member.userId === person.id && isCurrent ? 'named' : undefined;
   }

@@ -15,7 +15,7 @@ export function isDecided(status: ApprovalStatus): boolean {
   return status !== 'PENDING';
 }
 
-/** An approval request, with the rules that decide it. Changed only by compare-and-set statements. */
+/** An approval request, with the rules that apply to it. Rows are changed only by compare-and-set statements. */
 @Entity('approval')
 @Check('approval_decided', `(status = 'PENDING') = (decided_at IS NULL)`)
 @Check('approval_group', `(status = 'PENDING') = (group_id IS NOT NULL)`)
@@ -64,11 +64,11 @@ export class Approval {
   @Column('int', { default: 0 })
   stage: number;
 
-  /** The group of that stage; null once decided. */
+  /** ID of the group of the current stage; null once the approval is decided. */
   @Column('uuid', { nullable: true })
   groupId: string | null;
 
-  /** The groups of all stages. */
+  /** IDs of the groups of all stages. */
   @Column('uuid', { array: true })
   groupIds: string[];
 
@@ -85,7 +85,7 @@ export class Approval {
   @Column('text')
   ownerId: string;
 
-  /** IDs of the people who could have made this request with a secret that was disclosed to them. Their votes never count. */
+  /** IDs of the people who could have made the request, because a secret was disclosed to them. The votes of these people never count. */
   @Column('text', { array: true, default: '{}' })
   requesters: string[];
 
@@ -113,14 +113,14 @@ export class Approval {
   @Column('timestamptz', { nullable: true })
   decidedAt: Date | null;
 
-  /** The approval that replaced this one. */
+  /** ID of the approval that replaced this approval. */
   @Column('uuid', { nullable: true })
   supersededBy: string | null;
 }
 
-/** Approvals that expire sooner than this get no reminder. */
+/** Minimum time to decide for which approvers are reminded. */
 const MIN_REMINDED_SECONDS = 10;
-/** Approvers are reminded after this fraction of the time has passed; the texts of `approval-notices.ts` mention it. */
+/** Fraction of the time to decide after which approvers are reminded. The texts in `approval-notices.ts` state this fraction. */
 const REMINDER_SHARE = 0.5;
 
 /** Returns the columns `expiresAt` and `remindAt` of an approval that expires after the given number of seconds. */
@@ -130,16 +130,16 @@ export function endsAfter(seconds: number) {
 }
 
 /**
- * Returns SQL that is true if a person requested an approval or could have done so: the person owns the credential that was used, or its secret was
- * disclosed to them.
+ * Returns SQL that is true if a person requested an approval or could have done so: the person owns the credential that was used, or its secret was disclosed
+ * to the person.
  *
- * @param person SQL expression of type text, over `a`, the row of the approval
+ * @param person SQL expression of type text; the row of the approval is `a`
  */
 export function isRequester(person: string): string {
   return `(${person} = a.owner_id OR ${person} = ANY(a.requesters))`;
 }
 
-/** One of several subjects that an approval releases together. Maps the subject to its approval. The approval's `shown` describes it. */
+/** One of several subjects that an approval releases together. Maps the subject to its approval, whose `shown` describes the subject. */
 @Entity('approval_item')
 @Index('approval_item_subject', ['subjectId'])
 export class ApprovalItem {
@@ -183,11 +183,11 @@ export class ApprovalVote {
   at: Date;
 }
 
-/** Kinds of notices. `decided` covers every way in which an approval ended. */
+/** Kinds of notices. `decided` covers every way in which an approval can end. */
 export const NOTICE_KINDS = ['requested', 'reminder', 'decided'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** A notice to be sent: written in the transaction of its event, and turned into mails and webhooks by a worker. */
+/** A notice to be sent. It is written in the transaction of its event, and a worker turns it into mails and webhook messages. */
 @Entity('approval_notice')
 @Index('approval_notice_waiting', ['id'], { where: 'told_at IS NULL' })
 export class ApprovalNotice {

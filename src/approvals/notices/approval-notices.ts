@@ -11,11 +11,11 @@ import { ADDED_BY_REQUESTER, isMember, possibleMembers } from '../groups/members
 import { NoticedApprovals } from './noticed-approvals.js';
 import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
-/** Maximum notices per round; further notices are sent in the next round. Notices of one round to one person are combined into one mail. */
+/** Maximum notices per round; further notices are sent in the next round. Similar notices of one round to the same person are combined into one mail. */
 const BATCH_SIZE = 200;
 /**
- * Maximum withdrawn requests of a person per hour about which approvers get mails. Open requests are limited, but a person who withdraws each request could
- * send mails without limit.
+ * Number of requests that a person can withdraw per hour before approvers get no more mails about that person's new requests. Open requests are limited, but a
+ * person who withdraws each request could otherwise cause any number of mails.
  */
 const MAX_WITHDRAWN_PER_HOUR = 20;
 const HOUR_MS = 3_600_000;
@@ -38,20 +38,20 @@ interface Waiting {
 
 type Asked = Pick<Approval, 'id' | 'createdAt'>;
 
-/** People who may satisfy ASKED; checking everyone would be slow. */
+/** SQL that selects the candidates for ASKED, because checking every user would be slow. */
 const MAY_BE_ASKED = possibleMembers('a.group_id');
-/** Members of the group of the current stage who have not voted. */
+/** SQL condition: the person is a member of the group of the current stage and has not voted. */
 const ASKED = `${isMember('a.group_id', 'person.id', ADDED_BY_REQUESTER)} AND NOT EXISTS (
   SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = person.id)`;
 const MAY_BE_CONCERNED = `SELECT ${uuidOf('a.owner_id')} AS user_id UNION SELECT p.user_id
   FROM unnest(a.group_ids[1:a.stage + 1]) AS asked(id) CROSS JOIN LATERAL (${possibleMembers('asked.id')}) p`;
-/** Members of all groups that have been asked to vote so far, and the requester. */
+/** SQL condition: the person is the requester, or a member of a group that has been asked to vote so far. */
 const CONCERNED = `(person.id = ${uuidOf('a.owner_id')} OR EXISTS (
   SELECT 1 FROM unnest(a.group_ids[1:a.stage + 1]) AS asked(id) WHERE ${isMember('asked.id', 'person.id')}))`;
 
 /**
- * ApprovalNotices notifies people and programs: approvers of requests, reminders and decisions, and the requester of the outcome. A notice becomes mails and
- * webhook messages in one transaction; each waits in its own table until it is delivered.
+ * ApprovalNotices sends notices to people and programs: requests, reminders and decisions to approvers, and the outcome to the requester. A notice becomes
+ * mails and webhook messages in one transaction; each waits in its own table until it is delivered.
  */
 @Injectable()
 export class ApprovalNotices {
@@ -68,7 +68,7 @@ export class ApprovalNotices {
     while ((await whenDue(this.db, UNSENT, (tx) => this.sendSome(tx))) === BATCH_SIZE);
   }
 
-  /** Queues one reminder for each approval of which half the time has passed, and emits an alert event. */
+  /** Queues one reminder for each approval for which half of the time to decide has passed, and records an alert event. */
   @Background({ name: 'approval-reminders', scope: 'process', due: HALF_OVER, wakes: ['approval-notices'] })
   async remind(): Promise<void> {
     await whenDue(this.db, HALF_OVER, async (tx) => {
@@ -97,12 +97,12 @@ export class ApprovalNotices {
     return waiting.length;
   }
 
-  /** Announces the event to programs and returns the recipients of mails. */
+  /** Queues the webhook messages of a notice, and returns the mails to be sent. */
   private async sendOne(tx: EntityManager, { approvalId, kind, at }: Waiting): Promise<Due[]> {
     const approval = await this.noticed.find(tx, approvalId);
     // The approval has been decided in the meantime, so nobody needs to vote.
     if (kind !== 'decided' && isDecided(approval.status)) return [];
-    // Only people who were notified of the request are notified of its end.
+    // The alert event of the reminder may have opened an alert, which ends with the approval.
     if (kind === 'decided' && approval.remindAt === null)
       await recordAlertEvents(tx, [{ ...waitingOf(approval), over: true }]);
     await this.webhooks.announce(tx, messageOf(kind, approval, at, this.noticed.linkTo(approval)));
@@ -117,7 +117,7 @@ export class ApprovalNotices {
     return people.map(({ email }) => ({ kind, approval, email }));
   }
 
-  /** Returns one mail per person and approval, or one mail for several similar approvals. */
+  /** Queues one mail per person and approval, or one mail to a person for several similar approvals. */
   private async write(tx: EntityManager, due: readonly Due[]): Promise<void> {
     const alike = Map.groupBy(due, ({ email, kind, approval }) => `${email} ${kind} ${approval.status}`);
     for (const group of alike.values()) {
@@ -135,7 +135,9 @@ export class ApprovalNotices {
   }
 }
 
-/** Reports whether the requester has withdrawn so many requests that neither new requests nor further withdrawals are mailed. Reminders still are. */
+/**
+ * Reports whether mails about a person's new requests and withdrawals are suppressed, because the person has withdrawn too many requests. Other mails are sent.
+ */
 async function isMuted(tx: EntityManager, kind: NoticeKind, { ownerId, status }: Approval): Promise<boolean> {
   if (kind === 'reminder' || (kind === 'decided' && status !== 'WITHDRAWN')) return false;
   const rows: unknown[] = await tx.query(
@@ -145,7 +147,7 @@ async function isMuted(tx: EntityManager, kind: NoticeKind, { ownerId, status }:
   return rows.length > MAX_WITHDRAWN_PER_HOUR;
 }
 
-/** Title and requester are omitted, because alerts may reach more people than the approval. */
+/** Returns the alert event of a pending approval. Title and requester are omitted, because alerts may reach more people than the approval. */
 function waitingOf({ id, createdAt }: Asked): AlertEvent {
   const why = `It was requested at ${createdAt.toISOString()}, and half of the time to decide has passed.`;
   return { type: 'approval.waiting', subject: { kind: 'approval', id, name: id }, facts: { why } };

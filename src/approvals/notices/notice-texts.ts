@@ -4,10 +4,10 @@ import type { Approval, NoticeKind } from '../model/approval.entity.js';
 import { oneLine } from '../../platform/text/truncate.js';
 
 const DAY = 24 * 3600;
-/** Maximum characters of a line with user-supplied text. */
+/** Maximum length of a line with user-supplied text, in characters. */
 const MAX_LINE = 1000;
 
-/** Message type, and first words of its title and of the mail subject, by notice kind. */
+/** Message type, and the first words of the title and of the mail subject, by notice kind or status. */
 const NOTICES = {
   requested: { type: 'approval.requested', words: 'Approval needed' },
   reminder: { type: 'approval.reminder', words: 'Approval still needed' },
@@ -92,7 +92,7 @@ export function messageOf(kind: NoticeKind, approval: Approval, at: Date, link: 
   };
 }
 
-/** A mail that asks for a vote is useless after the approval has ended. */
+/** Returns the number of seconds after which the mail is no longer sent. A mail that asks for a vote is useless after the approval has expired. */
 function secondsFor(kind: NoticeKind, { expiresAt }: Approval): number {
   if (kind === 'decided') return 3 * DAY;
   return Math.max(1, Math.ceil((expiresAt.getTime() - Date.now()) / 1000));

@@ -26,7 +26,7 @@ export class ApprovalPoliciesController {
 
   /**
    * Create an approval policy
-   * @remarks Requires approval for uses of the named keys that meet the conditions. Pending requests are evaluated again.
+   * @remarks Creates a policy that requires approval for uses of the named keys that meet the conditions. Pending requests are evaluated again.
    */
   @Post()
   @Needs('approvals:write')

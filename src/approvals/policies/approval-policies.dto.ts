@@ -45,7 +45,7 @@ export class PolicyConditionBody {
   values: string[];
 }
 
-/** Facts that exempt a use from a policy must be verified, because callers choose all others. */
+/** A condition that exempts a use from a policy. The fact must be verified or authenticated, because callers choose all other facts. */
 export class PolicyExceptionBody extends PolicyConditionBody {
   /** A fact that the service has verified or authenticated: `verified.<claim>`, `trust` or `caller`. @example verified.repository */
   @ApiProperty({ example: 'verified.repository' })
@@ -125,7 +125,7 @@ export class ApprovalPolicyView {
   subject: PolicySubject;
   /** @example ["release"] */
   keys: string[];
-  /** Keys that the policy currently covers. For SSH keys this includes the successors of the keys in `keys`. @example ["release"] */
+  /** Keys that the policy currently covers. For SSH keys, the list includes the successors of the keys in `keys`. @example ["release"] */
   coveredKeys: string[];
   stages: PolicyStageView[];
   /** @example 86400 */

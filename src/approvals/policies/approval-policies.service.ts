@@ -17,7 +17,7 @@ import { PolicyChecks } from './policy-checks.js';
 import { lockPolicySet, storePolicySet } from './policy-set.js';
 import { policyWarningsOf } from './policy-warnings.js';
 
-/** An exception of a policy that never holds. */
+/** An exception that never holds, with the name of its policy. */
 export interface IgnoredException {
   /** Name of the policy. */
   readonly policy: string;
@@ -31,7 +31,7 @@ interface PolicyChange {
   readonly logged: RightsHistory;
 }
 
-/** Manages the approval policies. Every change increments the revision of the policy set in its own transaction. */
+/** ApprovalPoliciesService manages the approval policies. Every change increments the revision of the policy set in the same transaction. */
 @Injectable()
 export class ApprovalPoliciesService {
   private readonly record: EntryRecorder;
@@ -88,7 +88,7 @@ export class ApprovalPoliciesService {
     return this.cursors.newest('approval-policies', this.db.createQueryBuilder(ApprovalPolicy, 'policy'), page);
   }
 
-  /** Returns exceptions stored by earlier versions on facts that callers choose. They never hold. */
+  /** Returns the exceptions on facts that callers choose. Earlier versions stored such exceptions, but they never hold. */
   async ignoredExceptions(): Promise<IgnoredException[]> {
     const policies = await this.db.manager.find(ApprovalPolicy, { order: { name: 'ASC' } });
     return policies.flatMap((policy) =>

@@ -16,7 +16,7 @@ export interface PolicyStage {
   readonly threshold: number;
 }
 
-/** A policy: who must approve which uses of which keys. Each change to the table increments approval_policy_revision. */
+/** ApprovalPolicy defines who must approve which uses of which keys. Each change to a policy increments the revision in approval_policy_revision. */
 @Entity('approval_policy')
 @Sealed<ApprovalPolicy>({
   except: ['createdAt', 'updatedAt'],
@@ -36,11 +36,11 @@ export class ApprovalPolicy extends SealedEntity {
   @Column('text', { array: true })
   keys: string[];
 
-  /** All must hold for the policy to apply. */
+  /** Conditions that must all hold for the policy to apply. */
   @Column('jsonb', { default: [] })
   conditions: Condition[];
 
-  /** The policy does not apply if there is at least one and all of them hold. */
+  /** Exceptions. The policy does not apply if there is at least one exception and all exceptions hold. */
   @Column('jsonb', { default: [] })
   unless: Condition[];
 
@@ -78,7 +78,9 @@ export type PolicyOrder = Pick<
   readonly stages: readonly { readonly group: string; readonly threshold: number }[];
 };
 
-/** A single row with the revision of all policies together, so that a statement can check whether an evaluation is still current. */
+/**
+ * ApprovalPolicyRevision is a single row with the revision of the whole set of policies, so that a statement can check whether an evaluation is still current.
+ */
 @Entity('approval_policy_revision')
 @Sealed<ApprovalPolicyRevision>({
   except: [],
@@ -95,8 +97,7 @@ export class ApprovalPolicyRevision extends SealedEntity {
   revision: number;
 
   /**
-   * ID and revision of each policy, in order, so that a policy deleted directly in the database is noticed. Null under the same conditions as
-   * `User.factors`.
+   * ID and revision of each policy, in order, so that a policy deleted directly in the database is detected. Null under the same conditions as `User.factors`.
    */
   @Column('text', { array: true, nullable: true })
   policies: string[] | null;

@@ -7,7 +7,7 @@ export type PolicyFacts = Readonly<Record<string, readonly string[]>>;
 export interface KeyUseToApprove {
   /** Name of the key. */
   readonly key: string;
-  /** Names of the keys that this key replaced, directly or indirectly. A policy that names one of them covers this key too. */
+  /** Names of the keys that this key replaced, directly or indirectly. A policy that names a former key also covers this key. */
   readonly formerKeys?: readonly string[];
   readonly facts: PolicyFacts;
   /**
@@ -36,8 +36,8 @@ export interface CertificateUse {
 }
 
 /**
- * Returns an SSH certificate as uses for policy evaluation: each principal is a separate use of the authority, so that adding a harmless principal to
- * a guarded one has no effect.
+ * Returns an SSH certificate as uses for policy evaluation: each principal is a separate use of the authority, so that adding a harmless principal does not
+ * evade a policy.
  */
 export function usesOfCertificate(certificate: CertificateUse): KeyUseToApprove[] {
   const { authority: key, kind, keyType, keyId, principals, isRenewal, callers, identity } = certificate;
@@ -51,7 +51,7 @@ export function usesOfCertificate(certificate: CertificateUse): KeyUseToApprove[
   };
   return principals.map((principal) => {
     const facts = { ...common, 'metadata.principal': kind === 'host' ? hostNames(principal) : [principal] };
-    // A pattern can cover hosts that a condition names, so such a condition must hold.
+    // A pattern can cover hosts that a condition names, so conditions on the principal hold for a pattern.
     return kind === 'host' && /[*?]/.test(principal)
       ? { key, facts, interchangeable: ['metadata.principal'] }
       : { key, facts };
@@ -79,9 +79,9 @@ interface SigningUse {
 }
 
 /**
- * Formats whose signatures cannot be moved into another format, because the service composes the signed bytes from parts that it has checked. In every
- * other format the caller chooses enough of the signed bytes: with `raw` the digest itself, with `cms` a digest that can also be that of the content of an
- * Authenticode signature, with `jws` a payload of up to 64 octets.
+ * Formats whose signatures cannot be moved into another format, because the service composes the signed bytes from parts that it has checked. In every other
+ * format the caller chooses enough of the signed bytes: with `raw` the digest itself, with `cms` a digest that can also be the digest of Authenticode content,
+ * with `jws` a payload of up to 64 octets.
  */
 export const COMPOSED_FORMATS: readonly string[] = ['authenticode', 'attestation'];
 /** Facts that carry no information about a signature over the caller's own digest. */
@@ -108,7 +108,7 @@ export function signingUse(request: SigningUse): KeyUseToApprove {
   return COMPOSED_FORMATS.includes(format) ? { key, facts } : { key, facts, interchangeable: INTERCHANGEABLE };
 }
 
-/** Each file of an attestation is a value of the fact `metadata.filename`. */
+/** Returns the fact `metadata.filename`, with the name of each file of an attestation as a value. */
 function filesAttested(metadata: Record<string, unknown>): PolicyFacts {
   const names = (subjectNames(metadata) ?? []).filter((name) => typeof name === 'string');
   return names.length === 0 ? {} : { 'metadata.filename': names };
@@ -120,7 +120,7 @@ export function subjectNames({ subjects }: Record<string, unknown>): unknown[] |
   return subjects.map((subject: unknown) => (subject as { readonly name?: unknown } | null)?.name);
 }
 
-/** The trust of a workload also counts as a caller. */
+/** Returns the IDs of the callers. The trust of a workload also counts as a caller. */
 function callersOf(callers: readonly string[], identity: VerifiedIdentity | null): readonly string[] {
   return identity === null ? callers : [...callers, identity.trust.id];
 }

@@ -11,7 +11,7 @@ import { PolicyEvaluation } from './policy-evaluation.js';
 
 /** Every key. */
 const WHOLE = '*';
-/** Describes the names in `keys`, by subject. */
+/** Term for the names in `keys`, by kind of subject. */
 const NAMED: Readonly<Record<PolicySubject, string>> = {
   'signing-request': 'signing key with the name',
   'ssh-rotation': 'SSH key with the fingerprint',
@@ -29,7 +29,7 @@ interface NamedGroup {
   readonly name: string;
 }
 
-/** Checks whether a policy can be satisfied: its keys exist, and its groups have enough members. */
+/** PolicyChecks checks whether a policy can be satisfied: its keys exist, and its groups have enough members. */
 @Injectable()
 export class PolicyChecks {
   constructor(
@@ -67,7 +67,7 @@ export class PolicyChecks {
     return { policy, coveredKeys: (await this.subjects.of(subject).keysCovered?.(keys)) ?? keys };
   }
 
-  /** Returns the current rights according to the log. Call it before the transaction of a change, because that holds a lock. */
+  /** Returns the current rights according to the log. Call this method before the transaction of a change starts, because the transaction holds a lock. */
   logged(): Promise<RightsHistory> {
     return this.evaluation.logged();
   }

@@ -62,7 +62,7 @@ interface Book {
   readonly revision: number;
   readonly policies: readonly ApprovalPolicy[];
   readonly groups: ReadonlyMap<string, string>;
-  /** Reason why the policies could not be compared with the audit log; undefined if they were compared. */
+  /** Reason why the policies could not be compared with the audit log; undefined after a successful comparison. */
   readonly doubt: Problem | undefined;
 }
 
@@ -75,7 +75,7 @@ interface StoredSet {
 /** Cache key: all policies are cached as one entry. */
 const WHOLE = '*';
 
-/** Transactions that see the same revision reuse the policies for this long after they were read. */
+/** Time after reading for which the policies are reused by transactions that see the same revision. */
 const LAST_MS = 2500;
 /** Maximum number of attempts to read policies that change while they are compared with the log. */
 const MAX_READINGS = 5;
@@ -88,7 +88,7 @@ const MAX_READINGS = 5;
 @Injectable()
 export class PolicyEvaluation {
   private readonly book = new TtlCache<Book>(() => this.read());
-  /** The newest revision that this process has read. An older one was restored outside the service. */
+  /** The newest revision that this process has read. An older revision in the database was restored outside the service. */
   private newest = 0;
   /** The most recently read policies, and the time until which transactions may use them. */
   private last: { readonly book: Book; readonly until: number } | undefined;
@@ -146,7 +146,7 @@ export class PolicyEvaluation {
     return book;
   }
 
-  /** Makes the next evaluation read the policies again. This process then rejects policies older than `revision`, which it committed itself. */
+  /** Makes the next evaluation read the policies again. This process then rejects policies older than `revision`, the revision that it committed. */
   forget(revision = 0): void {
     this.newest = Math.max(this.newest, revision);
     this.last = undefined;
@@ -159,8 +159,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Verifies that the policies that a transaction sees are as new as in the log. Otherwise a change to older policies would get the revision that the
-   * log contains, and become valid.
+   * Verifies that the policies that a transaction sees are as new as those in the log. Otherwise, a change to restored older policies would get a revision as
+   * new as that in the log, and become valid.
    *
    * @throws Problem `approval-policy.changed`
    */
@@ -199,8 +199,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Compares policies with the audit log: with what this process has recently read of it and, unless this process compared the same policies last,
-   * with its newest entries. During an upgrade there is nothing to compare with until the rows are adopted.
+   * Compares policies with the audit log: first with the entries that this process has recently read and then, unless the same policies were compared last,
+   * with the newest entries. During an upgrade, the policies are not compared until the rows have been adopted.
    *
    * @throws Problem `approval-policy.changed` if the log has newer policies
    */
@@ -210,7 +210,7 @@ export class PolicyEvaluation {
   ): Promise<{ readonly stored: StoredSet; readonly doubt?: Problem }> {
     if (!sealsOf(this.db.manager).demandsSealOf(ApprovalPolicyRevision)) return { stored: first };
     const recent = await this.ledger.recent();
-    // The policies may have changed between reading them and reading the log.
+    // The policies may have changed after they were read and before the log was read.
     if (recent !== undefined && isBefore(first, recent) && isBefore(await this.stored(db), recent)) throw rolledBack();
     let stored = first;
     for (let reading = 1; reading <= MAX_READINGS; reading += 1) {
@@ -240,7 +240,7 @@ function isOlder({ revision, policies }: StoredSet, logged: RightsHistory): bool
   return revision < logged.policySet || logged.policiesBehind(policies).length > 0;
 }
 
-/** Like `isOlder`, for a log that was read before the policies and may lack their last changes. */
+/** Like `isOlder`, for a log that was read before the policies and may lack the latest policy changes. */
 function isBefore(stored: StoredSet, logged: RightsHistory): boolean {
   return stored.revision <= logged.policySet && isOlder(stored, logged);
 }

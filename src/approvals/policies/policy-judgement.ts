@@ -38,8 +38,8 @@ export function verdictOf(policy: PolicyRules, kind: PolicySubject, use: KeyUseT
 }
 
 /**
- * Returns the verdict on uses that belong together: that of the first use to which the policy applies, otherwise that of the first use. There must be
- * at least one.
+ * Returns the verdict on uses that belong together: the verdict on the first use to which the policy applies, otherwise on the first use. At least one use is
+ * required.
  */
 export function jointVerdictOf(
   policy: PolicyRules,
@@ -64,7 +64,7 @@ const isClaim = ({ fact }: Condition) => fact.startsWith('verified.');
 /** Reports whether a condition exempts runs with certain claims from the policy, as an exception does. */
 const isFreeing = (condition: Condition) => condition.op === 'not-in' && isClaim(condition);
 
-/** claimOfAnybody returns the condition that exempts runs of any issuer that asserts the claim; undefined if there is none. */
+/** claimOfAnybody returns the condition that exempts runs of every issuer that asserts the claim; undefined if no condition does. */
 export function claimOfAnybody({
   conditions,
   unless,
@@ -84,7 +84,7 @@ export function rulesForIssuers({ conditions, unless }: PolicyRules): Pick<Polic
   };
 }
 
-/** Reports whether an exception may depend on a fact: only facts that were verified or authenticated, never those that the caller chooses. */
+/** Reports whether an exception may depend on a fact: only verified or authenticated facts, never facts that the caller chooses. */
 export function isExceptionFact(fact: string): boolean {
   return fact === 'caller' || isVerifiedFact(fact);
 }
@@ -117,7 +117,9 @@ function judged({ fact, op, values }: Condition, facts: PolicyFacts, whenUnknown
   return { fact, op, values, given, holds: isUnclear ? whenUnknown : holds[0] === true };
 }
 
-/** Maximum of fact values times condition values: callers choose the length of some lists, and each comparison splits both strings. */
+/**
+ * Maximum number of comparisons of fact values with condition values, because callers choose the length of some lists, and each comparison splits both strings.
+ */
 const MAX_COMPARISONS = 2500;
 
 /** Facts whose values all name the same thing: a caller and the person behind it, a trust and its ID, a host name as written and in lower case. */

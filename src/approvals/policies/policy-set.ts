@@ -5,8 +5,8 @@ import { changeSealed, lockSealed } from '../../platform/sealing/sealed-rows.js'
 import { ApprovalPolicy, ApprovalPolicyRevision } from './approval-policy.entity.js';
 
 /**
- * Returns the effective policies: those whose rows match their seals, provided that together they are the set that the service wrote last. Otherwise
- * a policy was deleted, added, changed or restored outside the service, and evaluation fails, so that nothing is signed without a required approval.
+ * Returns the policies, after verifying that each row matches its seal and that together the rows are the set that the service wrote last. Otherwise, a policy
+ * was deleted, added, changed or restored outside the service. The evaluation then fails, so that nothing is signed without a required approval.
  *
  * @throws Problem `approval-policy.changed`
  */
@@ -27,7 +27,7 @@ export function assertPolicySet(
   throw new Problem('unavailable', 'approval-policy.changed', detail);
 }
 
-/** Locks the set until the transaction ends, which serializes policy changes, and verifies it. */
+/** Locks the policy set until the transaction ends, which serializes policy changes, and verifies the set. */
 export async function lockPolicySet(tx: EntityManager): Promise<ApprovalPolicyRevision> {
   const row = await lockSealed(tx, ApprovalPolicyRevision, { only: true });
   if (row === null) throw new Error('approval_policy_revision has no row');

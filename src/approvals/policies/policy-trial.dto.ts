@@ -9,7 +9,7 @@ import type { PolicyTrial, TriedSubject, TriedUse } from './policy-trial.service
 
 const CERTIFICATE_KINDS = ['user', 'host'] as const;
 
-/** Content of an SSH certificate, instead of that of a signing request. */
+/** Content of an SSH certificate, which is evaluated instead of a signing request. */
 export class TriedCertificateBody {
   /** Login names or host names; each is evaluated separately. @example ["deploy"] */
   @ListOf(Text(1, 255), { min: 1, max: 20 }) principals: string[];

@@ -13,15 +13,15 @@ interface DraftPolicy extends PolicyRules {
   readonly stages: readonly { readonly group: string; readonly threshold: number }[];
 }
 
-/** The subject that one approval would cover. */
+/** A subject that one approval would cover. */
 export interface TriedSubject {
   readonly kind: PolicySubject;
-  /** At least one; for a certificate, one for each principal. */
+  /** Contains at least one use; for a certificate, one use for each principal. */
   readonly uses: readonly KeyUseToApprove[];
 }
 
 export interface PolicyTrial {
-  /** Evaluate only policies of the current set, or only the draft. */
+  /** The draft to evaluate; if undefined, all current policies are evaluated. */
   readonly policy: DraftPolicy | undefined;
   readonly subjects: readonly TriedSubject[];
   /** Past signing requests and SSH certificates, evaluated as if they were requested now. */
@@ -39,7 +39,7 @@ export interface TriedUse {
   readonly verdicts: readonly { readonly policy: string; readonly verdict: PolicyVerdict }[];
 }
 
-/** Tests policies on hypothetical or past uses of keys, with the same function that evaluates real uses. No approval is requested. */
+/** PolicyTrialService tests policies on hypothetical or past uses of keys, with the same function that evaluates real uses. No approval is requested. */
 @Injectable()
 export class PolicyTrialService {
   constructor(
@@ -48,7 +48,10 @@ export class PolicyTrialService {
     private readonly subjects: ApprovalSubjectsService,
   ) {}
 
-  /** Returns one result for each subject, then one for each past request and certificate, in their order. Throws a Problem if one does not exist. */
+  /**
+   * Returns one result for each subject, then one for each past request and certificate, in their order. Throws a Problem if a request or certificate is
+   * missing.
+   */
   async try(caller: Caller, { policy, subjects, requestIds, certificateIds }: PolicyTrial): Promise<TriedUse[]> {
     const [requests, certificates] = await Promise.all([
       this.past('signing-request', caller, requestIds),
@@ -61,7 +64,7 @@ export class PolicyTrialService {
     ];
     const results: TriedUse[] = [];
     for (const { tried, ...of } of all) {
-      // Each use can take several milliseconds of the only thread that serves calls.
+      // Yield to other calls, because the evaluation of a use can occupy the only thread for several milliseconds.
       await turn();
       results.push({ key: tried.uses[0]?.key ?? '', ...of, ...(await this.judged(policy, tried)) });
     }

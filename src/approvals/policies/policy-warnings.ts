@@ -39,7 +39,7 @@ export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
   ];
 }
 
-/** Warns if claims alone exempt runs from the policy, because every trusted issuer can assert them. */
+/** Warns if claims alone exempt runs from the policy, because every trusted issuer can assert any claim. */
 function warningOfIssuers(policy: PolicyRules): PolicyWarning[] {
   const claim = claimOfAnybody(policy);
   if (claim === undefined) return [];
@@ -47,7 +47,7 @@ function warningOfIssuers(policy: PolicyRules): PolicyWarning[] {
   return [{ code: 'issuer-exception', fact: claim.fact, detail }];
 }
 
-/** Facts from the record of a host or key. Anyone who may change hosts can set them. */
+/** Facts from the record of a host or key. Anyone who may change hosts can set these facts. */
 const ON_RECORD = /^metadata\.(?:environment|host|owner|label\..*)$/s;
 
 function warningOfCondition({ subject }: PolicyRules, condition: Condition): PolicyWarning | undefined {
@@ -80,7 +80,9 @@ function warningOfCondition({ subject }: PolicyRules, condition: Condition): Pol
   };
 }
 
-/** Signatures over the caller's own digest meet every such condition, so only the other formats avoid the policy. */
+/**
+ * Warns about formats that avoid the policy. Signatures over the caller's own digest meet every condition on the format, so only the other formats are checked.
+ */
 function warningOfFormats(condition: Condition): PolicyWarning | undefined {
   const rules = { subject: 'signing-request' as const, keys: ['*'], conditions: [condition], unless: [] };
   const free = COMPOSED_FORMATS.filter(

@@ -31,7 +31,7 @@ import { RefreshTokens } from './sessions/refresh-tokens.js';
 import { SessionCallers } from './sessions/session-callers.js';
 import { SessionsService } from './sessions/sessions.service.js';
 
-/** API keys, sessions, tokens and proofs of possession: how a caller of an operation is authenticated. */
+/** CredentialsModule authenticates callers with API keys, sessions, tokens and proofs of possession. */
 @Module({
   imports: [
     AuditModule,

@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { Origin } from '../../platform/http/origin.js';
 import { Mailbox } from '../../notifications/mail/mailbox.js';
 
-/** Notifies users by mail of changes to their account, in case someone else made them. */
+/** AccountNotices notifies users by mail of changes to their accounts, in case someone else made a change. */
 @Injectable()
 export class AccountNotices {
   constructor(private readonly mailbox: Mailbox) {}

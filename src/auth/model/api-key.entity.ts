@@ -31,17 +31,17 @@ export class ApiKey extends SealedEntity {
   @Column('bytea')
   secretHash: Buffer;
 
-  /** The person who created it. */
+  /** ID of the person who created the key. */
   @Column('text')
   ownerId: string;
 
-  /** The person to whom the secret was shown, if not the owner. The key is limited to their rights as well. */
+  /** ID of the person to whom the secret was shown, if not the owner. The key is limited to the rights of this person as well. */
   @Column('text', { nullable: true })
   issuedTo: string | null;
 
   /**
-   * Sorted IDs of the people other than the owner and issuedTo who could have made the call that created the secret. The key is also limited to their
-   * rights. Null if there are none.
+   * Sorted IDs of the people other than the owner and issuedTo who could have made the call that created the secret. The key is limited to the rights of these
+   * people as well. Null if there are no such people.
    */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
@@ -66,7 +66,7 @@ export class ApiKey extends SealedEntity {
   @Column('text', { array: true, nullable: true })
   addresses: string[] | null;
 
-  /** The key that replaced this one. */
+  /** ID of the key that replaced this key. */
   @Column('uuid', { nullable: true })
   replacedBy: string | null;
 

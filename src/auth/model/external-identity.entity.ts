@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 
-/** A person's identity at a provider, by the provider's identifier and never by email address. */
+/** A person's identity at a provider. The person is identified by the provider's identifier, never by email address. */
 @Entity('external_identity')
 @Sealed<ExternalIdentity>({
   except: ['createdAt'],
@@ -18,7 +18,7 @@ export class ExternalIdentity extends SealedEntity {
   @Column('uuid')
   userId: string;
 
-  /** Groups of the person at the last sign-in. Its GIN index cannot be declared with TypeORM. */
+  /** Groups of the person at the last sign-in. The GIN index on this column cannot be declared with TypeORM. */
   @Index('external_identity_groups', { synchronize: false })
   @Column('text', { array: true, default: '{}' })
   groups: string[];

@@ -34,12 +34,12 @@ export function failedSignIn(problem: Problem, attempt: SignInAttempt): Problem 
   );
 }
 
-/** Messages quote user input. PostgreSQL stores neither NUL nor lone surrogates in JSON, and the entry must not be lost. */
+/** Returns a message that PostgreSQL can store in JSON. Messages quote user input, which may contain NUL or lone surrogates, and the entry must not be lost. */
 function storable(message: string): string {
   return message.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
-/** Text that is not an email address is not recorded, because users type their password into the wrong field. */
+/** Returns the account name to record. Text that is not an email address is omitted, because users sometimes type their password into the wrong field. */
 function auditableAccount(typed: string): string {
   const account = canonical(typed);
   return isPlainAddress(account) ? account : '(not an email address)';

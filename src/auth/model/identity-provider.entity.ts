@@ -3,7 +3,7 @@ import { trimEndOf } from '../../platform/text/trim-end.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { RoleName } from '../../access/scopes.js';
 
-/** `groups equals release-managers → operator`. */
+/** ClaimRule maps a claim to roles: `groups equals release-managers → operator`. */
 export interface ClaimRule {
   readonly claim: string;
   readonly op: 'equals' | 'prefix';
@@ -17,7 +17,7 @@ const APPENDED = /\/\.well-known\/(?:openid-configuration|oauth-authorization-se
 
 export type IdentityProviderKind = 'oidc' | 'saml';
 
-/** Client authentication at the token endpoint (OpenID Connect core section 9). */
+/** Client authentication methods at the token endpoint (OpenID Connect Core section 9). */
 export const CLIENT_AUTHENTICATIONS = [
   'client_secret_basic',
   'client_secret_post',
@@ -35,15 +35,15 @@ export interface OidcSettings {
   readonly clientAuthentication?: ClientAuthenticationMethod | null;
   /** private_key_jwt: audience of the assertion. Defaults to the token endpoint (OpenID Connect core section 9). */
   readonly assertionAudience?: 'token-endpoint' | 'issuer';
-  /** private_key_jwt: PEM certificate of the key that signs our assertions. */
+  /** private_key_jwt: PEM certificate of the key with which the service signs assertions. */
   readonly ourCertificate?: string;
-  /** Authentication context classes, one of which the ID token must have (`acr`). If empty or absent, any is accepted. */
+  /** Accepted authentication context classes (`acr`) of the ID token. If empty or absent, every class is accepted. */
   readonly acrValues?: readonly string[];
-  /** Redirect URI registered at the provider; absent in rows of earlier versions, which only support the shared one. */
+  /** Redirect URI registered at the provider; absent in rows of earlier versions, which only support the shared redirect URI. */
   readonly redirect?: OidcRedirect;
 }
 
-/** `own`: `/api/auth/oidc/callback/<name>`. `shared`: the redirect URI of earlier versions, `/api/auth/oidc/callback`. */
+/** Kind of redirect URI. `own`: `/api/auth/oidc/callback/<name>`. `shared`: the redirect URI of earlier versions, `/api/auth/oidc/callback`. */
 export type OidcRedirect = 'own' | 'shared';
 
 /** Returns which redirect URI an OpenID Connect provider uses. */
@@ -62,7 +62,7 @@ export interface RequestedAuthnContext {
   /** URIs of context classes. */
   readonly classes: readonly string[];
   readonly comparison: 'exact' | 'minimum' | 'maximum' | 'better';
-  /** URIs of further classes that satisfy the request: only the provider knows which classes are stronger than others. */
+  /** URIs of further classes that satisfy the request, because only the provider knows which classes are stronger. */
   readonly accepted?: readonly string[];
 }
 
@@ -70,19 +70,19 @@ export interface SamlSettings {
   readonly entityId: string;
   /** SingleSignOnService (HTTP-Redirect binding). */
   readonly entryPoint: string;
-  /** One PEM certificate each; several during a key rotation of the provider. */
+  /** PEM certificates of the provider; several during a key rotation. */
   readonly certificates: readonly string[];
-  /** SingleLogoutService (HTTP-Redirect binding). Null if users stay signed in at the provider. */
+  /** SingleLogoutService (HTTP-Redirect binding). Null if the service does not sign users out at the provider. */
   readonly logoutUrl?: string | null;
   /** Whether AuthnRequests are signed. Logout messages always are. */
   readonly signRequests?: boolean;
-  /** Format in the NameIDPolicy. Null sends no format; if absent, a persistent name is requested. */
+  /** Format in the NameIDPolicy. If null, no format is sent; if absent, a persistent identifier is requested. */
   readonly nameIdFormat?: string | null;
-  /** NameID format of the first sign-in, required of later sign-ins. Used if nameIdFormat is null. */
+  /** NameID format of the first sign-in, which later sign-ins must have. Used if nameIdFormat is null. */
   readonly seenNameIdFormat?: string;
   /** Required authentication contexts; if null or absent, the provider decides. */
   readonly requestedAuthnContext?: RequestedAuthnContext | null;
-  /** PEM certificate of the key that signs our messages; absent until a provider created by an earlier version is saved again. */
+  /** PEM certificate of the key with which the service signs messages; absent until a provider created by an earlier version is saved again. */
   readonly ourCertificate?: string;
 }
 
@@ -108,7 +108,7 @@ export function hasOurKey(settings: OidcSettings | SamlSettings): boolean {
   return 'entityId' in settings || settings.clientAuthentication === 'private_key_jwt';
 }
 
-/** IdentityProvider is where the users of an organization sign in. */
+/** IdentityProvider is an OpenID Connect or SAML provider at which the users of an organization sign in. */
 @Entity('identity_provider')
 @Sealed<IdentityProvider>({
   // The HSM encrypts the secret and binds it to its row.
@@ -137,7 +137,7 @@ export class IdentityProvider extends SealedEntity {
   @Column('jsonb')
   settings: OidcSettings | SamlSettings;
 
-  /** Client secret of OIDC, or the private key that signs our messages to the provider (PEM; SAML, and private_key_jwt of OIDC); sealed. */
+  /** Client secret (OIDC), or private key in PEM with which the service signs messages (SAML, and OIDC with private_key_jwt); sealed. */
   @Column('bytea', { nullable: true })
   secret: Buffer | null;
 

@@ -11,7 +11,7 @@ export function isCertificateMethod(method: string | null): method is Certificat
   return method === 'tls_client_auth' || method === 'self_signed_tls_client_auth';
 }
 
-/** OAuthClient is a program that gets tokens at /oauth/token. Its ID is the client_id. */
+/** OAuthClient is a program that requests tokens at /oauth/token. The ID of the row is the client_id. */
 @Entity('oauth_client')
 @Check(
   'oauth_client_keys',
@@ -29,7 +29,7 @@ export class OAuthClient extends SealedEntity {
   @Column('text')
   name: string;
 
-  /** Maximum scopes of its tokens. */
+  /** Maximum scopes of the client's tokens. */
   @Column('text', { array: true })
   permissions: Scope[];
 
@@ -40,7 +40,7 @@ export class OAuthClient extends SealedEntity {
   @Column('bytea', { nullable: true })
   secretHash: Buffer | null;
 
-  /** How a client with keys authenticates; null if it uses a secret, or does not authenticate. */
+  /** How a client with keys authenticates; null if the client uses a secret or does not authenticate. */
   @Column('text', { nullable: true })
   authMethod: KeyAuthMethod | null;
 
@@ -60,33 +60,36 @@ export class OAuthClient extends SealedEntity {
   @Column('timestamptz', { nullable: true })
   keysAskedAt: Date | null;
 
-  /** The certificates with which it authenticates; null for other clients. */
+  /** The certificates with which the client authenticates; null if the client uses another method. */
   @Column('jsonb', { nullable: true })
   certificateRule: CertificateRule | null;
 
   /**
-   * Time at which the secret, keys or certificates were last replaced. Sessions that began earlier are rejected, because their credential is revoked.
+   * Time at which the secret, keys or certificates were last replaced. Sessions that began earlier are rejected, because the client credential behind them was
+   * replaced.
    */
   @Column('timestamptz', { name: 'certificates_since', nullable: true })
   proofSince: Date | null;
 
-  /** Whether its tokens must be bound with DPoP (RFC 9449 section 5.2). */
+  /** Whether the client's tokens must be bound with DPoP (RFC 9449 section 5.2). */
   @Column('boolean', { default: false })
   dpopBound: boolean;
 
-  /** Whether its tokens must be bound to a client certificate (RFC 8705 section 3.4). */
+  /** Whether the client's tokens must be bound to a client certificate (RFC 8705 section 3.4). */
   @Column('boolean', { default: false })
   certificateBound: boolean;
 
-  /** The person who created it. */
+  /** ID of the person who created the client. */
   @Column('text')
   ownerId: string;
 
-  /** The user to whom the current secret was shown, if not the owner. Their rights limit the client too. */
+  /** ID of the user to whom the current secret was shown, if not the owner. The client is limited to the rights of this user as well. */
   @Column('text', { nullable: true })
   issuedTo: string | null;
 
-  /** Sorted IDs of the other users who could have made the call that created the secret. Their rights limit the client too. Null if there are none. */
+  /**
+   * Sorted IDs of the other users who could have made the call that created the secret. The client is limited to their rights as well. Null if there are none.
+   */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
@@ -103,14 +106,14 @@ export class OAuthClient extends SealedEntity {
 
 export type DeviceAuthorizationStatus = 'PENDING' | 'APPROVED' | 'DENIED' | 'REDEEMED';
 
-/** A device that is waiting for a person's consent (RFC 8628). PENDING → APPROVED or DENIED; APPROVED → REDEEMED, once. */
+/** DeviceAuthorization is the request of a device for a person's consent (RFC 8628). PENDING → APPROVED or DENIED; APPROVED → REDEEMED, once. */
 @Entity('device_authorization')
 @Check('device_authorization_person', `status IN ('PENDING', 'DENIED') OR user_id IS NOT NULL`)
 @Index('device_authorization_expires', ['expiresAt'])
 @Index('device_authorization_user', ['userId'], { where: 'user_id IS NOT NULL' })
 @Sealed<DeviceAuthorization>({
-  // sessionId is not sealed: processes of earlier versions do not know it. Clearing it directly in the database keeps a code alive for five minutes
-  // at most.
+  // sessionId is not sealed, because earlier versions do not have the column. Clearing the column directly in the database keeps a code valid for at most five
+  // minutes.
   except: ['pollSeconds', 'polledAt', 'createdAt', 'sessionId'],
   while: `t.status IN ('PENDING', 'APPROVED') AND t.expires_at > now()`,
 })
@@ -131,7 +134,7 @@ export class DeviceAuthorization extends SealedEntity {
   @Column('text')
   userCode: string;
 
-  /** The requested scopes; after the approval, the granted ones. */
+  /** The requested scopes; after the approval, the granted scopes. */
   @Column('text', { array: true })
   scopes: Scope[];
 
@@ -145,18 +148,18 @@ export class DeviceAuthorization extends SealedEntity {
   @Column('uuid', { nullable: true })
   sessionId: string | null;
 
-  /** Time at which the approving user last authenticated. Approving is not an authentication. */
+  /** Time at which the approving user last authenticated. Approving the device does not count as authentication. */
   @Column('timestamptz', { nullable: true })
   authenticatedAt: Date | null;
 
-  /** The identity provider of the person's session; a logout at the provider ends the device's session, too. */
+  /** ID of the identity provider of the person's session. A logout at the provider ends the device's session as well. */
   @Column('uuid', { nullable: true })
   providerId: string | null;
 
   @Column('text', { nullable: true })
   externalSession: string | null;
 
-  /** Time at which the identity provider ends the session in which the person approved the device. The device's session ends no later than that. */
+  /** Time at which the identity provider ends the session in which the person approved the device. The device's session ends no later than this time. */
   @Column('timestamptz', { nullable: true })
   providerEnd: Date | null;
 

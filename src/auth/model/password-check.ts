@@ -6,7 +6,7 @@ import { Passwords } from './passwords.js';
 import type { User } from './user.entity.js';
 import { canonical, UsersService } from './users.service.js';
 
-/** Keeps one caller from filling a shared queue. Counts within this process. */
+/** FairShare prevents one caller from filling a shared queue. Each process counts separately. */
 class FairShare {
   private readonly running = new Map<string, number>();
 
@@ -36,10 +36,10 @@ class FairShare {
   }
 }
 
-/** A tenth of the queue in passwords.ts, so that a flood from one IP address does not block others. */
+/** Maximum number of concurrent checks per network: a tenth of the queue in passwords.ts, so that a flood from one network does not block other users. */
 const MAX_PER_ADDRESS = 20;
 
-/** PasswordCheck verifies an email address and password. It throttles guesses, and responds alike and after the same time for known and unknown users. */
+/** PasswordCheck verifies an email address and password. It throttles guesses, and its response and response time are the same for known and unknown users. */
 @Injectable()
 export class PasswordCheck {
   private readonly share = new FairShare(MAX_PER_ADDRESS);
@@ -63,7 +63,7 @@ export class PasswordCheck {
     if (user === null || verdict === 'mismatch' || user.disabled) {
       throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The email address or password is incorrect.');
     }
-    // The count of the IP address is kept: one correct password must not reset guesses at other accounts.
+    // The count of the IP address is kept, because one correct password must not reset the count of guesses at other accounts.
     await this.throttle.succeeded(person);
     if (verdict === 'outdated') await this.users.replaceHash(user, password);
     return user;

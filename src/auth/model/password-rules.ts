@@ -2,12 +2,12 @@ import { Problem } from '../../platform/errors/problem.js';
 
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 128;
-/** Maximum UTF-16 code units of a password as typed. A character can have several, such as a letter and its accent (NFD). */
+/** Maximum length of a password as typed, in UTF-16 code units. A character can have several code units, such as a letter and its accent (NFD). */
 export const MAX_TYPED_PASSWORD_LENGTH = 4 * MAX_PASSWORD_LENGTH;
-/** A password that contains common words needs this many other characters. */
+/** Minimum number of other characters in a password that contains common words. */
 const MIN_OTHER_CHARACTERS = 8;
 
-/** Common words that are not on the list, including the product name. */
+/** Common words that are missing from `commonPasswords`, including the product name. */
 const WORDS = ['passwort', 'motdepasse', 'administrator', 'changeme', 'welcome', 'sealwright'];
 const RUNS = [
   'abcdefghijklmnopqrstuvwxyz',
@@ -27,10 +27,7 @@ const SIGNS: Readonly<Record<string, string>> = {
   '7': 't',
 };
 
-/**
- * Rejects weak passwords. Length counts, character classes do not (NIST SP 800-63B section 3.1.1.2); common passwords and passwords derived from the
- * email address are rejected.
- */
+/** Rejects passwords that are too short, common, or derived from the email address. Character classes are not required (NIST SP 800-63B section 3.1.1.2). */
 export async function assertGoodPassword(password: string, email: string): Promise<void> {
   const fault = faultOf(password.normalize('NFC'), email.toLowerCase(), await commonPasswords());
   if (fault === undefined) return;
@@ -51,15 +48,18 @@ function faultOf(password: string, email: string, common: ReadonlySet<string>): 
   return isMadeOfWords(plain, isWord) ? 'it consists of common words' : undefined;
 }
 
-/** Returns the email address, its local part and the parts of that; parts with fewer than four characters occur in too many words. */
+/**
+ * Returns the email address, its local part, and the parts of the local part. Parts with fewer than four characters are omitted, because they occur in too many
+ * words.
+ */
 function namesIn(email: string): string[] {
   const [local = ''] = email.split('@');
   return [email, local, ...local.split(/[._+-]/)].filter((name) => name.length >= 4);
 }
 
 /**
- * Reports whether the password is one word, a repeated word, or two words, even with characters substituted for letters and a few or predictable
- * other characters.
+ * Reports whether the password is one word, a repeated word, or two words, even if characters are substituted for letters, or a few or predictable other
+ * characters are added.
  */
 function isMadeOfWords(plain: string, isWord: (text: string) => boolean): boolean {
   if (isWord(plain)) return true;
@@ -72,7 +72,7 @@ function isMadeOfWords(plain: string, isWord: (text: string) => boolean): boolea
   return forms.some((form) => form.length >= 4 && (isWord(repeatedIn(form)) || isTwoWords(form, isWord)));
 }
 
-/** Returns the shortest string of which this one is a repetition. */
+/** Returns the shortest string of which `text` is a repetition. */
 function repeatedIn(text: string): string {
   return text.slice(0, `${text}${text}`.indexOf(text, 1));
 }
@@ -84,7 +84,7 @@ function isTwoWords(text: string, isWord: (text: string) => boolean): boolean {
 
 let list: Promise<ReadonlySet<string>> | undefined;
 
-/** The fifty thousand most common passwords, in lower case. Loaded on first use, because few processes need them. */
+/** Returns the fifty thousand most common passwords, in lower case. The list is loaded on first use, because few processes need it. */
 export function commonPasswords(): Promise<ReadonlySet<string>> {
   list ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => new Set(dictionary['passwords-common']));
   return list;

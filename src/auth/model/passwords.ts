@@ -5,20 +5,20 @@ import { Problem } from '../../platform/errors/problem.js';
 
 /** OWASP's stronger profile: 64 MiB, 3 iterations, parallelism 1. The binding's default algorithm is argon2id. */
 const COST = { memoryCost: 64 * 1024, timeCost: 3, parallelism: 1 } as const;
-/** Maximum number of parallel hashes per process. Bounds memory and CPU. */
+/** Maximum number of parallel hashes per process, which limits memory and CPU usage. */
 const MAX_PARALLEL_HASHES = 2;
-/** Maximum callers waiting for a hash; more would wait too long. */
+/** Maximum number of calls that wait for a hash; further calls would wait too long. */
 const MAX_WAITING = 200;
 
-/** Hashes passwords with argon2id (RFC 9106), with a bound on memory and CPU. */
+/** Passwords hashes and verifies passwords with argon2id (RFC 9106), and limits memory and CPU usage. */
 @Injectable()
 export class Passwords {
   private free = MAX_PARALLEL_HASHES;
   private readonly queue: (() => void)[] = [];
-  /** Verified for unknown users, so that the response takes as long as for known ones. */
+  /** Hash that is verified for unknown users, so that the response takes as long as for known users. */
   private readonly decoy = hashOfNothing();
 
-  /** Hashes the NFC form, because keyboards and browsers encode the same text differently (RFC 8265 section 4.2.2, NIST SP 800-63B). */
+  /** Returns the hash of the NFC form, because keyboards and browsers encode the same text differently (RFC 8265 section 4.2.2, NIST SP 800-63B). */
   hash(password: string): Promise<string> {
     return this.serialized(() => hash(password.normalize('NFC'), COST));
   }
@@ -63,7 +63,7 @@ function formsOf(password: string): string[] {
   return [...new Set([password.normalize('NFC'), password, password.normalize('NFD')])];
 }
 
-/** Returns a constant PHC string of the same cost that no password matches. Computing one would cost 100 ms and 64 MB at each start. */
+/** Returns a PHC string that no password matches and whose verification has the same cost. Computing a real hash would take 100 ms and 64 MB at each start. */
 function hashOfNothing(): string {
   const { memoryCost, timeCost, parallelism } = COST;
   const random = (bytes: number) => randomBytes(bytes).toString('base64').replaceAll('=', '');

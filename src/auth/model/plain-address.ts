@@ -7,12 +7,12 @@ import { nameFault } from '../../platform/text/plain-name.js';
  */
 const ADDRESS = /^[\p{L}\p{M}\p{N}.!#$&'*+=^_`{|}~-]{1,64}@[\p{L}\p{M}\p{N}.-]{1,190}$/u;
 
-/** isPlainAddress reports whether a string is an email address that cannot be mistaken for another one. */
+/** isPlainAddress reports whether a string is an email address that cannot be mistaken for another address. */
 export function isPlainAddress(text: string): boolean {
   return ADDRESS.test(text) && nameFault(text) === undefined;
 }
 
-/** IsPlainAddress validates that a property is an email address that cannot be mistaken for another one. */
+/** IsPlainAddress validates that a property is an email address that cannot be mistaken for another address. */
 export function IsPlainAddress(): PropertyDecorator {
   return ValidateBy({
     name: 'isPlainAddress',

@@ -7,8 +7,8 @@ import type { Scope } from '../../access/scopes.js';
 export type SignInWay = 'password' | 'registration' | 'device' | 'client-credentials' | 'oidc' | 'saml' | 'workload';
 
 /**
- * A sign-in of a person, a token of an OAuth client, or a run of a workload. Every access token names its session, so ending the row ends the token;
- * the refresh tokens of a session are one family.
+ * A sign-in of a person, a token of an OAuth client, or a run of a workload. Every access token contains the ID of its session, so ending the session revokes
+ * the token. The refresh tokens of a session form one family.
  */
 @Entity('auth_session')
 @Index('auth_session_ended', ['endedAt'], { where: 'ended_at IS NOT NULL' })
@@ -18,7 +18,7 @@ export type SignInWay = 'password' | 'registration' | 'device' | 'client-credent
 @Index('auth_session_expires', ['expiresAt'])
 @Index('auth_session_external', ['providerId', 'externalSession'], { where: 'provider_id IS NOT NULL' })
 @Sealed<Session>({
-  // The hint is encrypted and bound to its row. The times of use only end idle browser sessions early.
+  // The logout hint is encrypted and bound to its row. A change to the time of the last use can only end or prolong an idle browser session.
   except: ['logoutHint', 'lastUsedAt', 'lastUsedFrom'],
   while: 't.ended_at IS NULL AND t.expires_at > now()',
 })
@@ -30,11 +30,11 @@ export class Session extends SealedEntity {
   @Column('uuid', { nullable: true })
   userId: string | null;
 
-  /** The OAuth client that got the tokens; null for the service's own sign-in. */
+  /** ID of the OAuth client to which the tokens were issued; null for a sign-in to the service itself. */
   @Column('uuid', { nullable: true })
   clientId: string | null;
 
-  /** The trust through which a workload got the token, in this revision. */
+  /** ID of the trust through which the token was issued to a workload. */
   @Column('uuid', { nullable: true })
   trustId: string | null;
 
@@ -44,7 +44,7 @@ export class Session extends SealedEntity {
   @Column('text')
   way: SignInWay;
 
-  /** The identity provider through which the person signed in. */
+  /** ID of the identity provider through which the person signed in. */
   @Column('uuid', { nullable: true })
   providerId: string | null;
 
@@ -64,11 +64,11 @@ export class Session extends SealedEntity {
   @Column('bytea', { nullable: true })
   cookieHash: Buffer | null;
 
-  /** Thumbprint (RFC 7638) of the DPoP key to which its tokens are bound; null if they are not bound to one. */
+  /** Thumbprint (RFC 7638) of the DPoP key to which the tokens are bound; null if the tokens are not bound to a DPoP key. */
   @Column('text', { nullable: true })
   dpopKey: string | null;
 
-  /** SHA-256 of the client certificate to which its tokens are bound, base64url; null if they are not bound to one. */
+  /** SHA-256 of the client certificate to which the tokens are bound, base64url; null if the tokens are not bound to a certificate. */
   @Column('text', { nullable: true })
   clientCertificate: string | null;
 
@@ -91,14 +91,17 @@ export class Session extends SealedEntity {
   @Column('timestamptz')
   expiresAt: Date;
 
-  /** Time at which the identity provider ends the session; null if not reported. Anything granted in the session ends no later than that. */
+  /** Time at which the identity provider ends the session; null if not reported. Tokens granted in the session end no later than this time. */
   @Column('timestamptz', { nullable: true })
   providerEnd: Date | null;
 
   @Column('timestamptz', { nullable: true })
   endedAt: Date | null;
 
-  /** Reason for the end: `signed-out`, `ended`, `refresh-token-reused`, `refresh-token-misused`, `password-changed`, `user-disabled`, `too-many-sessions`. */
+  /**
+   * Reason for the end, such as `signed-out`, `ended`, `refresh-token-reused`, `refresh-token-misused`, `password-changed`, `user-disabled`,
+   * `too-many-sessions`.
+   */
   @Column('text', { nullable: true })
   endedBecause: string | null;
 
@@ -127,7 +130,7 @@ export function bindingOf({
   };
 }
 
-/** RefreshToken is a refresh token of a session; each replaces the previous one. A second use indicates theft. */
+/** RefreshToken is a refresh token of a session. Each token replaces the previous token. A second use indicates theft. */
 @Entity('refresh_token')
 @Index('refresh_token_session', ['sessionId'])
 @Sealed<RefreshToken>({

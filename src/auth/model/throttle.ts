@@ -6,7 +6,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { derivedKeys } from '../../platform/sealing/derived-keys.js';
 import { Background } from '../../platform/work/background.js';
 
-/** Recent attempts of one kind, under a keyed hash, because the typed text must not be stored. */
+/** AttemptCount counts recent attempts under one rule. The key is a keyed hash, because the typed text must not be stored. */
 @Entity('attempt_count')
 @Index('attempt_count_updated', ['updatedAt'])
 export class AttemptCount {
@@ -24,15 +24,15 @@ export class AttemptCount {
 }
 
 interface Rule {
-  /** Attempts without a wait. */
+  /** Number of attempts without a wait. */
   readonly free: number;
   /** Longest wait in seconds; the wait doubles with every attempt beyond the free ones. */
   readonly longest: number;
 }
 
 /**
- * Limits per user and IP address are strict; limits per user are mild, so that an attacker cannot lock a user out; limits per IP address are high,
- * because many users may share one. IP addresses are networks as in `networkOf`: the /64 for IPv6.
+ * Limits per user and IP address are strict. Limits per user are lenient, so that an attacker cannot lock a user out. Limits per IP address are high, because
+ * many users may share an address. IP addresses are networks as in `networkOf`: the /64 for IPv6.
  */
 const RULES = {
   'sign-in person at address': { free: 10, longest: 900 },
@@ -59,7 +59,7 @@ export interface ThrottledAttempt {
 
 /** Attempts are forgotten after this time. */
 const MEMORY_SECONDS = 900;
-/** OWN_SHARE multiplies the free attempts in a process's own count, because a success in another process does not reset that count. */
+/** OWN_SHARE multiplies the free attempts in the count that a process keeps in memory, because a success in another process does not reset that count. */
 const OWN_SHARE = 2;
 const MAX_REMEMBERED = 100_000;
 
@@ -71,9 +71,9 @@ interface OwnCount {
 }
 
 /**
- * Throttle slows down guessing across all processes. An attempt is counted in one statement before its outcome is known, so that concurrent attempts
- * cannot bypass the limit. A success resets the count. Counts are stored in PostgreSQL; nobody can sign in without PostgreSQL anyway, so no fallback is
- * needed. Each process also keeps its own count, so that deleting rows in the database does not make guessing free.
+ * Throttle slows down guessing across all processes. An attempt is counted in one statement before its outcome is known, so that concurrent attempts cannot
+ * bypass the limit. A success resets the count. Counts are stored in PostgreSQL. Signing in requires PostgreSQL anyway, so no fallback is needed. Each process
+ * also keeps its own count, so that deleting rows in the database does not make guessing free.
  */
 @Injectable()
 export class Throttle {
@@ -87,7 +87,7 @@ export class Throttle {
     [this.key] = derivedKeys(config, 'sealwright throttle');
   }
 
-  /** Counts an attempt, or refuses it with the time to wait. Does the same whether or not the subject exists. */
+  /** Counts an attempt, or rejects the attempt with the time to wait. The result does not depend on whether the subject exists. */
   async assertMayTry(attempts: readonly ThrottledAttempt[]): Promise<void> {
     for (const attempt of attempts) {
       const wait = await this.count(attempt);

@@ -33,15 +33,14 @@ export class User extends SealedEntity {
   disabled: boolean;
 
   /**
-   * Sorted IDs of the confirmed second factors, so that a factor deleted directly in the database is noticed. Null until the rows of an earlier
-   * version are adopted.
+   * Sorted IDs of the confirmed second factors, so that a factor deleted directly in the database is detected. Null until the rows of an earlier version are
+   * adopted.
    */
   @Column('text', { array: true, nullable: true })
   factors: string[] | null;
 
   /**
-   * Incremented by each change of the row, so that a process that has read a later state rejects an earlier one. Null in rows written by earlier
-   * versions.
+   * Incremented by each change of the row, so that a process that has read a later state rejects an earlier state. Null in rows written by earlier versions.
    */
   @Column('int', { nullable: true })
   revision: number | null;
@@ -50,7 +49,7 @@ export class User extends SealedEntity {
   createdAt: Date;
 }
 
-/** A link to set a new password: sent to the email address of the account, valid once. */
+/** PasswordReset is a link to set a new password, which is valid once. */
 @Entity('password_reset')
 @Sealed<PasswordReset>({
   except: ['createdAt'],

@@ -52,8 +52,8 @@ export class UsersService {
   }
 
   /**
-   * Rehashes the same password with the current parameters of `Passwords.hash` and updates `user`. Does nothing if the password was changed in the meantime.
-   * If a concurrent sign-in already rehashed it, `user` gets that hash.
+   * Rehashes the same password with the current parameters of `Passwords.hash` and updates `user`. Does nothing if the password was changed in the meantime. If
+   * a concurrent sign-in has already rehashed the password, `user` gets that hash.
    */
   async replaceHash(user: User, password: string): Promise<void> {
     const passwordHash = await this.passwords.hash(password);
@@ -83,7 +83,7 @@ export class UsersService {
  * Inserts an account without second factors. Returns false if the address is taken.
  *
  * @param names other names under which the log may contain the account
- * @throws Problem `row.not-sealed` if the log contains an account that the database does not
+ * @throws Problem `row.not-sealed` if the log already contains the account, whose row was deleted directly in the database
  */
 export async function insertUser(
   tx: EntityManager,
@@ -106,9 +106,9 @@ export async function insertUser(
 const MAX_ADDRESS_TEXT = 1016;
 
 /**
- * canonical returns the form in which email addresses are compared, so that one person cannot have two accounts. The second normalization is needed
- * because lowercase letters may compose differently. For longer strings, which are not addresses, the result is empty: the time to sort combining
- * marks grows with the square of their number.
+ * canonical returns the form in which email addresses are compared, so that one person cannot have two accounts. The second normalization is needed because
+ * lowercase letters may compose differently. The result is empty for longer strings, which are not addresses, because the time to sort combining marks grows
+ * with the square of their number.
  */
 export function canonical(email: string): string {
   if (email.length > MAX_ADDRESS_TEXT) return '';

@@ -4,7 +4,7 @@ import type { Claims, ClaimCondition } from '../../access/identity/verified-iden
 import type { Scope } from '../../access/scopes.js';
 import type { PublicJwk } from '../../formats/encoding/json-web-key.js';
 
-/** Source of an issuer's keys: its discovery document, or an upload if the service cannot reach it. */
+/** Source of an issuer's keys: the issuer's discovery document, or an upload if the service cannot reach the issuer. */
 export type KeySource = 'discovery' | 'uploaded';
 
 /** An issuer of identity tokens for workloads, such as a build system or a cluster. */
@@ -20,7 +20,7 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('text')
   name: string;
 
-  /** The `iss` claim of its tokens, character by character. */
+  /** The exact `iss` claim of the issuer's tokens. */
   @Index('workload_issuer_issuer', { unique: true })
   @Column('text')
   issuer: string;
@@ -32,7 +32,7 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('jsonb', { nullable: true })
   keys: PublicJwk[] | null;
 
-  /** Time at which the issuer last returned usable keys, or at which they were uploaded. */
+  /** Time at which usable keys were last fetched or uploaded. */
   @Column('timestamptz', { nullable: true })
   keysReadAt: Date | null;
 
@@ -41,7 +41,7 @@ export class WorkloadIssuer extends SealedEntity {
   keysAskedAt: Date | null;
 
   /**
-   * The person who uploaded the current keys, and can therefore create tokens of the issuer. Null for fetched keys, and in rows written by earlier
+   * ID of the person who uploaded the current keys, and can therefore create tokens of the issuer. Null for fetched keys, and in rows written by earlier
    * versions.
    */
   @Column('text', { nullable: true })
@@ -69,7 +69,7 @@ export class WorkloadIssuer extends SealedEntity {
   updatedAt: Date;
 }
 
-/** Defines which tokens of an issuer are accepted, and what they grant. */
+/** WorkloadTrust defines which tokens of an issuer are accepted, and the scopes and keys that the tokens grant. */
 @Entity('workload_trust')
 @Index('workload_trust_issuer', ['issuerId', 'audience'])
 @Check('workload_trust_life', 'life_seconds BETWEEN 60 AND 900')
@@ -92,18 +92,18 @@ export class WorkloadTrust extends SealedEntity {
   @Column('text')
   audience: string;
 
-  /** All conditions must be met. */
+  /** Conditions that must all be met. */
   @Column('jsonb')
   conditions: ClaimCondition[];
 
-  /** Whether runs for pull and merge requests are accepted. Nobody has reviewed the code of such runs yet. */
+  /** Whether runs for pull and merge requests, whose code has not been reviewed yet, are accepted. */
   @Column('boolean', { default: false })
   pullRequests: boolean;
 
   @Column('text', { array: true })
   scopes: Scope[];
 
-  /** Names of the signing keys that its tokens can use; `*` for every key. */
+  /** Names of the signing keys that the tokens can use; `*` means every key. */
   @Column('text', { array: true })
   keys: string[];
 
@@ -122,17 +122,17 @@ export class WorkloadTrust extends SealedEntity {
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** The user who last changed the trust. Their current rights limit its tokens. */
+  /** ID of the user who last changed the trust. The tokens are limited to the current rights of this user. */
   @Column('uuid')
   ownerId: string;
 
-  /** Sorted IDs of the other users who could have made that change. Their rights limit the tokens too. Null if there are none. */
+  /** Sorted IDs of the other users who could have made that change. The tokens are limited to the rights of these users as well. Null if there are none. */
   @Column('text', { array: true, nullable: true })
   behind: string[] | null;
 
   /**
-   * Sorted IDs of all users who changed the trust, or could have done so. They count as requesters of its runs' requests. Null in rows written by
-   * earlier versions.
+   * Sorted IDs of all users who changed the trust, or could have done so. These users count as requesters of all requests made by runs of the trust. Null in
+   * rows written by earlier versions.
    */
   @Column('text', { array: true, nullable: true })
   changedBy: string[] | null;
@@ -148,7 +148,7 @@ export class WorkloadTrust extends SealedEntity {
   updatedAt: Date;
 }
 
-/** A token that has been exchanged, so that it is not accepted again. */
+/** WorkloadTokenUse records a token that has been exchanged, which is not accepted again. */
 @Entity('workload_token_use')
 @Index('workload_token_use_expires', ['expiresAt'])
 export class WorkloadTokenUse {
@@ -164,7 +164,7 @@ export class WorkloadTokenUse {
   expiresAt: Date;
 }
 
-/** The identity of a run: the verified claims of its token, and the evidence. Its ID is that of the session. */
+/** The identity of a run: the verified claims of its token, and the evidence. The ID is that of the session. */
 @Entity('workload_identity')
 @Sealed<WorkloadIdentity>({
   // The HSM encrypts the token and binds it to its row.

@@ -10,7 +10,7 @@ import { type ActiveClient, OAuthClientsService } from './oauth-clients.service.
 import { OAuthError, unknownClient } from './oauth-error.js';
 import type { OAuthParameters } from './oauth-parameters.js';
 
-/** Authenticates clients with a JWT that they signed (`private_key_jwt`). */
+/** AssertionAuthentication authenticates clients with a JWT that the client signed (`private_key_jwt`). */
 @Injectable()
 export class AssertionAuthentication {
   constructor(

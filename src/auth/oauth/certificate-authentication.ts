@@ -11,8 +11,8 @@ import { OAuthError, unknownClient } from './oauth-error.js';
 import { OAuthClient } from '../model/oauth.entity.js';
 
 /**
- * Authenticates clients with their TLS certificate (RFC 8705 section 2). The handshake at the proxy proves that the client has the key of the
- * certificate; everything else is checked here, on each request.
+ * CertificateAuthentication authenticates clients with a TLS certificate (RFC 8705 section 2). The TLS handshake with the proxy proves that the client has the
+ * private key of the certificate. Everything else is checked here, on each request.
  */
 @Injectable()
 export class CertificateAuthentication {

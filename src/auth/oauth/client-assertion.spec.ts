@@ -49,7 +49,7 @@ describe('a client assertion is accepted', () => {
     expect({ jti, seconds: until.getTime() / 1000 - AT }).toEqual({ jti: 'one', seconds: 120 });
   });
 
-  // Keycloak 14263: a new key with the ID of the old one. Spring Authorization Server 897: keys were cached forever.
+  // Keycloak 14263: a new key with the ID of the old key. Spring Authorization Server 897: keys were cached forever.
   it.each<[string, () => Promise<PublicJwk[]>]>([
     ['where none was known', () => Promise.resolve([])],
     [
@@ -81,7 +81,7 @@ describe('a client assertion is remembered', () => {
 describe('a client assertion is rejected', () => {
   it.each<[string, object, RegExp]>([
     ['for somebody else', { aud: 'https://other.example' }, /audience/],
-    // OpenID Foundation, responsible disclosure of January 2025: an assertion that two servers accept can be passed on from one to the other.
+    // OpenID Foundation, responsible disclosure of January 2025: a server can replay an assertion at another server that accepts the same audience.
     ['for somebody else as well', { aud: [ISSUER, 'https://other.example'] }, /audience/],
     ['for an address that only begins like ours', { aud: `${ISSUER}.evil.example` }, /audience/],
     ['for another of our endpoints', { aud: `${ISSUER}/oauth/revoke` }, /audience/],

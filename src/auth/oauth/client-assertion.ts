@@ -3,15 +3,15 @@ import { decodeJws, type PublicJwk } from '../../formats/encoding/json-web-key.j
 import { verifyToken } from '../credentials/key-sets/token-signature.js';
 import { isJti, MAX_JTI_LENGTH } from '../credentials/possession/used-proofs.repository.js';
 
-/** RFC 7523 section 2.2 */
+/** Value of `client_assertion_type` for a JWT (RFC 7523 section 2.2). */
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
-/** Maximum lifetime of an assertion. An assertion is meant for a single request and must not be kept. */
+/** Maximum lifetime of an assertion. Clients create an assertion for a single request. */
 const MAX_LIFE_SECONDS = 3600;
 const MAX_LENGTH = 8 * 1024;
 /**
- * Accepted types of such a JWT, in lower case: none, the general type, and the type in draft-ietf-oauth-rfc7523bis. A JWT with another type, such as a DPoP
+ * Accepted values of `typ`, in lower case: none, the general type, and the type defined in draft-ietf-oauth-rfc7523bis. A JWT with another type, such as a DPoP
  * proof or a logout token, is not a client assertion (RFC 8725 section 3.11).
  */
 const TYPES: readonly unknown[] = [undefined, 'jwt', 'client-authentication+jwt'];
@@ -24,12 +24,12 @@ export interface ExpectedAssertion {
   readonly clientId: string;
   /** The identifiers of this service: the issuer and the token endpoint. */
   readonly audiences: readonly string[];
-  /** Returns the keys of the client. `fresh` requests a refetch because none of the known keys matches. */
+  /** Returns the keys of the client. `fresh` requests a refetch, because no known key matches. */
   readonly keys: (fresh: boolean) => Promise<readonly PublicJwk[]>;
   readonly now: Date;
 }
 
-/** Returns the client that an assertion names, without verifying it. Returns undefined if the string is not a JWT. */
+/** Returns the subject of an assertion, without verifying the assertion. Returns undefined if the string is not a JWT with a subject. */
 export function subjectOf(assertion: string): string | undefined {
   const subject = assertion.length > MAX_LENGTH ? undefined : decodeJws(assertion)?.payload['sub'];
   return typeof subject === 'string' ? subject : undefined;
@@ -39,11 +39,11 @@ export function subjectOf(assertion: string): string | undefined {
  * Verifies client authentication with a private key (`private_key_jwt`; RFC 7523 section 3, OpenID Connect Core section 9): the type, an asymmetric
  * algorithm, a key of the client, `iss` and `sub`, the audience, and the times.
  *
- * The audience must be this service alone, because any other audience could use the assertion here. The issuer and the token endpoint are the only
- * identifiers in our metadata.
+ * The audience must contain only this service, because a party in another audience could replay the assertion here. The issuer and the token endpoint are the
+ * only accepted identifiers of the service.
  *
- * @returns its `jti`, and the time until which it would be accepted
- * @throws ClientAssertionRefused; what `keys` throws
+ * @returns the `jti` of the assertion, and the time until which the assertion would be accepted
+ * @throws ClientAssertionRefused; also the errors of `keys`
  */
 export async function verifyClientAssertion(
   assertion: string,

@@ -17,8 +17,8 @@ interface Shown {
 }
 
 /**
- * ClientAuthentication authenticates clients with a secret in HTTP Basic or in the body (RFC 6749 section 2.3.1), a JWT (RFC 7523 section 2.2), or a
- * TLS certificate (RFC 8705 section 2). Rejects two methods at once, and methods other than the registered one.
+ * ClientAuthentication authenticates clients with a secret in HTTP Basic or in the body (RFC 6749 section 2.3.1), a JWT (RFC 7523 section 2.2), or a TLS
+ * certificate (RFC 8705 section 2). Rejects requests with two methods, and methods other than the registered method.
  */
 @Injectable()
 export class ClientAuthentication {
@@ -28,7 +28,7 @@ export class ClientAuthentication {
     private readonly certificates: CertificateAuthentication,
   ) {}
 
-  /** Returns the authenticated client, or a public client without a secret. Returns undefined if the request does not name a client. */
+  /** Returns the authenticated client, or the public client that the request names. Returns undefined if the request does not name a client. */
   async clientOf(request: FastifyRequest, parameters: OAuthParameters): Promise<ActiveClient | undefined> {
     const { authorization } = request.headers;
     const assertion = assertionIn(authorization, parameters);
@@ -50,7 +50,7 @@ export class ClientAuthentication {
   }
 }
 
-/** Returns the assertion of a request that uses no other authentication method. */
+/** Returns the client assertion of a request, if any. Rejects a request that also uses another authentication method. */
 function assertionIn(authorization: string | undefined, parameters: OAuthParameters): string | undefined {
   const assertion = parameters.get('client_assertion');
   const type = parameters.get('client_assertion_type');

@@ -13,7 +13,7 @@ import { OAuthClient } from '../model/oauth.entity.js';
 
 const CLIENTS_ACTOR: Actor = { kind: 'system', id: 'oauth-clients', name: 'OAuth clients' };
 
-/** Source of a client's keys: a JWK Set, or the URL where the client publishes one. */
+/** Source of a client's keys: a JWK Set, or the URL at which the client publishes a JWK Set. */
 export type ClientKeySource = { readonly jwks: object } | { readonly jwksUri: string };
 
 /** Keys with which a client authenticates. */
@@ -23,9 +23,7 @@ export interface RegisteredKeys {
   readonly jwksUri: string | null;
 }
 
-/**
- * Manages the public keys of OAuth clients. Keys published at a URL are refetched if they are old or none of them matches; each change is audited.
- */
+/** ClientKeys manages the public keys of OAuth clients. Keys published at a URL are refetched if they are old or no key matches. Each change is audited. */
 @Injectable()
 export class ClientKeys {
   private readonly renewals = new KeyRenewals('the OAuth client');
@@ -36,7 +34,7 @@ export class ClientKeys {
     private readonly audit: AuditService,
   ) {}
 
-  /** Reads the keys of a client at registration. Throws Problem `oauth-client.keys` if none is usable. */
+  /** Reads the keys of a client at registration. Throws Problem `oauth-client.keys` if no key is usable. */
   async read(source: ClientKeySource): Promise<RegisteredKeys> {
     const pointer = 'jwks' in source ? '/jwks' : '/jwks_uri';
     try {
@@ -52,7 +50,7 @@ export class ClientKeys {
   /**
    * Returns the current keys of the client with this ID.
    *
-   * @param fresh none of the known keys matches: refetch, unless they were just fetched
+   * @param fresh true if no known key matches: the keys are refetched, unless they were just fetched
    * @throws Problem `oauth-client.keys-away` if no trusted keys are available
    */
   async of(id: string, origin: Origin, fresh: boolean): Promise<readonly PublicJwk[]> {

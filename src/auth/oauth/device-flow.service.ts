@@ -19,7 +19,7 @@ import { DeviceAuthorization, type DeviceAuthorizationStatus, OAuthClient } from
 import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 
-/** Consonants without look-alikes: no words, nothing to confuse (RFC 8628 section 6.1). */
+/** Characters of user codes: consonants without look-alikes, which form no words (RFC 8628 section 6.1). */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 export const DEVICE_SECONDS = 300;
 export const POLL_SECONDS = 5;
@@ -34,7 +34,10 @@ export interface RedeemedDeviceCode {
   readonly providerEnd: Date | null;
 }
 
-/** Implements the device flow (RFC 8628): a command line shows a code, a signed-in person sees the requested scopes and approves or denies. */
+/**
+ * DeviceFlowService implements the device flow (RFC 8628): a device displays a code, and a signed-in person reviews the requested scopes and approves or denies
+ * the request.
+ */
 @Injectable()
 export class DeviceFlowService {
   constructor(
@@ -45,8 +48,8 @@ export class DeviceFlowService {
   ) {}
 
   /**
-   * Starts a device flow: returns a new pair of codes and the URL where the user enters the code. Anyone can start one for a public client, so calls
-   * are throttled per network.
+   * Starts a device flow. Returns a device code, a user code, and the URL of the page for the user code. Anyone can start a device flow for a public client, so
+   * calls are throttled per network.
    */
   async start(
     client: ActiveClient,
@@ -70,7 +73,7 @@ export class DeviceFlowService {
     return { deviceCode: text, userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}`, page };
   }
 
-  /** Returns the request for a user code, to the person who typed it. Guesses are throttled. */
+  /** Returns the pending request with a user code. Guesses are throttled. */
   async find(caller: Caller, userCode: string): Promise<{ clientName: string; scopes: Scope[]; expiresAt: Date }> {
     const waiting = await this.waiting(caller, userCode);
     const client = await findGenuine(this.db.manager, OAuthClient, { id: waiting.clientId });
@@ -78,7 +81,7 @@ export class DeviceFlowService {
     return { clientName: client.name, scopes: grantable(caller, waiting.scopes), expiresAt: waiting.expiresAt };
   }
 
-  /** Approves or denies a request. The token never gets more rights than the approving user has. */
+  /** Approves or denies a request. The token never has more scopes than the approving user. */
   async decide(caller: Caller, userCode: string, decision: 'APPROVED' | 'DENIED'): Promise<void> {
     const waiting = await this.waiting(caller, userCode);
     const scopes = grantable(caller, waiting.scopes);
@@ -97,11 +100,11 @@ export class DeviceFlowService {
       const action = decision === 'APPROVED' ? 'device.approved' : 'device.denied';
       await this.audit.appendBy(tx, caller, { action, target, detail: { scopes } });
     });
-    // Not done in `find`: repeated lookups of one's own code would reset the count of guesses.
+    // The count is not reset in `find`, because a caller could then reset it with lookups of a known code.
     await this.throttle.succeeded([attemptOf(caller)]);
   }
 
-  /** Returns who approved a device code, and their identity provider; null if the code cannot be exchanged now. */
+  /** Returns the IDs of the user who approved a device code and of the user's identity provider; null if the code cannot be exchanged now. */
   async approved(
     { id: clientId }: ActiveClient,
     deviceCode: string,
@@ -115,7 +118,7 @@ export class DeviceFlowService {
     return found === null ? null : { userId: found.userId ?? undefined, providerId: found.providerId ?? undefined };
   }
 
-  /** Exchanges an approved device code, once, in the caller's transaction; throws the errors of RFC 8628 section 3.5. */
+  /** Consumes an approved device code in the caller's transaction. Throws the errors of RFC 8628 section 3.5. */
   async redeem(tx: EntityManager, client: ActiveClient, deviceCode: string): Promise<RedeemedDeviceCode> {
     const place = { deviceCodeHash: secretHashOf(deviceCode), clientId: client.id };
     const where = `t.device_code_hash = $1 AND t.client_id = $2 AND t.status = 'APPROVED' AND t.expires_at > now()`;
@@ -141,7 +144,7 @@ export class DeviceFlowService {
     await this.db.manager.delete(DeviceAuthorization, { expiresAt: LessThan(new Date(Date.now() - 3600 * 1000)) });
   }
 
-  /** Records the poll and throws: slow_down for a premature poll, which also lengthens the next interval. */
+  /** Records a poll. Throws `slow_down` for a premature poll, which also lengthens the interval, and `authorization_pending` otherwise. */
   private async waitFor({ id }: DeviceAuthorization): Promise<never> {
     const [polls]: [{ soon: boolean }[], number] = await this.db.query(
       `UPDATE device_authorization d SET polled_at = now(), poll_seconds = d.poll_seconds + CASE WHEN soon THEN 5 ELSE 0 END
@@ -169,8 +172,8 @@ export class DeviceFlowService {
 }
 
 /**
- * holdGrounds delays whatever ends all sessions of the person or of the provider until the approval is committed, so that it finds the code. Ending the
- * session alone is not enough: signing out does not invalidate the codes that were approved in it.
+ * holdGrounds takes locks that delay transactions that end all sessions of the person or of the provider until the approval is committed, so that these
+ * transactions also deny the code. Signing out needs no lock, because it does not invalidate codes.
  */
 async function holdGrounds(tx: EntityManager, session: Session | null): Promise<void> {
   const { userId, providerId } = session ?? {};
@@ -179,8 +182,8 @@ async function holdGrounds(tx: EntityManager, session: Session | null): Promise<
 }
 
 /**
- * assertStillApproved rejects a code whose session has ended, except by signing out. Whatever ends a session denies its approved codes, but cannot
- * deny a code whose approval had not been committed by then.
+ * assertStillApproved rejects a code if the session in which it was approved has ended, except by signing out. A transaction that ends a session denies the
+ * codes approved in the session, but not a code whose approval is committed later.
  */
 async function assertStillApproved(tx: EntityManager, { sessionId: id }: DeviceAuthorization): Promise<void> {
   if (id === null) return;
@@ -189,7 +192,7 @@ async function assertStillApproved(tx: EntityManager, { sessionId: id }: DeviceA
   throw new OAuthError('access_denied', 'The session in which the user approved the request has ended. Start again.');
 }
 
-/** Rows of earlier versions have no authentication time; the epoch is used instead. */
+/** Returns the facts of a redeemed code. Rows of earlier versions have no authentication time, so the epoch is used instead. */
 function redeemed(row: DeviceAuthorization): RedeemedDeviceCode {
   const { userId, scopes, authenticatedAt: at, providerId, externalSession: session, providerEnd } = row;
   const external = providerId === null ? null : { providerId, session, logoutHint: null };

@@ -36,7 +36,7 @@ const EXAMPLE_KEYS = {
   ],
 };
 
-/** Exactly one of the two members is required (RFC 7591 section 2). */
+/** Keys of a client. Exactly one of `jwks` and `jwks_uri` is required (RFC 7591 section 2). */
 export class OAuthClientKeysBody {
   /** A JWK Set of public keys with which the client authenticates (`private_key_jwt`). */
   @Optional(JsonObject(MAX_KEY_SET_BYTES, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
@@ -50,7 +50,7 @@ export class OAuthClientKeysBody {
   }
 }
 
-/** Returns undefined if there is neither. */
+/** Returns the source of the client's keys; undefined if neither member is present. */
 function keySourceOf({ jwks, jwks_uri: jwksUri }: Pick<OAuthClientKeysBody, 'jwks' | 'jwks_uri'>) {
   if (jwks !== undefined && jwksUri !== undefined) throw oneKeySource('cannot be combined with jwks_uri');
   if (jwksUri !== undefined) return { jwksUri };
@@ -66,7 +66,7 @@ function otherMethod(detail: string): Problem {
   return new Problem('refused', 'oauth-client.auth-method', `/token_endpoint_auth_method: ${detail}.`, { errors });
 }
 
-/** How a client authenticates instead of with a secret, as received. */
+/** Keys or certificates with which a client authenticates instead of a secret, as received. */
 export interface ProofSource {
   readonly keys?: ClientKeySource;
   readonly certificates?: CertificateRegistration;
@@ -84,22 +84,21 @@ export class CreateOAuthClientBody extends ClientCertificateMembers {
   /** A public client, such as a command-line tool, has no secret, keys or certificates, and acts only for users (device flow). */
   @Optional(OneOf(TYPES, { default: 'confidential' })) type?: OAuthClientType;
   /**
-   * Authentication method. By default it follows from the other members: a secret, or none for a public client; keys (`private_key_jwt`);
-   * certificates. Required if `jwks` contains certificates (`self_signed_tls_client_auth`).
+   * Authentication method. The default depends on the other members: certificates, keys (`private_key_jwt`), a secret, or `none` for a public client. Required
+   * if `jwks` contains certificates (`self_signed_tls_client_auth`).
    */
   @Optional(OneOf(AUTH_METHODS, { example: 'tls_client_auth' })) token_endpoint_auth_method?: AuthMethod;
   /**
-   * A JWK Set of public keys with which the client authenticates (`private_key_jwt`), or of its certificates (`x5c`) with
-   * `self_signed_tls_client_auth`.
+   * A JWK Set of public keys with which the client authenticates (`private_key_jwt`), or of the client's certificates in `x5c` (`self_signed_tls_client_auth`).
    */
   @Optional(JsonObject(MAX_KEY_SET_BYTES, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
   /** URL at which the client publishes its JWK Set (`private_key_jwt`). @example https://client.example.com/jwks.json */
   @Optional(Text(1, 500)) jwks_uri?: string;
-  /** Whether tokens are issued only with a DPoP proof and bound to its key (RFC 9449 section 5.2). */
+  /** Whether tokens are issued only with a DPoP proof and bound to the key of the proof (RFC 9449 section 5.2). */
   @Optional(Flag()) dpop_bound_access_tokens?: boolean = false;
   /**
-   * Whether tokens are issued only to clients that present a certificate and bound to it (RFC 8705 section 3.4). Defaults to true for clients that
-   * authenticate with a certificate.
+   * Whether tokens are issued only if the client presents a certificate, and are bound to that certificate (RFC 8705 section 3.4). Defaults to true for clients
+   * that authenticate with a certificate.
    */
   @Optional(Flag()) tls_client_certificate_bound_access_tokens?: boolean;
 
@@ -158,7 +157,7 @@ export class OAuthClientView extends ClientCertificatesView {
    * @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"]
    */
   keys: string[];
-  /** URL at which the client publishes its keys; null if it does not. @example https://client.example.com/jwks.json */
+  /** URL at which the client publishes its keys; null if the keys were uploaded. @example https://client.example.com/jwks.json */
   jwks_uri: string | null;
   /** Whether tokens are issued only with a DPoP proof. */
   dpop_bound_access_tokens: boolean;
@@ -182,7 +181,10 @@ export class OAuthClientView extends ClientCertificatesView {
 }
 
 export class NewOAuthClientView extends OAuthClientView {
-  /** The client secret. It cannot be retrieved again, so store it now. Absent for public clients and clients with keys or certificates. @example sw_client_0a1b */
+  /**
+   * The client secret. It cannot be retrieved again, so store it now. Absent for public clients, and for clients with keys or certificates.
+   * @example sw_client_0a1b
+   */
   client_secret?: string;
 
   static withSecret(row: OAuthClient, secret: string | undefined): NewOAuthClientView {

@@ -28,13 +28,13 @@ export interface OAuthClientOrder {
   readonly name: string;
   readonly permissions: readonly Scope[];
   readonly type: OAuthClientType;
-  /** Keys with which the client authenticates. If absent, it uses a secret or, as a public client, does not authenticate. */
+  /** Keys with which the client authenticates; absent if the client uses another method. */
   readonly keys?: RegisteredKeys;
-  /** Certificates with which the client authenticates; absent as above. Never combined with keys. */
+  /** Certificates with which the client authenticates; absent if the client uses another method. Never combined with keys. */
   readonly certificates?: CertificateRule;
-  /** Whether its tokens must be bound with DPoP. */
+  /** Whether the client's tokens must be bound with DPoP. */
   readonly dpopBound: boolean;
-  /** Whether its tokens must be bound to a client certificate. */
+  /** Whether the client's tokens must be bound to a client certificate. */
   readonly certificateBound: boolean;
 }
 
@@ -63,7 +63,7 @@ export class OAuthClientsService {
     this.record = audit.recorderFor('oauth-client');
   }
 
-  /** Creates a client. A confidential client without keys gets a secret, which only this result contains. */
+  /** Creates a client. A confidential client without keys or certificates gets a secret, which cannot be retrieved again. */
   async create(
     caller: Caller,
     order: OAuthClientOrder,
@@ -106,9 +106,8 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the secret of a confidential client. The old secret and all tokens of the client become invalid immediately. If someone other than the owner
-   * receives the new secret, the client is limited to that person's rights as well, and that person counts as a requester of everything the client
-   * requests.
+   * Replaces the secret of a confidential client. The old secret and all tokens of the client become invalid immediately. If the caller is not the owner, the
+   * client is also limited to the caller's rights, because the caller sees the secret, and the caller counts as a requester of the client's requests.
    */
   async replaceSecret(caller: Caller, id: string): Promise<{ row: OAuthClient; secret: string }> {
     const secret = newSecret('client');
@@ -129,8 +128,8 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the keys of a client that authenticates with keys. The old keys and all tokens of the client become invalid immediately. As in
-   * `replaceSecret`, a caller other than the owner limits the client and counts as a requester.
+   * Replaces the keys of a client that authenticates with keys. The old keys and all tokens of the client become invalid immediately. As in `replaceSecret`,
+   * the client is also limited to the rights of a caller who is not the owner, and that caller counts as a requester.
    */
   async replaceKeys(caller: Caller, id: string, keys: RegisteredKeys): Promise<OAuthClient> {
     const row = await this.read(id);
@@ -143,8 +142,9 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the certificates of a client that authenticates with certificates of the same kind. The old certificates and all tokens of the client
-   * become invalid immediately. As in `replaceSecret`, a caller other than the owner limits the client and counts as a requester.
+   * Replaces the certificates of a client that authenticates with certificates of the same kind. The old certificates and all tokens of the client become
+   * invalid immediately. As in `replaceSecret`, the client is also limited to the rights of a caller who is not the owner, and that caller counts as a
+   * requester.
    */
   async replaceCertificates(caller: Caller, id: string, rule: CertificateRule): Promise<OAuthClient> {
     const row = await this.read(id);
@@ -173,7 +173,7 @@ export class OAuthClientsService {
     });
   }
 
-  /** Replaces the credential of a client under a lock, which is acquired once every token request with the old credential has committed. */
+  /** Replaces the credential of a client. The lock waits until every token request with the old credential has been committed. */
   private async change(
     tx: EntityManager,
     caller: Caller,
@@ -206,7 +206,7 @@ export class OAuthClientsService {
     });
   }
 
-  /** Returns the client with this client_id, which may be any string; null if it was revoked or a person behind it is disabled. */
+  /** Returns the client with a client_id, which may be any string; null if there is no such client, if it was revoked, or if a person behind it is disabled. */
   async findActive(clientId: string): Promise<ActiveClient | null> {
     if (!isId(clientId)) return null;
     const [row]: ClientRow[] = await this.db.query(
@@ -230,8 +230,8 @@ export class OAuthClientsService {
 }
 
 /**
- * Returns the time of a change that ends the sessions of a client: now, or later than the newest session and the last change. The clock of the process that
- * opened the session may be ahead.
+ * Returns the time for a change that ends the sessions of a client: the current time, but later than the newest session and the last change. The clock of the
+ * process that opened a session may be ahead.
  */
 async function afterSessionsOf(tx: EntityManager, id: string, last: Date | null): Promise<Date> {
   const [row]: { newest: Date | null }[] = await tx.query(
@@ -246,13 +246,13 @@ interface ClientRow extends OwnerRows {
   readonly client: JsonRow;
 }
 
-/** Keys or certificates instead of a secret: in stored form, and as recorded in the audit entry. */
+/** Keys or certificates of a client, in stored form and as recorded in the audit entry. */
 interface Proof {
   readonly columns: ReturnType<typeof keyColumns> | ReturnType<typeof certificateColumns>;
   readonly detail: Record<string, unknown>;
 }
 
-/** A client without a secret has the hash of a discarded random value, so that code that checks only secrets does not treat it as a public client. */
+/** Returns the hash of a discarded random value. Clients with keys or certificates have such a hash, so that no code treats them as public clients. */
 const unknownSecret = () => newSecret('client').hash;
 
 function keyColumns({ keys, jwksUri }: RegisteredKeys) {
@@ -285,7 +285,7 @@ function proofOf({ keys, certificates }: OAuthClientOrder): Proof | undefined {
   return keys === undefined ? undefined : proofByKeys(keys);
 }
 
-/** Callers can grant only scopes that they have. */
+/** Verifies that the caller has the scopes to grant. */
 function assertHeld(caller: Pick<Caller, 'scopes'>, permissions: readonly Scope[]): void {
   const beyond = scopesBeyond(caller.scopes, permissions);
   if (beyond.length === 0) return;

@@ -9,7 +9,7 @@ import {
   useErrorShape,
 } from '../../platform/http/server/problem.filter.js';
 
-/** RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 7009 section 2.2.1, RFC 9449 section 5. */
+/** Error codes of RFC 6749 section 5.2, RFC 8628 section 3.5, RFC 7009 section 2.2.1 and RFC 9449 section 5. */
 export type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -44,7 +44,7 @@ export function unknownClient(): OAuthError {
   return new OAuthError('invalid_client', 'Client authentication failed. Check the client ID and the credential.');
 }
 
-/** Responses to polls that are not refusals and are not audited. */
+/** Errors of the device flow that are not refusals and therefore not audited. */
 const NO_EVENT = new Set(['authorization_pending', 'slow_down']);
 
 /** OAuthErrorFilter returns errors of the /oauth endpoints as RFC 6749 section 5.2 defines, and audits refusals. */
@@ -95,7 +95,7 @@ function oauthAnswer({ status, problem }: Refusal): ForeignAnswer | undefined {
   };
 }
 
-/** Returns the error as the audit log records it: `pointers` contains the OAuth error code. */
+/** Returns the error as a Problem for the audit log, with the OAuth error code as pointer. */
 function asProblem({ code, status, message }: OAuthError): Problem {
   const errors = [{ pointer: code, detail: message }];
   if (status === 401) return new Problem('unauthenticated', 'oauth.client', message, { errors });

@@ -5,8 +5,8 @@ import { OAuthError } from './oauth-error.js';
 export const FORM = 'application/x-www-form-urlencoded';
 
 /**
- * Parameters of an /oauth request, sent as a form or as a JSON object of strings. Each may occur at most once, and empty ones count as omitted (RFC
- * 6749 section 3.2). White space around a value is removed, because tokens and secrets come from files that end in a line break.
+ * Parameters of an /oauth request, sent as a form or as a JSON object of strings. Each parameter may occur at most once, and empty parameters count as omitted
+ * (RFC 6749 section 3.2). White space around a value is removed, because tokens and secrets come from files that end in a line break.
  */
 export class OAuthParameters {
   private constructor(private readonly values: ReadonlyMap<string, string>) {}
@@ -16,7 +16,7 @@ export class OAuthParameters {
     return new OAuthParameters(mediaType === FORM ? ofForm(bytes.toString('utf8')) : ofJson(bytes));
   }
 
-  /** Returns undefined if it is omitted or empty. */
+  /** Returns the value of a parameter; undefined if the parameter is omitted or empty. */
   get(name: string): string | undefined {
     return this.values.get(name);
   }
@@ -39,7 +39,7 @@ function ofForm(text: string): Map<string, string> {
   return values;
 }
 
-/** `parseJsonBody` rejects duplicate members. */
+/** Reads parameters from a JSON object. `parseJsonBody` rejects duplicate members. */
 function ofJson(body: Buffer): Map<string, string> {
   const parsed = parsedJson(body);
   const isFlat = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);

@@ -23,10 +23,10 @@ import {
 import { TokenEndpointService, wantedScopes } from './token-endpoint.service.js';
 import { type Introspection, TokenInspectionService } from './token-inspection.service.js';
 
-/** Maximum bytes of a request; a token request is far shorter. */
+/** Maximum length of a request body; token requests are far shorter. */
 const MAX_REQUEST_BYTES = 16 * 1024;
 
-/** Responds with 200 and is never cached; the body is a form or JSON and is parsed by OAuthParameters. */
+/** Declares an /oauth endpoint that responds with 200. OAuthParameters parses the body, which is a form or JSON. */
 const OAuthPost = (path: string, body: new () => object): MethodDecorator =>
   applyDecorators(
     Post(path),
@@ -91,7 +91,7 @@ export class OAuthController {
 
   /**
    * Start device authorization
-   * @remarks Issues codes for a device that cannot show a sign-in page (RFC 8628).
+   * @remarks Issues a device code and a user code for a device that cannot show a sign-in page (RFC 8628).
    */
   @OAuthPost('oauth/device_authorization', DeviceRequest)
   async authorizeDevice(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<DeviceCodesView> {

@@ -28,7 +28,7 @@ export class TokenRequest {
   @ApiProperty({ enum: SUBJECT_TOKEN_TYPES, required: false }) subject_token_type?: string;
   /** @example urn:ietf:params:oauth:token-type:access_token */
   requested_token_type?: string;
-  /** The identity token of a workload, as JWT bearer (RFC 7523). @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
+  /** The identity token of a workload, for the JWT bearer grant (RFC 7523). @example eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwcyJ9.c2ln */
   assertion?: string;
   /** Name or ID of the workload trust, if the token matches several. @example 'app releases' */
   trust?: string;
@@ -152,7 +152,7 @@ export class DevicePageQuery {
 export class WaitingDeviceView {
   /** @example sealwrightctl */
   client: string;
-  /** Scopes that the device gets: the requested scopes, limited to yours. */
+  /** Scopes that the device will get: the requested scopes that you have. */
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) scopes: Scope[];
   expiresAt: Date;
 }

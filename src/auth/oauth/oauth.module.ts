@@ -16,7 +16,7 @@ import { OAuthController } from './oauth.controller.js';
 import { TokenEndpointService } from './token-endpoint.service.js';
 import { TokenInspectionService } from './token-inspection.service.js';
 
-/** The OAuth 2.0 token endpoint, clients and the device flow. */
+/** OAuthModule provides the OAuth 2.0 endpoints, OAuth clients and the device flow. */
 @Module({
   imports: [AuditModule, CredentialsModule, PeopleModule, WorkloadModule],
   controllers: [DeviceFlowController, OAuthClientsController, OAuthController, OAuthMetadataController],

@@ -32,7 +32,7 @@ export const GRANT_TYPES = [
 ] as const;
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
 const ACCESS_TOKEN_TYPE = `${TOKEN_TYPE}access_token`;
-/** An ID token is a JWT; issuers use both names for workload tokens (RFC 8693 section 3). */
+/** Accepted token types (RFC 8693 section 3). Issuers use both types for workload tokens, because an ID token is a JWT. */
 export const SUBJECT_TOKEN_TYPES = [`${TOKEN_TYPE}jwt`, `${TOKEN_TYPE}id_token`] as const;
 
 /** The response to a grant; `issuedType` is the `issued_token_type` of RFC 8693 section 2.2.1. */
@@ -40,17 +40,20 @@ interface Granted extends Tokens {
   readonly issuedType?: string;
 }
 
-/** The origin of a token request, and the keys whose possession it proves. */
+/** The origin of a token request, and the keys whose possession the request proves. */
 export interface TokenRequester {
   readonly origin: Origin;
   /**
-   * Returns the keys whose possession the request proves, to which the token can be bound. Call it only after another check: anyone can create a
-   * proof, and each verified proof is stored.
+   * Returns the keys whose possession the request proves. The token can be bound to these keys. Call this function only after the grant has been checked,
+   * because anyone can create a proof, and each verified proof is stored.
    */
   readonly keys: () => Promise<TokenBinding>;
 }
 
-/** TokenEndpointService implements the grants of /oauth/token (RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4, RFC 8693, RFC 7523). There is no password grant. */
+/**
+ * TokenEndpointService implements the grants of /oauth/token (RFC 6749 sections 4.4 and 6, RFC 8628 section 3.4, RFC 8693, RFC 7523). The password grant is not
+ * supported.
+ */
 @Injectable()
 export class TokenEndpointService {
   constructor(
@@ -61,7 +64,7 @@ export class TokenEndpointService {
     private readonly workloads: WorkloadExchangeService,
   ) {}
 
-  /** `client` is the authenticated client, if any. */
+  /** Issues tokens for a grant. `client` is the authenticated client, if any. */
   async exchange(
     client: ActiveClient | undefined,
     parameters: OAuthParameters,
@@ -125,7 +128,10 @@ export class TokenEndpointService {
     return tokens;
   }
 
-  /** The token identifies the workload; no client authentication is required (RFC 7523 section 2.1, RFC 8693 section 2.1). */
+  /**
+   * Issues a token to a workload. The presented token identifies the workload, so client authentication is not required (RFC 7523 section 2.1, RFC 8693 section
+   * 2.1).
+   */
   private async workload(
     grant: string,
     parameters: OAuthParameters,
@@ -153,7 +159,7 @@ export class TokenEndpointService {
     const approved = await this.devices.approved(client, code);
     const boundTo = approved === null ? undefined : await bound(async () => bindingFor(client, await keys()));
     return this.db.transaction(async (tx) => {
-      // Locks in the same order as code that ends sessions: first the grounds of the session, then the code.
+      // Locks are taken in the same order as by code that ends sessions: first the grounds of the session, then the code.
       if (approved !== null) await assertStillGranted(tx, { ...approved, client });
       const { userId, scopes, authenticatedAt, external, providerEnd } = await this.devices.redeem(tx, client, code);
       if (boundTo === undefined)
@@ -169,12 +175,12 @@ export class TokenEndpointService {
   }
 }
 
-/** Returns the lifetime of an access token in seconds, at most that of the client's certificate. */
+/** Returns the lifetime of an access token in seconds. The token expires no later than the client's certificate. */
 function lifeOf(client: ActiveClient | undefined): number {
   return Math.min(OAUTH_TOKEN_SECONDS, client?.secondsLeft ?? OAUTH_TOKEN_SECONDS);
 }
 
-/** Returns the scopes that a client requests, or all its scopes if it names none. */
+/** Returns the requested scopes, or all scopes of the client if the request does not specify scopes. */
 export function wantedScopes(client: ActiveClient, scope: string | undefined): Scope[] {
   if (scope === undefined) return [...client.permissions];
   const held = new Set<string>(client.permissions);
@@ -187,7 +193,7 @@ export function wantedScopes(client: ActiveClient, scope: string | undefined): S
   });
 }
 
-/** Converts a missing key into an OAuth error. */
+/** Runs `judge` and converts KeyNotShown into an OAuth error. */
 async function bound<Result>(judge: () => Promise<Result>): Promise<Result> {
   try {
     return await judge();
@@ -196,7 +202,7 @@ async function bound<Result>(judge: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Delegation (`actor_token`) and token types other than access tokens are not supported. */
+/** Rejects unsupported subject token types, requested token types other than access tokens, and delegation (`actor_token`). */
 function assertTokenTypes(parameters: OAuthParameters): void {
   const type = parameters.require('subject_token_type');
   if (!SUBJECT_TOKEN_TYPES.some((known) => known === type))
@@ -208,7 +214,7 @@ function assertTokenTypes(parameters: OAuthParameters): void {
     throw new OAuthError('invalid_request', 'Delegation is not supported. Omit actor_token.');
 }
 
-/** A refresh request may list exactly the granted scopes; narrowing them is not supported. */
+/** Rejects scopes beyond the granted scopes. A subset is accepted, but the new token has all granted scopes. */
 function assertNarrower(scope: string | undefined, granted: readonly string[] | null): void {
   if (scope === undefined || granted === null) return;
   if (scope.split(' ').some((word) => !granted.includes(word))) {

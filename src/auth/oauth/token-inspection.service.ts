@@ -9,10 +9,10 @@ import { SessionsService } from '../credentials/sessions/sessions.service.js';
 import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 
-/** RFC 7662 section 2.2. */
+/** Introspection response (RFC 7662 section 2.2). */
 export type Introspection = { active: false } | ({ active: true } & Record<string, unknown>);
 
-/** Implements revocation (RFC 7009) and introspection (RFC 7662) of tokens. */
+/** TokenInspectionService implements revocation (RFC 7009) and introspection (RFC 7662) of tokens. */
 @Injectable()
 export class TokenInspectionService {
   constructor(
@@ -23,8 +23,8 @@ export class TokenInspectionService {
   ) {}
 
   /**
-   * Ends the session of a token, which invalidates all tokens of that session. A token that is unknown or belongs to another client is ignored (RFC
-   * 7009 section 2.2).
+   * Ends the session of a token, which revokes all tokens of that session. A token that is unknown or was issued to another client is ignored (RFC 7009 section
+   * 2.2).
    */
   async revoke(client: ActiveClient | undefined, token: string, origin: Origin): Promise<void> {
     const session = await this.sessionOf(token, origin);
@@ -40,7 +40,7 @@ export class TokenInspectionService {
     await this.sessions.endFamily(actor, session.id, 'revoked');
   }
 
-  /** Returns the current rights and claims of a token. Reports everything except an active token of this service as inactive. */
+  /** Returns the current rights and claims of a token. Strings that are not an active access token of this service are reported as inactive. */
   async introspect(token: string, origin: Origin): Promise<Introspection> {
     const caller = await this.callerOf(token, origin);
     if (caller?.session === undefined) return { active: false };

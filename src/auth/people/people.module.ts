@@ -28,7 +28,7 @@ import { RegistrationService } from './users/registration.service.js';
 import { UserAdministrationService } from './users/user-administration.service.js';
 import { AccountController, UsersController } from './users/users.controller.js';
 
-/** Accounts of people: registration, invitations, passwords, second factors and sign-in. */
+/** PeopleModule manages user accounts: registration, invitations, passwords, second factors and sign-in. */
 @Module({
   imports: [
     AuditModule,

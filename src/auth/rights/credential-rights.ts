@@ -18,21 +18,24 @@ interface GiverRow extends OwnerRows {
 
 const GIVER_ID = uuidOf('$1::text');
 
-/** $1 is the ID of a person, an API key or an OAuth client. If revoked, it has no rights; if expired or replaced, it keeps them. */
+/**
+ * SQL that selects the person, API key or OAuth client with the ID $1. Revoked keys and clients are omitted, because they have no rights. Expired and replaced
+ * keys keep their rights.
+ */
 const GIVER = `
   SELECT 'user' AS kind, to_jsonb(u) AS giver, NULL::jsonb AS owner, NULL::jsonb AS receiver, NULL::jsonb AS others FROM user_account u WHERE u.id = ${GIVER_ID}
   UNION ALL SELECT 'key', to_jsonb(k), ${ownerColumns('k')} FROM api_key k WHERE k.id = ${GIVER_ID} AND k.revoked_at IS NULL
   UNION ALL SELECT 'client', to_jsonb(c), ${ownerColumns('c')} FROM oauth_client c WHERE c.id = ${GIVER_ID} AND c.revoked_at IS NULL`;
 
 /**
- * Returns the current rights of those who requested something that runs without them, or granted something for later: schedules, rotation policies,
- * invitations. The ID is that of a person, an API key or an OAuth client; the people behind a key or client count as well.
+ * CredentialRights returns the current rights behind schedules, rotation policies and invitations, which take effect without their author. Each ID identifies a
+ * person, an API key or an OAuth client. The rights of a key or client are limited to the rights of the people behind it.
  */
 @Injectable()
 export class CredentialRights {
   constructor(private readonly db: DataSource) {}
 
-  /** Returns undefined if disabled or revoked, or if there is no such person, key or client. */
+  /** Returns the current rights of a person, key or client; undefined if it is disabled, revoked or unknown. */
   async of(id: string, tx: EntityManager = this.db.manager): Promise<ReadonlySet<Scope> | undefined> {
     return rightsOf(tx, id);
   }
@@ -73,13 +76,13 @@ export async function allHoldNow(
   return ids.length > 0;
 }
 
-/** holdsNow reports whether a person, an API key or an OAuth client has all of these scopes. Returns false if disabled, revoked or unknown. */
+/** holdsNow reports whether a person, an API key or an OAuth client has all of these scopes. Returns false if it is disabled, revoked or unknown. */
 export async function holdsNow(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
   const held = await rightsOf(tx, id);
   return held !== undefined && [...scopes].every((scope) => mayDo(held, scope));
 }
 
-/** Returns the current rights of a person, an API key or an OAuth client. Returns undefined if disabled or revoked, or if the ID is unknown. */
+/** Returns the current rights of a person, an API key or an OAuth client. Returns undefined if it is disabled, revoked or unknown. */
 export async function rightsOf(tx: EntityManager, id: string): Promise<ReadonlySet<Scope> | undefined> {
   const [row]: GiverRow[] = await tx.query(GIVER, [id]);
   const giver = row && giverIn(tx, row);
@@ -88,7 +91,7 @@ export async function rightsOf(tx: EntityManager, id: string): Promise<ReadonlyS
   return effectiveRights({ people: peopleOf(sealsOf(tx), giver, row), limits: [giver.permissions] });
 }
 
-/** Returns null if the row does not match its seal, or was revoked. */
+/** Returns the person, key or client in a row; null if the row does not match its seal, or was revoked. */
 function giverIn(tx: EntityManager, { kind, giver: row }: GiverRow): Giver | null {
   const seals = sealsOf(tx);
   const giver =

@@ -15,11 +15,11 @@ export interface PersonNow {
 /** The facts that determine the rights of a credential at one moment. */
 export interface CredentialStanding {
   /**
-   * The people behind the credential: its owner, and everyone to whom its current secret was shown. Null for an ID that is not a person's: that of an
-   * API key, `system`, or a deleted row.
+   * The people behind the credential: its owner, and everyone to whom its current secret was shown. Null for an ID that does not identify a person: an API key,
+   * `system`, or a deleted row.
    */
   readonly people: readonly (PersonNow | null)[];
-  /** Scopes granted to the credential, and to the credentials through which it was obtained; null: everything that the people may do. */
+  /** Scopes granted to the credential, and to the credentials through which it was obtained; null means all rights of the people. */
   readonly limits: readonly (Iterable<Scope> | null)[];
 }
 
@@ -27,8 +27,8 @@ export interface CredentialStanding {
  * Returns the current rights of a credential: the single rule for sessions, API keys, OAuth clients, sensors, invitations, schedules and rotation
  * policies.
  *
- * They never exceed the rights of any of the people behind it, nor any of its limits. Returns undefined if the credential is void, because one of the
- * people is disabled or unknown, or there is none. A lost role leaves a smaller set, which may be empty.
+ * The rights never exceed those of any person behind the credential, nor any limit. Returns undefined if the credential is void, because a person is disabled
+ * or unknown, or because nobody is behind the credential. If a person loses a role, the set becomes smaller, and may become empty.
  */
 export function effectiveRights({ people, limits }: CredentialStanding): ReadonlySet<Scope> | undefined {
   if (people.length === 0) return undefined;
@@ -58,9 +58,9 @@ export function personIn(seals: RowSeals, id: string, row: JsonRow | null): User
 /** PeopleBehind contains the IDs of the people behind an API key or an OAuth client. */
 export interface PeopleBehind {
   readonly ownerId: string;
-  /** The person to whom the current secret was shown, if not the owner. */
+  /** ID of the person to whom the current secret was shown, if not the owner. */
   readonly issuedTo: string | null;
-  /** The other people who could have made the call that created the secret. */
+  /** IDs of the other people who could have made the call that created the secret. */
   readonly behind: readonly string[] | null;
 }
 
@@ -107,8 +107,8 @@ export function othersBehind({ issuedTo, behind }: Omit<PeopleBehind, 'ownerId'>
 }
 
 /**
- * limitsBy returns the columns that limit a new credential to the rights of everyone who could have made this call, and could therefore know the secret
- * that the call returns. Without these columns, a credential with limited rights could create one with all rights of its owner.
+ * limitsBy returns the columns that limit a new credential to the rights of everyone who could have made this call, and could therefore know the secret that
+ * the call returns. Without these columns, a credential with limited rights could create a credential with all rights of its owner.
  */
 export function limitsBy(
   { ownerId: callersOwner, behind = [] }: { readonly ownerId: string; readonly behind?: readonly string[] },
@@ -123,7 +123,7 @@ export function limitsBy(
 export interface RunRows {
   /** The person who last changed the trust. */
   readonly owner: JsonRow | null;
-  /** The person who uploaded the issuer's current keys, according to rows that the issuer's row does not cover (`uploaderOf`). */
+  /** ID of the person who uploaded the issuer's current keys. For rows of earlier versions, the ID is read from other rows (`uploaderOf`). */
   readonly uploader_id: string | null;
   /** Row of the person with the issuer's `uploaderId`, or with `uploader_id`. */
   readonly uploader: JsonRow | null;
@@ -133,7 +133,7 @@ export interface RunRows {
 }
 
 /**
- * peopleOfRun returns the people behind the runs of a trust. If the uploader of uploaded keys is unknown because the row that named them was deleted,
+ * peopleOfRun returns the people behind the runs of a trust. If the uploader of uploaded keys is unknown, because the row with the uploader's ID was deleted,
  * the runs are void.
  *
  * @param trust the row, verified against its seal

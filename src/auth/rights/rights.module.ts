@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { CredentialRights } from './credential-rights.js';
 import { SecretDisclosure } from './secret-disclosure.entity.js';
 
-/** Current rights of credentials. */
+/** RightsModule provides the current rights of credentials. */
 @Module({
   imports: [TypeOrmModule.forFeature([SecretDisclosure])],
   providers: [CredentialRights],

@@ -2,10 +2,13 @@ import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 
-/** `workload-issuer`: a person who uploads an issuer's keys may have the private keys, and so can create tokens with any claims. */
+/** `workload-issuer`: a person who uploads an issuer's keys may have the private keys, and could create tokens with any claims. */
 export type DisclosedCredentialKind = 'user' | 'api-key' | 'oauth-client' | 'workload-issuer';
 
-/** Records that the secret of a credential was shown to a caller. Rows are append-only, because a secret that was seen remains known. */
+/**
+ * SecretDisclosure records that the secret of a credential was shown to a caller. Rows are never deleted, because a caller who has seen a secret may still know
+ * it.
+ */
 @Entity('secret_disclosure')
 @Index('secret_disclosure_credential', ['credentialKind', 'credentialId'])
 @Sealed<SecretDisclosure>({
@@ -28,7 +31,7 @@ export class SecretDisclosure extends SealedEntity {
   @Column('text')
   shownToId: string;
 
-  /** The person behind that caller. */
+  /** ID of the person behind the caller. */
   @Column('text')
   personId: string;
 

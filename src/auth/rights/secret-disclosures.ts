@@ -11,8 +11,8 @@ import { type DisclosedCredentialKind, SecretDisclosure } from './secret-disclos
 const ISSUER: DisclosedCredentialKind = 'workload-issuer';
 
 /**
- * Returns SQL for the ID of the person who uploaded the current keys of a workload issuer whose row, written by an earlier version, does not contain
- * it. `issuer` is the alias of workload_issuer.
+ * Returns SQL for the ID of the person who uploaded the current keys of a workload issuer. Used for rows written by earlier versions, which do not contain this
+ * ID. `issuer` is the alias of workload_issuer.
  */
 export function uploaderOf(issuer: string): string {
   return `(SELECT d.person_id FROM secret_disclosure d WHERE ${issuer}.key_source = 'uploaded' AND d.credential_kind = '${ISSUER}'
@@ -39,9 +39,8 @@ const DISCLOSED: Readonly<Record<string, SealedClass<DisclosedRow>>> = {
 };
 
 /**
- * recordDisclosure records that the caller's response contains the secret of a credential, in the transaction that creates it. The sealed row of the
- * credential lists everyone to whom its secret was ever shown and who can therefore act in its name, so that nobody is lost if rows of
- * secret_disclosure are deleted.
+ * recordDisclosure records that the caller's response contains the secret of a credential, in the transaction that creates it. The sealed row of the credential
+ * lists everyone to whom its secret was ever shown, so the list remains complete if rows of secret_disclosure are deleted.
  */
 export async function recordDisclosure(
   tx: EntityManager,
@@ -66,7 +65,7 @@ export async function recordDisclosure(
   } else await changeSealed(tx, DISCLOSED[kind] ?? ApiKey, { id }, change);
 }
 
-/** recordIssuerChange records that the caller created or changed a workload issuer, because the URL that they choose determines its keys. */
+/** recordIssuerChange records that the caller created or changed a workload issuer, because the URL that the caller chooses determines the issuer's keys. */
 export async function recordIssuerChange(tx: EntityManager, caller: Caller, id: string): Promise<void> {
   const issuer = await findTrusted(tx, WorkloadIssuer, { id });
   const people = new Set([...(issuer?.disclosedTo ?? []), ...(await peopleBehind(tx, caller))]);
@@ -74,9 +73,9 @@ export async function recordIssuerChange(tx: EntityManager, caller: Caller, id: 
 }
 
 /**
- * peopleBehind returns the IDs of everyone who could have made this call: the caller's owner, everyone to whom the secret of its credential or of its
- * token's client was ever shown, and everyone to whom the credentials that received the secret were shown, recursively. For a workload, this includes
- * everyone who ever changed its trust or its issuer, or uploaded keys of the issuer.
+ * peopleBehind returns the IDs of everyone who could have made the call. These are the caller's owner, everyone to whom the secret of the caller's credential
+ * or of the token's client was ever shown and, recursively, everyone who knows a credential to which such a secret was shown. For a workload, these also
+ * include everyone who ever changed the trust or the issuer, or uploaded keys of the issuer.
  */
 export async function peopleBehind(tx: EntityManager, caller: Caller): Promise<string[]> {
   const { ownerId, behind = [], ordered, identity } = caller;
@@ -87,7 +86,10 @@ export async function peopleBehind(tx: EntityManager, caller: Caller): Promise<s
   return [...new Set([ownerId, ...behind, ...(ordered?.requesters ?? []), ...(trust?.changedBy ?? []), ...known])];
 }
 
-/** Reads the sealed lists of the credentials, and the rows of secret_disclosure, which are the only record that earlier versions kept. */
+/**
+ * Returns the IDs of the people who know the credentials, from the sealed lists of the credentials and from secret_disclosure, the only record of earlier
+ * versions.
+ */
 async function peopleKnowing(tx: EntityManager, askers: readonly (readonly [string, string])[]): Promise<string[]> {
   const people: string[] = [];
   for (const [kind, id] of askers) {
@@ -107,7 +109,7 @@ async function peopleKnowing(tx: EntityManager, askers: readonly (readonly [stri
   return [...people, ...rows.map(({ person }) => person)];
 }
 
-/** A person may act through a client: anyone who knows the client's secret can use their token. */
+/** Returns the credentials behind a call. A person may act through a client, and anyone who knows the client's secret can use the person's token. */
 function askersOf(caller: Caller): [Caller['kind'], string][] {
   const clients = caller.kind === 'user' ? credentialsOf(caller) : [];
   return [[caller.kind, caller.id], ...clients.map((id): ['oauth-client', string] => ['oauth-client', id])];

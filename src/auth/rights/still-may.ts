@@ -6,8 +6,8 @@ import { Session } from '../model/session.entity.js';
 import { lockPeople, rightsOf } from './credential-rights.js';
 
 /**
- * stillMay returns the caller with its current rights, and locks the accounts and the session behind the call until the transaction ends. Use it for
- * operations that write after waiting for an external system or the HSM: the rights checked at the start of the call may have been lost in the
+ * stillMay returns the caller with its current rights, and locks the accounts and the session behind the call until the transaction ends. Call stillMay in
+ * operations that write after waiting for an external system or the HSM, because the rights checked at the start of the call may have been lost in the
  * meantime.
  *
  * @throws Problem 401 `auth.bad-session`, 403 if a scope that the call requires was lost

@@ -28,7 +28,7 @@ import { SsoSignInService } from './sign-in/sso-sign-in.service.js';
 import { SsoBeginnings, SsoTransactions } from './sign-in/sso-transactions.js';
 import { SamlMessageMark, SsoTransaction } from './sign-in/sso.entity.js';
 
-/** Sign-in through OpenID Connect and SAML identity providers. */
+/** SsoModule implements sign-in through OpenID Connect and SAML identity providers. */
 @Module({
   imports: [
     AuditModule,

@@ -15,7 +15,7 @@ import { WorkloadIssuer, WorkloadTrust } from '../model/workload.entity.js';
 
 const ISSUERS_ACTOR: Actor = { kind: 'system', id: 'workload-issuers', name: 'workload issuers' };
 
-/** Manages the keys of issuers: stored in the database, refetched if they are old or none of them matches, with every change in the audit log. */
+/** IssuerKeys manages the keys of issuers. Keys are stored in the database, and refetched if they are old or no key matches. Every change is audited. */
 @Injectable()
 export class IssuerKeys {
   private readonly renewals = new KeyRenewals('the issuer');
@@ -30,8 +30,8 @@ export class IssuerKeys {
   /**
    * Returns the keys of an issuer.
    *
-   * @param fresh none of the known keys matches: refetch, unless the issuer was called recently
-   * @throws Problem `workload.issuer-away` if no keys are trusted
+   * @param fresh true if no known key matches: the keys are refetched, unless the issuer was called recently
+   * @throws Problem `workload.issuer-away` if no trusted keys are available
    */
   async of(issuer: WorkloadIssuer, origin: Origin, fresh: boolean): Promise<readonly PublicJwk[]> {
     if (issuer.keySource === 'uploaded') return issuer.keys ?? [];
@@ -50,9 +50,9 @@ export class IssuerKeys {
   }
 
   /**
-   * Records who uploads keys of an issuer, in the transaction that stores them. A person with the private keys can impersonate any run of the issuer,
-   * so they must have the permissions that its trusts grant, and count as a requester of its runs' requests. The row of the issuer must be locked, so
-   * that no trust is created in the meantime.
+   * Records who uploads keys of an issuer, in the transaction that stores the keys. A person with the private keys can impersonate any run of the issuer. The
+   * caller must therefore have the permissions that the issuer's trusts grant, and counts as a requester of all requests made by its runs. The row of the
+   * issuer must be locked, so that no trust is created in the meantime.
    *
    * @throws Problem `workload-issuer.beyond-caller`
    */
@@ -62,7 +62,7 @@ export class IssuerKeys {
     await recordDisclosure(tx, caller, { kind: 'workload-issuer', id, occasion: 'keys-uploaded' });
   }
 
-  /** Ends the sessions of all runs of an issuer, in the transaction that disables or deletes it. */
+  /** Ends the sessions of all runs of an issuer, in the transaction that disables or deletes the issuer. */
   endRuns(tx: EntityManager, caller: Caller, id: string): Promise<void> {
     return this.sessions.endIssuerIn(tx, caller, id);
   }

@@ -25,14 +25,14 @@ const PULL_REQUEST_EVENTS: Readonly<Record<string, RegExp>> = {
 const GITLAB_SOURCES: ReadonlySet<string> = new Set(['push', 'schedule', 'web', 'api', 'trigger', 'chat', 'webide']);
 
 /**
- * GITLAB_STARTED_BY_PIPELINES are the sources of pipelines started by another pipeline. That pipeline may belong to a merge request, whose author can
- * change what it starts, also on protected branches and tags. The claims do not name that pipeline, so these sources are accepted only for protected
+ * GITLAB_STARTED_BY_PIPELINES are the sources of pipelines started by another pipeline. That pipeline may belong to a merge request, whose author can change
+ * the pipelines that it starts, even on protected branches and tags. The claims do not name that pipeline, so these sources are accepted only for protected
  * branches and tags, and only if the trust has a condition on `pipeline_source` that names the source.
  */
 const GITLAB_STARTED_BY_PIPELINES: ReadonlySet<string> = new Set(['parent_pipeline', 'pipeline']);
 
 /**
- * Returns the trust that a token matches. If there are several, the caller must name one, because they grant different rights.
+ * Returns the trust that a token matches. If several trusts match, the caller must name one, because the trusts grant different rights.
  *
  * @param named the name or ID that the caller specified
  * @throws WorkloadTokenRefused
@@ -54,7 +54,7 @@ export function trustFor<Trust extends Rules & { readonly id: string }>(
   return met;
 }
 
-/** Returns why a trust does not accept these claims, for the caller; undefined if it does. */
+/** Returns the reason, worded for the caller, why a trust does not accept these claims; undefined if the trust accepts the claims. */
 export function trustRefusalOf(trust: Rules, claims: Claims): string | undefined {
   const mismatch = mismatchOf(trust, claims);
   if (mismatch === undefined) return undefined;
@@ -68,7 +68,7 @@ export function trustRefusalOf(trust: Rules, claims: Claims): string | undefined
 export type Mismatch =
   { readonly fault: 'claim'; readonly condition: ClaimCondition } | { readonly fault: 'pull-request' };
 
-/** Returns the first reason why a trust does not accept these claims, for both the exchange and the test; undefined if it accepts them. */
+/** Returns the first reason why a trust does not accept these claims, for both the exchange and the test; undefined if the trust accepts the claims. */
 export function mismatchOf({ conditions, pullRequests }: Omit<Rules, 'name'>, claims: Claims): Mismatch | undefined {
   const condition = unmetCondition(conditions, claims);
   if (condition !== undefined) return { fault: 'claim', condition };

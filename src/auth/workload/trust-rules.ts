@@ -2,7 +2,7 @@ import type { ClaimCondition } from '../../access/identity/verified-identity.js'
 import type { Scope } from '../../access/scopes.js';
 import { Problem } from '../../platform/errors/problem.js';
 
-/** The permissions that a run can have. All others require a user, or a credential with an owner. */
+/** The permissions that a run can have. All other permissions require a user, or a credential with an owner. */
 export const WORKLOAD_SCOPES = [
   'sign:digest',
   'sign:read',
@@ -11,7 +11,7 @@ export const WORKLOAD_SCOPES = [
   'ssh-ca:login',
 ] as const satisfies Scope[];
 
-/** SharedIssuer is an issuer of tokens for many organizations, so that a trust must name one of them. */
+/** SharedIssuer is an issuer of tokens for many organizations. A trust in such an issuer must name an organization or a subject. */
 interface SharedIssuer {
   /** The exact `iss` claim. */
   readonly issuer: string;
@@ -81,7 +81,9 @@ const TENANT_CLAIM =
 export const TRUST_WARNINGS = ['tenant-not-named'] as const;
 export type TrustWarning = (typeof TRUST_WARNINGS)[number];
 
-/** Verifies that the conditions name an organization if the issuer is known to serve many. Throws Problem `workload-trust.tenant`. */
+/**
+ * Verifies that the conditions name an organization or a subject if the issuer is known to serve many organizations. Throws Problem `workload-trust.tenant`.
+ */
 export function assertTenant(issuer: string, conditions: readonly ClaimCondition[]): void {
   const shared = SHARED_ISSUERS.find((one) => one.issuer === issuer);
   if (shared === undefined) return;
@@ -92,7 +94,7 @@ export function assertTenant(issuer: string, conditions: readonly ClaimCondition
   throw new Problem('refused', 'workload-trust.tenant', `/conditions: ${detail}.`, { errors });
 }
 
-/** Returns warnings about a trust, whatever its issuer: even an issuer that is not known to be shared may be. */
+/** Returns warnings about a trust with any issuer, because an issuer that is not in SHARED_ISSUERS may also serve several organizations. */
 export function trustWarningsOf(conditions: readonly ClaimCondition[]): TrustWarning[] {
   const named = conditions.some((one) => TENANT_CLAIM.test(plainName(one.claim)) && isLiteral(one));
   return named ? [] : ['tenant-not-named'];
@@ -102,9 +104,9 @@ export function trustWarningsOf(conditions: readonly ClaimCondition[]): TrustWar
 const plainName = (claim: string): string => claim.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
 
 /**
- * Reports whether each value of a condition is literal in the segments that name the organization: anyone can register a name with the same beginning
- * (`octo-*`). This is the first segment or, in subjects, the second or a later one and all segments before it. In subjects, GitHub appends an ID to
- * names (`octo-org@123456`), and no name contains `@`, so a wildcard may follow it.
+ * Reports whether each value of a condition is literal in the segments that name the organization, because anyone can register a name with the same beginning
+ * (`octo-*`). In subjects, these are the first `subjectSegments` segments; in other claims, the first segment. In subjects, GitHub appends an ID to names
+ * (`octo-org@123456`), and no name contains `@`, so a wildcard may follow the `@`.
  */
 function isLiteral({ claim, values }: ClaimCondition, subjectSegments = DEFAULT_SUBJECT_SEGMENTS): boolean {
   const count = claim === 'sub' ? subjectSegments : 1;

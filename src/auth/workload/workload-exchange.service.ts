@@ -38,13 +38,13 @@ interface WorkloadOrder {
   readonly token: string;
   /** Name or ID of the trust, if the token matches several. */
   readonly trust: string | undefined;
-  /** The requested scopes, separated by spaces; if undefined, all that the trust grants. */
+  /** The requested scopes, separated by spaces; if undefined, all scopes that the trust grants. */
   readonly scope: string | undefined;
-  /** Returns the keys whose possession the request proves, to which the access token can be bound. */
+  /** Returns the keys whose possession the request proves. The access token can be bound to these keys. */
   readonly keys: () => Promise<TokenBinding>;
 }
 
-/** Verifies the identity tokens of workloads with the keys of their issuers, and encrypts them for storage. */
+/** WorkloadTokens verifies the identity tokens of workloads with the keys of the issuers, and encrypts the tokens for storage. */
 @Injectable()
 export class WorkloadTokens {
   constructor(
@@ -65,7 +65,7 @@ export class WorkloadTokens {
   }
 }
 
-/** Exchanges the identity token of a workload for an access token: no user signs in, and neither side stores a secret. */
+/** WorkloadExchangeService exchanges the identity token of a workload for an access token. No user signs in, and neither side stores a secret. */
 @Injectable()
 export class WorkloadExchangeService {
   constructor(
@@ -76,9 +76,9 @@ export class WorkloadExchangeService {
   ) {}
 
   /**
-   * Returns an access token for the run of this token. There is no refresh token, because a run can get another token from its issuer.
+   * Returns an access token for the run that the identity token describes. No refresh token is issued, because a run can get another token from its issuer.
    *
-   * @throws WorkloadTokenRefused, KeyNotShown; Problem `workload.issuer-away`, and those of the audit log and of the KeyVault that encrypts the token
+   * @throws WorkloadTokenRefused, KeyNotShown; Problem `workload.issuer-away`, and the Problems of the audit log and of the KeyVault that encrypts the token
    */
   async exchange(order: WorkloadOrder, origin: Origin): Promise<Tokens> {
     await sealsOf(this.db.manager).assertUpToDate();
@@ -97,7 +97,7 @@ export class WorkloadExchangeService {
     return this.db.transaction((tx) => this.opened(tx, accepted, origin));
   }
 
-  /** Deletes the records of tokens that have expired and are rejected for that reason. */
+  /** Deletes the records of expired tokens, which are rejected anyway. */
   @Background({ name: 'expired-token-uses', scope: 'cluster', every: 15 * 60_000 })
   expire(): Promise<void> {
     return expireTokenUses(this.db.manager);
@@ -130,7 +130,7 @@ interface Accepted {
   /** The sealed token. */
   readonly sealed: Buffer;
   readonly verified: VerifiedWorkloadToken;
-  /** The issuer as read before its keys. */
+  /** The issuer as read before its keys were fetched. */
   readonly issuer: WorkloadIssuer;
   readonly trust: UsableTrust;
   readonly scopes: readonly Scope[];

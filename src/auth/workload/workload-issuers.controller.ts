@@ -76,7 +76,7 @@ export class WorkloadIssuersController {
 
   /**
    * Delete a workload issuer
-   * @remarks Deletes an issuer with its trusts. Every process rejects their tokens within five seconds.
+   * @remarks Deletes an issuer with its trusts. Every process rejects tokens of the issuer within five seconds.
    */
   @Delete(':id')
   @HttpCode(204)

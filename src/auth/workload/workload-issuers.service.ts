@@ -30,7 +30,7 @@ export interface WorkloadIssuerOrder extends WorkloadIssuerChange {
   readonly issuer: string;
 }
 
-/** Manages the trusted issuers of workload tokens. They contain no secrets. */
+/** WorkloadIssuersService manages the trusted issuers of workload tokens. An issuer contains no secrets. */
 @Injectable()
 export class WorkloadIssuersService {
   private readonly record: EntryRecorder;
@@ -95,7 +95,7 @@ export class WorkloadIssuersService {
     });
   }
 
-  /** Deletes an issuer with all its trusts. Their tokens are rejected everywhere within five seconds. */
+  /** Deletes an issuer with all its trusts. Every process rejects tokens of the issuer within five seconds. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       await lockTokens(tx, 'workload issuer', id);
@@ -127,7 +127,7 @@ export class WorkloadIssuersService {
   }
 }
 
-/** Starts a new revision of each trust, so that what its runs requested is withdrawn even if the issuer is enabled again. */
+/** Increments the revision of each trust, so that the pending requests of its runs are withdrawn even if the issuer is enabled again. */
 async function renewTrusts(tx: EntityManager, issuerId: string): Promise<void> {
   const trusts = await tx.find(WorkloadTrust, { where: { issuerId }, lock: { mode: 'pessimistic_write' } });
   for (const { id, revision } of trusts) await changeSealed(tx, WorkloadTrust, { id }, { revision: revision + 1 });

@@ -63,7 +63,7 @@ describe('a workload token is accepted', () => {
     expect(await hashOf(GOOD)).toBe(await hashOf({ ...GOOD, sub: 'repo:org/other' }));
     expect(await hashOf(GOOD)).not.toBe(await hashOf({ ...GOOD, jti: 'two' }));
     const { jti: _jti, ...without } = GOOD;
-    // ECDSA signs differently each time.
+    // ECDSA signatures over the same content differ.
     expect(await hashOf(without)).toBe(await hashOf(without));
     expect(await hashOf(without)).not.toBe(await hashOf({ ...without, sub: 'repo:org/other' }));
   });

@@ -7,7 +7,7 @@ import { ASYMMETRIC_ALGORITHMS } from '../credentials/key-sets/token-signature.j
 
 /** Accepted clock skew, in seconds. */
 export const SKEW_SECONDS = 30;
-/** A longer-lived token was not issued for a single run. */
+/** Maximum age of a token. A longer-lived token was not issued for a single run. */
 const MAX_TOKEN_SECONDS = 24 * 3600;
 const MAX_TOKEN_LENGTH = 12 * 1024;
 /** The end of the year 9999, in seconds since 1970: later times cannot be stored. */
@@ -16,7 +16,10 @@ const MAX_CLAIMS = 200;
 const MAX_DEPTH = 8;
 const MAX_QUOTED_LENGTH = 100;
 
-/** The token is not accepted. The message states the reason, in printable ASCII without quotes; the code is one of RFC 6749 section 5.2. */
+/**
+ * WorkloadTokenRefused is thrown for a token that is not accepted. The message states the reason, in printable ASCII without quotes; the code is defined in RFC
+ * 6749 section 5.2.
+ */
 export class WorkloadTokenRefused extends Error {
   constructor(
     message: string,
@@ -32,7 +35,7 @@ export interface VerifiedWorkloadToken {
   readonly claims: Claims;
   readonly audience: string;
   readonly expiresAt: Date;
-  /** SHA-256 of `jti`, or of the signed part of a token without one. */
+  /** SHA-256 of `jti`, or of the signed part of a token without `jti`. */
   readonly useHash: Buffer;
   /** SHA-256 of the signed part of the token, base64. */
   readonly tokenSha256: string;
@@ -40,7 +43,7 @@ export interface VerifiedWorkloadToken {
   readonly keyThumbprint: string;
 }
 
-/** Fetches the keys of the issuer; `fresh` is set if none of the known keys matches. */
+/** Fetches the keys of the issuer; `fresh` is true if no known key matches. */
 type IssuerKeyReader = (fresh: boolean) => Promise<readonly PublicJwk[]>;
 
 /** Returns the issuer that a token states, without verifying it. */
@@ -91,14 +94,14 @@ function headerOf(token: string): { kid: string | undefined; alg: string } {
   throw new WorkloadTokenRefused('The token must be signed with an asymmetric algorithm.');
 }
 
-/** Returns the keys that may have made the signature. A key without an ID matches every ID. */
+/** Returns the keys that may have created the signature. A key without an ID matches every ID. */
 function candidates(keys: readonly PublicJwk[], kid: string | undefined, alg: string): PublicJwk[] {
   return keys.filter(
     (key) => (kid === undefined || key.kid === undefined || key.kid === kid) && (key.alg ?? alg) === alg,
   );
 }
 
-/** Returns the key that verifies the token; undefined if there is none. Other faults of the token are thrown. */
+/** Returns the key that verifies the token; undefined if no key does. Throws if the token has another fault. */
 async function verifyingKey(
   token: string,
   keys: readonly PublicJwk[],
@@ -114,7 +117,7 @@ async function verifyingKey(
         throw new WorkloadTokenRefused('The token has expired or is too old. Request a new token from the issuer.');
       if (error instanceof errors.JWTClaimValidationFailed)
         throw new WorkloadTokenRefused(`The claim ${printable(error.claim)} of the token is missing or not accepted.`);
-      // For any other error, this key did not make the signature, or has another type.
+      // For any other error, the key did not create the signature, or has another type.
     }
   }
   return undefined;
@@ -145,7 +148,7 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
   };
 }
 
-/** Any other audience of a token with several could use it here. */
+/** Returns the audience of a token. Rejects a token with several audiences, because any other audience could replay the token here. */
 function audienceOf({ aud }: Claims): string {
   const all: unknown[] = Array.isArray(aud) ? aud : [aud];
   const [one] = all;
@@ -153,7 +156,7 @@ function audienceOf({ aud }: Claims): string {
   throw new WorkloadTokenRefused('The token must have exactly one audience.');
 }
 
-/** Claims are stored, displayed and hashed, and PostgreSQL does not accept NUL or unpaired surrogates. */
+/** Rejects claims that are too many, too deep or cannot be stored. PostgreSQL does not accept NUL or unpaired surrogates. */
 function assertStorable(claims: Claims): void {
   let count = 0;
   const visit = (value: unknown, depth: number): boolean => {
@@ -170,7 +173,7 @@ function assertStorable(claims: Claims): void {
     throw new WorkloadTokenRefused('The token has too many claims or contains invalid characters.');
 }
 
-/** RFC 6749 section 5.2 allows no other characters in an error description. */
+/** Replaces characters that are not allowed in an error description (RFC 6749 section 5.2), and truncates the text. */
 export function printable(text: string): string {
   return truncate(text.replaceAll(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?'), MAX_QUOTED_LENGTH);
 }

@@ -3,7 +3,7 @@ import { IdentityTrustView } from '../../access/identity/identity.dto.js';
 import { TRUST_FAULTS, type TrustVerdict } from './workload-trial.service.js';
 
 export class TriedClaimsBody {
-  /** The claims of a token, without its signature. No token is issued for them, and they are not stored. */
+  /** The claims of a token, without its signature. The claims are not stored, and no token is issued. */
   @JsonObject(12_288, { example: { iss: 'https://token.actions.githubusercontent.com', repository: 'org/app' } })
   claims: Record<string, unknown>;
 }

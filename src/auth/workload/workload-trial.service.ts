@@ -24,12 +24,12 @@ type TriedTrust = Pick<WorkloadTrust, 'id' | 'name' | 'enabled' | 'audience' | '
 /** Maximum number of trusts that are reported. */
 const MAX_TRIED = 1000;
 
-/** Tests claims against the trusts with the rules of the exchange. Nothing is verified, stored or issued. */
+/** WorkloadTrialService tests claims against the trusts with the rules of the exchange. No signature is verified, and no token is stored or issued. */
 @Injectable()
 export class WorkloadTrialService {
   constructor(private readonly db: DataSource) {}
 
-  /** Returns trusts that accept the claims first, then the others, both sorted by name. */
+  /** Returns a result for each trust: first the trusts that accept the claims, then the other trusts, both sorted by name. */
   async try(claims: Claims): Promise<TrustVerdict[]> {
     const [trusts, issuers] = await Promise.all([
       this.db.manager.find(WorkloadTrust, { order: { name: 'ASC' }, take: MAX_TRIED }),
@@ -43,7 +43,7 @@ export class WorkloadTrialService {
   }
 }
 
-/** Returns the result of one trust for claims, with the first reason if it does not accept them. */
+/** Returns the result of testing claims against a trust, with the first reason if the trust does not accept the claims. */
 export function trustVerdict(
   { id, name, enabled, audience, ...rules }: TriedTrust,
   issuer: Pick<WorkloadIssuer, 'issuer' | 'enabled'>,

@@ -23,7 +23,7 @@ export class WorkloadTrustsController {
 
   /**
    * Create a workload trust
-   * @remarks Defines which tokens of an issuer are accepted at `/oauth/token`, and which scopes and keys they grant.
+   * @remarks Creates a trust, which defines the tokens of an issuer that are accepted at `/oauth/token`, and the scopes and keys that these tokens grant.
    */
   @Post()
   @Needs('settings:write')
@@ -38,7 +38,7 @@ export class WorkloadTrustsController {
 
   /**
    * Test workload trusts
-   * @remarks Reports which trusts accept a token with these claims, and why the others do not. No token is issued.
+   * @remarks Reports which trusts accept a token with these claims, and why the other trusts do not. No token is issued.
    */
   @Post('try')
   @HttpCode(200)
@@ -86,7 +86,7 @@ export class WorkloadTrustsController {
 
   /**
    * Delete a workload trust
-   * @remarks Deletes a workload trust. Every process rejects its tokens within five seconds.
+   * @remarks Deletes a workload trust. Every process rejects access tokens issued under the trust within five seconds.
    */
   @Delete(':id')
   @HttpCode(204)

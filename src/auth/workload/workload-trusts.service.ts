@@ -33,7 +33,7 @@ export type WorkloadTrustOrder = Pick<
   readonly audience: string | undefined;
 };
 
-/** Manages which tokens of which issuers are accepted. Each change ends the tokens that were issued before it, within five seconds. */
+/** WorkloadTrustsService manages workload trusts. A change to a trust revokes the access tokens that were issued before the change, within five seconds. */
 @Injectable()
 export class WorkloadTrustsService {
   private readonly record: EntryRecorder;
@@ -48,7 +48,7 @@ export class WorkloadTrustsService {
     this.record = audit.recorderFor('workload-trust');
   }
 
-  /** The last person who created or changed a trust is responsible for it: its tokens never have rights that this person lacks. */
+  /** Creates a trust. The tokens of a trust are limited to the rights of the last person who created or changed the trust. */
   async create(caller: Caller, order: WorkloadTrustOrder, use?: IdempotentUse): Promise<WorkloadTrust> {
     const id = use?.resource ?? newId();
     return this.write(order.name, async (tx) => {

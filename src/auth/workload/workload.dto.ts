@@ -21,7 +21,7 @@ import type { KeySource, WorkloadIssuer, WorkloadTrust } from '../model/workload
 import type { WorkloadIssuerChange, WorkloadIssuerOrder } from './workload-issuers.service.js';
 import type { WorkloadTrustOrder } from './workload-trusts.service.js';
 
-/** Printable ASCII: issuers and claim names are compared character by character. */
+/** Printable ASCII, because issuers and audiences are compared character by character. */
 const VISIBLE = /^[\x21-\x7e]+$/;
 const MAX_LIFE_SECONDS = 900;
 /** The public key of RFC 7517 appendix A.1. */
@@ -49,7 +49,7 @@ export class ChangeWorkloadIssuerBody {
 }
 
 export class WorkloadIssuerBody extends ChangeWorkloadIssuerBody {
-  /** The exact `iss` claim of its tokens. @example https://token.actions.githubusercontent.com */
+  /** The exact `iss` claim of the issuer's tokens. @example https://token.actions.githubusercontent.com */
   @Text(1, 300) @Matches(VISIBLE) issuer: string;
 
   toOrder(): WorkloadIssuerOrder {
@@ -65,7 +65,7 @@ export class WorkloadIssuerView {
   /** @example https://token.actions.githubusercontent.com */
   issuer: string;
   keySource: KeySource;
-  /** Thumbprints of its keys as last fetched (RFC 7638, SHA-256). @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"] */
+  /** Thumbprints of the issuer's keys as last fetched or uploaded (RFC 7638, SHA-256). @example ["NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"] */
   keys: string[];
   keysReadAt: Date | null;
   enabled: boolean;
@@ -94,15 +94,15 @@ export class WorkloadTrustBody {
   @ListOf(ClaimConditionBody, { min: 1, max: 20 }) conditions: ClaimConditionBody[];
   /** Whether to accept runs for pull and merge requests, whose code can come from a fork. */
   @Optional(Flag()) pullRequests?: boolean = false;
-  /** Scopes of its tokens. You can grant only scopes that you have. */
+  /** Scopes of the access tokens. You can grant only scopes that you have. */
   @ListOf(OneOf(WORKLOAD_SCOPES), { min: 1, unique: true, example: ['sign:digest', 'sign:read'] }) scopes: Scope[];
-  /** Names of the signing keys that its tokens can use; `*` for every key. @example ["release"] */
+  /** Names of the signing keys that the access tokens can use; `*` means every key. @example ["release"] */
   @ListOf(Text(1, 64), { max: 200, unique: true }) keys: string[];
   /** Lifetime of the access tokens in seconds. @example 900 */
   @Optional(Int(60, MAX_LIFE_SECONDS)) lifeSeconds?: number = MAX_LIFE_SECONDS;
-  /** Whether access tokens are issued only with a DPoP proof and bound to its key (RFC 9449). */
+  /** Whether access tokens are issued only with a DPoP proof and bound to the key of the proof (RFC 9449). */
   @Optional(Flag()) dpopBound?: boolean = false;
-  /** Whether tokens are issued only to clients that present a certificate and bound to it (RFC 8705). */
+  /** Whether access tokens are issued only with a client certificate and bound to that certificate (RFC 8705). */
   @Optional(Flag()) certificateBound?: boolean = false;
   @Optional(Flag()) enabled?: boolean = true;
 
@@ -138,11 +138,11 @@ export class WorkloadTrustView {
   certificateBound: boolean;
   enabled: boolean;
   /**
-   * Warnings about its conditions. `tenant-not-named`: no condition names an organization or a subject, so if the issuer serves several
-   * organizations, their runs are accepted as well.
+   * Warnings about the conditions. `tenant-not-named`: no condition names an organization or a subject. If the issuer serves several organizations, the runs of
+   * other organizations are accepted as well.
    */
   @ApiProperty({ enum: TRUST_WARNINGS, isArray: true, example: [] }) warnings: TrustWarning[];
-  /** The last user who changed the trust. Its tokens have no rights that this user does not have. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the last user who changed the trust. The tokens are limited to the rights of this user. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   ownerId: string;
   /** Incremented by each change. In quotation marks, it is the ETag for If-Match. @example 1 */
   version: number;

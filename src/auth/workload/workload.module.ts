@@ -9,7 +9,7 @@ import { WorkloadTrialService } from './workload-trial.service.js';
 import { WorkloadTrustsController } from './workload-trusts.controller.js';
 import { WorkloadTrustsService } from './workload-trusts.service.js';
 
-/** Build systems that exchange their identity token for an access token. */
+/** WorkloadModule exchanges the identity tokens of workloads, such as runs of a build system, for access tokens. */
 @Module({
   imports: [AuditModule, CredentialsModule],
   controllers: [WorkloadIssuersController, WorkloadTrustsController],

@@ -44,7 +44,7 @@ export async function trustsOf(tx: EntityManager, issuerId: string, audience: st
   });
 }
 
-/** holdIssuer reports whether the issuer is enabled and in this revision. This remains the case until the transaction ends. */
+/** holdIssuer reports whether the issuer is enabled and has the given revision, and locks this state until the transaction ends. */
 export async function holdIssuer(
   tx: EntityManager,
   { id, revision }: Pick<WorkloadIssuer, 'id' | 'revision'>,
@@ -71,11 +71,10 @@ interface RunOfTrust extends RunRows {
 }
 
 /**
- * rightsOfRun returns what a run could do now, even long after its token expired. Returns undefined if its trust or issuer was deleted or disabled,
- * if a person behind it is disabled, or if the key that signed its token is no longer among the uploaded keys. Returns null if the ID does not belong
- * to a run.
+ * rightsOfRun returns the rights that a run would have now, even if its token has expired. Returns undefined if its trust or issuer was deleted or disabled, if
+ * a person behind it is disabled, or if the key that signed its token is no longer among the uploaded keys. Returns null if the ID does not belong to a run.
  *
- * @param trustId the trust of the run, if the audit log contains it: the row of a run is not verified
+ * @param trustId ID of the run's trust according to the audit log, if known, because the row of a run is not verified
  */
 export async function rightsOfRun(
   tx: EntityManager,
@@ -100,7 +99,7 @@ export async function rightsOfRun(
   return effectiveRights({ people: peopleOfRun(seals, trust, issuer, row), limits: [trust.scopes] });
 }
 
-/** Records in the caller's transaction that a token was used; returns false if it was used before. Only one of two concurrent uses succeeds. */
+/** Records the use of a token in the caller's transaction. Returns false if the token was used before. Only one of two concurrent uses succeeds. */
 export async function recordTokenUse(
   tx: EntityManager,
   issuerId: string,

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** MailMessage is a mail in the outbox. It waits there until the SMTP server is available. */
+/** MailMessage is a mail in the outbox, where it waits until the SMTP server accepts it. */
 @Entity('mail_message')
 @Index('mail_message_created', ['createdAt'])
 @Index('mail_message_waiting', ['nextTryAt'], { where: 'sent_at IS NULL AND given_up_at IS NULL' })
@@ -14,11 +14,11 @@ export class MailMessage {
   @Column('text')
   subject: string;
 
-  /** Sealed, because it may contain a secret link. Null after sending. */
+  /** Text of the mail, sealed because it may contain a secret link. Null once the mail was sent or discarded. */
   @Column('bytea', { nullable: true })
   body: Buffer | null;
 
-  /** HTML version of the body, sealed. Null after sending. */
+  /** HTML version of the body, sealed. Null once the mail was sent or discarded. */
   @Column('bytea', { nullable: true })
   html: Buffer | null;
 
@@ -41,7 +41,7 @@ export class MailMessage {
   @Column('timestamptz', { nullable: true })
   givenUpAt: Date | null;
 
-  /** Error of the last attempt, in the words of the SMTP server. */
+  /** Error message of the last attempt. */
   @Column('text', { nullable: true })
   failure: string | null;
 }

@@ -34,14 +34,14 @@ const QUEUE = {
 const STOP_MS = 10_000;
 
 /**
- * MailSender sends the mails in the outbox. A claimed row has a lease that is renewed until the SMTP server responds, so no other process sends it. If a
- * process dies, its mail may be sent twice but is never lost. Expired mails are discarded.
+ * MailSender sends the mails in the outbox. A claimed row has a lease that is renewed until the SMTP server responds, so no other process sends the same mail.
+ * If a process dies, its mail may be sent twice but is never lost. Expired mails are discarded.
  */
 @Injectable()
 export class MailSender implements BeforeApplicationShutdown {
   private readonly logger = new Logger(MailSender.name);
   private readonly queue: WorkQueue<Claimed>;
-  /** One at a time, so that other processes can take the next ones. */
+  /** Sends one mail at a time, so that other processes can claim further mails. */
   private readonly mails = new WorkPool<Claimed>({
     max: 1,
     claim: () => this.claim(),
@@ -107,7 +107,7 @@ export class MailSender implements BeforeApplicationShutdown {
     }
   }
 
-  /** A retry would fail in the same way (RFC 5321 section 4.2.1) and make the server appear unavailable. */
+  /** Discards a mail to an unknown recipient. A retry would fail in the same way (RFC 5321 section 4.2.1) and make the server appear unavailable. */
   private async giveUp(mail: Claimed, failure: string): Promise<void> {
     this.logger.warn(`discarded mail ${mail.id}, because its recipient is unknown: ${failure}`);
     await this.queue.write(mail, 'failure = $3, given_up_at = now(), body = NULL, html = NULL', [failure]);

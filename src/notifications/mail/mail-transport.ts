@@ -6,22 +6,22 @@ import { Config } from '../../platform/config/config.js';
 import { CLIENT_CIPHERS } from '../../platform/outbound/tls-ciphers.js';
 import { oneLine } from '../../platform/text/truncate.js';
 
-/** Time from DNS lookup to greeting. Some servers delay the greeting. */
+/** Maximum time for the connection, and then for the SMTP greeting. Some servers delay the greeting. */
 const GREETING_MS = 60_000;
 /**
  * Maximum wait for a response (RFC 5321 section 4.5.3.2). Servers may filter a mail before they accept it; a client that gives up too early sends a delivered
  * mail again (RFC 1047).
  */
 const ANSWER_MS = 5 * 60_000;
-/** Shorter, because a person waits for the result. */
+/** Maximum wait for a response to a test mail. It is shorter than ANSWER_MS, because a person waits for the result. */
 const TRIAL_MS = 25_000;
 
-/** Suppress automatic replies such as absence notices (RFC 3834 section 5.1; the second header is for Microsoft Exchange). */
+/** Headers that suppress automatic replies such as absence notices (RFC 3834 section 5.1; the second header is for Microsoft Exchange). */
 const OF_A_PROGRAM = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'OOF, AutoReply' };
 
 /**
- * greetingName returns the client name for EHLO (RFC 5321 section 4.1.4): the machine's name, or the public one if the machine has no domain name, as in a
- * container. Servers reject nodemailer's fallback, `[127.0.0.1]`. Returns undefined if neither is a domain name.
+ * greetingName returns the client name for EHLO (RFC 5321 section 4.1.4): the host name of the machine, or the one in the public URL if the machine has no
+ * domain name, as in a container. Servers reject nodemailer's fallback, `[127.0.0.1]`. Returns undefined if neither is a domain name.
  */
 export function greetingName(machine: string, publicUrl: string): string | undefined {
   return [machine, new URL(publicUrl).hostname].find((name) => name.includes('.') && isIP(name) === 0);
@@ -51,7 +51,7 @@ export function newMailTransport(config: Config, answerMs = ANSWER_MS): Transpor
 /** Matches enhanced status codes of an unknown recipient (RFC 3463 section 3.2, RFC 7505): mailbox, system, syntax, moved, domain without mail. */
 const NOT_THERE = /^55\d[ -]5\.1\.(?:1|2|3|6|10)\b/;
 
-/** isRecipientUnknown returns true if the server rejected the recipient permanently. Other rejections may end after a configuration change on either side. */
+/** isRecipientUnknown reports whether the server rejected the recipient as unknown. A configuration change on either side may resolve other rejections. */
 export function isRecipientUnknown(error: unknown): boolean {
   const { code, response } = error as { code?: unknown; response?: unknown };
   return code === 'EENVELOPE' && typeof response === 'string' && NOT_THERE.test(response);

@@ -24,12 +24,12 @@ const SEAL = 'mail to a recipient';
 /** Seal purpose of mails written by earlier versions, bound only to the ID of the mail. */
 const UNBOUND_SEAL = 'mail';
 
-/** closeMail encrypts a text for one recipient. It cannot be decrypted in a row with another recipient. */
+/** closeMail encrypts a text for one recipient. The ciphertext cannot be decrypted in a row with another recipient. */
 export function closeMail(seal: Seal, { id, recipient }: { id: string; recipient: string }, text: string): Buffer {
   return seal.close(SEAL, `${id} ${recipient}`, Buffer.from(text));
 }
 
-/** openMail decrypts a text. Throws if the mail was written for another recipient. Also decrypts unsent mails of the previous version. */
+/** openMail decrypts a text. Throws if the text was encrypted for another recipient. Also decrypts unsent mails of the previous version. */
 export function openMail(seal: Seal, { id, recipient }: { id: string; recipient: string }, sealed: Buffer): string {
   try {
     return seal.open(SEAL, `${id} ${recipient}`, sealed).toString();
@@ -38,7 +38,7 @@ export function openMail(seal: Seal, { id, recipient }: { id: string; recipient:
   }
 }
 
-/** Mailbox adds mails to the outbox, in the transaction that causes them. MailSender sends them. */
+/** Mailbox adds mails to the outbox, in the caller's transaction. MailSender sends the mails. */
 @Injectable()
 export class Mailbox {
   constructor(private readonly seal: Seal) {}
@@ -58,7 +58,7 @@ export class Mailbox {
   }
 }
 
-/** Mails that still wait after this number of attempts indicate that the SMTP server is unavailable and not merely busy. */
+/** Number of failed attempts of a waiting mail that indicates that the SMTP server is unavailable and not merely busy. */
 const TRIES = 2;
 
 /** MailHealth reports whether mails can be sent. */

@@ -13,7 +13,7 @@ export interface WebhookAttempt {
   readonly failure?: string;
 }
 
-/** WebhookDelivery is a message in the outbox for one endpoint. It waits there until the receiver is available. */
+/** WebhookDelivery is a message for one endpoint in the outbox, where it waits until the receiver accepts it. */
 @Entity('webhook_delivery')
 @Index('webhook_delivery_waiting', ['endpointId', 'nextTryAt'], { where: "status = 'PENDING'" })
 @Index('webhook_delivery_ended', ['endedAt'], { where: "status <> 'PENDING'" })
@@ -36,7 +36,7 @@ export class WebhookDelivery {
   @Column('text', { default: 'PENDING' })
   status: WebhookDeliveryStatus;
 
-  /** Fencing number, which only increases. The outcome of an outdated attempt is not stored. */
+  /** Number of attempts, which only increases and serves as fencing token: the outcome of an outdated attempt is not stored. */
   @Column('int', { default: 0 })
   attempts: number;
 

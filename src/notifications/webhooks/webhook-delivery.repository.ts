@@ -28,14 +28,17 @@ const QUEUE = {
   begin: 'tries = t.tries + 1',
   leaseSeconds: 60,
 };
-/** Due deliveries of the endpoint `e`. Each endpoint has its own limit, so that an endpoint with many messages does not delay others. */
+/**
+ * SQL that selects the due deliveries of the endpoint `e`. Each endpoint has its own limit, so that an endpoint with many messages does not delay other
+ * endpoints.
+ */
 const DUE_OF_ENDPOINT = dueRows({
   table: 'webhook_delivery',
   where: `t.endpoint_id = e.id AND t.status = 'PENDING' AND t.next_try_at <= now()`,
   order: 't.next_try_at',
   limit: MAX_PER_ENDPOINT,
 });
-/** Due deliveries of enabled endpoints with the current signing secrets. Parameter $1 lists the endpoints to omit. */
+/** SQL that selects the due deliveries of enabled endpoints, with the current signing secrets. Parameter $1 lists the endpoints to omit. */
 const DUE_DELIVERIES = `SELECT waiting.id, e.url, array_remove(e.secret || ARRAY(
     SELECT o.secret FROM webhook_old_secret o WHERE o.endpoint_id = e.id AND o.until > now() ORDER BY o.id DESC), NULL) AS secrets
   FROM webhook_endpoint e CROSS JOIN LATERAL (${DUE_OF_ENDPOINT}) waiting
@@ -48,7 +51,7 @@ export const DUE_DELIVERY = `SELECT FROM webhook_endpoint e CROSS JOIN LATERAL (
 /** Called in the transaction that disables an endpoint. */
 export type WhenDisabled = (tx: EntityManager, endpoint: string, reason: string) => Promise<void>;
 
-/** WebhookDeliveryRepository claims deliveries and stores their outcome. An attempt without an outcome after a minute is repeated by any process. */
+/** WebhookDeliveryRepository claims deliveries and stores the outcomes. If no outcome is stored within a minute, any process can repeat the attempt. */
 @Injectable()
 export class WebhookDeliveryRepository {
   private readonly logger = new Logger(WebhookDeliveryRepository.name);
@@ -67,7 +70,7 @@ export class WebhookDeliveryRepository {
     this.listeners.push(listener);
   }
 
-  /** Claims due deliveries, a few per endpoint, except for endpoints with a batch in progress in this process. */
+  /** Claims due deliveries, at most MAX_PER_ENDPOINT for each endpoint. Omits the endpoints in `busy`, which have a batch in progress in this process. */
   claim(busy: readonly string[]): Promise<ClaimedDelivery[]> {
     return this.queue.claimFrom(DUE_DELIVERIES, [busy]);
   }

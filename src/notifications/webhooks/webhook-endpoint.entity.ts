@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** `standard` is signed JSON (Standard Webhooks). The other formats are those of the named products, whose URLs are secrets. */
+/** `standard` is signed JSON (Standard Webhooks). The other formats are those of the products Slack and Teams, whose webhook URLs are secrets. */
 export const WEBHOOK_FORMATS = ['standard', 'slack', 'teams'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
@@ -29,14 +29,14 @@ export class WebhookEndpoint {
   @Column('bytea', { nullable: true })
   secret: Buffer | null;
 
-  /** Subscribed event types, such as `approval.requested`, or all of an area, such as `approval.*`. */
+  /** Subscribed event types, such as `approval.requested`, and areas, such as `approval.*`. */
   @Column('text', { array: true })
   events: string[];
 
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Reason why the service disabled the endpoint; null if it did not. */
+  /** Reason why the service disabled the endpoint; null if the service did not disable the endpoint. */
   @Column('text', { nullable: true })
   disabledReason: string | null;
 
@@ -48,7 +48,7 @@ export class WebhookEndpoint {
   createdAt: Date;
 }
 
-/** WebhookOldSecret is a replaced secret. Until `until`, it also signs, so that receivers can switch to the new one. */
+/** WebhookOldSecret is a replaced signing secret. Until `until`, messages are also signed with the old secret, so that receivers can switch to the new one. */
 @Entity('webhook_old_secret')
 export class WebhookOldSecret {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'webhook_old_secret_id' })

@@ -1,6 +1,6 @@
 /**
- * WEBHOOK_EVENTS lists the events that webhook endpoints can subscribe to, with their meaning. Subscriptions are validated against it; the OpenAPI document,
- * docs/alerts.md and the console show it.
+ * WEBHOOK_EVENTS lists the events that webhook endpoints can subscribe to, with their meaning. Subscriptions are validated against this list. The OpenAPI
+ * document, docs/alerts.md and the console show the list.
  */
 export const WEBHOOK_EVENTS = {
   'alert.opened': 'An alert was opened.',

@@ -19,15 +19,18 @@ export interface WebhookMessage {
 
 const MAX_BYTES = 20_000;
 const MAX_FACT = 1000;
-/** Limits of Slack's Block Kit, in UTF-16 code units after escaping. Slack rejects a message that exceeds one of them (`invalid_blocks`). */
+/** Limits of Slack's Block Kit, in UTF-16 code units after escaping. Slack rejects a message that exceeds a limit (`invalid_blocks`). */
 const SLACK = { header: 150, section: 3000, blocks: 50, name: 200 } as const;
 
-/** Maximum text lengths in a message, in characters. The first one that makes the message short enough is used. The last one is longer than any identifier. */
+/**
+ * Maximum text lengths in a message, in characters. The first length that keeps the message within MAX_BYTES is used. No identifier is longer than the last
+ * length.
+ */
 const LENGTHS = [4000, 1000, 300, 100] as const;
 
 /**
- * webhookBody returns the body of a message in the format of its receiver. Facts come from outside, and a message that is too long for Standard Webhooks must
- * not block others, so its texts are truncated.
+ * webhookBody returns the body of a message in the format of its receiver. Facts come from outside, so texts are truncated until the message is within the size
+ * limit of Standard Webhooks.
  */
 export function webhookBody(message: WebhookMessage, format: WebhookFormat): string {
   for (const length of LENGTHS) {
@@ -85,12 +88,12 @@ function slackFact({ name, value }: WebhookMessage['facts'][number]): object {
   return section(head + escapedWithin(shorten(value, MAX_FACT), SLACK.section - head.length));
 }
 
-/** Verbatim, so that Slack does not turn text from outside into links or mentions. */
+/** Returns a section block. With `verbatim`, Slack does not turn text from outside into links or mentions. */
 function section(text: string): object {
   return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
-/** Truncates a text to at most `max` code units after escaping, in which an ampersand has five. */
+/** Escapes a text and truncates it, so that the result has at most `max` code units. An escaped ampersand has five code units. */
 function escapedWithin(text: string, max: number): string {
   let kept = shorten(text, max);
   for (let escaped = escape(kept); escaped.length > max; escaped = escape(kept))
@@ -124,7 +127,7 @@ function teams({ title, facts, link }: WebhookMessage): object {
   };
 }
 
-/** Adaptive Cards support links and emphasis in Markdown, which text from outside must not create. */
+/** Escapes Markdown, because Adaptive Cards render it, and text from outside must not create links or emphasis. */
 function plain(text: string): string {
   return text.replaceAll(/[[\]*_`\\]/g, (sign) => `\\${sign}`);
 }

@@ -3,7 +3,9 @@ import type { WebhookDeliveryStatus } from './webhook-delivery.entity.js';
 
 /** Pauses after each attempt, in seconds: the schedule of Standard Webhooks, about three days. */
 const PAUSES = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
-/** Spreads the attempts, so that receivers that recover together are not all called in the same second. */
+/**
+ * Maximum random extension of a pause, as a fraction of it. It spreads the attempts, so that receivers that recover together are not called in the same second.
+ */
 const JITTER = 0.1;
 const MAX_PAUSE = 86_400;
 
@@ -22,7 +24,7 @@ export interface WebhookOutcome {
 
 /**
  * afterAttempt returns the outcome of an attempt. Only 2xx is a success; redirects are not followed and count as failures.
- * @param tries number of attempts, including this one
+ * @param tries number of attempts, including the current attempt
  */
 export function afterAttempt(answer: OutboundAnswer | Error, tries: number): WebhookOutcome {
   if (answer instanceof Error) return again(tries, { failure: answer.message, gone: false });
@@ -40,13 +42,13 @@ export function afterAttempt(answer: OutboundAnswer | Error, tries: number): Web
   return again(tries, { httpStatus, failure, gone: false }, secondsAsked(answer));
 }
 
-/** Slack and other receivers state the error in one word (`invalid_blocks`, `channel_is_archived`). Nothing else of the response is shown. */
+/** Returns the one-word error of Slack and similar receivers (`invalid_blocks`, `channel_is_archived`). No other response text is shown. */
 function wordOf({ body }: OutboundAnswer): string {
   const word = body.trim();
   return /^[a-z]{2,20}(?:_[a-z]{1,20}){0,5}$/.test(word) ? `: ${word}` : '';
 }
 
-/** Waits at least as long as the receiver requested (Retry-After). */
+/** Schedules the next attempt, or gives up after the last one. A receiver can request a longer pause (Retry-After), up to MAX_PAUSE. */
 function again(
   tries: number,
   what: Pick<WebhookOutcome, 'httpStatus' | 'failure' | 'gone'>,

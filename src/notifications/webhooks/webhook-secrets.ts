@@ -42,7 +42,7 @@ const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
 export interface SignedWebhook {
-  /** Identical for every attempt, so that receivers can detect repetitions. */
+  /** ID of the delivery, identical for every attempt, so that receivers can detect duplicates. */
   readonly id: string;
   readonly at: Date;
   readonly body: string;

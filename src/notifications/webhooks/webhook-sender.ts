@@ -11,7 +11,7 @@ const TIMEOUT_MS = 15_000;
 
 /**
  * WebhookSender sends the pending messages of webhook endpoints. Each endpoint has its own batch, so that an endpoint that does not respond does not delay
- * others. A message may arrive twice with the same `webhook-id`, but is never lost.
+ * other endpoints. A message may arrive twice with the same `webhook-id`, but is never lost.
  */
 @Injectable()
 export class WebhookSender implements BeforeApplicationShutdown {

@@ -8,10 +8,10 @@ import { webhookBody, type WebhookMessage } from './webhook-message.js';
 
 type Receiver = Pick<WebhookEndpoint, 'id' | 'format'>;
 
-/** Webhooks queues messages for webhook endpoints, in the transaction that causes them. WebhookSender sends them. */
+/** Webhooks queues messages for webhook endpoints, in the caller's transaction. WebhookSender sends the messages. */
 @Injectable()
 export class Webhooks {
-  /** Queues a message for all endpoints subscribed to its type, and for `others`. Returns the IDs of the deliveries. */
+  /** Queues a message for all endpoints subscribed to its type, and for the endpoints in `others`. Returns the IDs of the deliveries. */
   async announce(tx: EntityManager, message: WebhookMessage, others: readonly string[] = []): Promise<string[]> {
     const receivers: Receiver[] = await tx.query(
       `SELECT id, format FROM webhook_endpoint WHERE enabled AND (events && $1::text[] OR id = ANY($2::uuid[]))`,

@@ -18,14 +18,14 @@ export interface ApiKeyRotationOrder {
   readonly expiry: Date;
   /** Hours for which the old key remains valid; at most seven days. */
   readonly overlapHours: number;
-  /** Scopes of the new key. Defaults to those of the old one. */
+  /** Scopes of the new key; defaults to the scopes of the old key. */
   readonly permissions?: readonly Scope[];
 }
 
-/** Days before a key expires at which its owner gets a mail. */
+/** Numbers of days before the expiry of a key at which a mail is sent to its owner. */
 const WARNINGS = [14, 3] as const;
 
-/** SQL condition on api_key k: the key expires within this many days, and its owner has not been warned at this threshold. */
+/** Returns a SQL condition on api_key k: the key expires within `days` days, and its owner has not been warned at this threshold. */
 const isToBeWarned = (days: number) => `k.revoked_at IS NULL AND k.replaced_by IS NULL AND k.expiry > now()
   AND k.expiry <= now() + interval '${days} days' AND (k.warned_days IS NULL OR k.warned_days > ${days})
   AND k.created_at < k.expiry - interval '${days} days'`;
@@ -38,7 +38,7 @@ interface Due {
   readonly email: string | null;
 }
 
-/** Renewal of API keys before they expire: rotation with an overlap, and mails that warn the owner. */
+/** ApiKeyRenewalService rotates API keys with an overlap, and sends owners a mail before a key expires. */
 @Injectable()
 export class ApiKeyRenewalService {
   constructor(
@@ -49,8 +49,8 @@ export class ApiKeyRenewalService {
   ) {}
 
   /**
-   * Creates a key with the same name, permissions, addresses and owner; the old one expires after the overlap. If someone other than the owner gets
-   * the new key, it is also limited to their rights, and they count as requesters of its requests.
+   * Creates a key with the same name, permissions, addresses and owner. The old key expires after the overlap. If the caller is not the owner, the new key is
+   * also limited to the caller's rights, because the caller sees the key, and the caller counts as a requester of its requests.
    */
   async rotate(caller: Caller, id: string, order: ApiKeyRotationOrder): Promise<NewApiKey> {
     return this.db.transaction((tx) => this.rotateIn(tx, caller, id, order));

@@ -17,7 +17,7 @@ export function newApiKeyText(): ApiKeyText {
   return { key: `sw_${lookup}_${secret}${checksum(lookup, secret)}`, lookup, secretHash: hash(secret) };
 }
 
-/** Returns undefined for a string that cannot be an API key of this service, so that typos and keys of other products never reach the database. */
+/** Parses an API key. Returns undefined if the string has the wrong format or checksum, so that typos and keys of other products never reach the database. */
 export function readApiKeyText(key: string): Omit<ApiKeyText, 'key'> | undefined {
   const [, lookup, secret, sum] = SHAPE.exec(key) ?? [];
   if (lookup === undefined || secret === undefined || sum !== checksum(lookup, secret)) return undefined;
@@ -32,7 +32,7 @@ function randomText(length: number): string {
   return Array.from({ length }, () => BASE62[randomInt(62)]).join('');
 }
 
-/** CRC-32 in base62, which lets secret scanners recognize a real key without calling the service. */
+/** Returns the CRC-32 in base62, with which secret scanners recognize a real key without calling the service. */
 function checksum(lookup: string, secret: string): string {
   let rest = crc32(`${lookup}_${secret}`);
   let text = '';

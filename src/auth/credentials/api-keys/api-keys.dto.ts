@@ -8,7 +8,7 @@ import { isAddressBlock } from '../../../formats/encoding/address.js';
 import type { ApiKey } from '../../model/api-key.entity.js';
 import type { ApiKeyOrder } from './api-keys.service.js';
 
-/** Every item must be an IP address or a CIDR block. */
+/** Validates that every item is an IP address or a CIDR block. */
 function IsAddressBlocks(): PropertyDecorator {
   return (target, propertyName) =>
     registerDecorator({
@@ -64,7 +64,7 @@ export class ApiKeyView {
   lastUsedFrom: string | null;
   /** IP addresses and CIDR blocks from which the key can be used; null: anywhere. */
   @ApiProperty({ type: [String], nullable: true, example: ['192.0.2.0/24'] }) addresses: string[] | null;
-  /** The key that replaced this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the key that replaced this key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy: string | null;
 
   static of(row: ApiKey): ApiKeyView {

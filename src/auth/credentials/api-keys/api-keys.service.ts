@@ -60,7 +60,7 @@ interface KeyRow extends OwnerRows {
 
 const MAX_LIFE_MS = 366 * 24 * 3600 * 1000;
 
-/** Manages API keys for pipelines and sensors: shown once, stored as a hash, and current in every process within seconds. */
+/** ApiKeysService manages API keys for pipelines and sensors. A key is shown once and stored as a hash. Changes take effect in every process within seconds. */
 @Injectable()
 export class ApiKeysService implements OnApplicationShutdown {
   private readonly logger = new Logger(ApiKeysService.name);
@@ -78,7 +78,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     this.record = audit.recorderFor('api-key');
   }
 
-  /** Creates a key. Only this response contains the key itself. */
+  /** Creates a key. Only the result of this call contains the key itself. */
   async create(caller: Caller, order: ApiKeyOrder, use?: IdempotentUse): Promise<NewApiKey> {
     return this.db.transaction(async (tx) => {
       await this.idempotency.assertFirst(tx, use, (id) => `/api/settings/api-keys/${id}`);
@@ -113,7 +113,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     return tx.existsBy(ApiKey, { id, ...live });
   }
 
-  /** Reports whether the key is valid now. An ID is not a credential, so this does not authenticate anyone. */
+  /** Reports whether the key is valid now. An ID is not a credential, so the result does not authenticate anyone. */
   async isValid(id: string): Promise<boolean> {
     const row = await this.db.manager.findOneBy(ApiKey, { id });
     const known = row === null ? null : await this.known.find(row.lookup);
@@ -143,8 +143,8 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   /**
-   * Revokes the keys that a user created, in the caller's transaction. Keys of sensors remain: they belong to the sensor and are limited to the
-   * user's rights.
+   * Revokes the keys that a user created, in the caller's transaction. Keys of sensors remain, because a key belongs to its sensor and is limited to the user's
+   * rights.
    */
   async revokeAllIn(
     tx: EntityManager,
@@ -236,7 +236,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     );
   }
 
-  /** Reads the key with the people behind it, because it is limited to their current rights. */
+  /** Reads the key with the rows of the people behind it, because their current rights limit the key. */
   private async read(lookup: string): Promise<KnownKey | null> {
     const [row]: (KeyRow | undefined)[] = await this.db.query(
       `SELECT to_jsonb(k) AS key, EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) AS of_sensor, ${ownerColumns('k')}
@@ -245,7 +245,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     );
     if (row === undefined) return null;
     const seals = sealsOf(this.db.manager);
-    // A revoked key has no seal, and the call is answered accordingly.
+    // A revoked key has no seal, but the response must state that the key was revoked.
     const read = seals.rowText(ApiKey).decoded(row.key);
     const key = read.revokedAt === null ? seals.trusted(ApiKey, read) : read;
     if (key === null || key.lookup !== lookup) return null;
@@ -262,7 +262,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     };
   }
 
-  /** Callers can grant only scopes that they have, for at most a year. */
+  /** Verifies that the caller has the granted scopes, and that the key expires within a year. */
   assertGrantable(caller: Caller, { permissions, expiry }: ApiKeyOrder): void {
     const beyond = scopesBeyond(caller.scopes, permissions);
     if (beyond.length > 0) {
@@ -282,7 +282,7 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 }
 
-/** Existing keys keep the scope, but it has no effect. @throws Problem 422 */
+/** Rejects the scope to vote, which has no effect in existing keys. @throws Problem 422 */
 function assertNoVotes(permissions: readonly Scope[]): void {
   if (!permissions.includes('approvals:approve')) return;
   const errors = [{ pointer: '/permissions', detail: 'must not include approvals:approve, which only people can use' }];
@@ -295,7 +295,7 @@ function auditDetailOf({ name, permissions, expiry }: ApiKey): Record<string, un
   return { name, permissions, expiry };
 }
 
-/** Keys that an earlier version assigned to sensors have `inventory:write`, but a sensor only reports. */
+/** Returns the effective scopes of a key. Earlier versions gave the keys of sensors `inventory:write`, but a sensor only needs `inventory:report`. */
 function permissionsOf({ permissions }: ApiKey, ofSensor: boolean): Scope[] {
   if (!ofSensor) return permissions;
   return permissions.map((scope) => (scope === 'inventory:write' ? 'inventory:report' : scope));

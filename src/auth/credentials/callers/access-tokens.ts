@@ -12,12 +12,12 @@ export const AUDIENCE = 'sealwright-api';
 /** RFC 9068: tokens with other types are never accepted as access tokens. */
 export const TYPE = 'at+jwt';
 
-/** Returns HS256 keys derived only for access tokens: the first signs, all of them verify. */
+/** Returns HS256 keys derived only for access tokens: the first key signs, and all keys verify. */
 export function accessTokenKeys(config: Config): DerivedKeys {
   return derivedKeys(config, 'sealwright access token');
 }
 
-/** Issues access tokens: JWTs (RFC 9068) that name their session. JwtStrategy reads them. */
+/** AccessTokens issues access tokens: JWTs (RFC 9068) with the ID of the session. JwtStrategy verifies the tokens. */
 @Injectable()
 export class AccessTokens {
   private readonly key: KeyObject;
@@ -52,7 +52,7 @@ export class AccessTokens {
   }
 }
 
-/** Returns the key to which a token is bound, for those who read the token (RFC 7800 section 3.1, RFC 8705 section 3.1, RFC 9449 section 6.1). */
+/** Returns the confirmation claim, which identifies the key to which a token is bound (RFC 7800 section 3.1, RFC 8705 section 3.1, RFC 9449 section 6.1). */
 function confirmationOf({ dpopKey, certificate }: TokenBinding): { cnf?: Record<string, string> } {
   if (dpopKey === undefined && certificate === undefined) return {};
   return {

@@ -8,7 +8,7 @@ import { type Caller, principalOf } from '../../../access/caller.js';
 import { Credentials } from './credentials.js';
 import { assertScope } from '../../../access/scopes.js';
 
-/** Authenticates and authorizes every call. Denies by default: a handler that declares no access is not callable. */
+/** AccessGuard authenticates and authorizes every call. It denies by default: a handler that declares no access cannot be called. */
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(
@@ -24,7 +24,7 @@ export class AccessGuard implements CanActivate {
     if (access.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<CalledRequest>();
     request.caller = await this.credentials.callerOfRequest(request);
-    // All runs of a workload share a quota, because a job can get any number of tokens.
+    // All runs of a workload share a quota, because a job can request any number of tokens.
     request.principal = principalOf(request.caller);
     this.rates.take(request.principal, context.switchToHttp().getResponse<FastifyReply>());
     assertMay(request.caller, access);
@@ -38,8 +38,9 @@ export class AccessGuard implements CanActivate {
   }
 
   /**
-   * Reads the credential past the cache, for operations with a lasting effect. A person who was just disabled or demoted must not be able to undo
-   * that, or to create a lasting credential, while a process still has the old credential cached. The row also contains the time of the last step-up.
+   * Reads the credential from the database, bypassing the cache, for operations with a lasting effect. While a process still has the old credential cached, a
+   * person who was just disabled or demoted must not be able to undo the change or create a lasting credential. The row also contains the time of the last
+   * step-up.
    */
   private async freshCaller(request: CalledRequest, caller: Caller): Promise<Caller> {
     const again = await this.credentials.callerAgain(caller, request);
@@ -52,7 +53,10 @@ export class AccessGuard implements CanActivate {
 
 const FRESH_MS = 5 * 60_000;
 
-/** A session of an OAuth client is only as fresh as its last step-up: the person's consent to the client proves nothing about later calls. */
+/**
+ * Reports whether the caller has authenticated recently. In a session of an OAuth client, only a step-up counts, because consent to the client proves nothing
+ * about later calls.
+ */
 export function isFresh({ kind, session }: Pick<Caller, 'kind' | 'session'>): boolean {
   if (kind !== 'user') return true;
   const since = session?.clientId === null ? session.authenticatedAt : (session?.steppedUpAt ?? null);
@@ -65,7 +69,7 @@ function assertMay(caller: Caller, access: Access): void {
   if (access.kind === 'scopes') for (const scope of access.scopes) assertScope(caller.scopes, scope);
 }
 
-/** Rejects all callers except users; a user may act through a client that they approved. */
+/** Rejects all callers except users, who may act through a client that they approved. */
 function assertPerson({ kind }: Caller): void {
   if (kind === 'user') return;
   throw new Problem(
@@ -75,7 +79,7 @@ function assertPerson({ kind }: Caller): void {
   );
 }
 
-/** Rejects all callers except users who signed in at the service itself, so that an API key or a client's token cannot take over an account. */
+/** Rejects all callers except users who signed in to the service itself, so that an API key or a client's token cannot take over an account. */
 function assertOwnAccount(caller: Caller): void {
   if (caller.kind === 'user' && caller.session?.clientId === null) return;
   throw new Problem(

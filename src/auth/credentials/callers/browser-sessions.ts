@@ -13,7 +13,7 @@ import { SessionsService } from '../sessions/sessions.service.js';
 import type { SignedInPerson } from './token-grants.js';
 
 /**
- * Browser sessions use an opaque secret in a cookie that scripts cannot read, unlike tokens. Use extends a session; a session that is idle for
+ * BrowserSessions manages sessions with an opaque secret in a cookie, which scripts cannot read, unlike tokens. A session that is idle for
  * SVC_BROWSER_IDLE_MINUTES ends (`session-callers.ts`).
  */
 @Injectable()
@@ -53,8 +53,8 @@ export class BrowserSessions {
   }
 
   /**
-   * Replaces the secret of a session after a step-up, so that an earlier secret becomes useless (session fixation). Returns undefined if the session
-   * has ended or is not a browser's.
+   * Replaces the secret of a session after a step-up, so that an earlier secret becomes useless (session fixation). Returns undefined if the session has ended
+   * or is not a browser session.
    */
   async renew(id: string): Promise<string | undefined> {
     const { text, hash } = newSecret('browser');

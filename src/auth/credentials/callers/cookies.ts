@@ -10,7 +10,10 @@ export interface HostCookieOptions {
   readonly maxAgeSeconds: number;
 }
 
-/** A cookie for this host only that scripts cannot read. Over HTTPS, the `__Host-` prefix makes browsers enforce it (RFC 6265bis). */
+/**
+ * HostCookie is a cookie for this host only that scripts cannot read. Over HTTPS, browsers enforce the restriction to the host because of the `__Host-` prefix
+ * (RFC 6265bis).
+ */
 class HostCookie {
   private readonly name: string;
   private readonly attributes: string;
@@ -37,7 +40,7 @@ class HostCookie {
   }
 }
 
-/** The credential of a browser session. SameSite=Strict: browsers never send it on cross-site requests. */
+/** SessionCookie is the credential of a browser session. With SameSite=Strict, browsers never send the cookie on cross-site requests. */
 @Injectable()
 export class SessionCookie extends HostCookie {
   constructor(config: Config) {
@@ -54,8 +57,8 @@ export interface Redirect {
 }
 
 /**
- * Identifies the browser in which single sign-on began. SameSite=Lax: the browser sends it when it returns, but not on a cross-site POST. It is not a
- * credential: it only binds the ticket to this browser.
+ * SsoCookie identifies the browser in which single sign-on began. With SameSite=Lax, the browser sends the cookie when the provider redirects it back, but not
+ * on a cross-site POST. The cookie is not a credential: it only binds the ticket to the browser.
  */
 @Injectable()
 export class SsoCookie extends HostCookie {
@@ -72,13 +75,13 @@ export class SsoCookie extends HostCookie {
   }
 }
 
-/** Pages of other sites cannot send this header unless the service permits it (CORS), so it shows that the call comes from a page of this service. */
+/** Pages of other origins cannot send this header unless the service permits it (CORS), so the header shows that the call comes from a page of this service. */
 const HEADER = 'x-csrf-protection';
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Accepts calls with a cookie only from pages of this service (CSRF, CWE-352). SameSite compares sites, not origins, so the header above and the
- * origin that the browser reports are checked as well.
+ * CsrfProtection accepts calls with a cookie only from pages of this service (CSRF, CWE-352). SameSite compares sites, not origins, so HEADER and the origin
+ * that the browser reports are checked as well.
  */
 @Injectable()
 export class CsrfProtection {
@@ -96,7 +99,10 @@ export class CsrfProtection {
     throw new Problem('forbidden', 'auth.cross-site', detail);
   }
 
-  /** Fetch Metadata decides if the browser sends it; over plain HTTP, browsers send it only to localhost. */
+  /**
+   * Reports whether a request comes from a page of this service. Fetch Metadata takes precedence over Origin; over plain HTTP, browsers send it only to
+   * localhost.
+   */
   private isOwn({ headers, host }: FastifyRequest): boolean {
     const { origin, 'sec-fetch-site': site } = headers;
     if (site !== undefined) return site === 'same-origin';

@@ -26,7 +26,7 @@ const CREDENTIALS = /^(\S+) +(\S*)$/;
 
 type Middleware = (request: Presented, response: object, next: (error: unknown) => void) => void;
 
-/** Resolves the credential of a request to a caller. New kinds of credentials are added only here. */
+/** Credentials resolves the credential of a request to a caller. New kinds of credentials are added only here. */
 @Injectable()
 export class Credentials {
   constructor(
@@ -37,7 +37,7 @@ export class Credentials {
     private readonly csrf: CsrfProtection,
   ) {}
 
-  /** A credential in a header takes precedence over the cookie, which browsers send automatically. */
+  /** Returns the caller of a request. A credential in a header takes precedence over the cookie, which browsers send automatically. */
   async callerOfRequest(request: FastifyRequest): Promise<Caller> {
     const header = authorizationOf(request);
     const cookie = header === undefined ? this.cookie.of(request) : undefined;
@@ -49,17 +49,16 @@ export class Credentials {
   }
 
   /**
-   * holderOf returns the current caller of an access token without checking who presents the token. Never authenticate a request with the result:
-   * holderOf only answers questions about a token. It bypasses the cache, because another process may have just ended the session and clients admit
-   * people based on the answer.
+   * holderOf returns the current caller of an access token without checking who presents the token. Never authenticate a request with the result, which only
+   * describes the token. The cache is bypassed, because another process may have just ended the session, and clients admit people based on the result.
    */
   async holderOf(token: string, origin: Origin): Promise<Caller> {
     return this.withToken({ headers: { authorization: `Bearer ${token}` }, origin, use: null });
   }
 
   /**
-   * Reads a credential with the Bearer scheme (RFC 6750 section 2.1), whose prefix distinguishes API keys from access tokens, or with the DPoP scheme
-   * (RFC 9449 section 7.1).
+   * Returns the caller of a credential with the Bearer scheme (RFC 6750 section 2.1) or the DPoP scheme (RFC 9449 section 7.1). The prefix `sw_` distinguishes
+   * API keys from access tokens.
    */
   private async callerOf(header: string | undefined, request: FastifyRequest): Promise<Caller> {
     const [, given, credential] = CREDENTIALS.exec(header ?? '') ?? [];
@@ -77,7 +76,7 @@ export class Credentials {
     return this.withToken({ headers, origin, use: { scheme, token: credential, request } });
   }
 
-  /** Reports whether a session or key is valid now. This does not authenticate anyone. */
+  /** Reports whether a session or key is valid now. The result does not authenticate anyone. */
   async isValid({ kind, id }: Bearer): Promise<boolean> {
     return kind === 'session' ? this.sessions.isValid(id) : this.apiKeys.isValid(id);
   }
@@ -102,13 +101,13 @@ export class Credentials {
   }
 }
 
-/** Sensors send X-API-Key, which is treated as a bearer credential from here on. */
+/** Returns the Authorization header. Sensors send X-API-Key instead, which is returned as a bearer credential. */
 function authorizationOf({ headers }: FastifyRequest): string | undefined {
   const key = headers['x-api-key'];
   return headers.authorization ?? (typeof key === 'string' && key.startsWith('sw_') ? `Bearer ${key}` : undefined);
 }
 
-/** Performs the access guard's checks before a body is read; the guard repeats them afterwards. */
+/** CredentialUploadAuthorizer authenticates a request and checks its scope before the body is read. AccessGuard repeats the checks afterwards. */
 @Injectable()
 export class CredentialUploadAuthorizer extends UploadAuthorizer {
   constructor(private readonly credentials: Credentials) {
@@ -126,7 +125,7 @@ const BASIC = /^Basic +([A-Za-z0-9+/]+=*)$/i;
 
 /**
  * Reads the password of HTTP Basic (RFC 7617) as a bearer credential, for clients that support no other scheme: an API key or an access token, with any user
- * name. Any other header is returned unchanged; a password that cannot be a credential becomes an empty one.
+ * name. A header with another scheme is returned unchanged. A password that cannot be a credential becomes an empty credential.
  */
 export function bearerOfBasic(header: string | undefined): string | undefined {
   const [, credentials] = BASIC.exec(header ?? '') ?? [];

@@ -19,13 +19,10 @@ const HS256_BYTES = 32;
 
 /** The parts of a call that the strategy reads. */
 export interface Presented {
-  /** Always uses the Bearer scheme, the only one that the library supports. */
+  /** Contains the token with the Bearer scheme, the only scheme that the library supports. */
   readonly headers: { readonly authorization: string };
   readonly origin: Origin;
-  /**
-   * How the caller presented the token in order to use it. Null for a query about the token, which authenticates nobody and bypasses the session
-   * cache.
-   */
+  /** How the caller presented the token. Null for a query about the token, which authenticates nobody and bypasses the session cache. */
   readonly use: PresentedToken | null;
 }
 
@@ -35,8 +32,8 @@ interface VerifiedToken {
 }
 
 /**
- * Verifies access tokens: one algorithm, the service's issuer and audience, 30 s of clock skew. Then the token's session is checked, and the caller
- * must prove possession of the key to which the token is bound. `complete` passes the header as well, because the library does not check `typ`.
+ * JwtStrategy verifies access tokens: one algorithm, the service's issuer and audience, 30 s of clock skew. Then it checks the session of the token, and that
+ * the caller possesses the key to which the token is bound. `complete` passes the header as well, because the library does not check `typ`.
  */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
@@ -70,7 +67,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, ACCESS_TOKEN) {
   }
 }
 
-/** Returns the key that signed this token; if none did, the current key, with which the library's verification fails. */
+/** Returns the key that signed a token; if no key did, the current key, with which the library's verification fails. */
 function keyOf(token: string, keys: DerivedKeys): KeyObject {
   const end = token.lastIndexOf('.');
   const signature = fromBase64Url(token.slice(end + 1));

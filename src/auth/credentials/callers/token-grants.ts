@@ -16,7 +16,7 @@ export interface Tokens {
   /** Lifetime in seconds. */
   readonly expiresIn: number;
   readonly refreshToken?: string;
-  /** The keys to which they are bound; undefined for bearer tokens. */
+  /** The keys to which the tokens are bound; undefined for bearer tokens. */
   readonly boundTo?: TokenBinding;
   /** Scopes of the tokens; if undefined, everything that the person may do. */
   readonly scopes?: readonly Scope[];
@@ -35,13 +35,13 @@ export interface SignedInPerson {
   readonly until?: Date;
   /** Additional facts for the audit entry of the sign-in. */
   readonly detail?: Record<string, unknown> | undefined;
-  /** The OAuth client that gets the tokens. */
+  /** The OAuth client to which the tokens are issued. */
   readonly client?: Omit<GrantedClient, 'name'>;
   /** The password grounds that must still be valid when the session opens. */
   readonly password?: SessionGrounds['password'];
 }
 
-/** An OAuth client that gets a token, its scopes, and the key to which the token is bound. */
+/** An OAuth client to which a token is issued, with the scopes of the token and the key to which the token is bound. */
 export interface GrantedClient {
   readonly id: string;
   readonly name: string;
@@ -49,14 +49,14 @@ export interface GrantedClient {
   readonly proofSince: Date | null;
   readonly scopes: readonly Scope[];
   readonly boundTo: TokenBinding;
-  /** Lifetime of its access tokens. */
+  /** Lifetime of the client's access tokens. */
   readonly lifeSeconds: number;
 }
 
 /** Maximum lifetime of the access tokens of /oauth/token. */
 export const OAUTH_TOKEN_SECONDS = 3600;
 
-/** Issues the result of every sign-in: a session, an access token and, for users, a refresh token. */
+/** TokenGrants issues the result of every sign-in: a session, an access token and, for users, a refresh token. */
 @Injectable()
 export class TokenGrants {
   constructor(
@@ -100,7 +100,7 @@ export class TokenGrants {
     return { accessToken, expiresIn, refreshToken, ...granted };
   }
 
-  /** Issues a token to an OAuth client acting for itself. There is no refresh token, because the client has its secret (RFC 6749 section 4.4.3). */
+  /** Issues a token to an OAuth client acting for itself. No refresh token is issued, because the client can authenticate again (RFC 6749 section 4.4.3). */
   async forClient(client: GrantedClient, origin: Origin): Promise<Tokens> {
     const { id, name, scopes, boundTo, lifeSeconds } = client;
     const order = {
@@ -118,7 +118,7 @@ export class TokenGrants {
     return { accessToken, expiresIn: lifeSeconds, scopes, boundTo };
   }
 
-  /** Exchanges a refresh token for new tokens; returns undefined if it is not valid, or if a person behind its session is disabled. */
+  /** Exchanges a refresh token for new tokens. Returns undefined if the refresh token is invalid, or if a person behind its session is disabled. */
   async refresh(
     refreshToken: string,
     {

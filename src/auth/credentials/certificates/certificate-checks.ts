@@ -10,7 +10,8 @@ import type { X509Certificate } from 'node:crypto';
 import { EXTENDED_KEY_USAGES, wholeCertificate } from './certificate-facts.js';
 
 /**
- * The certificate cannot be used for client authentication. The message states the reason, in printable ASCII without quotes (RFC 6749 section 5.2).
+ * CertificateRefused is thrown for a certificate that is not accepted for client authentication. The message states the reason, in printable ASCII without
+ * quotes (RFC 6749 section 5.2).
  */
 export class CertificateRefused extends Error {}
 
@@ -22,7 +23,7 @@ const DIGESTS = new Set(['SHA-256', 'SHA-384', 'SHA-512']);
 /** Algorithms with a built-in digest. */
 const WITHOUT_DIGEST = new Set(['Ed25519', 'Ed448']);
 
-/** Returns a certificate that can be parsed completely and whose key is strong enough. @throws CertificateRefused */
+/** Parses a certificate, and rejects a certificate that is malformed or whose key is too weak. @throws CertificateRefused */
 export function strongCertificate(raw: Buffer): X509Certificate {
   const certificate = readable(raw);
   const { asymmetricKeyType, asymmetricKeyDetails } = certificate.publicKey;
@@ -42,7 +43,7 @@ function readable(raw: Buffer): X509Certificate {
   }
 }
 
-/** @throws CertificateRefused outside the validity period of the certificate, which includes its first and last moment */
+/** @throws CertificateRefused outside the validity period of the certificate, which includes both of its bounds (RFC 5280 section 4.1.2.5) */
 export function assertInItsDates({ validFrom, validTo }: X509Certificate, now: Date, which = 'The certificate'): void {
   // OpenSSL has a resolution of one second.
   if (now.getTime() < Date.parse(validFrom)) throw new CertificateRefused(`${which} is not valid yet.`);
@@ -65,9 +66,9 @@ export function assertEndEntity(certificate: X509Certificate, now: Date): void {
 }
 
 /**
- * Rejects an issuer that is not allowed to issue the certificates below it.
+ * Rejects an issuer that is not allowed to issue the certificates of the path.
  *
- * @param path the certificates below it, the client's first
+ * @param path the certificates below the issuer, starting with the client's certificate
  * @throws CertificateRefused
  */
 export function assertAuthority(
@@ -83,7 +84,7 @@ export function assertAuthority(
   if (!isAnchor) assertStrongSignature(parsed, which);
   assertMayIssue(parsed, which);
   const { pathLength } = parsed.getExtension(BasicConstraintsExtension) ?? {};
-  // Self-issued certificates, such as those for a key replacement, do not count (RFC 5280 section 4.2.1.9).
+  // Self-issued certificates, such as the certificates for a key replacement, do not count (RFC 5280 section 4.2.1.9).
   const authorities = path.slice(1).filter(({ subject, issuer: by }) => subject !== by).length;
   if (pathLength !== undefined && authorities > pathLength)
     throw new CertificateRefused(
@@ -115,7 +116,7 @@ function purposesOf(parsed: ParsedCertificate): string[] | undefined {
   return parsed.getExtension(ExtendedKeyUsageExtension)?.usages.map(String);
 }
 
-/** Rejects path restrictions that are not evaluated here, and duplicate extensions (RFC 5280 section 4.2). */
+/** Rejects critical extensions and name constraints that are not evaluated here, and duplicate extensions (RFC 5280 section 4.2). */
 function assertUnderstood({ extensions }: ParsedCertificate, which: string): void {
   const types = extensions.map(({ type }) => type);
   if (new Set(types).size < types.length) throw new CertificateRefused(`${which} contains an extension twice.`);
@@ -126,7 +127,7 @@ function assertUnderstood({ extensions }: ParsedCertificate, which: string): voi
     throw new CertificateRefused(`${which} has the critical extension ${unknown.type}, which is not supported.`);
 }
 
-/** Rejects digests that allow a second certificate with the same signature to be forged. */
+/** Rejects digest algorithms with known collisions, with which an attacker can forge a second certificate with the same signature. */
 function assertStrongSignature({ signatureAlgorithm }: ParsedCertificate, which: string): void {
   const { name, hash } = signatureAlgorithm as { name: string; hash?: { name: string } };
   const isStrong = hash === undefined ? WITHOUT_DIGEST.has(name) : DIGESTS.has(hash.name);

@@ -22,11 +22,11 @@ export const EXTENDED_KEY_USAGES = {
 
 /** CertificateFacts lists the extensions of a certificate that restrict the use of its key. */
 export interface CertificateFacts {
-  /** Names of known extended key usages and object identifiers of others; empty without the extension. */
+  /** Names of known extended key usages, and object identifiers of unknown ones; empty without the extension. */
   readonly purposes: string[];
   readonly purposesCritical: boolean;
   readonly isAuthority: boolean;
-  /** Maximum number of intermediate authorities below this one (pathLenConstraint); undefined for no limit. */
+  /** Maximum number of intermediate authorities below this certificate (pathLenConstraint); undefined for no limit. */
   readonly pathLength: number | undefined;
   /** Undefined without the extension, which allows every use. */
   readonly keyUsage:
@@ -66,8 +66,8 @@ function purposeName(id: string): string {
 }
 
 /**
- * wholeCertificate parses a certificate (DER or one PEM block) and validates all its parts, because OpenSSL parses most parts lazily and an unreadable date
- * compares as neither past nor future. Throws for anything else, and for a public key that is too expensive to verify with.
+ * wholeCertificate parses a certificate (DER or one PEM block) and validates all its parts, because OpenSSL parses most parts lazily and a malformed date
+ * compares as neither past nor future. Throws if a part is malformed, or if verification with the public key is too expensive.
  */
 export function wholeCertificate(encoded: Buffer | string): X509Certificate {
   const certificate = new X509Certificate(encoded);

@@ -112,13 +112,13 @@ describe('a certificate path is built', () => {
 
 describe('no path is built from', () => {
   it.each<[string, RegExp, () => Promise<readonly [X509Certificate, X509Certificate[]?, X509Certificate[]?]>]>([
-    // Keycloak 52801: the anchor is its key, not its name.
+    // Keycloak 52801: a trust anchor is identified by its key, not only by its name.
     [
       'a certificate of another authority with the same name',
       /does not chain/,
       async () => [await issued(await party('CN=Root'), job), []],
     ],
-    // GHSA-6c5r-4wfc-3mcx (Vault): a trusted certificate must be one of an authority.
+    // GHSA-6c5r-4wfc-3mcx (Vault): an issuer must be a certificate authority.
     [
       'one that a client signed with its own certificate',
       /does not chain/,

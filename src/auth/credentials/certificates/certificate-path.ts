@@ -13,15 +13,15 @@ import { hasSubject } from './certificate-subject.js';
 /** Maximum number of certificates between a client and a trust anchor. */
 const MAX_DEPTH = 6;
 /**
- * Maximum signatures that are verified for one client. Otherwise a client could send certificates that could each have issued every other one, at
- * factorial cost.
+ * Maximum number of signatures verified for one client. Otherwise, a client could send certificates each of which appears to have issued every other, and the
+ * search would take factorial time.
  */
 const MAX_SIGNATURES = 40;
 
 export interface PathOrder {
   /** The certificate that the client presented. */
   readonly leaf: X509Certificate;
-  /** Certificates that are trusted to issue client certificates. */
+  /** Certificates of authorities that are trusted to issue client certificates. */
   readonly anchors: readonly X509Certificate[];
   /** Untrusted certificates that may connect the leaf to an anchor. */
   readonly intermediates: readonly X509Certificate[];
@@ -34,7 +34,7 @@ export interface PathOrder {
  * extensions) are rejected. Revocation is not checked.
  *
  * @returns the path, from the client's certificate to the anchor, including both
- * @throws CertificateRefused with the fault of the first path found, or because there is no path
+ * @throws CertificateRefused with the fault of the first path found, or if no path exists
  */
 export function pathToAnchor(order: PathOrder): readonly X509Certificate[] {
   assertEndEntity(order.leaf, order.now);
@@ -50,7 +50,7 @@ class PathSearch {
 
   constructor(private readonly order: PathOrder) {}
 
-  /** Returns a path that begins with this one; undefined if there is none, or the refusal if the path is invalid. */
+  /** Returns a complete path that begins with `path`; undefined if no such path exists, or the refusal if the path is invalid. */
   from(path: readonly X509Certificate[]): readonly X509Certificate[] | CertificateRefused | undefined {
     let refused: CertificateRefused | undefined;
     for (const { issuer, isAnchor } of this.issuersOf(path)) {
@@ -83,7 +83,7 @@ class PathSearch {
   private hasIssued(issuer: X509Certificate, path: readonly X509Certificate[]): boolean {
     const last = path.at(-1);
     if (last === undefined || path.some(({ raw }) => raw.equals(issuer.raw))) return false;
-    // Compares names and key identifiers before any expensive check.
+    // Compare names and key identifiers before verifying the signature, which is expensive.
     if (!last.checkIssued(issuer)) return false;
     this.signatures += 1;
     if (this.signatures > MAX_SIGNATURES)
@@ -94,7 +94,7 @@ class PathSearch {
   }
 }
 
-/** Returns the path that makes the client's certificate acceptable, starting with that certificate. @throws CertificateRefused */
+/** Returns the path for which the rule accepts the client's certificate, starting with that certificate. @throws CertificateRefused */
 export function acceptedPath(rule: CertificateRule, shown: ShownCertificate, now: Date): readonly X509Certificate[] {
   const leaf = strongCertificate(shown.raw);
   return 'subject' in rule ? issuedPath(rule, leaf, shown.chain, now) : ownPath(rule, leaf, shown.thumbprint, now);
@@ -116,7 +116,7 @@ function issuedPath(rule: IssuedCertificates, leaf: X509Certificate, chain: read
   return path;
 }
 
-/** Excludes weak or malformed additional certificates of a client from paths. */
+/** Returns a certificate that the client sent in addition, or an empty list if the certificate is weak or malformed. */
 function strongOnly(raw: Buffer): X509Certificate[] {
   try {
     return [strongCertificate(raw)];

@@ -151,13 +151,13 @@ describe('a client certificate is accepted', () => {
     expect(() => acceptedPath(registered, shown(own), new Date('2026-11-19T00:00:00Z'))).toThrow(/not valid yet/);
   });
 
-  // Vault 3051: another certificate of the same authority, or of the same name, is not the uploaded one.
+  // Vault 3051: a certificate from the same authority, or with the same name, is not the registered certificate.
   it('but not if it only shares the name of the registered one', async () => {
     const namesake = await make('C=DE, CN=job');
     expect(() => acceptedPath(rule({ certificates: [own.pem] }), shown(namesake), NOW)).toThrow(/not registered/);
   });
 
-  // Spring Authorization Server 2332: the proxy passes only the client's certificate.
+  // Spring Authorization Server 2332: a proxy passes only the client's certificate, without intermediate certificates.
   it('through an uploaded intermediate certificate, or one sent along with it', async () => {
     const between = await make('CN=Between', authority(), 1, { name: 'CN=Root', of: root });
     const job = await make('CN=job', [], 1, { name: 'CN=Between', of: between });

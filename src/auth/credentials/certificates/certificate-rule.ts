@@ -6,7 +6,7 @@ import { hasSecretKey } from '../key-sets/key-set.js';
 import { assertInItsDates, assertIsAuthority, CertificateRefused, strongCertificate } from './certificate-checks.js';
 import { type ExpectedSubject, faultOfSubject, SUBJECT_KINDS, type SubjectKind } from './certificate-subject.js';
 
-/** Maximum certificates in one list of a client. */
+/** Maximum number of certificates in each list of a client. */
 export const MAX_REGISTERED_CERTIFICATES = 10;
 
 /** A registered certificate. */
@@ -20,7 +20,7 @@ export interface RegisteredCertificate {
   readonly notAfter: string;
 }
 
-/** The certificates of a client itself (RFC 8705 section 2.2). */
+/** Registered certificates of the client itself (RFC 8705 section 2.2). */
 export interface OwnCertificates {
   readonly certificates: readonly RegisteredCertificate[];
 }
@@ -120,7 +120,7 @@ function readList(pointer: string, texts: readonly string[], check: Check): Regi
   return eachOnce(pointer, read);
 }
 
-/** Returns the certificates of a JWK Set: the first one of each `x5c`, which must contain the key itself (RFC 7517 section 4.7). */
+/** Returns the certificates of a JWK Set: the first certificate of each `x5c`, which must contain the same public key as the JWK (RFC 7517 section 4.7). */
 function inKeySet(jwks: object, check: Check): RegisteredCertificate[] {
   if (hasSecretKey(jwks)) throw refused('/jwks', 'contains a private or symmetric key; send only public keys');
   const { keys } = jwks as { keys?: unknown };

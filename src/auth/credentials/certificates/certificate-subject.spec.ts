@@ -18,7 +18,7 @@ const DNS = 0x82;
 const URI = 0x86;
 const IP = 0x87;
 
-/** A certificate with this subject and these alternative names, octet by octet. */
+/** Returns a certificate with the given subject and alternative names, encoded octet by octet. */
 async function certificate(name: ConstructorParameters<typeof Name>[0], names: Names = []): Promise<X509Certificate> {
   const general = Buffer.concat(
     names.map(([tag, octets]) => Buffer.concat([Buffer.from([tag, octets.length]), octets])),
@@ -34,7 +34,7 @@ async function certificate(name: ConstructorParameters<typeof Name>[0], names: N
   return new X509Certificate(Buffer.from(made.rawData));
 }
 
-/** In the order of the certificate, which is the opposite of RFC 4514. */
+/** The RDNs in the order of the certificate, which is the reverse of the order in RFC 4514. */
 const SUBJECT = [
   { C: ['DE'] },
   { O: [{ utf8String: 'Beispiel, GmbH' }] },
@@ -68,7 +68,7 @@ describe('the distinguished name of a certificate', () => {
     expect(hasSubject(await certificate(SUBJECT), { kind: 'subject_dn', value })).toBe(false);
   });
 
-  // NATS 1732: relative names of several attributes.
+  // NATS 1732: multi-valued RDNs.
   it('matches the attributes of a multi-valued RDN in any order', async () => {
     const made = await certificate([{ DC: ['org'] }, { CN: ['job'], O: ['users'] }]);
     for (const value of ['CN=job+O=users,DC=org', 'O=users+CN=job,DC=org'])
@@ -76,7 +76,7 @@ describe('the distinguished name of a certificate', () => {
     expect(hasSubject(made, { kind: 'subject_dn', value: 'CN=job,O=users,DC=org' })).toBe(false);
   });
 
-  // OpenBanking Brasil: attributes that RFC 4514 has no short names for.
+  // OpenBanking Brasil: attributes without a short name in RFC 4514.
   it('may contain registration attributes', async () => {
     const made = await certificate([
       { '1.3.6.1.4.1.311.60.2.1.3': ['BR'] },
@@ -169,7 +169,7 @@ describe('an alternative name of a certificate', () => {
 
 describe('an impossible certificate subject is rejected', () => {
   it.each<[SubjectKind, string, RegExp]>([
-    // jsrsasign 428: what OpenSSL prints by default for ages.
+    // jsrsasign 428: the default format of earlier OpenSSL versions.
     ['subject_dn', '/C=GB/O=Example/CN=job', /RFC2253/],
     ['subject_dn', '', /attribute type followed by = is missing/],
     ['subject_dn', 'job', /attribute type followed by = is missing/],

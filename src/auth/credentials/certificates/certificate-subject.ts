@@ -5,7 +5,7 @@ import { parseAddress } from '../../../formats/encoding/address.js';
 import { elementsOfSequence } from '../../../formats/asn1/der-reader.js';
 import { nameInDer, nameInText } from '../../../formats/asn1/distinguished-name.js';
 
-/** Kinds of subjects that a client can have, named like the `tls_client_auth_` parameters of RFC 8705 section 2.1.2. */
+/** Kinds of subjects that can identify a client's certificate, named like the `tls_client_auth_` parameters of RFC 8705 section 2.1.2. */
 export const SUBJECT_KINDS = ['subject_dn', 'san_dns', 'san_uri', 'san_ip', 'san_email'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
@@ -23,8 +23,8 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i;
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
 /**
- * Reports whether a certificate has this subject: its whole distinguished name, or one of its alternative names of this kind. A common name does not
- * count as an alternative name, and names in a certificate are never patterns.
+ * Reports whether a certificate has the expected subject: as its whole distinguished name, or as one of its subject alternative names of the same kind. A
+ * common name does not count as an alternative name, and names in a certificate are never patterns.
  */
 export function hasSubject(certificate: X509Certificate, { kind, value }: ExpectedSubject): boolean {
   const parsed = new ParsedCertificate(certificate.raw);
@@ -35,7 +35,7 @@ export function hasSubject(certificate: X509Certificate, { kind, value }: Expect
   return names.some(({ contents }) => EQUAL[kind](contents, value));
 }
 
-/** By kind: reports whether the octets in a certificate equal this name. */
+/** Functions that report whether the octets in a certificate equal a name, by kind. */
 const EQUAL: Record<Exclude<SubjectKind, 'subject_dn'>, (octets: Buffer, value: string) => boolean> = {
   san_dns: (octets, value) => octets.toString('latin1').toLowerCase() === value.toLowerCase(),
   // URIs are compared octet by octet: https://a/ and https://a differ.
@@ -50,7 +50,7 @@ function emailOf(text: string): string {
   return text.slice(0, at) + text.slice(at).toLowerCase();
 }
 
-/** Returns four or sixteen octets; none if the string is not an IP address. */
+/** Returns the four or sixteen octets of an IP address; empty if the string is not an IP address. */
 function octetsOfAddress(text: string): Buffer {
   const address = parseAddress(text);
   if (address === undefined) return Buffer.alloc(0);
@@ -58,7 +58,7 @@ function octetsOfAddress(text: string): Buffer {
   return Buffer.from(address.value.toString(16).padStart(digits, '0'), 'hex');
 }
 
-/** Returns the fault of a registered subject; undefined if certificates can have this subject. */
+/** Returns the reason why no certificate can have the subject; undefined if the subject is valid. */
 export function faultOfSubject({ kind, value }: ExpectedSubject): string | undefined {
   return FAULT[kind](value);
 }

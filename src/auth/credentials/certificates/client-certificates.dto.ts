@@ -12,7 +12,10 @@ const MAX_SUBJECT_LENGTH = 1000;
 
 /** Members of a body that specify a client's certificates, or their issuers and the subject of the certificate. */
 export class ClientCertificateMembers {
-  /** Certificates of the client as PEM (`self_signed_tls_client_auth`). Their issuer is not checked. @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"] */
+  /**
+   * Certificates of the client as PEM (`self_signed_tls_client_auth`). The issuers of these certificates are not checked.
+   * @example ["-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIUXK4…\n-----END CERTIFICATE-----"]
+   */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) certificates?: string[];
   /**
    * Certificates of the authorities that issue the client's certificate, as PEM (`tls_client_auth`).
@@ -25,8 +28,8 @@ export class ClientCertificateMembers {
    */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) intermediates?: string[];
   /**
-   * The complete distinguished name of the certificate in the notation of RFC 4514 (`openssl x509 -subject -nameopt RFC2253`). Exactly one of these
-   * five members is required.
+   * The complete distinguished name of the certificate in the notation of RFC 4514 (`openssl x509 -subject -nameopt RFC2253`). With trust anchors, exactly one
+   * of the five `tls_client_auth_` members is required.
    * @example "CN=deploy,O=Example Ltd,C=GB"
    */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_subject_dn?: string;
@@ -97,7 +100,7 @@ export class ClientCertificatesView {
   tls_client_auth_san_email?: string;
 }
 
-/** Returns the members of the view; those of the unused method are empty or absent. */
+/** Returns the members of the view. Members that the client's authentication method does not use are empty or absent. */
 export function certificatesViewOf(
   rule: CertificateRule | null,
 ): Pick<ClientCertificatesView, keyof ClientCertificatesView> {

@@ -5,10 +5,10 @@ import { readJson } from '../../../platform/json/strict-json.js';
 
 const TIMEOUT_MS = 5000;
 
-/** Reads one document. Rejects if the URL cannot be called. */
+/** Fetches a document. Rejects if the request fails. */
 export type DocumentReader = (url: string) => Promise<{ readonly status: number; readonly body: string }>;
 
-/** Fetches published keys through the outbound client. In the prod profile, URLs must be https. */
+/** KeyDocuments fetches published keys through the outbound client. In the prod profile, URLs must use HTTPS. */
 @Injectable()
 export class KeyDocuments {
   constructor(
@@ -16,7 +16,7 @@ export class KeyDocuments {
     private readonly outbound: OutboundClient,
   ) {}
 
-  /** Rejects with the reason if the URL cannot be called. */
+  /** Fetches a document. Rejects with the reason if the request fails. */
   async read(url: string): Promise<{ readonly status: number; readonly body: string }> {
     if (this.config.isProd && !url.startsWith('https:')) throw new Error(`${url} does not use HTTPS`);
     const headers = { accept: 'application/json' };
@@ -24,7 +24,7 @@ export class KeyDocuments {
   }
 }
 
-/** Returns the JSON document at a URL. Rejects with the reason if there is no JSON document. */
+/** Returns the JSON document at a URL. Rejects with the reason if the response is not JSON. */
 export async function jsonAt(url: string, read: DocumentReader): Promise<unknown> {
   const { status, body } = await read(url);
   if (status !== 200) throw new Error(`${url} responded with ${status}`);

@@ -7,7 +7,7 @@ import { thumbprintsOf } from './key-set.js';
 
 /** Keys are refetched after this time. */
 const FRESH_MS = 10 * 60_000;
-/** Minimum time between calls to a publisher, whatever tokens are presented. */
+/** Minimum time between requests to a publisher, regardless of the tokens presented. */
 const PAUSE_MS = 30_000;
 export const PAUSE_SECONDS = PAUSE_MS / 1000;
 /** Maximum time for which keys are trusted if the publisher does not respond. */
@@ -24,11 +24,11 @@ export interface PublishedKeys {
   keysAskedAt: Date | null;
 }
 
-/** Refetches published keys if they are old, or if none of them matches. Concurrent calls share one fetch. */
+/** KeyRenewals refetches published keys if the keys are old or no key matches. Concurrent calls share one fetch. */
 export class KeyRenewals {
   private readonly logger: Logger;
   private readonly readings = new Map<string, Promise<PublicJwk[]>>();
-  /** Time of the last fetch by this process, in milliseconds. The time in the row is not sealed, so it delays no renewal of old keys. */
+  /** Time of the last fetch by this process, in milliseconds. The time in the row is not sealed, so it cannot delay the renewal of old keys. */
   private readonly asked = new Map<string, number>();
 
   /** @param whose name of the publisher in log messages, such as `the issuer` */
@@ -37,9 +37,9 @@ export class KeyRenewals {
   }
 
   /**
-   * Returns the currently trusted keys; undefined if there are none.
+   * Returns the keys that are currently trusted; undefined if no keys are.
    *
-   * @param fresh none of the known keys matches: refetch, unless the publisher was called recently
+   * @param fresh true if no known key matches: the keys are refetched, unless the publisher was called recently
    * @param renew fetches the keys and stores them
    */
   async of(
@@ -63,7 +63,7 @@ export class KeyRenewals {
     this.readings.set(row.id, reading);
     try {
       const keys = await reading;
-      // The holder of the row lock does not fetch a second time for the same token.
+      // Updates the caller's row, so that the keys are not fetched a second time for the same token.
       return Object.assign(row, { keys, keysReadAt: new Date() }).keys;
     } catch (error) {
       this.logger.warn(`unable to fetch the keys of ${this.whose} ${row.name}: ${reasonOf(error)}`);

@@ -5,10 +5,10 @@ import { jwkThumbprint, type PublicJwk } from '../../../formats/encoding/json-we
 /** Maximum size of a key set's JSON. */
 export const MAX_KEY_SET_BYTES = 64 * 1024;
 
-/** MAX_KEYS is the maximum number of keys in a set, because each may have to be tried. */
+/** MAX_KEYS is the maximum number of keys in a set. It limits the cost of a verification that tries each key. */
 export const MAX_KEYS = 50;
 const MIN_RSA_BITS = 2048;
-/** Uses of keys that verify JWTs: RFC 7517 section 4.2, and those of SPIFFE trust bundles (`x509-svid` keys verify certificates). */
+/** Values of `use` for keys that verify JWTs, in JWK Sets (RFC 7517 section 4.2) and in SPIFFE trust bundles (`x509-svid` keys verify certificates). */
 const USES: ReadonlySet<unknown> = new Set([undefined, 'sig', 'jwt-svid']);
 const PUBLIC_MEMBERS = ['kty', 'kid', 'alg', 'crv', 'n', 'e', 'x', 'y'] as const;
 /** Members of private and of symmetric keys (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
@@ -18,7 +18,7 @@ const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
  * Reads a JWK Set (RFC 7517 section 5) and returns the public keys that verify signatures. Encryption keys, symmetric keys, RSA keys under 2048 bits,
  * keys that are too expensive and keys of unknown types are skipped, because issuers publish all kinds of keys.
  *
- * @throws Error with the reason if it is not a key set, has no usable key, or has too many.
+ * @throws Error with the reason if the value is not a JWK Set, has no usable key, or has too many keys.
  */
 export function readKeySet(read: unknown): PublicJwk[] {
   const keys = typeof read === 'object' && read !== null ? (read as { keys?: unknown }).keys : undefined;
@@ -29,13 +29,13 @@ export function readKeySet(read: unknown): PublicJwk[] {
   return usable;
 }
 
-/** Reads a JWK Set that a caller uploads. @throws Error like readKeySet, and if the set contains a private or symmetric key */
+/** Reads a JWK Set that a caller uploads. @throws Error as for readKeySet, and if the set contains a private or symmetric key */
 export function readGivenKeySet(jwks: object): PublicJwk[] {
   if (hasSecretKey(jwks)) throw new Error('the JWK Set contains a private or symmetric key; send only public keys');
   return readKeySet(jwks);
 }
 
-/** Reports whether the set contains a key that only the issuer should have. */
+/** Reports whether a JWK Set contains a private or symmetric key. */
 export function hasSecretKey(read: unknown): boolean {
   const keys = typeof read === 'object' && read !== null ? (read as { keys?: unknown }).keys : undefined;
   if (!Array.isArray(keys)) return false;

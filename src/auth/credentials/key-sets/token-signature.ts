@@ -11,7 +11,7 @@ import {
 import { base64UrlBytes } from '../../../formats/encoding/base64.js';
 import { readJsonObject } from '../../../platform/json/strict-json.js';
 
-/** RFC 7518 section 3.1, RFC 8037, RFC 9864. */
+/** Asymmetric signature algorithms (RFC 7518 section 3.1, RFC 8037, RFC 9864). */
 export const ASYMMETRIC_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -31,8 +31,8 @@ const SYMMETRIC = new Set(['HS256', 'HS384', 'HS512']);
 export type KeyReader = (fresh: boolean) => Promise<{ keys: unknown[] }>;
 
 /**
- * Verifies a token of a provider (RFC 7519). Without `kid`, or if several keys have the same `kid`, keys are tried one by one; if none matches, the
- * keys are refetched once, because providers rotate them.
+ * Verifies a token of a provider (RFC 7519). Without `kid`, or if several keys have the same `kid`, each key is tried. If no key matches, the keys are
+ * refetched once, because providers rotate their keys.
  *
  * @throws jose's JOSEError with the reason.
  */
@@ -48,7 +48,7 @@ export async function verifyToken(token: string, keys: KeyReader, options: JWTVe
   }
 }
 
-/** Whether a token claims to be signed with the client secret (OpenID Connect core section 10.1). */
+/** Reports whether the header of a token names an algorithm that uses the client secret as key (OpenID Connect Core section 10.1). */
 export function isSignedBySecret(token: string): boolean {
   return SYMMETRIC.has(decodeProtectedHeader(token).alg ?? '');
 }
@@ -59,7 +59,7 @@ export async function verifyWithSecret(token: string, secret: string): Promise<J
   return jwtVerify(token, Buffer.from(secret), { algorithms: [...SYMMETRIC] });
 }
 
-/** With a duplicate claim (RFC 7519 section 4), another parser could use the other value. */
+/** Rejects duplicate members, because another parser could use the other value of a claim (RFC 7519 section 4). */
 function assertUnambiguous(token: string): void {
   const [header = '', payload = ''] = token.split('.');
   try {
@@ -101,7 +101,7 @@ async function verifyWithEach(
   throw new errors.JWSSignatureVerificationFailed();
 }
 
-/** Key sets may also contain encryption keys, and key types that no library supports. */
+/** Reports whether a key can verify signatures. Key sets may also contain encryption keys and unsupported key types. */
 function isForSignatures(key: unknown): key is JWK {
   return typeof key === 'object' && key !== null && (key as { use?: unknown }).use !== 'enc';
 }

@@ -11,7 +11,7 @@ let pem: string;
 let der: Buffer;
 let thumbprint: string;
 
-/** A certificate that OpenSSL made. */
+/** Returns a certificate that OpenSSL created. */
 function newCertificate(): string {
   const key = join(directory, 'key.pem');
   const order = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key];
@@ -22,7 +22,7 @@ function newCertificate(): string {
 
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'sw-client-cert-'));
-  // Base64 with a plus sign, which a form would take for a space.
+  // Base64 with a plus sign, which form decoding would turn into a space.
   do pem = newCertificate();
   while (!pem.includes('+'));
   der = Buffer.from(pem.replaceAll(/-----[^-]+-----/g, ''), 'base64');
@@ -36,7 +36,7 @@ describe('a client certificate is read from a proxy header', () => {
     ['as nginx and Envoy write it: PEM with the escapes of a URL', () => encodeURIComponent(pem)],
     ['with a plus sign that is not escaped', () => encodeURIComponent(pem).replaceAll('%2B', '+')],
     ['with the line ends of Windows', () => encodeURIComponent(pem.replaceAll('\n', '\r\n'))],
-    // Traefik 9669: neither escapes nor PEM.
+    // Traefik 9669: neither percent-encoding nor PEM.
     ['as Traefik writes it: base64 alone', () => der.toString('base64')],
   ])('%s', (_how, header) => {
     expect(certificateThumbprint(header())).toBe(thumbprint);

@@ -11,21 +11,21 @@ import { Config } from '../../../platform/config/config.js';
 const BYTE_SEQUENCE = /^:([A-Za-z0-9+/]+={0,2}):$/;
 const PEM = /^-----BEGIN CERTIFICATE-----\s([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----\s*$/;
 
-/** Maximum number of certificates that a proxy passes with the client's. Longer chains are rejected as a whole. */
+/** Maximum number of additional certificates that a proxy passes with the client's certificate. Longer chains are rejected as a whole. */
 const MAX_CHAIN = 8;
 const PEM_BLOCKS = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
- * Returns the thumbprint (SHA-256 of the DER, base64url: `x5t#S256` of RFC 8705 section 3.1) of the certificate that a proxy passes in a header: in
- * RFC 9440 format, as URL-encoded PEM (nginx, Envoy), or as bare base64 (Traefik). Returns undefined for anything else, including two certificates,
- * which arrive joined by a comma, and a chain.
+ * Returns the thumbprint (SHA-256 of the DER, base64url: `x5t#S256` of RFC 8705 section 3.1) of the certificate that a proxy passes in a header: in RFC 9440
+ * format, as URL-encoded PEM (nginx, Envoy), or as bare base64 (Traefik). Returns undefined for every other value, including a chain, and two certificates,
+ * which arrive joined by a comma.
  */
 export function certificateThumbprint(header: string): string | undefined {
   const der = certificateIn(header);
   return der === undefined ? undefined : thumbprintOf(der);
 }
 
-/** Returns the certificate itself, in DER. */
+/** Returns the certificate that a proxy passes in a header, in DER. */
 export function certificateIn(header: string): Buffer | undefined {
   const der = derIn(header);
   if (der === undefined) return undefined;
@@ -38,7 +38,8 @@ export function certificateIn(header: string): Buffer | undefined {
 
 /**
  * Returns the certificates of `Client-Cert-Chain` (RFC 9440 section 2.3), in DER: comma-separated byte sequences, each of which may contain several
- * concatenated certificates, as HAProxy writes them; or URL-encoded PEM. Returns none if one of them cannot be parsed, or if there are too many.
+ * concatenated certificates, as HAProxy writes them; or URL-encoded PEM. Returns an empty list if a certificate cannot be parsed, or if there are more than
+ * MAX_CHAIN.
  */
 export function chainIn(header: string): Buffer[] {
   try {
@@ -66,7 +67,7 @@ function derIn(header: string): Buffer | undefined {
   return body === undefined ? undefined : fromBrokenBase64(body);
 }
 
-/** Decodes percent-encoding; a plus sign stays a plus sign. */
+/** Decodes percent-encoding. Plus signs are kept. */
 function unescaped(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -81,11 +82,11 @@ export interface ShownCertificate {
   readonly raw: Buffer;
   /** `x5t#S256` */
   readonly thumbprint: string;
-  /** Untrusted CA certificates that were sent with it, in DER. */
+  /** Untrusted CA certificates sent with the client's certificate, in DER. */
   readonly chain: readonly Buffer[];
 }
 
-/** ClientCertificates reads the certificates that clients present to the proxies in SVC_TRUST_PROXY. The same headers from other senders are ignored. */
+/** ClientCertificates reads the certificates that clients present to the proxies in SVC_TRUST_PROXY. The headers are ignored if another sender sets them. */
 @Injectable()
 export class ClientCertificates {
   private readonly header: string | undefined;
@@ -98,13 +99,13 @@ export class ClientCertificates {
     this.proxies = new AddressList(clientCertHeader === undefined ? [] : trustProxy);
   }
 
-  /** Returns the thumbprint of the client's certificate; undefined if it presented none, or if the request did not come through such a proxy. */
+  /** Returns the thumbprint of the client's certificate; undefined without a certificate, or if the request did not come through a trusted proxy. */
   thumbprintOf(request: FastifyRequest): string | undefined {
     const value = this.valueOf(request, this.header);
     return value === undefined ? undefined : certificateThumbprint(value);
   }
 
-  /** Returns the client's certificate with the certificates sent with it; undefined as above. */
+  /** Returns the client's certificate and its chain; undefined under the same conditions as for `thumbprintOf`. */
   shownBy(request: FastifyRequest): ShownCertificate | undefined {
     const raw = certificateIn(this.valueOf(request, this.header) ?? '');
     if (raw === undefined) return undefined;

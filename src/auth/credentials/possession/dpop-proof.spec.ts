@@ -40,7 +40,7 @@ describe('a DPoP proof is accepted', () => {
     expect(until.getTime() / 1000 - AT).toBe(120);
   });
 
-  // RFC 9449 section 4.3, the example of section 4.2: a proof that others made.
+  // The example proof of RFC 9449 section 4.2, verified as in section 4.3.
   it('as given in the RFC', async () => {
     const proof =
       'eyJ0eXAiOiJkcG9wK2p3dCIsImFsZyI6IkVTMjU2IiwiandrIjp7Imt0eSI6IkVDIiwieCI6Imw4dEZyaHgtMzR0VjNoUklDUkRZOXpDa0RscEJoRjQyVVFVZldWQVdCRnMiLCJ5IjoiOVZFNGpmX09rX282NHpiVFRsY3VOSmFqSG10NnY5VERWclUwQ2R2R1JEQSIsImNydiI6IlAtMjU2In19.eyJqdGkiOiItQndDM0VTYzZhY2MybFRjIiwiaHRtIjoiUE9TVCIsImh0dSI6Imh0dHBzOi8vc2VydmVyLmV4YW1wbGUuY29tL3Rva2VuIiwiaWF0IjoxNTYyMjYyNjE2fQ.2-GxA6T8lP4vfrg8v-FdWP0A0zdrj8igiMLvqRMUvwnQg4PtFLbdLXiOSsX0x7NVY-FNyJK70nfbV37xRZT3Lg';
@@ -50,7 +50,7 @@ describe('a DPoP proof is accepted', () => {
   });
 
   it.each<[string, object]>([
-    // Keycloak 39332, Spring Security 17202: behind a proxy the service sees another address than its clients.
+    // Keycloak 39332, Spring Security 17202: behind a proxy, the service sees a URL other than the client's.
     ['for the address behind the proxy', { htu: 'http://10.0.0.1:9090/api/v1/sign' }],
     ['with a host in capitals and the default port', { htu: 'https://SIGN.example.com:443/api/v1/sign' }],
     ['with query and fragment, which do not count', { htu: `${ADDRESS}?limit=1#here` }],
@@ -96,7 +96,7 @@ describe('a DPoP proof is rejected', () => {
     ['for an address with a user in it', { htu: 'https://sign.example.com@evil.example/api/v1/sign' }, /htu/],
     ['for no address', { htu: undefined }, /htu/],
     ['for a list of addresses', { htu: [ADDRESS] }, /htu/],
-    // Keycloak 38333: without a check of ath, any proof of any key was accepted.
+    // Keycloak 38333: without a check of `ath`, any proof by any key was accepted.
     ['for another token', { ath: hashOf('another') }, /access token/],
     ['for no token', { ath: undefined }, /access token/],
     ['with the token itself in place of its hash', { ath: TOKEN }, /access token/],

@@ -7,23 +7,23 @@ import { isJti, MAX_JTI_LENGTH } from './used-proofs.repository.js';
 
 /** Accepted clock skew, in seconds. */
 const SKEW_SECONDS = 30;
-/** Maximum age of a proof. A proof is for one call that is sent immediately. */
+/** Maximum age of a proof. A client creates a proof for one request and sends it immediately. */
 const MAX_AGE_SECONDS = 60;
 const MAX_LENGTH = 8 * 1024;
 
 /** ProofRefused is thrown for a proof that is not accepted. The message is printable ASCII without quotes. */
 export class ProofRefused extends Error {}
 
-/** The call for which a proof must have been made. */
+/** The request for which a proof must have been created. */
 export interface ProvenCall {
   readonly method: string;
-  /** The URLs under which the client may know the endpoint, normalized by `plainAddress`. */
+  /** The URLs by which the client may have addressed the endpoint, normalized by `plainAddress`. */
   readonly addresses: readonly string[];
   /** The access token of the call; undefined if a token is being requested. */
   readonly accessToken: string | undefined;
 }
 
-/** A proof that was made for the call. Whether it was used before has yet to be checked. */
+/** A proof with a valid signature that was created for the request. The caller must still check that the proof was not used before. */
 export interface VerifiedProof {
   /** Thumbprint of the key (RFC 7638, SHA-256) in base64url, the value of `cnf.jkt`. */
   readonly thumbprint: string;
@@ -33,8 +33,8 @@ export interface VerifiedProof {
 }
 
 /**
- * Verifies a DPoP proof (RFC 9449 section 4.3): type, an asymmetric algorithm, the public key in its header, the signature, method and URL of the
- * call, the time, and the hash of the access token if one is used.
+ * Verifies a DPoP proof (RFC 9449 section 4.3): type, an asymmetric algorithm, the public key in its header, the signature, method and URL of the call, the
+ * time, and the hash of the access token, if the request contains one.
  *
  * The server issues no nonces: a proof is accepted once, for up to a minute.
  *
@@ -54,7 +54,7 @@ export async function verifyDpopProof(proof: string, call: ProvenCall, now: Date
   return { thumbprint, jti: jtiOf(payload), until: endOf(payload, now) };
 }
 
-/** Returns a URL without query and fragment, normalized (RFC 3986 section 6.2.2 and 6.2.3). Returns undefined if the string is not an http(s) URL. */
+/** Returns a URL without query and fragment, normalized (RFC 3986 sections 6.2.2 and 6.2.3). Returns undefined if the string is not an http(s) URL. */
 export function plainAddress(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
@@ -62,7 +62,7 @@ export function plainAddress(text: string): string | undefined {
   return url.origin + url.pathname.replaceAll(/%[0-9A-Fa-f]{2}/g, normalizedEscape);
 }
 
-/** Rejects keys whose `use` or `key_ops` do not allow verification, and private keys. */
+/** Returns the public key of a proof. Rejects private and symmetric keys, and keys whose `use` does not allow verification. */
 function publicKeyOf(jwk: unknown): { key: PublicJwk; thumbprint: string } {
   const set = { keys: [jwk] };
   if (hasSecretKey(set))
@@ -72,7 +72,7 @@ function publicKeyOf(jwk: unknown): { key: PublicJwk; thumbprint: string } {
     const thumbprint = key === undefined ? undefined : jwkThumbprint(key);
     if (key !== undefined && thumbprint !== undefined) return { key, thumbprint };
   } catch {
-    // readKeySet throws if the key is unusable.
+    // readKeySet throws if the key is unusable, which is reported below.
   }
   throw new ProofRefused('The DPoP proof has no usable public key. RSA keys must have at least 2048 bits.');
 }

@@ -16,10 +16,13 @@ export interface PresentedToken {
   readonly request: FastifyRequest;
 }
 
-/** KeyPossession determines which keys the sender of a call possesses, and compares them with the binding of tokens. */
+/** KeyPossession determines which keys a request proves possession of, and compares these keys with the binding of the token. */
 @Injectable()
 export class KeyPossession {
-  /** A call is authorized several times (before its body, and again before a late response), but its proof can be used once. */
+  /**
+   * Thumbprints of verified proofs, by request. A request is authorized several times (before its body, and before a late response), but its proof can be used
+   * only once.
+   */
   private readonly shown = new WeakMap<FastifyRequest, Promise<string>>();
 
   constructor(
@@ -30,7 +33,7 @@ export class KeyPossession {
   ) {}
 
   /**
-   * Returns the keys whose possession a token request proves, to which the token can be bound.
+   * Returns the keys whose possession a token request proves. The token can be bound to these keys.
    *
    * @throws ProofRefused
    */
@@ -42,7 +45,7 @@ export class KeyPossession {
   }
 
   /**
-   * Rejects a token that is bound to a key other than the proven one, a bound token without a proof, and an unbound token with the DPoP scheme.
+   * Rejects a token that is bound to a key whose possession the request does not prove, and an unbound token with the DPoP scheme.
    *
    * @throws Problem `auth.token-binding`, `auth.dpop-proof`
    */
@@ -83,8 +86,8 @@ export class KeyPossession {
 }
 
 /**
- * Returns the URLs under which a client may know the endpoint: below SVC_PUBLIC_URL, whose path a proxy may have removed, and under the host name of the
- * call, which is one of the service's names (`refuseForeignHosts`).
+ * Returns the URLs by which a client may have addressed the endpoint: one based on SVC_PUBLIC_URL, because a proxy may strip its path, and one based on the
+ * Host header, which `refuseForeignHosts` has already checked.
  */
 function addressesOf({ originalUrl, protocol, headers }: FastifyRequest, publicUrl: string): string[] {
   const path = originalUrl.split('?', 1)[0] ?? '';
@@ -94,12 +97,12 @@ function addressesOf({ originalUrl, protocol, headers }: FastifyRequest, publicU
 
 const ALGORITHMS = ASYMMETRIC_ALGORITHMS.join(' ');
 
-/** RFC 9449 section 7.1 */
+/** Returns a WWW-Authenticate challenge (RFC 9449 section 7.1). */
 function challenge(error: 'invalid_token' | 'invalid_dpop_proof', description: string): string {
   return `DPoP realm="sealwright", error="${error}", error_description="${description}", algs="${ALGORITHMS}"`;
 }
 
-/** RFC 8705 section 3 */
+/** Returns the Problem for a token that is bound to another client certificate (RFC 8705 section 3). */
 function otherCertificate(): Problem {
   const detail =
     'This access token is bound to a client certificate, but the request has a different certificate or none.';

@@ -17,8 +17,8 @@ export class KeyNotShown extends Error {
 }
 
 /**
- * Returns the binding of a token: to the key of any DPoP proof, because nobody sends one by accident, and to a client certificate only if required
- * (RFC 8705 section 3), because a client may present one for other reasons.
+ * Returns the binding of a token. A token is bound to the key of any DPoP proof, because clients send a proof only for this purpose. It is bound to a client
+ * certificate only if required (RFC 8705 section 3), because a client may present a certificate for other reasons.
  *
  * @param shown the keys that the request proves
  * @throws KeyNotShown
@@ -32,7 +32,7 @@ export function bindingFor({ dpopBound, certificateBound }: BindingDemand, shown
 }
 
 /**
- * Rejects a refresh with keys other than those to which the session is bound.
+ * Rejects a refresh request that does not prove possession of the keys to which the session is bound.
  *
  * @throws KeyNotShown
  */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Column, DataSource, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Background } from '../../../platform/work/background.js';
 
-/** An accepted proof of possession: a client assertion or a DPoP proof. It is not accepted again. */
+/** UsedProof records an accepted client assertion or DPoP proof, which is not accepted again. */
 @Entity('used_proof')
 @Index('used_proof_expires', ['expiresAt'])
 export class UsedProof {
@@ -24,21 +24,21 @@ export interface ProofName {
   readonly jti: string;
 }
 
-/** Maximum characters of a `jti`; a longer value is not an identifier. */
+/** Maximum length of a `jti`, in characters. */
 export const MAX_JTI_LENGTH = 256;
 
-/** Reports whether the `jti` claim of a proof (RFC 7519 section 4.1.7) can identify it. */
+/** Reports whether a claim is a valid `jti` (RFC 7519 section 4.1.7). */
 export function isJti(claim: unknown): claim is string {
   return typeof claim === 'string' && claim !== '' && claim.length <= MAX_JTI_LENGTH;
 }
 
-/** Records used proofs, shared by all processes. */
+/** UsedProofs records used proofs. All processes share the records. */
 @Injectable()
 export class UsedProofs {
   constructor(private readonly db: DataSource) {}
 
   /**
-   * Records the use of a proof; returns false if it was used before. Only one of several concurrent uses gets true, whichever processes they reach.
+   * Records the use of a proof. Returns false if the proof was used before. For concurrent uses, only one call returns true, across all processes.
    *
    * @param until time from which the proof is rejected as too old
    */

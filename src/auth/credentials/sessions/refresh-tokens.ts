@@ -7,7 +7,7 @@ import { secretHashOf, newSecret } from '../../model/secret-text.js';
 import { RefreshToken, Session } from '../../model/session.entity.js';
 import { SessionsService } from './sessions.service.js';
 
-/** A refresh token expires if it is not used for this long. */
+/** Time after which an unused refresh token expires. */
 const IDLE_SECONDS = 14 * 24 * 3600;
 
 export interface Refreshed {
@@ -19,7 +19,7 @@ const ANYBODY = (origin: Origin) => ({ kind: 'anonymous', id: '', name: '', orig
 
 /**
  * RefreshTokens issues refresh tokens (RFC 6749 section 6) and rotates them at every use (RFC 9700 section 4.14.2). A second use shows that two parties have
- * the token but not which of them stole it, so the whole session ends.
+ * the token, but not which party stole it, so the whole session ends.
  */
 @Injectable()
 export class RefreshTokens {
@@ -41,14 +41,14 @@ export class RefreshTokens {
   async peek(text: string): Promise<Session | undefined> {
     const token = await this.db.manager.findOneBy(RefreshToken, { hash: secretHashOf(text) });
     const session = token && (await this.db.manager.findOneBy(Session, { id: token.sessionId }));
-    // Used tokens and ended sessions have no seal. Presenting them ends the session anyway.
+    // The seals are not verified, because used tokens and ended sessions have none. `rotate` verifies the seals.
     return session ?? undefined;
   }
 
   /**
-   * Uses a token once and returns its successor. Undefined if the token is unknown, used or expired, or its session has ended. A token is valid only
-   * for the client to which it was issued (RFC 6749 section 6); a sign-in token is not valid for any client. If another party presents it, it was
-   * stolen, and the session ends.
+   * Consumes a token and returns its successor. Returns undefined if the token is unknown, used or expired, or its session has ended. A token is valid only for
+   * the client to which it was issued (RFC 6749 section 6), and a token from a direct sign-in is not valid for any client. If another party presents a token,
+   * the token was stolen, and the session ends.
    *
    * @param clientId the authenticated client that presents the token; null if there is none
    */

@@ -33,7 +33,7 @@ import { workloadName } from '../../model/workload-name.js';
 import { IdentityProvider } from '../../model/identity-provider.entity.js';
 import { WorkloadIdentity, WorkloadIssuer, WorkloadTrust } from '../../model/workload.entity.js';
 
-/** The rows behind a session at one moment. Each is verified against its seal before it counts. */
+/** The rows on which a session depends, read in one statement. Each row is verified against its seal before it is used. */
 interface Row extends OwnerRows, Omit<RunRows, 'owner'> {
   readonly session: JsonRow;
   readonly person: JsonRow | null;
@@ -54,8 +54,8 @@ interface KnownSession {
 }
 
 /**
- * A session that has not ended or expired and, in a browser, has not been idle for too long, with the rows on which it depends. `callerOf` verifies
- * them.
+ * Selects a session that has not ended or expired and, in a browser, has not been idle for too long, with the rows on which the session depends. `callerOf`
+ * verifies the rows.
  */
 const READ = `
   SELECT to_jsonb(s) AS session, to_jsonb(u) AS person, to_jsonb(c) AS client, ${ownerColumns('c')}, to_jsonb(t) AS trust, to_jsonb(i) AS issuer,
@@ -71,7 +71,7 @@ const READ = `
   WHERE s.id = $1 AND s.ended_at IS NULL AND s.expires_at > now()
     AND (s.cookie_hash IS NULL OR coalesce(s.last_used_at, s.created_at) > now() - make_interval(mins => $2))`;
 
-/** Resolves sessions to callers with the current rights of person and client. */
+/** SessionCallers resolves sessions to callers with the current rights of the person and the client. */
 @Injectable()
 export class SessionCallers implements OnApplicationShutdown {
   private readonly logger = new Logger(SessionCallers.name);
@@ -84,13 +84,13 @@ export class SessionCallers implements OnApplicationShutdown {
     private readonly config: Config,
   ) {}
 
-  /** Returns the caller whose token names this session; undefined if the session has ended or is a browser session. */
+  /** Returns the caller of a token with the given session ID; undefined if the session has ended or is a browser session. */
   async find(id: string, origin: Origin): Promise<Caller | undefined> {
     const known = await this.known.find(id);
     return known === null || known.cookieHash !== null ? undefined : this.use(known, origin);
   }
 
-  /** Returns the caller whose cookie contains the secret of this session; undefined for another secret or an ended session. */
+  /** Returns the caller of a browser session; undefined if the secret is wrong or the session has ended. */
   async inBrowser(id: string, secret: string, origin: Origin): Promise<Caller | undefined> {
     const known = await this.known.find(id);
     const isRight = known?.cookieHash && timingSafeEqual(known.cookieHash, secretHashOf(secret));
@@ -112,7 +112,7 @@ export class SessionCallers implements OnApplicationShutdown {
     this.known.expire(id);
   }
 
-  /** Stores when sessions were last used, with one statement for all of them every few seconds. */
+  /** Stores when sessions were last used, with one statement for all sessions every few seconds. */
   @Background({ name: 'session-use', scope: 'process', every: 10_000 })
   async storeLastUse(): Promise<void> {
     if (this.used.size === 0) return;
@@ -131,12 +131,12 @@ export class SessionCallers implements OnApplicationShutdown {
     );
   }
 
-  /** Returns the current rights of the session, bypassing the cache; undefined if it has ended or a person behind it is disabled. */
+  /** Returns the current rights of the session, bypassing the cache; undefined if the session has ended or a person behind it is disabled. */
   async rightsNow(id: string): Promise<ReadonlySet<Scope> | undefined> {
     return (await this.read(id))?.caller.scopes;
   }
 
-  /** Reports whether the session is valid. An ID is not a credential: this does not authenticate anyone. */
+  /** Reports whether the session is valid. An ID is not a credential, so the result does not authenticate anyone. */
   async isValid(id: string): Promise<boolean> {
     return (await this.known.find(id)) !== null;
   }
@@ -157,7 +157,7 @@ function isOpen({ endedAt, expiresAt }: Session, now: Date): boolean {
   return endedAt === null && expiresAt > now;
 }
 
-/** Returns undefined if something on which the session depends is disabled, revoked, changed or missing. */
+/** Returns the caller of a session; undefined if a row on which the session depends is disabled, revoked, changed or missing. */
 function callerOf(seals: RowSeals, session: Session, row: Row): Known | undefined {
   if (!isProviderEnabled(seals, session, row)) return undefined;
   const { id, authenticatedAt, steppedUpAt, methods, clientId } = session;
@@ -181,21 +181,21 @@ function callerOf(seals: RowSeals, session: Session, row: Row): Known | undefine
 }
 
 /**
- * Returns the IDs of the people who can use tokens that people grant to the client: its owner, who controls the program, and everyone who knows its
- * secret.
+ * Returns the IDs of the people who can use the tokens that users grant to a client: the client's owner, who controls the program, and everyone who knows the
+ * client's secret.
  */
 function controlling(client: OAuthClient): string[] {
   return [client.ownerId, ...(client.secretHash === null ? [] : othersBehind(client))];
 }
 
-/** Also returns true for a session that no identity provider opened. */
+/** Reports whether the identity provider of a session is enabled. Returns true for a session without an identity provider. */
 function isProviderEnabled(seals: RowSeals, { providerId }: Session, row: Row): boolean {
   if (providerId === null) return true;
   const provider = seals.opened(IdentityProvider, row.provider);
   return provider?.id === providerId && provider.enabled;
 }
 
-/** Returns null if the client was revoked, or if its secret, keys or certificates were replaced after the session began. */
+/** Returns the client of a session; null if the client was revoked, or its secret, keys or certificates were replaced after the session began. */
 function clientOf(seals: RowSeals, { clientId, createdAt }: Session, row: Row): OAuthClient | null {
   const client = seals.opened(OAuthClient, row.client);
   if (client?.id !== clientId || client.revokedAt !== null) return null;
@@ -207,8 +207,8 @@ function uploadersOf({ keySource, uploaderId, behind }: WorkloadIssuer): string[
 }
 
 /**
- * runOf returns the caller of a workload. Returns undefined if its trust has changed since, its issuer is disabled, or the key that signed its token
- * is no longer among the issuer's uploaded keys.
+ * runOf returns the caller of a workload. Returns undefined if the workload's trust has changed since the session began, the issuer is disabled, or the key
+ * that signed the token is no longer among the issuer's uploaded keys.
  */
 function runOf(seals: RowSeals, session: Session, row: Row, its: CallerSession): Known | undefined {
   const trust = seals.opened(WorkloadTrust, row.trust);

@@ -7,16 +7,16 @@ import { IdentityProvider } from '../../model/identity-provider.entity.js';
 import { OAuthClient } from '../../model/oauth.entity.js';
 import { User } from '../../model/user.entity.js';
 
-/** CHANGED_MEANWHILE is the Problem code for a sign-in whose grounds changed while it was in progress. */
+/** CHANGED_MEANWHILE is the Problem code for a sign-in whose grounds changed during the sign-in. */
 export const CHANGED_MEANWHILE = 'auth.changed-meanwhile';
 
-/** SessionGrounds is what a sign-in verified, as read at that time. */
+/** SessionGrounds contains the facts that a sign-in verified, as they were read. */
 export interface SessionGrounds {
   readonly userId?: string | undefined;
   /** Hash of the password that was presented, and the second factors that were required. */
   readonly password?: Pick<User, 'passwordHash' | 'factors'> | undefined;
   readonly providerId?: string | undefined;
-  /** The version of the provider that admitted the person; if undefined, any version is accepted. */
+  /** The version of the provider's configuration that admitted the person; if undefined, any version is accepted. */
   readonly providerVersion?: number | undefined;
   /** The client that authenticated. */
   readonly client?: Pick<OAuthClient, 'id' | 'proofSince'> | undefined;
@@ -62,14 +62,16 @@ async function assertSameClient(
 type TokenHolder = 'oauth client' | 'workload issuer' | 'identity provider';
 
 /**
- * lockTokens locks a holder against new tokens until the transaction ends. The row alone is not enough: each token request takes a shared lock of the
- * row, and a client that requests tokens continuously would prevent its own revocation.
+ * lockTokens prevents new tokens for a holder until the transaction ends. A row lock is not sufficient: each token request takes a shared lock on the row, so a
+ * client that requests tokens continuously would prevent its own revocation.
  */
 export async function lockTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
   await advisoryLock(tx, `${holder} ${id.toLowerCase()}`);
 }
 
-/** admitTokens waits for `lockTokens` of other transactions, and delays it until the transaction that issues a token ends. */
+/**
+ * admitTokens takes the shared lock that corresponds to `lockTokens`: it waits for transactions that hold the lock, and delays them until the transaction ends.
+ */
 export async function admitTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
   await sharedAdvisoryLock(tx, `${holder} ${id.toLowerCase()}`);
 }

@@ -6,7 +6,7 @@ export class SessionView {
   id: string;
   /** How the session began. @example password */
   way: SignInWay;
-  /** True for the session of this call. */
+  /** True for the session of the current call. */
   current: boolean;
   createdAt: Date;
   /** Time at which the person last presented a password or a factor. */

@@ -21,17 +21,17 @@ export interface NewSession {
   readonly id?: string;
   readonly userId?: string;
   readonly clientId?: string;
-  /** Grounds of this sign-in that must still be valid when the session opens. */
+  /** Grounds of the sign-in that must still be valid when the session opens. */
   readonly grounds?: Pick<SessionGrounds, 'password' | 'client'>;
-  /** The trust through which a workload gets the token. */
+  /** The trust through which the token is issued to a workload. */
   readonly workload?: { readonly trustId: string; readonly trustRevision: number };
   readonly way: SignInWay;
   /** Scopes of the tokens; if absent, everything that the person may do. */
   readonly scopes?: readonly Scope[];
   readonly methods: readonly string[];
-  /** The keys to which its tokens are bound; if absent, they are bearer tokens. */
+  /** The keys to which the tokens are bound; if absent, the tokens are bearer tokens. */
   readonly boundTo?: TokenBinding;
-  /** The identity provider through which the person signed in, and its ID for the session. */
+  /** The identity provider through which the person signed in, with the provider's ID for the session and the hint for the logout. */
   readonly external?: {
     readonly providerId: string;
     readonly session: string | null;
@@ -49,13 +49,13 @@ export interface NewSession {
   readonly detail?: Record<string, unknown> | undefined;
 }
 
-/** Maximum lifetime of a person's session, however active it is. */
+/** Maximum lifetime of a person's session, even if it is in use. */
 export const SESSION_SECONDS = 30 * 24 * 3600;
 
-/** Maximum number of open sessions of a person, as at GitLab and Google. A further sign-in ends the oldest ones. */
+/** Maximum number of open sessions of a person, as at GitLab and Google. A further sign-in ends the oldest sessions. */
 const MAX_OPEN_SESSIONS = 500;
 
-/** Sessions ended by one statement. Larger statements exceed the time limit of the database. */
+/** Maximum number of sessions ended by one statement. Larger statements could exceed the time limit of the database. */
 const ENDED_AT_ONCE = 1000;
 
 /** Reason recorded for a session that the person ended by signing out. */
@@ -86,16 +86,16 @@ interface Ended {
   readonly user_id: string | null;
 }
 
-/** A logout at a provider: of some sessions, of all sessions of a person, or of these sessions of that person. */
+/** A logout at a provider: of the given sessions, of all sessions of a person, or of the given sessions of a person. */
 export interface ExternalEnd {
   readonly providerId: string;
   readonly sessions?: readonly string[] | undefined;
   readonly subject?: string | undefined;
-  /** Sessions that began later are not ended, so that a replayed logout is harmless. */
+  /** Only sessions that began before this time are ended, so that a replayed logout is harmless. */
   readonly before: Date;
 }
 
-/** Manages sessions: one row per sign-in. An ended session is rejected everywhere within five seconds. */
+/** SessionsService manages sessions, with one row per sign-in. Every process rejects an ended session within five seconds. */
 @Injectable()
 export class SessionsService {
   constructor(
@@ -144,7 +144,7 @@ export class SessionsService {
     return session;
   }
 
-  /** Ends the oldest sessions of a person who is about to open another one. Sessions without a person are not limited. */
+  /** Ends the oldest sessions of a person who would exceed MAX_OPEN_SESSIONS with another session. Sessions without a person are not limited. */
   private async endOldestOf(
     tx: EntityManager,
     actor: Actor & { origin: Origin },
@@ -201,7 +201,7 @@ export class SessionsService {
       .getMany();
   }
 
-  /** Ends one session of a person; another person's session counts as missing. */
+  /** Ends one session of a person. Throws Problem `session.missing` for a session of another person. */
   async end(caller: Caller, userId: string, id: string, because: string): Promise<void> {
     const ended = await this.db.transaction(async (tx) => {
       await denyCodes(tx, 'user_id = $1 AND session_id = $2', [userId, id]);
@@ -228,15 +228,15 @@ export class SessionsService {
 
   /**
    * Like `endAllOf`, inside the caller's transaction. Also invalidates everything that could still become a session or a password: approved device codes,
-   * sign-ins at a provider that have begun, single sign-on tickets, and links to set a password.
+   * sign-ins in progress at a provider, single sign-on tickets, and links to set a password.
    */
   async endAllIn(
     tx: EntityManager,
     actor: Actor & { origin: Origin },
     { userId, because, kept }: { userId: string; because: string; kept?: string | undefined },
   ): Promise<void> {
-    // Redeeming a code or ticket holds a shared lock on the account: it either commits first, and its session is ended here, or starts later and is
-    // rejected.
+    // A transaction that redeems a code or ticket holds a shared lock on the account. Either it commits first, and its session is ended here, or it starts
+    // later, and the code or ticket is rejected.
     await tx.query('SELECT FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
     await denyCodes(tx, 'user_id = $1', [userId]);
     await tx.query(`DELETE FROM sso_transaction WHERE user_id = $1 AND status = 'ARRIVED'`, [userId]);
@@ -253,8 +253,8 @@ export class SessionsService {
   }
 
   /**
-   * Ends the sessions of a provider except `kept`, its approved device codes and pending sign-ins, in the transaction that disables or removes the
-   * provider, or removes one of its grounds for admission.
+   * Ends the sessions of a provider except `kept`, and invalidates its approved device codes and pending sign-ins, in the transaction that disables or removes
+   * the provider or narrows whom it admits.
    */
   async endProviderIn(
     tx: EntityManager,
@@ -275,7 +275,7 @@ export class SessionsService {
     await this.endIn(tx, actor, 'issuer-disabled', trusts, [issuerId]);
   }
 
-  /** Drops the person's sessions from the cache of this process, so that the next call reads roles and state again. */
+  /** Drops the person's sessions from the cache of this process, so that the next call reads the person's roles and state again. */
   async forgetAllOf(userId: string): Promise<void> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT id FROM auth_session WHERE user_id = $1 AND expires_at > now() ORDER BY id DESC LIMIT 1000`,
@@ -284,7 +284,7 @@ export class SessionsService {
     for (const { id } of rows) this.callers.forget(id);
   }
 
-  /** Returns the provider through which the caller signed in, and the hint for its logout; undefined for other sign-ins. */
+  /** Returns the provider through which the caller signed in, and the hint for a logout there; undefined for other sign-ins. */
   async externalOf(caller: Caller): Promise<{ providerId: string; logoutHint: string | undefined } | undefined> {
     const session = await this.db.manager.findOneBy(Session, { id: caller.session?.id ?? '' });
     if (session === null || session.providerId === null) return undefined;
@@ -293,8 +293,8 @@ export class SessionsService {
   }
 
   /**
-   * Ends sessions after a logout at their provider, stops sign-ins that have begun there, and denies the device codes approved in the sessions, inside the
-   * caller's transaction. A session begins later than the sign-in behind it, so the time of authentication is compared as well.
+   * Ends sessions after a logout at their provider, cancels sign-ins in progress there, and denies the device codes approved in the sessions, inside the
+   * caller's transaction. A session opens after the person authenticated at the provider, so the time of authentication is compared as well.
    *
    * @returns whether a session ended
    */
@@ -312,7 +312,7 @@ export class SessionsService {
          (SELECT e.user_id FROM external_identity e WHERE e.provider_id = $${first} AND e.subject = $${first + 2}))`;
     const values = [providerId, sessions ?? null, subject ?? null];
     await denyCodes(tx, `${where(1)} AND (authenticated_at IS NULL OR authenticated_at < $4)`, [...values, before]);
-    // The provider of a session that has the epoch did not state the time.
+    // The epoch means that the provider did not report the time of authentication.
     const began = `CASE WHEN way = 'device' OR authenticated_at > to_timestamp(0) THEN least(created_at, authenticated_at) ELSE created_at END < $5`;
     const ended = await this.endIn(tx, actor, 'signed-out-at-provider', `${where(2)} AND ${began}`, [
       ...values,
@@ -321,7 +321,7 @@ export class SessionsService {
     return ended.length > 0;
   }
 
-  /** Ends a session because its tokens were misused. `actor` is the party to which they were issued. */
+  /** Ends a session because its tokens were revoked or misused. */
   async endFamily(actor: Actor & { origin: Origin }, id: string, because: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       await denyCodes(tx, 'session_id = $1', [id]);
@@ -329,7 +329,7 @@ export class SessionsService {
     });
   }
 
-  /** Removes sessions that ended or expired a month ago, with their refresh tokens. */
+  /** Deletes sessions that ended or expired more than 30 days ago, with their refresh tokens. Expired sessions without a user are deleted after one day. */
   @Background({ name: 'expired-sessions', scope: 'cluster', every: 15 * 60_000 })
   async expire(): Promise<void> {
     await this.db.query(
@@ -347,7 +347,7 @@ export class SessionsService {
     values: unknown[],
   ): Promise<Ended[]> {
     const meant = `ended_at IS NULL AND expires_at > now() AND ${where}`;
-    // `where` numbers its values from `$2`, so `$1`, the reason, is referenced in both other statements without effect.
+    // The parameters of `where` start at `$2`, so the SELECT statements reference `$1`, the reason, without effect.
     const open = `SELECT id FROM auth_session WHERE $1::text IS NOT NULL AND ${meant}`;
     const found: { id: string }[] = await tx.query(open, [because, ...values]);
     const ended: Ended[] = [];

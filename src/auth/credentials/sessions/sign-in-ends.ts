@@ -5,7 +5,7 @@ import { changedMeanwhile } from './session-grounds.js';
 /** Time for which an end is kept, in minutes. It exceeds the lifetime of an attempt to sign in at a provider. */
 const KEPT_MINUTES = 15;
 
-/** A person or a session at an identity provider; both if the provider named both. */
+/** A person, a session, or a session of a person at an identity provider, as named in the logout. */
 export interface EndedAtProvider {
   readonly providerId: string;
   readonly subject?: string | undefined;
@@ -13,8 +13,8 @@ export interface EndedAtProvider {
 }
 
 /**
- * recordSignInEnds stores that sessions ended, in the transaction that ends them. Attempts to sign in that began before `at` are refused from then on.
- * Such an attempt does not show yet who signs in: its response is still at the provider, or was held back in the browser.
+ * recordSignInEnds records that sessions ended, in the transaction that ends the sessions. Later, `assertNotEndedSince` rejects the person's sign-ins that
+ * began before `at`. These sign-ins cannot be found directly, because the service does not know who is signing in until the provider's response arrives.
  */
 export async function recordSignInEnds(tx: EntityManager, ended: readonly EndedAtProvider[], at: Date): Promise<void> {
   const rows = ended.map((one) => ({ providerId: one.providerId, hash: hashOf(one) }));
@@ -28,7 +28,7 @@ export async function recordSignInEnds(tx: EntityManager, ended: readonly EndedA
 }
 
 /**
- * Asserts that the person's sessions have not ended, here or at the provider, since the attempt to sign in began.
+ * Asserts that the person's sessions were not ended, in the service or at the provider, since the sign-in began.
  *
  * @throws Problem 401 `auth.changed-meanwhile`
  */

@@ -10,7 +10,7 @@ import { SecondFactor } from './second-factor.entity.js';
  * factorsOf returns the confirmed factors of an account, ordered by ID. The sealed list in the account must match the rows: if a factor was deleted
  * or added directly in the database, the sign-in fails instead of requiring fewer factors.
  *
- * @param account the row that authenticated the person. It is not read again, because the row may have been replaced since.
+ * @param account the row that authenticated the person. The row is not read again, because it may have been replaced since then.
  * @throws Problem `second-factor.changed`
  */
 export async function factorsOf(tx: EntityManager, account: Pick<User, 'id' | 'factors'>): Promise<SecondFactor[]> {
@@ -28,7 +28,7 @@ export async function factorsOf(tx: EntityManager, account: Pick<User, 'id' | 'f
   throw factorsChanged();
 }
 
-/** Like `factorsOf`, with the current row of the account. Rejects a missing row, and a row older than one that this process has already read. */
+/** Like `factorsOf`, with the current row of the account. Rejects a missing row, and a row that is older than the row that this process has already read. */
 export async function factorsNow(tx: EntityManager, userId: string): Promise<SecondFactor[]> {
   const account = await findTrusted(tx, User, { id: userId });
   if (account === null) throw factorsChanged();

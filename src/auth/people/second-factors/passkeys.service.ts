@@ -18,7 +18,7 @@ import { SecondFactor, PasskeyChallenge } from './second-factor.entity.js';
 import { SecondFactorsService } from './second-factors.service.js';
 import { secretHashOf } from '../../model/secret-text.js';
 
-/** WebAuthn challenges that are waiting for a response. */
+/** PasskeyChallenges stores WebAuthn challenges that are waiting for a response. */
 @Injectable()
 export class PasskeyChallenges {
   constructor(private readonly db: DataSource) {}
@@ -33,7 +33,7 @@ export class PasskeyChallenges {
     });
   }
 
-  /** Consumes a challenge: only one of several concurrent responses gets it. */
+  /** Consumes a challenge. For concurrent responses, only one call returns true. */
   async take(userId: string, purpose: PasskeyChallenge['purpose'], challenge: string): Promise<boolean> {
     const [taken]: [unknown[], number] = await this.db.query(
       `DELETE FROM passkey_challenge WHERE hash = $1 AND user_id = $2 AND purpose = $3 AND expires_at > now() RETURNING hash`,
@@ -43,10 +43,10 @@ export class PasskeyChallenges {
   }
 }
 
-/** The passkey is the second factor after the password, so user presence is sufficient. */
+/** User verification requirement. The passkey is the second factor after the password, so user presence is sufficient. */
 const VERIFICATION = 'preferred';
 
-/** Manages passkeys and security keys as second factors (WebAuthn Level 3). Their signatures are bound to the site and to one challenge. */
+/** PasskeysService manages passkeys and security keys as second factors (WebAuthn Level 3). Each signature is bound to the site and to one challenge. */
 @Injectable()
 export class PasskeysService {
   private readonly logger = new Logger(PasskeysService.name);
@@ -80,7 +80,7 @@ export class PasskeysService {
     return options;
   }
 
-  /** Verifies and adds the new passkey. @returns recovery codes with the first factor */
+  /** Verifies and adds a new passkey. @returns recovery codes if the passkey is the first factor; otherwise an empty list */
   async confirm(caller: Caller, name: string, response: RegistrationResponseJSON): Promise<string[]> {
     const { registrationInfo } = await this.attempt(() =>
       verifyRegistrationResponse({
@@ -127,7 +127,7 @@ export class PasskeysService {
     return options;
   }
 
-  /** Reports whether one of the passkeys among a person's factors has signed an unused challenge of the service. */
+  /** Reports whether a passkey among a person's factors has signed an unused challenge of the service. */
   async isAnswerOf(
     userId: string,
     factors: readonly SecondFactor[],
@@ -153,7 +153,10 @@ export class PasskeysService {
     return verified === true && this.counted(factor.id, authenticationInfo?.newCounter ?? 0);
   }
 
-  /** A counter that does not increase indicates a cloned authenticator (WebAuthn section 6.1.1); authenticators without a counter always send 0. */
+  /**
+   * Stores the signature counter. Returns false if the counter did not increase, which indicates a cloned authenticator (WebAuthn section 6.1.1).
+   * Authenticators without a counter always send 0.
+   */
   private async counted(id: string, counter: number): Promise<boolean> {
     const [taken]: [unknown[], number] = await this.db.query(
       `UPDATE second_factor SET last_step = $2, last_used_at = now()
@@ -163,7 +166,7 @@ export class PasskeysService {
     return taken.length === 1;
   }
 
-  /** The library throws if verification fails; the reason is only written to the service log. */
+  /** Returns the result of a verification; empty if the library throws. The reason is only written to the service log. */
   private async attempt<T extends object>(verify: () => Promise<T>): Promise<Partial<T>> {
     try {
       return await verify();

@@ -10,12 +10,12 @@ const CODE_COUNT = 10;
 /** Crockford's base32 alphabet, without look-alikes. */
 const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-/** Ten recovery codes of 80 bits for people who lost their authenticator. */
+/** RecoveryCodes manages recovery codes for people who lost their authenticator: ten codes of 80 bits for each person. */
 @Injectable()
 export class RecoveryCodes {
   constructor(private readonly db: DataSource) {}
 
-  /** Replaces all codes with new ones, which only this result contains. */
+  /** Replaces all codes of a person. The returned codes cannot be retrieved again. */
   async replace(tx: EntityManager, userId: string): Promise<string[]> {
     const codes = Array.from({ length: CODE_COUNT }, newCode);
     await tx.delete(RecoveryCode, { userId });
@@ -24,7 +24,7 @@ export class RecoveryCodes {
     return codes;
   }
 
-  /** Consumes a code; returns false if it is not one of the person's codes or was used before. */
+  /** Consumes a code. Returns false if the code does not belong to the person or was used before. */
   async use(userId: string, code: string): Promise<boolean> {
     const where = 't.user_id = $1 AND t.hash = $2 AND t.used_at IS NULL';
     const hash = secretHashOf(plain(code));

@@ -17,7 +17,7 @@ export interface ShownFactors {
   readonly passkey?: AuthenticationResponseJSON | undefined;
 }
 
-/** Requires a second factor from people who have one. */
+/** SecondFactorCheck requires a second factor from people who have registered a factor. */
 @Injectable()
 export class SecondFactorCheck {
   constructor(
@@ -29,7 +29,7 @@ export class SecondFactorCheck {
   ) {}
 
   /**
-   * Verifies the second factor after the password was verified.
+   * Verifies the second factor of a person whose password was verified. Succeeds without a factor if the person has none.
    *
    * @param account the row whose password was verified
    * @returns the authentication methods (RFC 8176)
@@ -44,7 +44,7 @@ export class SecondFactorCheck {
         'A second factor is required. Send "totp" with a code from your authenticator app, "passkey", or "recoveryCode" as well.';
       throw new Problem('unauthenticated', 'auth.second-factor-needed', detail);
     }
-    // Has a separate count: a correct password does not reset guesses at codes.
+    // Guesses at codes are counted separately, so that a correct password does not reset the count.
     const attempt = { rule: 'second factor of person', subject: userId } as const;
     await this.throttle.assertMayTry([attempt]);
     if (!(await this.isRight(userId, factors, shown)))
@@ -63,7 +63,7 @@ export class SecondFactorCheck {
   }
 }
 
-/** Authentication method (RFC 8176); undefined without a factor. */
+/** Returns the authentication method (RFC 8176) of the presented factor; undefined without a factor. */
 function methodOf({ totp, passkey, recoveryCode }: ShownFactors): string | undefined {
   if (passkey !== undefined) return 'hwk';
   if (totp !== undefined) return 'otp';

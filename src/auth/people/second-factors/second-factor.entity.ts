@@ -1,11 +1,11 @@
 import { Sealed, SealedEntity } from '../../../platform/sealing/sealed-entity.js';
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A person's authenticator app (TOTP, RFC 6238) or passkey (WebAuthn). It becomes active when the first response confirms it. */
+/** A person's authenticator app (TOTP, RFC 6238) or passkey (WebAuthn). The factor becomes active when the first code or response confirms it. */
 @Entity('second_factor')
 @Index('second_factor_user', ['userId'])
 @Sealed<SecondFactor>({
-  // The HSM encrypts the seed and binds it to its row. The counters change with every use, and only guard against replays.
+  // The HSM encrypts the seed and binds it to its row. `lastStep` changes with every use, and only prevents replays.
   except: ['name', 'seed', 'lastStep', 'createdAt', 'lastUsedAt'],
   while: 't.confirmed_at IS NOT NULL',
 })
@@ -19,11 +19,11 @@ export class SecondFactor extends SealedEntity {
   @Column('text', { default: 'totp' })
   kind: 'totp' | 'passkey';
 
-  /** The person's name for the factor. */
+  /** Name that the person gave the factor. */
   @Column('text')
   name: string;
 
-  /** The shared secret of an app, sealed. */
+  /** The shared secret of an authenticator app, sealed. */
   @Column('bytea', { nullable: true })
   seed: Buffer | null;
 
@@ -71,7 +71,7 @@ export class PasskeyChallenge {
   expiresAt: Date;
 }
 
-/** A code that replaces a lost authenticator, once. */
+/** A code that can be used once instead of a lost authenticator. */
 @Entity('recovery_code')
 @Sealed<RecoveryCode>({
   except: [],
@@ -85,7 +85,7 @@ export class RecoveryCode extends SealedEntity {
   @Column('uuid')
   userId: string;
 
-  /** SHA-256: 80 random bits do not need a slow hash. */
+  /** SHA-256 of the code, because 80 random bits do not need a slow hash. */
   @Column('bytea')
   hash: Buffer;
 

@@ -4,7 +4,7 @@ import { Matches } from 'class-validator';
 import { Name } from '../../../platform/http/fields/fields.js';
 import type { SecondFactor } from './second-factor.entity.js';
 
-/** Accepts a code in two groups, as apps show it, by removing spaces. */
+/** Removes spaces from a code, because apps display the code in two groups. */
 export const InGroups = () =>
   Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.replaceAll(/\s/g, '') : value));
 
@@ -28,7 +28,9 @@ export class NewTotpView {
 }
 
 export class RecoveryCodesView {
-  /** Each code can be used once. They cannot be retrieved again; store them separately from the app. Empty if you already have codes. */
+  /**
+   * Recovery codes, each of which can be used once. The codes cannot be retrieved again; store them separately from the app. Empty if you already have codes.
+   */
   @ApiProperty({ example: ['7YKQ-2MDA-X0CE-91RT'] }) recoveryCodes: string[];
 }
 

@@ -15,12 +15,12 @@ import { RecoveryCodes } from './recovery-codes.js';
 
 const SEAL = 'totp seed';
 export const SEALED_SEED = { table: 'second_factor', column: 'seed', purpose: SEAL, place: 't.id::text' } as const;
-/** One time step in either direction: clocks differ, and typing takes a moment. */
+/** Accepted deviation: one time step in either direction, because clocks differ and typing takes time. */
 const TOLERANCE_SECONDS = 30;
 const MAX_AUTHENTICATORS = 5;
 
 /**
- * Manages people's second factors: authenticator apps, and the passkeys that passkeys.service.ts adds. Seeds of apps are sealed, and no code is
+ * SecondFactorsService manages second factors: authenticator apps, and the passkeys that PasskeysService adds. The seeds of apps are sealed, and no code is
  * accepted twice.
  */
 @Injectable()
@@ -48,7 +48,7 @@ export class SecondFactorsService {
     return { id, secret, uri: generateURI({ issuer: 'Sealwright', label: caller.name, secret }) };
   }
 
-  /** Activates the app. @returns recovery codes with the first factor */
+  /** Activates an authenticator app. @returns recovery codes if the app is the first factor; otherwise an empty list */
   async confirm(caller: Caller, id: string, code: string): Promise<string[]> {
     const factor = await this.db.manager.findOneBy(SecondFactor, { id, userId: caller.id, confirmedAt: IsNull() });
     if (factor === null) throw missing('second-factor');
@@ -67,7 +67,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Adds a factor that has been verified. @returns recovery codes with the first factor */
+  /** Adds a factor that has been verified. @returns recovery codes if it is the first factor; otherwise an empty list */
   async add(caller: Caller, factor: Partial<SecondFactor> & { id: string }): Promise<string[]> {
     return this.db.transaction(async (tx) => {
       await insertSealed(tx, SecondFactor, factor);
@@ -75,7 +75,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Returns the person's active factors; throws if they have the maximum. */
+  /** Returns the person's active factors. Throws if the person has the maximum number of factors. */
   async assertBelowLimit(userId: string): Promise<SecondFactor[]> {
     const known = await this.listOf(userId);
     if (known.length < MAX_AUTHENTICATORS) return known;
@@ -106,7 +106,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Removes all factors and recovery codes of a user who lost them. Until the user adds a factor, the password is sufficient to sign in. */
+  /** Removes all factors and recovery codes of a user who has lost the factors. Until the user adds a factor, the password is sufficient to sign in. */
   async reset(by: Actor & { origin: Origin }, user: { id: string; email: string }): Promise<void> {
     await this.db.transaction(async (tx) => {
       await tx.delete(SecondFactor, { userId: user.id });
@@ -117,7 +117,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Replaces the recovery codes; the old ones become invalid. */
+  /** Replaces the recovery codes. The old codes become invalid. */
   async newRecoveryCodes(caller: Caller): Promise<string[]> {
     return this.db.transaction(async (tx) => {
       const codes = await this.recovery.replace(tx, caller.id);
@@ -127,13 +127,13 @@ export class SecondFactorsService {
     });
   }
 
-  /** Reports whether the code is the current code of one of these apps and has not been used before. */
+  /** Reports whether the code is the current, unused code of an authenticator app among the factors. */
   async isCodeOf(factors: readonly SecondFactor[], code: string): Promise<boolean> {
     for (const factor of factors) if (await this.takes(factor, code)) return true;
     return false;
   }
 
-  /** Stores the time step by compare-and-set: only one of several concurrent uses of a code succeeds (RFC 6238 section 5.2). */
+  /** Verifies a code and stores its time step by compare-and-set, so that only one of several concurrent uses succeeds (RFC 6238 section 5.2). */
   private async takes({ id, seed }: SecondFactor, code: string): Promise<boolean> {
     if (seed === null || !/^\d{6}$/.test(code)) return false;
     const secret = (await this.seal.open(SEAL, id, seed)).toString();

@@ -12,7 +12,7 @@ import { SessionsService } from '../../credentials/sessions/sessions.service.js'
 import { IdParam } from '../../../platform/http/id-param.js';
 import { SessionList } from '../../credentials/sessions/sessions.dto.js';
 
-/** The session to which a call belongs; a browser session is in a cookie. */
+/** CurrentSessionController opens browser sessions, and ends or steps up the session of the caller. */
 @ApiTags('Authentication')
 @Controller('api/auth')
 export class CurrentSessionController {
@@ -26,7 +26,7 @@ export class CurrentSessionController {
 
   /**
    * Open a browser session
-   * @remarks Signs a browser in like `login`, but sets a cookie instead of returning tokens. Requires the header `X-CSRF-Protection: 1`.
+   * @remarks Signs in like `login`, but sets a session cookie instead of returning tokens. Requires the header `X-CSRF-Protection: 1`.
    */
   @Post('session')
   @Public()
@@ -57,8 +57,8 @@ export class CurrentSessionController {
 
   /**
    * Step up a session
-   * @remarks Verifies the user's identity again. Sensitive operations require a step-up within the last five minutes, and in the client's own session
-   * if an OAuth client holds it.
+   * @remarks Verifies the user's identity again. Sensitive operations require a step-up within the last five minutes. In a session of an OAuth client, only a
+   * step-up in that session counts.
    */
   @Post('step-up')
   @HttpCode(204)
@@ -102,7 +102,7 @@ export class SessionsController {
 
   /**
    * End your other sessions
-   * @remarks Ends all your sessions except the current one.
+   * @remarks Ends all your sessions except the current session.
    */
   @Delete()
   @HttpCode(204)

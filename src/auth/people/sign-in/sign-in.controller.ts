@@ -73,7 +73,7 @@ export class SignInController {
 
   /**
    * Request a password reset
-   * @remarks Sends a link to set a new password if the account exists. The response is the same if it does not.
+   * @remarks Sends a link to set a new password if the account exists. The response does not reveal whether the account exists.
    */
   @Post('password/forgot')
   @HttpCode(202)
@@ -84,7 +84,7 @@ export class SignInController {
 
   /**
    * Reset a password
-   * @remarks Sets the password of the account to which the link was sent, and ends all its sessions.
+   * @remarks Sets the password of the account to which the link was sent, and ends all sessions of the account.
    */
   @Post('password/reset')
   @HttpCode(204)

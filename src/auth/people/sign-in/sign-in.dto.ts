@@ -69,7 +69,7 @@ export class ChangePasswordBody {
   @Text(1, MAX_TYPED_PASSWORD_LENGTH) password: string;
 }
 
-/** RFC 6749 section 5.1. */
+/** Token response (RFC 6749 section 5.1). */
 export class TokenView {
   /** @example eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTk0NWYyZSJ9.c2lnbmF0dXJl */
   access_token: string;
@@ -79,7 +79,7 @@ export class TokenView {
   issued_token_type?: string;
   /** Lifetime of the access token in seconds. @example 86400 */
   expires_in: number;
-  /** Exchange it for new tokens within 14 days. It can be used once. @example sw_refresh_0a1b */
+  /** The refresh token, which can be exchanged for new tokens once within 14 days. @example sw_refresh_0a1b */
   refresh_token?: string;
   /** Space-separated list of scopes; absent if the token has all your permissions. @example 'sign:digest sign:read' */
   scope?: string;

@@ -17,7 +17,7 @@ interface PasswordAttempt {
   readonly isStepUp?: boolean;
 }
 
-/** Signs users in with password and second factor. Other methods (single sign-on, devices) issue the same tokens. */
+/** SignInService signs users in with a password and a second factor. Single sign-on and the device flow issue the same kinds of tokens. */
 @Injectable()
 export class SignInService {
   constructor(
@@ -27,7 +27,7 @@ export class SignInService {
     private readonly grants: TokenGrants,
   ) {}
 
-  /** Authenticates with email address, password, and a second factor if the person has one. */
+  /** Authenticates a person with email address, password and, if the person has one, a second factor. */
   async personWith(email: string, password: string, factors: ShownFactors, origin: Origin): Promise<SignedInPerson> {
     const { user, methods } = await this.authenticated({ account: email, password, factors, origin });
     return { user, way: 'password', methods, password: user };

@@ -7,7 +7,7 @@ import { PasswordCheck } from '../../model/password-check.js';
 import { PasswordResetsService } from './password-resets.service.js';
 import { canonical } from '../../model/users.service.js';
 
-/** Changes and resets passwords of users' own accounts. */
+/** AccountService lets users change and reset their own passwords. */
 @Injectable()
 export class AccountService {
   constructor(
@@ -23,7 +23,7 @@ export class AccountService {
     await this.changes.set(caller, user, next, { kept: caller.session?.id });
   }
 
-  /** Sends a reset link if the account exists; the response is the same if it does not. */
+  /** Sends a reset link if the account exists. The response does not reveal whether the account exists. */
   async forgotPassword(email: string, origin: Origin): Promise<void> {
     const asked = { rule: 'reset mail to person', subject: canonical(email) } as const;
     const network = networkOf(origin.address);
@@ -31,7 +31,7 @@ export class AccountService {
     this.resets.forgot(email, origin);
   }
 
-  /** Sets the password of the user to whom the link was sent. All their sessions end; a second factor is still required. */
+  /** Sets the password of the user to whom the link was sent. All sessions of the user end. A second factor is still required to sign in. */
   async resetPassword(token: string, password: string, origin: Origin): Promise<void> {
     const user = await this.resets.userOf(token);
     const by = { kind: 'user', id: user.id, name: user.email, origin } as const;

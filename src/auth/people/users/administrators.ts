@@ -12,12 +12,12 @@ interface AdministratorRows {
 }
 
 /**
- * Locks every administrator until the transaction ends, and returns the IDs of those who can sign in. This lock serializes changes that could remove
- * an administrator, so that two administrators cannot remove each other.
+ * Locks every administrator until the transaction ends, and returns the IDs of the administrators who can sign in. The lock serializes changes that could
+ * remove an administrator, so that two administrators cannot remove each other.
  */
 export async function lockAdministrators(tx: EntityManager): Promise<string[]> {
   await tx.query(`SELECT id FROM user_account WHERE 'admin' = ANY(roles) ORDER BY id FOR UPDATE`);
-  // A second statement, because the first one's snapshot is older than its locks.
+  // A second statement reads the rows, because the snapshot of the first statement is older than its locks.
   return administratorsWhoCanSignIn(tx);
 }
 
@@ -36,8 +36,8 @@ export async function administratorsWhoCanSignIn(tx: EntityManager): Promise<str
 }
 
 /**
- * Returns the ID of an administrator who can sign in: a password is set, or an enabled identity provider knows the person and can grant the admin
- * role, because each sign-in sets the roles again.
+ * Returns the ID of an administrator who can sign in, because a password is set or the person has an identity at an enabled identity provider whose rules can
+ * grant the admin role. Each sign-in at a provider sets the roles again.
  */
 function administratorIn(tx: EntityManager, row: AdministratorRows): string | undefined {
   const seals = sealsOf(tx);

@@ -5,7 +5,7 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { UsersService } from '../../model/users.service.js';
 import { AdministratorWatch } from './administrator-watch.js';
 
-/** Creates the administrator of SVC_ADMIN_EMAIL while there are no users. There is no default account. Warns at start if no administrator can sign in. */
+/** FirstAdministrator creates an administrator from SVC_ADMIN_EMAIL if the service has no users. At start, it warns if no administrator can sign in. */
 @Injectable()
 export class FirstAdministrator implements OnApplicationBootstrap {
   private readonly logger = new Logger(FirstAdministrator.name);
@@ -24,8 +24,8 @@ export class FirstAdministrator implements OnApplicationBootstrap {
   }
 
   /**
-   * Reports whether the audit log records an account. If the HSM does not respond, the entries in the database decide. A damaged log counts as
-   * recording an account.
+   * Reports whether the audit log records an account. If the HSM does not respond, the unverified entries in the database are used. The result for a damaged
+   * log is true.
    */
   private async hadUsers(): Promise<boolean> {
     try {

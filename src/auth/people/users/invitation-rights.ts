@@ -16,10 +16,7 @@ interface OpenInvitation {
   readonly inviter_id: string | null;
 }
 
-/**
- * Enforces the rights behind invitations: an invitation grants only what its inviter may grant when it is created, while it is open, and when it is
- * accepted.
- */
+/** InvitationRights enforces that an invitation grants only the roles that its inviter may grant, while the invitation is open and when it is accepted. */
 @Injectable()
 export class InvitationRights {
   constructor(
@@ -28,7 +25,7 @@ export class InvitationRights {
   ) {}
 
   /**
-   * Consumes an invitation in the transaction that creates the account. Returns undefined if it is invalid, for example because its inviter can no
+   * Consumes an invitation in the transaction that creates the account. Returns undefined if the invitation is invalid, for example because the inviter can no
    * longer grant its roles.
    */
   async accept(tx: EntityManager, token: string, email: string): Promise<RoleName[] | undefined> {
@@ -50,14 +47,14 @@ export class InvitationRights {
     return isOpen ? accepted.roles : undefined;
   }
 
-  /** Revokes the open invitations of a user whose roles were changed, if the user can no longer grant them. */
+  /** Revokes the open invitations of a user whose roles were changed, if the user can no longer grant the roles of the invitation. */
   async revokeUngrantable(tx: EntityManager, by: Actor & { origin: Origin }, personId: string): Promise<void> {
     const open: OpenInvitation[] = await tx.query(
       `SELECT id, roles, inviter_id FROM invitation
        WHERE inviter_person = $1 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now() ORDER BY id FOR UPDATE`,
       [personId],
     );
-    // One lookup per inviter and roles: someone with many open invitations must not delay being disabled.
+    // One lookup per inviter and roles, so that a user with many open invitations cannot delay being disabled.
     const alike = Map.groupBy(open, ({ inviter_id: inviter, roles }) => JSON.stringify([inviter, roles]));
     for (const invitations of alike.values()) {
       const [{ inviter_id: inviter, roles } = { inviter_id: null, roles: [] }] = invitations;

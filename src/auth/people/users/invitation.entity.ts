@@ -2,7 +2,7 @@ import { Sealed, SealedEntity } from '../../../platform/sealing/sealed-entity.js
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { RoleName } from '../../../access/scopes.js';
 
-/** An invitation to create an account: sent to one email address, valid once. */
+/** An invitation to create an account. The invitation is sent to one email address and is valid once. */
 @Entity('invitation')
 @Sealed<Invitation>({
   except: ['createdAt'],
@@ -31,7 +31,7 @@ export class Invitation extends SealedEntity {
   @Column('text', { nullable: true })
   inviterId: string | null;
 
-  /** The person behind the inviter. */
+  /** ID of the person behind the inviter. */
   @Index('invitation_inviter', { where: 'accepted_at IS NULL AND revoked_at IS NULL' })
   @Column('text', { nullable: true })
   inviterPerson: string | null;

@@ -20,7 +20,7 @@ export class InvitationsController {
 
   /**
    * Invite a user
-   * @remarks Sends an invitation to an email address. The link can be used once within seven days, as long as you may grant the roles.
+   * @remarks Sends an invitation to an email address. The link can be used once within seven days, provided that you can still grant the roles.
    */
   @Post()
   @Needs('users:write')
@@ -46,7 +46,7 @@ export class InvitationsController {
 
   /**
    * Revoke an invitation
-   * @remarks Revokes an invitation. Its link becomes invalid.
+   * @remarks Revokes an invitation. The link becomes invalid.
    */
   @Delete(':id')
   @HttpCode(204)

@@ -4,7 +4,6 @@ import { Cursors, type Page } from '../../../platform/http/cursors.js';
 import type { PageQuery } from '../../../platform/http/page.js';
 import { Invitation } from './invitation.entity.js';
 
-/** Lists invitations. */
 @Injectable()
 export class InvitationsReader {
   constructor(

@@ -17,7 +17,7 @@ import { canonical } from '../../model/users.service.js';
 
 const GOOD_FOR_SECONDS = 7 * 24 * 3600;
 
-/** Invites users: the link is sent to their email address, and they set the password themselves. */
+/** InvitationsService invites users. The link is sent to the user's email address, and the user sets the password. */
 @Injectable()
 export class InvitationsService {
   private readonly record: EntryRecorder;
@@ -33,8 +33,8 @@ export class InvitationsService {
   }
 
   /**
-   * Invites an email address and revokes any earlier invitation to it. Anyone with the link can use it, so if mail delivery is configured, the link
-   * is only sent to the address.
+   * Sends an invitation to an email address, and revokes any earlier invitation to the same address. Anyone with the link can use the invitation, so the link
+   * is returned only if mail delivery is not configured.
    */
   async invite(
     caller: Caller,

@@ -19,7 +19,9 @@ function operator() {
   return { kind: 'system', id: 'operator', name: 'operator (command line)', scopes: ALL, origin } as const;
 }
 
-/** OperatorAccounts changes accounts for the machine's operator, who has the service configuration: the recovery path if nobody can sign in. */
+/**
+ * OperatorAccounts changes accounts for the machine's operator, who has access to the service configuration. It is the way to recover if nobody can sign in.
+ */
 @Injectable()
 export class OperatorAccounts {
   constructor(
@@ -31,7 +33,7 @@ export class OperatorAccounts {
   ) {}
 
   /**
-   * Creates a user. @param password undefined: nobody knows it, and `passwordLink` lets the person choose one
+   * Creates a user. @param password if undefined, a random password is set, and the person chooses a password with `passwordLink`
    *
    * @throws Problem `user.exists`, `password.weak`
    */
@@ -49,7 +51,7 @@ export class OperatorAccounts {
     await this.passwords.set(operator(), await this.userWith(email), password, {});
   }
 
-  /** Returns a link, valid once and for an hour, with which the person chooses a password. It is not sent by mail. */
+  /** Returns a link with which the person chooses a password. The link is valid once, within an hour, and is not sent by mail. */
   async passwordLink(email: string): Promise<string> {
     const { origin, ...actor } = operator();
     return this.resets.issue(actor, await this.userWith(email), origin);
@@ -60,7 +62,7 @@ export class OperatorAccounts {
     await this.factors.reset(operator(), await this.userWith(email));
   }
 
-  /** Adds roles, and enables the account. */
+  /** Adds roles to an account and enables the account. */
   async grant(email: string, roles: readonly RoleName[]): Promise<User> {
     const { id, roles: held } = await this.userWith(email);
     return this.administration.change(operator(), id, { roles: [...new Set([...held, ...roles])], disabled: false });

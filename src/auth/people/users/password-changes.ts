@@ -12,7 +12,7 @@ import { Passwords } from '../../model/passwords.js';
 import { User } from '../../model/user.entity.js';
 
 interface ChangeOptions {
-  /** The session that is kept. */
+  /** ID of the session that is kept. */
   readonly kept?: string | undefined;
   /** Runs first in the same transaction; if it throws, the change fails. */
   readonly first?: (tx: EntityManager) => Promise<void>;

@@ -16,7 +16,7 @@ import { UsersService } from '../../model/users.service.js';
 
 const GOOD_FOR_SECONDS = 3600;
 
-/** Manages links to set a new password. They are sent only to the email address of the account. */
+/** PasswordResetsService manages links to set a new password. By mail, a link is sent only to the email address of the account. */
 @Injectable()
 export class PasswordResetsService {
   private readonly logger = new Logger(PasswordResetsService.name);
@@ -29,7 +29,7 @@ export class PasswordResetsService {
     private readonly config: Config,
   ) {}
 
-  /** Sends a link if the account exists, without waiting: neither the response nor its timing reveals whether it does. */
+  /** Sends a link if the account exists, without waiting, so that neither the response nor its timing reveals whether the account exists. */
   forgot(email: string, origin: Origin): void {
     const actor = { kind: 'anonymous', id: '', name: '' } as const;
     void this.users
@@ -41,9 +41,9 @@ export class PasswordResetsService {
   }
 
   /**
-   * Sends a link to a person at the request of an administrator. Rejects a user of an identity provider: with a password, the user could sign in
-   * again after the provider signed them out, without the second factor that the provider requires. If the user already has a password, the email
-   * address may belong to someone else, and two people would share an account.
+   * Sends a link to a person at the request of an administrator. Rejects a user of an identity provider. With a password, such a user could sign in without the
+   * second factor that the provider requires, even after the provider has signed the user out. If the user already has a password, the email address may belong
+   * to someone else, and two people would share an account.
    *
    * @throws Problem `user.of-provider`
    */
@@ -66,7 +66,7 @@ export class PasswordResetsService {
     });
   }
 
-  /** Returns a link without sending it, for the machine's operator to pass on. */
+  /** Returns a link without sending it. The machine's operator passes the link on. */
   async issue(actor: Actor, user: User, origin: Origin): Promise<string> {
     return this.db.transaction(async (tx) => {
       const target = { kind: 'user', id: user.id };

@@ -11,11 +11,11 @@ import { UsersService } from '../../model/users.service.js';
 export interface Newcomer {
   readonly email: string;
   readonly password: string;
-  /** Token of the link in the invitation. */
+  /** Token from the invitation link. */
   readonly invitation?: string;
 }
 
-/** Self-registration of users. */
+/** RegistrationService creates the accounts of users who register themselves. */
 @Injectable()
 export class RegistrationService {
   constructor(
@@ -25,7 +25,7 @@ export class RegistrationService {
     private readonly throttle: Throttle,
   ) {}
 
-  /** Creates an account: with the roles of an invitation or, if registration is open, as a viewer. */
+  /** Creates an account with the roles of an invitation or, if registration is open, with the role `viewer`. */
   async register({ email, password, invitation }: Newcomer, origin: Origin): Promise<User> {
     await this.throttle.assertMayTry([{ rule: 'registration address', subject: networkOf(origin.address) }]);
     if (invitation === undefined && !this.config.isRegistrationOpen) {

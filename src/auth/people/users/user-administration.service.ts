@@ -19,13 +19,13 @@ export interface UserChange {
   readonly disabled?: boolean;
 }
 
-/** UserWithProviders is a user with the names of the identity providers through which the user signs in; `removed` for one that was deleted. */
+/** UserWithProviders is a user with the names of the identity providers through which the user signs in. The name of a deleted provider is `removed`. */
 export type UserWithProviders = User & { readonly providers: string[] };
 
 /** The machine's operator. */
 type Operator = Actor & { readonly kind: 'system' } & Pick<Caller, 'scopes' | 'origin'>;
 
-/** Administers other users' accounts. Administrators never see or choose a password. */
+/** UserAdministrationService administers the accounts of other users. Administrators never see or choose a password. */
 @Injectable()
 export class UserAdministrationService {
   constructor(
@@ -59,7 +59,7 @@ export class UserAdministrationService {
   }
 
   /**
-   * Returns a user whose roles or address affect what the caller does next.
+   * Returns a user for an operation that depends on the roles or the email address of the user.
    *
    * @throws Problem `row.not-sealed` for an account that was modified directly in the database
    */
@@ -73,11 +73,11 @@ export class UserAdministrationService {
   async change(caller: Caller | Operator, id: string, change: UserChange): Promise<User> {
     await sealsOf(this.db.manager).catchUp();
     return this.db.transaction(async (tx) => {
-      // Serializes changes to administrators, so that two of them cannot remove each other.
+      // Serializes changes to administrators, so that two administrators cannot remove each other.
       const administrators = await lockAdministrators(tx);
       const user = await tx.findOne(User, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (user === null || assertSealed(tx, User, user) === null) throw missing('user');
-      // The caller may have just been disabled or demoted, and must not be able to undo that.
+      // The caller may have just been disabled or demoted, and must not be able to undo that change.
       const now = caller.kind === 'system' ? caller : await stillMay(tx, caller);
       assertMayGrant(now, user.roles);
       assertMayGrant(now, change.roles ?? []);
@@ -105,7 +105,9 @@ function lastAdministrator(): Problem {
   return new Problem('conflict', 'user.last-administrator', detail);
 }
 
-/** Callers can grant only scopes that they have, and can change only users with no further scopes. */
+/**
+ * Verifies that the caller has every scope of the roles. Callers can grant only scopes that they have, and can change only users whose scopes they all have.
+ */
 export function assertMayGrant(caller: Pick<Caller, 'scopes'>, roles: readonly RoleName[]): void {
   const beyond = scopesBeyond(caller.scopes, scopesOf(roles));
   if (beyond.length === 0) return;

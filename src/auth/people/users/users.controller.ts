@@ -115,7 +115,9 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 const page = (name: string) => readFileSync(join(import.meta.dirname, 'public', name), 'utf8');
 
-/** Serves the page that links in mails point to. The secret is in the fragment, so it appears in no log and no referrer. */
+/**
+ * AccountController serves the page to which links in mails point. The secret is in the fragment of the link, so it appears in no log and no Referer header.
+ */
 @ApiExcludeController()
 @Controller('account')
 export class AccountController {

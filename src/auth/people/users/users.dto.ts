@@ -34,7 +34,7 @@ export class UserView {
   email: string;
   @ApiProperty({ enum: ROLE_NAMES, isArray: true }) roles: RoleName[];
   disabled: boolean;
-  /** The identity providers through which the user signs in. Empty for a user with a password. */
+  /** Names of the identity providers through which the user signs in. Empty for a user who signs in only with a password. */
   @ApiProperty({ type: [String], example: ['main'] }) providers: string[];
   createdAt: Date;
 
@@ -62,7 +62,10 @@ export class InvitationView {
 }
 
 export class NewInvitationView extends InvitationView {
-  /** Link for the invited user, if the service does not send mails. It cannot be retrieved again. Absent if the link was sent by mail. @example https://sign.example.com/account#invitation=sw_mail_0a1b */
+  /**
+   * Link for the invited user, which cannot be retrieved again. Absent if the link was sent by mail.
+   * @example https://sign.example.com/account#invitation=sw_mail_0a1b
+   */
   link?: string;
 
   static withLink(row: Invitation, link: string | undefined): NewInvitationView {

@@ -19,7 +19,7 @@ export interface ProviderFinding {
 
 const EXPIRES_SOON_MS = 30 * 24 * 3600_000;
 
-/** Checks whether a provider is usable, as far as possible without signing in. */
+/** IdentityProviderCheck checks whether a provider is usable, as far as possible without a sign-in. */
 @Injectable()
 export class IdentityProviderCheck {
   constructor(
@@ -44,7 +44,7 @@ export class IdentityProviderCheck {
         { check: 'token endpoint', ok: true, detail: metadata.token_endpoint ?? '' },
         {
           check: 'client authentication',
-          // A provider may accept a method that it does not list, for clients registered with it.
+          // A provider may accept an unlisted method for registered clients.
           ok: true,
           detail: `The method is ${used}. The provider lists ${methods?.join(', ') ?? 'no methods, which implies client_secret_basic'}.`,
         },
@@ -63,7 +63,7 @@ export class IdentityProviderCheck {
     }
   }
 
-  /** At the shared redirect URI, only the issuer in the response distinguishes providers (RFC 9207). */
+  /** Checks the redirect URI. At the shared redirect URI, only the issuer in the response (RFC 9207) distinguishes providers. */
   private async redirectOf(provider: IdentityProvider, sendsIssuer: boolean): Promise<ProviderFinding> {
     const check = 'redirect URI';
     if (oidcRedirectOf(provider.settings) === 'own')
@@ -94,7 +94,7 @@ export class IdentityProviderCheck {
   }
 }
 
-/** A provider may accept or reject scopes that it does not list. */
+/** Reports scopes that the provider does not list. The check passes, because a provider may accept unlisted scopes. */
 function scopesOf({ scopes }: OidcSettings, supported: readonly string[] | undefined): ProviderFinding {
   const unlisted = supported === undefined ? [] : scopes.filter((scope) => !supported.includes(scope));
   const detail =
@@ -135,7 +135,7 @@ function ofSaml({ certificates, entryPoint }: SamlSettings): ProviderFinding[] {
   ];
 }
 
-/** Applies the rules of sign-in: an expired certificate still verifies, because it was pinned manually. */
+/** Checks certificates by the rules of sign-in, which accepts an expired certificate because an administrator pinned it. */
 function ofCertificates(text: string, check: string): ProviderFinding[] {
   try {
     return readSamlCertificates(text).map(({ certificate: { subject, validToDate } }) => {

@@ -38,8 +38,8 @@ export class IdentityProviderTestsController {
 
   /**
    * Start a test sign-in
-   * @remarks Starts a sign-in at a provider, including a disabled one, without changing your session. Send the browser to `redirect`; it returns to
-   * `returnTo#test=<ticket>`.
+   * @remarks Starts a sign-in at a provider, including a disabled one, without changing your session. Redirect the browser to `redirect`. The browser returns
+   * to `returnTo#test=<ticket>`.
    */
   @Post('test/:name/sign-in')
   @HttpCode(200)

@@ -24,7 +24,7 @@ export class IdentityProviderView {
   /** @example 'Sign in with Example' */
   label: string;
   enabled: boolean;
-  /** Settings without secrets. `ourCertificate` is the certificate of the key that signs messages of this service to the provider. */
+  /** Settings without secrets. `ourCertificate` is the certificate of the key with which this service signs messages to the provider. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
@@ -41,7 +41,10 @@ export class IdentityProviderView {
    * @example https://sign.example.com/api/auth/oidc/callback/example
    */
   redirectUri: string;
-  /** `shared`: this OpenID Connect provider still uses the redirect URI of earlier versions. Register its own redirect URI at the provider, then set `redirect` to `own`. */
+  /**
+   * `shared`: the OpenID Connect provider still uses the redirect URI of earlier versions. Register the provider's own redirect URI at the provider, then set
+   * `redirect` to `own`.
+   */
   @ApiProperty({ enum: ['own', 'shared'] }) redirect: OidcRedirect;
   /** Version of the provider. In quotation marks, it is the ETag. @example 3 */
   version: number;
@@ -95,7 +98,7 @@ export class ConfirmQuery {
 }
 
 export class StartTestBody {
-  /** Path on this site to return to. The ticket of the result is in the fragment, as `#test=`. @example /settings/sign-in */
+  /** Path on this site to return to. The fragment contains the ticket for the result, after `#test=`. @example /settings/sign-in */
   @Optional(Text(0, 500)) returnTo?: string;
 }
 

@@ -44,9 +44,9 @@ class IdentityProviderBody {
   /** Label of the sign-in button. @example 'Sign in with Example' */
   @Text(1, 60) label: string;
   @Flag() enabled: boolean;
-  /** Map claims or attributes to roles; all matching rules apply. Evaluated at every sign-in. */
+  /** Rules that map claims or attributes to roles at every sign-in. All matching rules apply. */
   @ListOf(ClaimRuleBody, { max: 100 }) rules: ClaimRuleBody[];
-  /** Roles assigned when no rule matches. If there are none, the sign-in is refused. */
+  /** Roles assigned when no rule matches. If null or omitted, a sign-in without a matching rule is refused. */
   @Optional(ListOf(OneOf(ROLE_NAMES), { max: ROLE_NAMES.length, unique: true, nullable: true, example: ['viewer'] }))
   @Nullable()
   defaultRoles?: RoleName[] | null;
@@ -73,7 +73,7 @@ export class OidcProviderBody extends IdentityProviderBody {
   @Optional(OneOf(['token-endpoint', 'issuer'], { nullable: true, default: 'token-endpoint' }))
   @Nullable()
   assertionAudience?: 'token-endpoint' | 'issuer' | null;
-  /** With `private_key_jwt`: generate a new key. The new key must be registered at the provider at the same time. */
+  /** With `private_key_jwt`: whether to generate a new key. Register the new key at the provider at the same time. */
   @Optional(Flag()) newKey?: boolean;
   @ApiProperty({ example: ['openid', 'profile', 'email'], required: false })
   @IsOptional()
@@ -82,8 +82,8 @@ export class OidcProviderBody extends IdentityProviderBody {
   @Matches(/^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/, { each: true })
   scopes?: string[];
   /**
-   * Authentication context classes, such as the provider's name for multi-factor authentication. They are requested as `acr_values`. A sign-in or
-   * step-up whose ID token contains none of them as `acr` is refused with `sso.weak-sign-in`. If empty or omitted, the provider decides.
+   * Authentication context classes, such as the provider's name for multi-factor authentication. The classes are requested as `acr_values`. A sign-in or
+   * step-up whose ID token contains none of the classes as `acr` is refused with `sso.weak-sign-in`. If empty or omitted, the provider decides.
    */
   @ApiProperty({ example: ['phr'], required: false, nullable: true })
   @Nullable()
@@ -95,8 +95,8 @@ export class OidcProviderBody extends IdentityProviderBody {
   acrValues?: string[] | null;
   /**
    * Redirect URI that is registered at the provider. `own` is `/api/auth/oidc/callback/<name>`, the default for new providers. `shared` is
-   * `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. At most one provider can change to `shared`. If
-   * omitted, it remains unchanged.
+   * `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. At most one provider can change to `shared`. If omitted, the
+   * redirect URI remains unchanged.
    */
   @Optional(OneOf(['own', 'shared'])) redirect?: OidcRedirect;
 
@@ -138,7 +138,10 @@ export class RequestedAuthnContextBody {
   @Matches(URI, { each: true })
   classes: string[];
   @Optional(OneOf(COMPARISONS, { default: 'exact' })) comparison?: (typeof COMPARISONS)[number];
-  /** URIs of further classes that satisfy the request, such as stronger ones with `minimum`: only the provider knows which class is stronger. Required with `better`, because the requested classes themselves do not satisfy it. */
+  /**
+   * URIs of further classes that satisfy the request, such as stronger classes with `minimum`, because only the provider knows which class is stronger.
+   * Required with `better`, because the requested classes themselves do not satisfy the request.
+   */
   @ApiProperty({ example: ['https://refeds.org/profile/mfa'], required: false })
   @IsOptional()
   @IsArray()
@@ -154,8 +157,8 @@ export class SamlProviderBody extends IdentityProviderBody {
   /** SingleSignOnService with the HTTP-Redirect binding. @example https://idp.example.com/sso */
   @IsUrl(LOCAL) @Length(1, 500) entryPoint: string;
   /**
-   * Certificates of the keys that sign its assertions, as PEM or base64 of DER. During a key rotation of the provider there are several, which may be
-   * in one string.
+   * Certificates of the keys with which the provider signs assertions, as PEM or as base64 of the DER. During a key rotation of the provider, send the old and
+   * the new certificate. One string may contain several certificates.
    */
   @ListOf(Text(1, 20_000), {
     min: 1,
@@ -170,11 +173,11 @@ export class SamlProviderBody extends IdentityProviderBody {
   @IsUrl(LOCAL)
   @Length(1, 500)
   logoutUrl?: string | null;
-  /** Sign authentication requests. Logout messages are always signed. */
+  /** Whether to sign authentication requests. Logout messages are always signed. */
   @Optional(Flag()) signRequests?: boolean;
   /**
-   * Format of the NameID that is requested and required. Defaults to persistent. With null, no format is requested, and the format of the first
-   * sign-in is required from then on.
+   * Format of the NameID that is requested and required. Defaults to persistent. With null, no format is requested, and later sign-ins must have the format of
+   * the first sign-in.
    * @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress
    */
   @ApiProperty({ type: String, required: false, nullable: true })
@@ -189,7 +192,7 @@ export class SamlProviderBody extends IdentityProviderBody {
   @Optional(Nested(RequestedAuthnContextBody, { nullable: true, example: null }))
   @Nullable()
   requestedAuthnContext?: RequestedAuthnContextBody | null;
-  /** Generate a new signing key. The new certificate (in the metadata) must be registered at the provider at the same time. */
+  /** Whether to generate a new signing key. Register the new certificate, which the metadata contains, at the provider at the same time. */
   @Optional(Flag()) newKey?: boolean;
 
   toOrder(name: string): IdentityProviderOrder {

@@ -13,7 +13,7 @@ import { SignInPageFilter } from './sign-in-page.filter.js';
 import { SsoLogin } from './sso-login.js';
 import { FrontChannelQuery, OidcKeySetView, OidcKeysQuery, SsoLoginQuery } from './sso.dto.js';
 
-/** Maximum bytes of a logout token. */
+/** Maximum length of a logout token request, in bytes. */
 const MAX_TOKEN_BYTES = 16 * 1024;
 
 /** The OpenID Connect endpoints for browsers and providers. */
@@ -120,7 +120,7 @@ export class OidcController {
 
   /**
    * Receive front-channel logout
-   * @remarks Ends the session that the provider has ended, through the browser (OpenID Connect Front-Channel Logout).
+   * @remarks Ends a session that the provider has ended. The provider loads this URL in the browser (OpenID Connect Front-Channel Logout).
    */
   @Get('frontchannel-logout')
   @Public()

@@ -13,7 +13,7 @@ import { SignInPageFilter } from './sign-in-page.filter.js';
 import { SsoLogin } from './sso-login.js';
 import { SamlLogoutQuery, SamlMetadataQuery, SsoLoginQuery } from './sso.dto.js';
 
-/** Maximum bytes of a posted response; providers with hundreds of groups send long ones. */
+/** Maximum length of a posted message, in bytes. Responses with hundreds of groups are long. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
 
 /** The SAML 2.0 endpoints for browsers and identity providers. */

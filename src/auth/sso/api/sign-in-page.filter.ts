@@ -5,8 +5,8 @@ import { RefusedSignIn } from '../sign-in/sso-sign-in.service.js';
 import { ProblemFilter, Refusals } from '../../../platform/http/server/problem.filter.js';
 
 /**
- * SignInPageFilter redirects a browser to the sign-in page of the console, which explains the code. Other clients get the problem. Refusals are
- * audited.
+ * SignInPageFilter redirects a browser to the sign-in page of the console, which explains the error code. Other clients receive the problem itself. Refusals
+ * are audited.
  */
 @Catch(Problem)
 @Injectable()

@@ -15,9 +15,8 @@ export class SsoLogin {
   ) {}
 
   /**
-   * Redirects the browser to the provider. If another site started the request, the browser is redirected to the page in `returnTo` instead, where a
-   * person who is not signed in finds the sign-in page. Otherwise another site could replace a person's session with one for an attacker's account
-   * (login CSRF).
+   * Redirects the browser to the provider. If another site started the request, the browser is redirected to the page in `returnTo` instead, where a person who
+   * is not signed in can start the sign-in. Otherwise, another site could replace a person's session with one for an attacker's account (login CSRF).
    */
   async start(
     request: FastifyRequest,
@@ -34,7 +33,10 @@ export class SsoLogin {
   }
 }
 
-/** Browsers send Sec-Fetch-Site (Fetch Metadata) over https, and over http only to localhost. `none` means that the person entered the URL. */
+/**
+ * Reports whether another site started the request. Browsers send Sec-Fetch-Site (Fetch Metadata) over HTTPS, and over plain HTTP only to localhost. `none`
+ * means that the person entered the URL.
+ */
 function isSentByAnotherSite({ headers }: FastifyRequest): boolean {
   return ['cross-site', 'same-site'].includes(headers['sec-fetch-site'] ?? 'none');
 }

@@ -12,7 +12,7 @@ import { OidcService } from '../oidc/oidc.service.js';
 import { SamlService } from '../saml/saml.service.js';
 import type { SsoOrder } from '../sign-in/sso-transactions.js';
 
-/** Step-up for people without a password: their provider authenticates them again. */
+/** SsoStepUp starts the step-up of a person who signed in through an identity provider, which authenticates the person again. */
 @Injectable()
 export class SsoStepUp {
   constructor(
@@ -48,7 +48,7 @@ export class SsoStepUpController {
 
   /**
    * Start step-up at the provider
-   * @remarks Starts a step-up at the identity provider of your session. Send the browser to the returned URL; it returns to `returnTo`.
+   * @remarks Starts a step-up at the identity provider of your session. Redirect the browser to the returned URL. The browser returns to `returnTo`.
    */
   @Post('sso')
   @HttpCode(200)

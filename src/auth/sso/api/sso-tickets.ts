@@ -7,7 +7,7 @@ import { SessionsService } from '../../credentials/sessions/sessions.service.js'
 import { TokenGrants, type Tokens } from '../../credentials/callers/token-grants.js';
 import { type Returned, SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 
-/** Exchanges a ticket, once and in the browser that started the sign-in, for tokens or for a session in a cookie. */
+/** SsoTickets exchanges a ticket for tokens or for a session in a cookie: once, and only in the browser that started the sign-in. */
 @Injectable()
 export class SsoTickets {
   constructor(
@@ -51,7 +51,7 @@ export class SsoTickets {
     return secret === undefined ? undefined : this.cookie.with(secret);
   }
 
-  /** A session with tokens keeps them; a browser session gets a new secret. */
+  /** Records a step-up. Returns the new secret of a browser session; undefined for a session with tokens, which remain valid. */
   private async steppedUp(
     id: string,
     { user, methods, authenticatedAt, detail }: Returned['person'],

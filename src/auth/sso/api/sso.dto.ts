@@ -7,7 +7,7 @@ export class SsoLoginQuery {
   /** Path on this site to return to. The fragment contains the ticket or, for a cookie, the code of an error. */
   @Optional(Text(0, 500)) returnTo?: string;
   /**
-   * Result of the sign-in. `ticket` (default): a ticket that can be exchanged for tokens at `sso/tokens`. `cookie`: the browser gets a session in a cookie.
+   * Result of the sign-in. `ticket` (default): a ticket that can be exchanged for tokens at `sso/tokens`. `cookie`: the browser receives a session in a cookie.
    */
   @Optional(OneOf(['ticket', 'cookie'])) answer?: 'ticket' | 'cookie';
 }
@@ -38,14 +38,14 @@ export class OidcKeySetView {
 
 export class SignOutView {
   /**
-   * URL to redirect the browser to, so that the user is also signed out at the provider; null if there is none.
+   * URL to redirect the browser to, so that the user is also signed out at the provider; null if the provider has no such URL.
    * @example https://login.example.com/session/end?id_token_hint=e30
    */
   redirect: string | null;
 }
 
 export class SsoStepUpBody {
-  /** Path on this site to return to. Errors are in the fragment, after #error= @example /console */
+  /** Path on this site to return to. After a failure, the fragment contains the error code, after `#error=`. @example /console */
   @Optional(Text(0, 500)) returnTo?: string;
 }
 
@@ -58,7 +58,7 @@ export class SamlMetadataQuery {
   @Optional(Text(1, 40)) provider?: string;
 }
 
-/** SAML bindings, section 3.4. */
+/** Parameters of the HTTP-Redirect binding (SAML bindings, section 3.4). */
 export class SamlLogoutQuery {
   /** LogoutRequest, deflated, base64. */
   @Optional(Text(0, 20_000)) SAMLRequest?: string;

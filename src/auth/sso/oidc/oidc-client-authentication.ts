@@ -6,14 +6,14 @@ import type { ClientAuthenticationMethod, OidcSettings } from '../../model/ident
 /** The default if the discovery document names no methods (OpenID Connect Discovery section 3). */
 const DEFAULT_METHODS = ['client_secret_basic'];
 const WITH_SECRET = ['client_secret_basic', 'client_secret_post', 'client_secret_jwt'] as const;
-/** Algorithm of our assertions, which every provider supports. */
+/** Algorithm of client assertions, which every provider supports. */
 const ASSERTION_ALGORITHM = 'RS256';
 
 /**
- * Chooses the authentication method: the configured one, otherwise the first method with a secret that the provider supports, or `none` for a client
- * without a secret.
+ * Returns the authentication method: the configured method, otherwise the first method with a secret that the provider supports, or `none` for a client without
+ * a secret.
  *
- * @throws Error if the provider supports none of them
+ * @throws Error if the provider supports no method with a secret
  */
 export function clientAuthenticationFor(
   { clientAuthentication }: OidcSettings,
@@ -28,7 +28,7 @@ export function clientAuthenticationFor(
   throw new Error(`the provider accepts no client secret, only ${methods.join(', ')}${detail}`);
 }
 
-/** @param secret the client secret or, for private_key_jwt, our private key (PEM, PKCS #8) */
+/** Returns the client authentication for openid-client. @param secret the client secret or, for private_key_jwt, the service's private key (PEM, PKCS #8) */
 export async function clientAuthenticationOf(
   method: ClientAuthenticationMethod,
   settings: OidcSettings,
@@ -49,8 +49,8 @@ export async function clientAuthenticationOf(
 }
 
 /**
- * HTTP Basic with both parts form-encoded (RFC 6749 section 2.3.1), with minimal encoding: openid-client also encodes `-`, `_` and `.`, which are
- * common in client IDs and which providers that do not decode cannot read.
+ * Returns HTTP Basic authentication with both parts form-encoded (RFC 6749 section 2.3.1). Unlike openid-client, it does not encode `-`, `_` and `.`, which are
+ * common in client IDs, because some providers do not decode the parts.
  */
 function basic(secret: string): oidc.ClientAuth {
   return (_server, { client_id: id }, _body, headers) => {
@@ -64,8 +64,8 @@ function basic(secret: string): oidc.ClientAuth {
 type Send = (url: string, options: oidc.CustomFetchOptions) => Promise<Response>;
 
 /**
- * Tries Basic first, and then the secret in the body if the provider supports both and rejects Basic. The metadata lists the methods that the
- * provider supports in general, not the one registered for this client. The method that worked is remembered.
+ * Returns a function that tries HTTP Basic first, and then the secret in the body if the provider supports both methods and rejects Basic. The metadata lists
+ * the methods that the provider supports in general, not the method registered for the client. The method that succeeded is used for later requests.
  */
 export function withPostInstead(
   {
@@ -109,7 +109,7 @@ export function formEncoded(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1);
 }
 
-/** private_key_jwt. Providers find the key by its ID or (Microsoft Entra ID, AD FS) by the hash of its certificate. */
+/** Returns client authentication with private_key_jwt. Providers find the key by its ID or (Microsoft Entra ID, AD FS) by the hash of its certificate. */
 async function withPrivateKey(settings: OidcSettings, pem: string): Promise<oidc.ClientAuth> {
   const { ourCertificate, assertionAudience } = settings;
   const key = await importPKCS8(pem, ASSERTION_ALGORITHM);
@@ -131,7 +131,7 @@ export function thumbprintOf(certificate: string): string {
   return createHash('sha256').update(new X509Certificate(certificate).raw).digest('base64url');
 }
 
-/** Returns our public key as a JWK Set (RFC 7517 section 5), with its certificate. */
+/** Returns the public key of a certificate of the service as a JWK Set (RFC 7517 section 5), with the certificate. */
 export function ourKeySet(certificate: string): { keys: Record<string, unknown>[] } {
   const { publicKey, raw } = new X509Certificate(certificate);
   const kid = thumbprintOf(certificate);

@@ -3,7 +3,7 @@ import { discoveryAddresses, readMetadata } from './oidc-discovery.js';
 
 const GUID = '9188040d-6c67-4c5b-b112-36a304b66dad';
 
-/** A provider that publishes its document at these addresses, as `issuer`. */
+/** Returns a reader for a provider that publishes its discovery document, with `issuer`, at the given addresses. */
 function publishing(issuer: string, ...addresses: string[]) {
   const document = {
     issuer,

@@ -11,7 +11,7 @@ const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Tenant names of Entra that admit users of every organization. */
 const EVERY_TENANT = new Set(['common', 'organizations', 'consumers']);
 
-/** Returns the URLs at which an issuer may publish its metadata: with the well-known part after its path, or before it. */
+/** Returns the URLs at which an issuer may publish its metadata: with the well-known part after the path of the issuer, or before the path. */
 export function discoveryAddresses(issuer: string): string[] {
   const key = issuerKey(issuer);
   const { origin } = new URL(key);
@@ -82,7 +82,7 @@ function objectIn(body: string, url: string): Record<string, unknown> {
   }
 }
 
-/** Browsers are redirected and secrets are sent to these URLs, so only http(s) is accepted. */
+/** Rejects a URL in the metadata unless it is an HTTP(S) URL, because browsers are redirected and secrets are sent to these URLs. */
 function assertAddress(metadata: Record<string, unknown>, name: string): void {
   const value = metadata[name];
   const isGood = typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);

@@ -10,7 +10,7 @@ import { SsoBeginnings } from '../sign-in/sso-transactions.js';
 import { OidcProviders, oidcReasonOf } from './oidc-providers.js';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
-/** Types of logout tokens. Older providers use JWT or omit the type; the event and the missing nonce distinguish logout tokens from others. */
+/** Types of logout tokens. Older providers use JWT or omit the type; the event and the missing nonce distinguish logout tokens from other tokens. */
 const TYPES = [undefined, 'JWT', 'logout+jwt'];
 
 interface VerifiedLogout {
@@ -18,7 +18,9 @@ interface VerifiedLogout {
   readonly claims: JWTPayload;
 }
 
-/** OpenID Connect logout: signs out at the provider if the logout began here, and here if it began at the provider. */
+/**
+ * OidcLogout implements OpenID Connect logout. It returns the provider's logout URL after a sign-out here, and ends sessions after a logout at the provider.
+ */
 @Injectable()
 export class OidcLogout {
   private readonly logger = new Logger(OidcLogout.name);
@@ -30,7 +32,7 @@ export class OidcLogout {
     private readonly beginnings: SsoBeginnings,
   ) {}
 
-  /** Returns the URL for the browser (RP-Initiated Logout 1.0); undefined if the provider has none. */
+  /** Returns the provider's logout URL for the browser (RP-Initiated Logout 1.0); undefined if the provider does not have one. */
   async redirectTo(provider: IdentityProvider, idToken: string): Promise<string | undefined> {
     const configuration = await this.published.configurationOf(provider);
     if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;

@@ -14,7 +14,7 @@ import { isSignedBySecret, verifyToken, verifyWithSecret } from '../../credentia
 import { readJsonObject } from '../../../platform/json/strict-json.js';
 
 const CACHE_MS = 10 * 60_000;
-/** Minimum time between two fetches of the keys: anyone can send a token that names an unknown key. */
+/** Minimum time between two fetches of the keys, because anyone can send a token with an unknown key ID. */
 const KEYS_PAUSE_MS = 5000;
 /** FAILURE_MS is the pause, in milliseconds, before a provider that did not respond is called again. */
 const FAILURE_MS = 5000;
@@ -29,7 +29,7 @@ interface Cached<T> {
   readonly value: Promise<T>;
 }
 
-/** Metadata and keys of OpenID Connect providers, fetched with the guarded outbound client. */
+/** OidcProviders fetches and caches the metadata and keys of OpenID Connect providers, with the guarded outbound client. */
 @Injectable()
 export class OidcProviders {
   private readonly logger = new Logger(OidcProviders.name);
@@ -61,7 +61,7 @@ export class OidcProviders {
     }
   }
 
-  /** Reads the provider's metadata now. Rejects with the reason if it is not usable with the settings. */
+  /** Fetches the provider's metadata, bypassing the cache. Rejects with the reason if the metadata cannot be used with the settings. */
   async discover(provider: IdentityProvider): Promise<oidc.Configuration> {
     const settings = provider.settings as OidcSettings;
     const metadata = await readMetadata(settings.issuer, (url) => this.read(url));
@@ -99,7 +99,7 @@ export class OidcProviders {
     return { keys: keys.filter((key: unknown) => !isCostlyJwk(key)) };
   }
 
-  /** Verifies a token that the provider issued to us with one of its keys. Rejects with the reason. */
+  /** Verifies that a token was issued for this service and signed with a published key of the provider. Rejects with the reason. */
   async verified(provider: IdentityProvider, token: string, options: JWTVerifyOptions = {}): Promise<JWTVerifyResult> {
     const { issuer } = (await this.configurationOf(provider)).serverMetadata();
     const { clientId: audience } = provider.settings as OidcSettings;
@@ -108,8 +108,8 @@ export class OidcProviders {
   }
 
   /**
-   * Verifies that the provider signed an ID token whose claims openid-client has checked: with one of its keys, or with the client secret if its
-   * metadata allows that.
+   * Verifies that the provider signed an ID token whose claims openid-client has checked: with one of its keys, or with the client secret if the metadata
+   * allows such signatures.
    */
   async assertSigned(provider: IdentityProvider, idToken: string): Promise<void> {
     const secret = await this.providers.secretOf(provider);
@@ -119,8 +119,8 @@ export class OidcProviders {
   }
 
   /**
-   * Returns the enabled providers with this issuer, even if a configured issuer is spelled differently. Several providers share an issuer if the service
-   * is registered there as several clients.
+   * Returns the enabled providers with this issuer, even if a configured issuer is spelled differently. Several providers have the same issuer if the service
+   * is registered there with several client IDs.
    */
   async withIssuer(issuer: string): Promise<IdentityProvider[]> {
     if (!URL.canParse(issuer)) return [];
@@ -154,7 +154,7 @@ export class OidcProviders {
     return this.outbound.send({ method: 'GET', url, headers, timeoutMs: TIMEOUT_SECONDS * 1000 });
   }
 
-  /** Every call of openid-client goes through the guarded outbound client (SSRF, CWE-918), whatever URL the provider specifies. */
+  /** Sends a request of openid-client with the guarded outbound client (SSRF, CWE-918), because the provider chooses the URL. */
   private async fetch(url: string, { method, headers, body }: oidc.CustomFetchOptions): Promise<ProviderAnswer> {
     if (method !== 'GET' && method !== 'POST') throw new Error(`openid-client does not use ${method}`);
     const answer = await this.outbound.send({

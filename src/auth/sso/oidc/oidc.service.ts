@@ -19,10 +19,10 @@ import type { Assertion } from '../sign-in/assertion.js';
 import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';
 import type { SsoTransaction } from '../sign-in/sso.entity.js';
 
-/** max_age in seconds: how long ago the user may have authenticated at the provider. It equals the lifetime of a session. */
+/** Value of max_age: the maximum time since the user authenticated at the provider, in seconds. It equals the maximum lifetime of a session. */
 const MAX_AGE_SECONDS = String(30 * 24 * 3600);
 
-/** OpenID Connect: authorization code flow with PKCE, state and nonce; openid-client verifies the response. */
+/** OidcService implements OpenID Connect sign-in: the authorization code flow with PKCE, state and nonce. openid-client verifies the response. */
 @Injectable()
 export class OidcService {
   private readonly logger = new Logger(OidcService.name);
@@ -35,7 +35,7 @@ export class OidcService {
     private readonly signIn: SsoSignInService,
   ) {}
 
-  /** Begins a sign-in. */
+  /** Starts a sign-in. Returns the redirect to the provider. */
   async begin(order: SsoOrder): Promise<Redirect> {
     const returnTo = returnPath(order.returnTo, this.config.publicUrl);
     const provider = await this.providers.forSignIn('oidc', order);
@@ -62,7 +62,7 @@ export class OidcService {
       nonce,
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
-      // With max_age the provider must send auth_time (OIDC core section 2).
+      // With max_age, the provider must send auth_time (OpenID Connect Core section 2).
       ...(order.stepUp === undefined ? { max_age: MAX_AGE_SECONDS } : { max_age: '0', prompt: 'login' }),
     });
     return { url: url.href, browser };
@@ -72,7 +72,7 @@ export class OidcService {
    * Handles the authorization response.
    *
    * @param address name of the provider in the URL at which the response arrived; undefined at the shared URL
-   * @returns the URL for the browser
+   * @returns the URL to which to redirect the browser
    */
   async finish(
     { query, address }: { readonly query: string; readonly address: string | undefined },
@@ -90,8 +90,8 @@ export class OidcService {
   }
 
   /**
-   * Verifies that the response came from the provider to which the browser was sent (mix-up, RFC 9700 section 4.4). Each provider has its own
-   * redirect URI. At the shared URI of earlier versions, only `iss` (RFC 9207) distinguishes providers, unless there is exactly one.
+   * Verifies that the response came from the provider to which the browser was sent (mix-up, RFC 9700 section 4.4). Each provider has its own redirect URI. At
+   * the shared URI of earlier versions, only `iss` (RFC 9207) distinguishes providers, so it is required if several providers share the URI.
    *
    * @throws Problem `sso.refused`, `sso.redirect-shared`
    */
@@ -118,7 +118,7 @@ export class OidcService {
     throw new Problem('forbidden', 'sso.redirect-shared', detail);
   }
 
-  /** Returns the JWK Set (RFC 7517 section 5) of the key with which we authenticate to the provider. */
+  /** Returns the JWK Set (RFC 7517 section 5) of the key with which the service authenticates to the provider. */
   async keySet(name: string | undefined): Promise<{ keys: Record<string, unknown>[] }> {
     const { settings } = await this.providers.published('oidc', name);
     return settings.ourCertificate === undefined ? { keys: [] } : ourKeySet(settings.ourCertificate);
@@ -209,7 +209,7 @@ function withheldScopes(requested: readonly string[], granted: string | undefine
   );
 }
 
-/** Returns the refusal of a response. It quotes the provider's error; the reason in the cause is for administrators. */
+/** Returns the Problem for a refused response. The detail quotes the provider's error. The cause contains the reason, for administrators. */
 function refused(error: unknown): Problem {
   const words = providerErrorOf(error);
   const detail =

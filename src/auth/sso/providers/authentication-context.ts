@@ -8,7 +8,7 @@ export function requiredContexts({ settings }: Pick<IdentityProvider, 'settings'
   const requested = settings.requestedAuthnContext;
   if (requested == null) return undefined;
   const { classes, comparison, accepted = [] } = requested;
-  // `better` requires a stronger class than any of the requested ones (SAML core section 3.3.2.2.1).
+  // `better` requires a stronger class than any of the requested classes (SAML core section 3.3.2.2.1).
   return comparison === 'better' ? accepted : [...classes, ...accepted];
 }
 
@@ -17,8 +17,8 @@ function nonEmpty(values: readonly string[] | undefined): readonly string[] | un
 }
 
 /**
- * Verifies that the provider authenticated the person as strongly as requested. Requests pass through the browser, mostly unsigned, so the person can
- * remove the requirement from them; providers may also ignore it.
+ * Verifies that the provider authenticated the person as strongly as requested. Requests pass through the browser, mostly unsigned, so a person can remove the
+ * requirement from a request. Providers may also ignore the requirement.
  *
  * @param contexts `acr` of the ID token, or every AuthnContextClassRef of the signed assertion
  * @throws Problem `sso.weak-sign-in`

@@ -8,7 +8,7 @@ import { truncate } from '../../../platform/text/truncate.js';
 import type { ClaimRule } from '../../model/identity-provider.entity.js';
 import { canonical } from '../../model/users.service.js';
 
-/** Returns the roles of all matching rules, otherwise the default roles; undefined if there are neither. */
+/** Returns the roles of all matching rules. If no rule matches, returns the default roles, or undefined if there are none. */
 export function rolesOf(
   claims: Claims,
   rules: readonly ClaimRule[],
@@ -29,10 +29,7 @@ function matches({ op, value }: ClaimRule, claim: string): boolean {
   return op === 'equals' ? claim === value : claim.startsWith(value);
 }
 
-/**
- * A claim may be a string or a list of strings; booleans and numbers that JSON does not round are converted to strings. Anything else matches
- * nothing.
- */
+/** Returns the values of a claim, or of the items of a list, as strings. Booleans and safe integers are converted to strings. Other values are omitted. */
 function valuesOf(claim: unknown): string[] {
   return (Array.isArray(claim) ? claim : [claim]).flatMap((value: unknown) =>
     typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value) ? [String(value)] : [],
@@ -43,9 +40,9 @@ function valuesOf(claim: unknown): string[] {
 const MAX_DEPTH = 10;
 
 /**
- * Returns the claim with this name. If there is none, returns the value at a dotted path, such as `realm_access.roles` of Keycloak, also within each
- * item of a list (`groups.name` of Oracle). Names can contain dots themselves (`https://example.com/groups`, a client in `resource_access`), so the
- * longest existing name is tried first.
+ * Returns the claim with this name. If no claim has the name, returns the value at a dotted path, such as `realm_access.roles` of Keycloak, also within each
+ * item of a list (`groups.name` of Oracle). Names can contain dots themselves (`https://example.com/groups`, a client in `resource_access`), so the longest
+ * existing name is tried first.
  */
 function valueAt(claims: unknown, path: string, depth = 0): unknown {
   if (typeof claims !== 'object' || claims === null || depth === MAX_DEPTH) return undefined;
@@ -72,12 +69,12 @@ const ADDRESS_CLAIMS = [
   'urn:oid:1.2.840.113549.1.9.1',
   'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
 ];
-/** RFC 5321 section 4.5.3.1.3. */
+/** Maximum length of an email address (RFC 5321 section 4.5.3.1.3). */
 const MAX_ADDRESS_LENGTH = 254;
 
 /**
- * Returns the email address of a new account in canonical form. It does not identify the user, but approvers see it and rules for SSH logins use it.
- * An email address that the provider reports as unverified (OpenID Connect Core section 5.1) is rejected, because many providers let users enter any
+ * Returns the email address of a new account in canonical form. The address does not identify the user, but approvers see the address, and SSH login rules use
+ * it. An email address that the provider reports as unverified (OpenID Connect Core section 5.1) is rejected, because many providers let users enter any
  * address.
  *
  * @throws Problem `sso.no-address`, `sso.address-unverified`, `sso.address-misleading`
@@ -108,7 +105,7 @@ function withoutAddresses(claims: Claims): Claims {
   return Object.fromEntries(Object.entries(claims).filter(([name]) => !ADDRESS_CLAIMS.includes(name)));
 }
 
-/** Accepts the booleans of JSON and of XML Schema, which some providers send as strings. */
+/** Reports whether a value is true. Accepts the booleans of JSON and of XML Schema, which some providers send as strings. */
 function isYes(value: string): boolean {
   return ['true', '1'].includes(value.toLowerCase());
 }

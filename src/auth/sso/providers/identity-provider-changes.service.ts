@@ -40,7 +40,7 @@ export interface IdentityProviderOrder {
   readonly settings: OidcSettings | SamlSettings;
   /** If absent, the stored secret is kept. */
   readonly clientSecret?: string;
-  /** Creates a new signing key even if there is one. */
+  /** Whether to create a new signing key even if a key is stored. */
   readonly newKey?: boolean;
   readonly rules: readonly ClaimRule[];
   readonly defaultRoles: readonly RoleName[] | null;
@@ -69,7 +69,10 @@ export class IdentityProviderChanges {
     this.record = audit.recorderFor('identity-provider');
   }
 
-  /** Creates or changes the provider with this name; its identity cannot change. Rules can grant only roles whose scopes the caller has. */
+  /**
+   * Creates or changes the provider with this name. The kind and the issuer of a provider cannot be changed. Rules can grant only roles whose scopes the caller
+   * has.
+   */
   async put(
     caller: Caller,
     order: IdentityProviderOrder,
@@ -97,7 +100,7 @@ export class IdentityProviderChanges {
     });
   }
 
-  /** Creates the key before the transaction, because that takes a while. */
+  /** Creates a signing key, unless the stored key is kept. Called before the transaction, because generating a key takes time. */
   private async newKeyFor({ name, newKey }: IdentityProviderOrder): Promise<SignatureKey | undefined> {
     const known = await this.db.manager.findOneBy(IdentityProvider, { name });
     const isThere = known !== null && known.secret !== null && hasOurKey(known.settings) && newKey !== true;
@@ -147,9 +150,9 @@ export class IdentityProviderChanges {
   }
 
   /**
-   * Writes the provider and its audit entry. Disabling a provider also ends its sessions, approved device codes and pending sign-ins. A change that
-   * removes a certificate or a rule does the same, because a session does not record which certificate or rule admitted it; the caller's own session
-   * is kept.
+   * Writes the provider and its audit entry. Disabling a provider also ends its sessions, approved device codes and pending sign-ins. A change that removes a
+   * certificate or a rule has the same effect, because a session does not record which certificate or rule admitted the person. The caller's own session is
+   * then kept.
    */
   private async store(
     tx: EntityManager,
@@ -173,8 +176,8 @@ export class IdentityProviderChanges {
   }
 
   /**
-   * Rejects a change of kind or issuer. User identifiers and the secret belong to the provider: another provider could admit strangers with the
-   * identifiers, or receive the secret.
+   * Rejects a change of kind or issuer. User identifiers and the secret belong to the provider. Another provider could use the same identifiers for other
+   * people, and would receive the secret.
    */
   private async assertMayBecome(
     tx: EntityManager,
@@ -198,7 +201,7 @@ export class IdentityProviderChanges {
     if (known.enabled && !order.enabled) await assertNotOwn(tx, caller, known, confirm);
   }
 
-  /** Returns the new secret, sealed, or the stored secret if there is no new one. */
+  /** Returns the new secret, sealed, or the stored secret if no new secret was given. */
   private async sealedSecret(
     id: string,
     given: string | undefined,
@@ -247,7 +250,7 @@ async function keepingAdministrators(tx: EntityManager, change: () => Promise<un
   throw new Problem('conflict', 'identity-provider.last-administrator', detail);
 }
 
-/** Reports whether a certificate was added. The owner of its key can sign in as any user of the provider. */
+/** Reports whether a certificate was added. The owner of the certificate's private key can sign in as any user of the provider. */
 function hasNewCertificate(before: OidcSettings | SamlSettings, now: OidcSettings | SamlSettings): boolean {
   if (!('certificates' in before) || !('certificates' in now)) return false;
   const known = new Set(usableCertificates(before.certificates));
@@ -255,8 +258,8 @@ function hasNewCertificate(before: OidcSettings | SamlSettings, now: OidcSetting
 }
 
 /**
- * admitsLess reports whether a certificate, a rule or a default role of the provider was removed, or its subjects may be identified differently from
- * now on.
+ * admitsLess reports whether a certificate, a rule or a default role of the provider was removed, or whether the provider may identify its subjects differently
+ * after the change.
  */
 function admitsLess(
   before: Pick<IdentityProvider, 'settings' | 'rules' | 'defaultRoles'>,
@@ -310,7 +313,9 @@ function seenFormatOf(
   return before.nameIdFormat === now.nameIdFormat ? { seenNameIdFormat: before.seenNameIdFormat } : {};
 }
 
-/** Two providers with the same redirect URI could collect each other's codes (mix-up, RFC 9700 section 4.4). */
+/**
+ * Rejects the shared redirect URI if another provider uses it, because one provider could receive the authorization codes of the other (RFC 9700 section 4.4).
+ */
 async function assertNobodyShares(tx: EntityManager, name: string): Promise<void> {
   const all = await tx.findBy(IdentityProvider, { kind: 'oidc' });
   const other = all.find((one) => one.name !== name && oidcRedirectOf(one.settings) === 'shared');

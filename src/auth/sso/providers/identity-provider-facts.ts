@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { hasOurKey, type IdentityProvider } from '../../model/identity-provider.entity.js';
 
-/** ProviderRow is what the audit log records of a provider. */
+/** ProviderRow contains the columns of a provider from which audit entries are composed. */
 export type ProviderRow = Pick<
   IdentityProvider,
   'name' | 'kind' | 'label' | 'enabled' | 'settings' | 'rules' | 'defaultRoles' | 'secret'
@@ -27,7 +27,7 @@ export function differenceOf(before: ProviderRow, now: ProviderRow): Record<stri
   return { ...Object.fromEntries(found), ...secretDifference(before, now) };
 }
 
-/** Secrets are never recorded, only whether there was one and whether it changed. */
+/** Returns the change of the secret. Secrets are never recorded, only whether a secret was stored and whether it changed. */
 function secretDifference(before: ProviderRow, now: ProviderRow): Record<string, { from: unknown; to: unknown }> {
   const isSame =
     before.secret === null || now.secret === null ? before.secret === now.secret : before.secret.equals(now.secret);

@@ -40,7 +40,7 @@ export class IdentityProvidersService {
     return this.db.manager.find(IdentityProvider, { order: { name: 'ASC' }, take: MAX_PROVIDERS });
   }
 
-  /** Returns the enabled provider of this kind: the named one, or the only one. */
+  /** Returns the enabled provider of a kind with the given name. Without a name, returns the only enabled provider of the kind. */
   async enabled(kind: IdentityProviderKind, name: string | undefined): Promise<IdentityProvider> {
     const where = { kind, enabled: true, ...(name === undefined ? {} : { name }) };
     const rows = await this.db.manager.find(IdentityProvider, { where, take: 2 });
@@ -55,7 +55,7 @@ export class IdentityProvidersService {
     return found;
   }
 
-  /** Returns the provider for an attempt: an enabled one or, for a test, any that is named. */
+  /** Returns the provider for an attempt. The provider must be enabled, unless a test names it. */
   async forSignIn(kind: IdentityProviderKind, { provider, testedBy }: Attempt): Promise<IdentityProvider> {
     return testedBy === undefined || provider === undefined
       ? this.enabled(kind, provider)
@@ -68,7 +68,7 @@ export class IdentityProvidersService {
     return this.existing({ id: providerId, ...state });
   }
 
-  /** Returns the provider whose public keys are read: the provider needs them before it is enabled here. */
+  /** Returns the provider whose keys or metadata are published. A named provider may be disabled, because it needs the keys before it is enabled. */
   async published(kind: IdentityProviderKind, name: string | undefined): Promise<IdentityProvider> {
     return name === undefined ? this.enabled(kind, name) : this.ofKind(kind, name);
   }
@@ -95,7 +95,7 @@ export class IdentityProvidersService {
     return (await this.enabledOidc()).filter(({ settings }) => oidcRedirectOf(settings) === 'shared');
   }
 
-  /** Returns the enabled SAML providers with this entity ID. Several providers share an entity ID if they request different authentication there. */
+  /** Returns the enabled SAML providers with this entity ID. Several providers have the same entity ID if they request different authentication. */
   async enabledWithEntityId(entityId: string): Promise<IdentityProvider[]> {
     const all = await this.db.manager.findBy(IdentityProvider, { kind: 'saml', enabled: true });
     return trustedRows(this.db.manager, IdentityProvider, all).filter(
@@ -103,7 +103,7 @@ export class IdentityProvidersService {
     );
   }
 
-  /** Returns the OIDC client secret, or our private key (PEM) if `hasOurKey`. */
+  /** Returns the OIDC client secret, or the service's private key (PEM) if `hasOurKey`. */
   async secretOf({ id, secret }: IdentityProvider): Promise<string | undefined> {
     return secret === null ? undefined : (await this.seal.open(PROVIDER_SECRET_SEAL, id, secret)).toString();
   }

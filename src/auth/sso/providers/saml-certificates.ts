@@ -3,12 +3,12 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { readCertificates } from '../../../formats/asn1/certificate-text.js';
 import { writePem } from '../../../formats/encoding/base64.js';
 
-/** Maximum certificates of one provider. */
+/** Maximum number of certificates of one provider. */
 const MAX_CERTIFICATES = 10;
 
 /** A certificate that sign-in can use. */
 export interface UsableCertificate {
-  /** RFC 7468, canonical. */
+  /** PEM in canonical form (RFC 7468). */
   readonly pem: string;
   readonly certificate: X509Certificate;
 }
@@ -45,7 +45,7 @@ export function storedCertificates(texts: readonly string[]): string[] {
   return stored;
 }
 
-/** Returns the certificates for verification, in PEM. Unreadable certificates are omitted, because another one may verify. */
+/** Returns the certificates for verification, in PEM. Unreadable certificates are omitted, because another certificate may verify the signature. */
 export function usableCertificates(texts: readonly string[]): string[] {
   return texts.flatMap((text) => {
     try {
@@ -56,7 +56,7 @@ export function usableCertificates(texts: readonly string[]): string[] {
   });
 }
 
-/** Only RSA and ECDSA are supported for XML signatures (saml-document.ts). */
+/** Rejects keys other than RSA and ECDSA keys, because XML signatures with other keys are not accepted (saml-document.ts). */
 function assertVerifies({ asymmetricKeyType: type }: KeyObject): void {
   if (type !== 'rsa' && type !== 'ec')
     throw new Error(`a key of type ${type} cannot sign SAML assertions; use RSA or ECDSA`);

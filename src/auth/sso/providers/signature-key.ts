@@ -11,16 +11,18 @@ const ALGORITHM = {
   modulusLength: 3072,
   publicExponent: new Uint8Array([1, 0, 1]),
 } as const;
-/** Providers pin the certificate, and a new one has to be installed there manually, so it outlives the installation. */
+/**
+ * Validity of the certificate. It exceeds the life of an installation, because providers pin the certificate and a new certificate must be installed manually.
+ */
 const VALID_YEARS = 20;
-/** Limit of RFC 5280 appendix A.1, ub-common-name. */
+/** Maximum length of a common name (ub-common-name, RFC 5280 appendix A.1). */
 const MAX_COMMON_NAME = 64;
 
-/** A private key that signs our messages to an identity provider. */
+/** A private key with which the service signs messages to an identity provider. */
 export interface SignatureKey {
   /** PEM, PKCS #8. */
   readonly privateKey: string;
-  /** PEM; self-signed, because providers pin it. */
+  /** PEM. The certificate is self-signed, because providers pin it. */
   readonly certificate: string;
 }
 
@@ -45,7 +47,7 @@ export async function newSignatureKey(commonName: string): Promise<SignatureKey>
   };
 }
 
-/** Hexadecimal, 16 bytes, positive and without leading zeros (RFC 5280 section 4.1.2.2). */
+/** Returns a serial number: hexadecimal, 16 bytes, positive and without leading zeros (RFC 5280 section 4.1.2.2). */
 function newSerialNumber(): string {
   const serial = randomBytes(16);
   serial.writeUInt8((serial.readUInt8() & 0x3f) | 0x40);

@@ -27,8 +27,8 @@ export interface SamlDocument {
 }
 
 /**
- * Returns undefined for documents that no honest provider sends, before an XML parser sees them. Without comments, CDATA, document types and
- * processing instructions, start tags can be parsed unambiguously.
+ * Returns the document and its root tag. Returns undefined for documents that no honest provider sends, before an XML parser reads them. Without comments,
+ * CDATA, document types and processing instructions, start tags can be parsed unambiguously.
  */
 export function plainDocument(
   text: string,
@@ -42,7 +42,7 @@ export function plainDocument(
   return algorithmsOf(xml).every(mayUse) ? { xml, root } : undefined;
 }
 
-/** Decodes base64 up to the maximum size; undefined for anything else. */
+/** Decodes base64 up to the maximum size. Returns undefined for other input. */
 export function fromSamlBase64(encoded: string | undefined): Buffer | undefined {
   const text = encoded?.replaceAll(/\s/g, '') ?? '';
   return text !== '' && text.length <= MAX_DOCUMENT_BYTES ? strictBytes(text) : undefined;

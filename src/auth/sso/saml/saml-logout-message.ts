@@ -16,7 +16,7 @@ const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
 const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
 const FIELDS = { SAMLRequest: 'LogoutRequest', SAMLResponse: 'LogoutResponse' } as const;
 
-/** The part of the DOM that is used here; its types exist only for browsers. */
+/** The part of the DOM that is used here. TypeScript declares the DOM only for browsers. */
 interface XmlElement {
   readonly localName: string | null;
   readonly namespaceURI: string | null;
@@ -24,7 +24,7 @@ interface XmlElement {
   getAttribute(name: string): string | null;
 }
 
-/** A received message of either binding; none of it is verified yet. */
+/** A received message of either binding, before verification. */
 export interface ArrivedMessage {
   readonly kind: 'LogoutRequest' | 'LogoutResponse';
   readonly xml: string;
@@ -39,16 +39,16 @@ export interface LogoutMessage {
   readonly issuer: string;
   readonly destination: string;
   readonly issuedAt: number;
-  /** NaN if it is not a time; undefined if absent. */
+  /** NaN if the attribute is not a valid time; undefined if absent. */
   readonly notOnOrAfter: number | undefined;
   readonly inResponseTo: string;
   readonly nameId: string;
   readonly sessions: readonly string[];
-  /** For responses: whether every session has ended, including those at other service providers. */
+  /** For responses: whether every session has ended, including sessions at other service providers. */
   readonly isComplete: boolean;
 }
 
-/** Reads a message of the HTTP-Redirect binding. `query` is the text after the question mark. Returns undefined if it is not such a message. */
+/** Reads a message of the HTTP-Redirect binding. `query` is the text after the question mark. Returns undefined if the query contains no such message. */
 export function fromRedirect(query: string): ArrivedMessage | undefined {
   const pairs = query.split('&').map((pair) => [pair.split('=', 1)[0] ?? '', pair] as const);
   const parts = new Map(pairs);
@@ -63,7 +63,7 @@ export function fromRedirect(query: string): ArrivedMessage | undefined {
   return { kind: FIELDS[field], xml, relayState: value('RelayState'), query: proof };
 }
 
-/** Reads a message of the HTTP-POST binding. Returns undefined if it is not such a message. */
+/** Reads a message of the HTTP-POST binding. Returns undefined if the form contains no such message. */
 export function fromForm(form: URLSearchParams): ArrivedMessage | undefined {
   const field = form.has('SAMLRequest') ? 'SAMLRequest' : 'SAMLResponse';
   const [encoded, ...others] = form.getAll(field);
@@ -83,7 +83,7 @@ export function issuerSaidBy({ xml, kind }: ArrivedMessage): string {
   return issuer;
 }
 
-/** Verifies a message with one of these certificates and reads only the signed part. Throws with the reason if none of them verifies it. */
+/** Verifies a message with the trusted certificates and returns its signed content. Throws with the reason if no certificate verifies the message. */
 export async function verifiedMessage(arrived: ArrivedMessage, trusted: readonly string[]): Promise<LogoutMessage> {
   const certificates = usableCertificates(trusted);
   const document = plainDocument(arrived.xml, arrived.kind);
@@ -157,7 +157,7 @@ function decoded(text: string | undefined): string | undefined {
   }
 }
 
-/** Inflates at most the maximum size of a message: a few bytes could inflate to gigabytes. */
+/** Inflates a message up to the maximum size, because a few bytes could inflate to gigabytes. */
 function inflated(bytes: Buffer): string | undefined {
   try {
     return inflateRawSync(bytes, { maxOutputLength: MAX_DOCUMENT_BYTES }).toString('utf8');

@@ -15,13 +15,16 @@ import { logoutRequest, logoutResponse, type NameId, signedRedirect } from './sa
 const MAX_AGE_MS = 5 * 60_000;
 const SKEW_MS = 60_000;
 
-/** Stored at sign-in, for a logout at the provider. */
+/** SamlLogoutHint is stored at sign-in, for a logout at the provider. */
 export interface SamlLogoutHint {
   readonly who: NameId;
   readonly sessionIndex: string | null;
 }
 
-/** SAML 2.0 single logout (profiles section 4.4): signs out at the provider if the logout began here, and here if it began at the provider. */
+/**
+ * SamlLogout implements SAML 2.0 single logout (profiles section 4.4). It returns the provider's logout URL after a sign-out here, and ends sessions after a
+ * logout at the provider.
+ */
 @Injectable()
 export class SamlLogout {
   private readonly logger = new Logger(SamlLogout.name);
@@ -33,7 +36,7 @@ export class SamlLogout {
     private readonly marks: SamlMessageMarks,
   ) {}
 
-  /** Returns the URL for the browser; undefined if the provider has no logout URL. */
+  /** Returns the provider's logout URL with a signed LogoutRequest, for the browser; undefined if the provider has no logout URL. */
   async redirectTo(provider: IdentityProvider, hint: string): Promise<string | undefined> {
     const { logoutUrl } = provider.settings as SamlSettings;
     const privateKey = await this.providers.secretOf(provider);
@@ -44,7 +47,7 @@ export class SamlLogout {
     return signedRedirect(logoutUrl, 'SAMLRequest', { xml: logoutRequest(envelope, who, sessionIndex), privateKey });
   }
 
-  /** Handles a logout message of a provider. @returns the URL for the browser */
+  /** Handles a logout message of a provider. @returns the URL to which to redirect the browser */
   async take(arrived: ArrivedMessage | undefined, origin: Origin): Promise<string> {
     try {
       if (arrived === undefined) throw new Error('the message cannot be parsed');
@@ -79,7 +82,7 @@ export class SamlLogout {
     return { providers, message };
   }
 
-  /** Ends the sessions that a logout request names; each request works once. */
+  /** Ends the sessions that a logout request names. Each request is accepted once. */
   private async end(provider: IdentityProvider, message: LogoutMessage, origin: Origin): Promise<void> {
     if (message.nameId === '') throw new Error('the NameID is missing');
     if (!(await this.marks.isFirst(provider.id, message.id))) throw new Error('the message has already been used');
@@ -119,7 +122,7 @@ export class SamlLogout {
   }
 }
 
-/** Reports whether the message is recent and not expired; false for NaN. */
+/** Reports whether the message is recent and has not expired. Returns false for an invalid time. */
 function isOfNow({ issuedAt, notOnOrAfter }: LogoutMessage): boolean {
   const now = Date.now();
   const isFresh = issuedAt > now - MAX_AGE_MS - SKEW_MS && issuedAt < now + SKEW_MS;

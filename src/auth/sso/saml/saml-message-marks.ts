@@ -4,10 +4,10 @@ import { secretHashOf } from '../../model/secret-text.js';
 import { SamlMessageMark } from '../sign-in/sso.entity.js';
 import { Background } from '../../../platform/work/background.js';
 
-/** Exceeds the validity of any message, including clock skew. */
+/** Minutes for which records are kept: longer than the validity of any message, including clock skew. */
 const MINUTES = 15;
 
-/** Records logout messages that are waiting for a response or have been received, for all processes. */
+/** SamlMessageMarks records logout messages that are waiting for a response or have been received. All processes share the records. */
 @Injectable()
 export class SamlMessageMarks {
   constructor(private readonly db: DataSource) {}
@@ -29,7 +29,7 @@ export class SamlMessageMarks {
     return affected === 1;
   }
 
-  /** Reports whether a message is received for the first time; true for only one of several concurrent copies. */
+  /** Reports whether a message is received for the first time. For concurrent copies, only one call returns true. */
   async isFirst(providerId: string, id: string): Promise<boolean> {
     return this.mark(providerId, 'taken', id);
   }

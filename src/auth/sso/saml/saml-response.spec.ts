@@ -45,7 +45,7 @@ describe('a SAML response', () => {
     const xml = `<samlp:Response ID="r" InResponseTo="q"${attributes}>${issuer}${signed.map(reference).join('')}</samlp:Response>`;
     const { method = 'bearer', ...times } = { NotOnOrAfter: inSeconds(60), ...confirmed } as Record<string, string>;
     const data = { $: { Recipient: recipient, InResponseTo: 'q', ...times } };
-    // A second, current condition does not make up for an expired one.
+    // A second, current confirmation does not compensate for an expired one.
     const other = { $: { Recipient: elsewhere, InResponseTo: 'q', NotOnOrAfter: inSeconds(60) } };
     const confirmations = [[method, data] as const, ['bearer', other] as const].map(([name, of]) => ({
       $: { Method: `urn:oasis:names:tc:SAML:2.0:cm:${name}` },
@@ -166,7 +166,7 @@ describe('a signed assertion', () => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const pem = { type: 'pkcs8', format: 'pem' } as const;
 
-  /** What node-saml takes for verified. */
+  /** Returns the profile that node-saml considers verified. */
   async function profileWith(content: string, audience: string | false = false): Promise<Profile> {
     const assertion =
       `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_a" Version="2.0" IssueInstant="${new Date().toISOString()}">` +

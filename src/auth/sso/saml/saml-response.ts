@@ -14,13 +14,13 @@ import { MAX_DEPTH, MAX_ELEMENTS } from './xml-size.js';
 export interface SamlResponse {
   readonly encoded: string;
   readonly xml: string;
-  /** ID of the request that it claims to answer. */
+  /** ID of the request that the response claims to answer. */
   readonly inResponseTo: string;
   /** Empty if absent. */
   readonly destination: string;
   /** Whether the response itself is signed, not only the assertion. */
   readonly isSigned: boolean;
-  /** Whether it contains an EncryptedAssertion (SAML core section 2.3.4). */
+  /** Whether the response contains an EncryptedAssertion (SAML core section 2.3.4). */
   readonly isEncrypted: boolean;
 }
 
@@ -29,11 +29,11 @@ export const SKEW_MS = 60_000;
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 const ENCRYPTED = /<(?:[\w.-]{1,100}:)?EncryptedAssertion\b/;
 
-/** Reads as much of a response as is needed to find its request, and rejects documents that no honest provider sends. */
+/** Reads the parts of a response that are needed to find its request, and rejects documents that no honest provider sends. */
 export function readSamlResponse(encoded: string | undefined): SamlResponse {
   const text = fromSamlBase64(encoded)?.toString('utf8') ?? '';
   const isEncrypted = ENCRYPTED.test(text);
-  // An encrypted assertion is rejected for that reason, whatever its algorithm.
+  // An encrypted assertion is rejected later, for that reason, so its algorithms are not checked.
   const document = plainDocument(text, 'Response', isEncrypted ? () => true : isAllowed);
   if (document === undefined) throw unreadable();
   const { xml, root } = document;
@@ -76,7 +76,9 @@ export function assertAddressedTo(
     throw new Error('no valid bearer SubjectConfirmation names this service as Recipient and answers its request');
 }
 
-/** Returns the names of the top-level and second-level status codes (SAML core section 3.2.2.2), such as `Responder, RequestDenied`. They are not signed. */
+/**
+ * Returns the names of the top-level and second-level status codes (SAML core section 3.2.2.2), such as `Responder, RequestDenied`. The names are not signed.
+ */
 export function statusNames(status: string): string {
   return Array.from(status.matchAll(/"urn:oasis:names:tc:SAML:2\.0:status:(\w{1,40})"/g), ([, name]) => name).join(
     ', ',
@@ -89,8 +91,8 @@ export function isSameAddress(stated: unknown, ours: string): boolean {
 }
 
 /**
- * Returns the time at which the person authenticated at the provider: the earliest AuthnInstant of the signed assertion. Returns null if a statement
- * has none.
+ * Returns the time at which the person authenticated at the provider: the earliest AuthnInstant of the signed assertion. Returns null if a statement has no
+ * valid AuthnInstant.
  */
 export function authenticatedAt(profile: Profile): Date | null {
   const times = statementsOf(profile).map(({ AuthnInstant: instant }) => timeOf(instant));
@@ -166,7 +168,7 @@ function textAt(attributes: unknown, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns the AuthnContextClassRef of every AuthnStatement of the signed assertion; an empty string for a statement without one. */
+/** Returns the AuthnContextClassRef of every AuthnStatement of the signed assertion; an empty string for a statement without an AuthnContextClassRef. */
 export function contextsOf(profile: Profile): string[] {
   const statements = listOf(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
   return statements.map((statement) => {
@@ -193,7 +195,7 @@ export function attributesOf(profile: Profile): Record<string, unknown> {
   return Object.fromEntries(found.filter(([, value]) => !Array.isArray(value) || value.length > 0));
 }
 
-/** Returns the text of an AttributeValue. Returns undefined if it contains elements. */
+/** Returns the text of an AttributeValue. Returns undefined if the value contains elements. */
 function textIn(value: unknown): string | undefined {
   const text = typeof value === 'object' && value !== null ? textAlone(value as Element) : value;
   return typeof text === 'string' ? text : undefined;
@@ -206,8 +208,8 @@ function textAlone({ $: _attributes, _: text, ...elements }: Element): unknown {
 type Element = Record<string, unknown>;
 
 /**
- * Returns the attributes of the SubjectConfirmationData of every bearer in the signed assertion (SAML profiles, section 4.1.4.2), as node-saml parsed
- * them.
+ * Returns the attributes of the SubjectConfirmationData of every bearer confirmation in the signed assertion (SAML profiles, section 4.1.4.2), as parsed by
+ * node-saml.
  */
 function bearersOf(parsed: Element | undefined): Element[] {
   const assertion = first(parsed?.['Assertion']) ?? {};
@@ -218,13 +220,13 @@ function bearersOf(parsed: Element | undefined): Element[] {
     .map((data) => (data['$'] ?? {}) as Element);
 }
 
-/** A single confirmation must meet all conditions, whereas node-saml accepts valid times in any of them. */
+/** Reports whether a confirmation is valid now. One confirmation must meet all conditions, whereas node-saml accepts valid times in any confirmation. */
 function isOfNow({ NotBefore: from, NotOnOrAfter: until }: Element): boolean {
   const now = Date.now();
   return (from === undefined || timeOf(from) <= now + SKEW_MS) && timeOf(until) > now - SKEW_MS;
 }
 
-/** Returns milliseconds since 1970. Returns NaN for an invalid time, which is neither before nor after another. */
+/** Returns milliseconds since 1970. Returns NaN for an invalid time; NaN compares as neither before nor after any time. */
 function timeOf(value: unknown): number {
   return typeof value === 'string' ? Date.parse(value) : NaN;
 }

@@ -20,7 +20,7 @@ export async function requestUrl(config: SamlConfig): Promise<string> {
 /**
  * Returns the profile in a response (HTTP-POST binding, base64).
  *
- * @throws Error with the reason if passport-saml rejects it.
+ * @throws Error with the reason if passport-saml rejects the response.
  */
 export async function profileIn(config: SamlConfig, encoded: string): Promise<Profile> {
   const outcome = await new OneAttempt(config).outcomeOf({ SAMLResponse: encoded });
@@ -28,7 +28,7 @@ export async function profileIn(config: SamlConfig, encoded: string): Promise<Pr
   throw new Error('passport-saml returned a redirect instead of a profile');
 }
 
-/** node-saml without the NameIDPolicy that it always sends, and with white space trimmed from Audience elements. */
+/** Requests is node-saml with two changes: the NameIDPolicy, which node-saml always sends, can be omitted, and white space in Audience elements is trimmed. */
 class Requests extends SAML {
   /** Omits the NameIDPolicy if no format is set: AD FS rejects a policy that it cannot satisfy, even one without a format (MSIS7070). */
   protected override async generateAuthorizeRequestAsync(isPassive: boolean, isPost: boolean): Promise<string> {
@@ -51,10 +51,10 @@ class Requests extends SAML {
 }
 
 const takeProfile: VerifyWithoutRequest = (profile, done) => done(null, profile ?? undefined);
-/** Logout messages are read by saml-logout-message.ts, because passport-saml also reads unsigned parts of them. */
+/** Rejects logout messages, which saml-logout-message.ts reads instead, because passport-saml also reads unsigned parts of a message. */
 const refuseLogout: VerifyWithoutRequest = (_profile, done) => done(new Error('this is a logout message'));
 
-/** passport-saml's strategy for a single attempt at one provider; Passport's middleware would share one strategy. */
+/** OneAttempt is passport-saml's strategy for a single attempt at one provider. Passport's middleware would share one strategy between attempts. */
 class OneAttempt extends AbstractStrategy {
   static override readonly newSamlProviderOnConstruct = false;
 

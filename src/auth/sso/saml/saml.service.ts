@@ -37,8 +37,8 @@ const MAX_ASSERTION_AGE_MS = 5 * 60_000;
 const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 
 /**
- * SAML 2.0 as a service provider. node-saml checks signature, audience and times; this service checks the rest: which request is answered, once, by
- * which issuer, for which recipient, with which algorithms (docs/decisions/0007).
+ * SamlService implements a SAML 2.0 service provider. node-saml verifies the signature, the audience and the times. SamlService verifies that the response
+ * answers a pending request, that the request is answered once, and the issuer, the recipient and the algorithms (docs/decisions/0007).
  */
 @Injectable()
 export class SamlService {
@@ -51,7 +51,7 @@ export class SamlService {
     private readonly signIn: SsoSignInService,
   ) {}
 
-  /** Begins a sign-in. */
+  /** Starts a sign-in. Returns the redirect to the provider. */
   async begin(order: SsoOrder): Promise<Redirect> {
     const returnTo = returnPath(order.returnTo, this.config.publicUrl);
     const provider = await this.providers.forSignIn('saml', order);
@@ -72,7 +72,7 @@ export class SamlService {
     return { url, browser };
   }
 
-  /** Handles the response, which arrives without the browser's cookie. @returns the URL for the browser */
+  /** Handles the response, which arrives without the browser's cookie. @returns the URL to which to redirect the browser */
   async finish(encoded: string | undefined, origin: Origin): Promise<string> {
     const response = readSamlResponse(encoded);
     const { row } = await this.transactions.waiting(response.inResponseTo);
@@ -174,7 +174,7 @@ export class SamlService {
       acceptedClockSkewMs: SKEW_MS,
       validateInResponseTo: ValidateInResponseTo.always,
       generateUniqueId: () => requestId,
-      // The row of the attempt serves as the request cache: it is consumed by compare-and-set, which this interface cannot do.
+      // The row of the attempt replaces the request cache, because the row is consumed by compare-and-set, which this interface does not support.
       cacheProvider: {
         saveAsync: (_key, value) => Promise.resolve({ value, createdAt: Date.now() }),
         getAsync: (key) => Promise.resolve(key === requestId ? new Date().toISOString() : null),

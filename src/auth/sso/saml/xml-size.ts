@@ -7,14 +7,14 @@ export const MAX_ELEMENTS = 2500;
 export const MAX_DEPTH = 24;
 /** MAX_PATH_ATTRIBUTES is the maximum number of attributes, including namespace declarations, of an element and all its ancestors. */
 export const MAX_PATH_ATTRIBUTES = 48;
-/** MAX_ATTRIBUTES is the maximum number of attributes in a document. Each signature and certificate requires a pass over all of them. */
+/** MAX_ATTRIBUTES is the maximum number of attributes in a document. Each signature and certificate requires a pass over all attributes. */
 export const MAX_ATTRIBUTES = 4000;
 /** MAX_TAG_LENGTH is the maximum number of characters in a tag. The longest tags contain attribute names that are URIs. */
 export const MAX_TAG_LENGTH = 4096;
 
 /**
- * Reports whether a document without comments, CDATA, document types and processing instructions is well-nested and within the limits. It reads each
- * character once. A tag that is not well-formed is rejected, because a lenient parser could see other elements in it.
+ * Reports whether a document without comments, CDATA, document types and processing instructions is well-nested and within the limits. Each character is read
+ * once. A tag that is not well-formed is rejected, because a lenient parser could find different elements in it.
  */
 export function isModestXml(xml: string): boolean {
   const path: Tag[] = [];
@@ -54,7 +54,7 @@ const BEFORE_ATTRIBUTE = /\s*/y;
 const ATTRIBUTE = /[\w.:-]{1,200}\s*=\s*(?:"[^"<]*"|'[^'<]*')/y;
 const END = /\/?>/y;
 
-/** Reads the tag that begins at `start`; returns undefined if it is too long or not well-formed. */
+/** Reads the tag that begins at `start`; returns undefined if the tag is too long or not well-formed. */
 function readTag(xml: string, start: number): Tag | undefined {
   const name = matchAt(NAME, xml, start + 1);
   if (name === undefined) return undefined;

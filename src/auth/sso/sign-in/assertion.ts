@@ -27,22 +27,25 @@ export interface Assertion {
 }
 
 /**
- * Subject and session are indexed. OpenID Connect core section 2 allows 255 characters for a subject, SAML core section 8.3.7 256 for a persistent
- * NameID.
+ * Maximum length of a subject or a session, which are indexed. OpenID Connect Core section 2 allows 255 characters for a subject, and SAML core section 8.3.7
+ * allows 256 characters for a persistent NameID.
  */
 const MAX_IDENTIFIER_LENGTH = 500;
-/** Contexts are URIs or short names; the audit log records them at each sign-in. */
+/** Maximum number of authentication contexts, which the audit log records at each sign-in. Contexts are URIs or short names. */
 const MAX_CONTEXTS = 20;
 const MAX_CONTEXT_LENGTH = 500;
-/** MAX_CONTEXT_CHARACTERS is the maximum total length of the contexts. More would fill the audit entry, and SIEM streams would omit its other facts. */
+/**
+ * MAX_CONTEXT_CHARACTERS is the maximum total length of the contexts. Longer contexts would fill the audit entry, and SIEM streams would omit the other facts
+ * of the entry.
+ */
 const MAX_CONTEXT_CHARACTERS = 2000;
-/** MAX_SKEW_MS is how far in the future an authentication time may be. Times beyond that are ignored. */
+/** MAX_SKEW_MS is how far in the future an authentication time may be. Later times are ignored. */
 const MAX_SKEW_MS = 10 * 60_000;
-/** MAX_SESSION_MS bounds the end of the session at the provider: no session here lasts that long, and PostgreSQL has a maximum timestamp. */
+/** MAX_SESSION_MS limits the end of the session at the provider. No session of the service lasts that long, and PostgreSQL has a maximum timestamp. */
 const MAX_SESSION_MS = 10 * 366 * 24 * 3600_000;
 /** Maximum nesting of claims; deeper claims cannot be serialized as JSON. */
 const MAX_CLAIM_DEPTH = 32;
-/** Names of RFC 8176 have 3 to 6 characters. */
+/** Maximum length of an authentication method. The names in RFC 8176 have at most 6 characters. */
 const MAX_METHOD_LENGTH = 100;
 
 /**

@@ -12,7 +12,7 @@ import { lockAdministrators } from '../../people/users/administrators.js';
 import { InvitationRights } from '../../people/users/invitation-rights.js';
 import { ExternalIdentity } from '../../model/external-identity.entity.js';
 
-/** ProvidedIdentity is a person as a provider describes them at one sign-in. */
+/** ProvidedIdentity is a provider's description of a person at one sign-in. */
 export interface ProvidedIdentity {
   readonly provider: { readonly id: string; readonly name: string };
   readonly subject: string;
@@ -21,7 +21,7 @@ export interface ProvidedIdentity {
 
 type By = Actor & { readonly origin: Origin };
 
-/** ProvidedRights keeps the roles and groups of users in line with their last sign-in through their identity provider. */
+/** ProvidedRights updates the roles and groups of a user at each sign-in through an identity provider. */
 @Injectable()
 export class ProvidedRights {
   private readonly record: EntryRecorder;
@@ -35,9 +35,7 @@ export class ProvidedRights {
     this.record = audit.recorderFor('user');
   }
 
-  /**
-   * Stores the roles and groups of a sign-in. The last administrator who can sign in keeps the admin role. Applies to running sessions immediately.
-   */
+  /** Stores the roles and groups of a sign-in. The last administrator who can sign in keeps the admin role. The change applies to open sessions immediately. */
   async apply(
     tx: EntityManager,
     user: User,
@@ -54,8 +52,8 @@ export class ProvidedRights {
   }
 
   /**
-   * Withdraws everything from a user to whom the provider grants no role: roles, groups, sessions with their refresh tokens, approved device codes
-   * and API keys. The last administrator keeps the admin role if a password lets them sign in without the provider.
+   * Withdraws everything from a user to whom the provider grants no role: roles, groups, sessions with their refresh tokens, approved device codes and API
+   * keys. The last administrator keeps the admin role if the account has a password, which allows a sign-in without the provider.
    */
   async withdraw(tx: EntityManager, user: User, identity: ProvidedIdentity, origin: Origin): Promise<void> {
     const { id, name } = identity.provider;
@@ -68,7 +66,7 @@ export class ProvidedRights {
     await this.apiKeys.revokeAllIn(tx, by, user.id, 'no-role-at-provider');
   }
 
-  /** Drops the person's credentials from the cache of this process; call it once the change is committed. */
+  /** Drops the person's credentials from the cache of this process. Call this method after the change has been committed. */
   async forget(userId: string): Promise<void> {
     await this.sessions.forgetAllOf(userId);
     await this.apiKeys.forgetAllOf(userId);
@@ -98,10 +96,10 @@ export class ProvidedRights {
   }
 }
 
-/** Maximum number of characters of the groups of a user at a provider. The audit log and the memory of every process contain them. */
+/** Maximum total length of the names of a user's groups at a provider, in characters. The audit log and the memory of every process contain the names. */
 const MAX_GROUP_CHARACTERS = 16_384;
 
-/** keptGroups returns the groups of a sign-in up to MAX_GROUP_CHARACTERS, giving priority to those that an approver group names. */
+/** keptGroups returns the groups of a sign-in up to MAX_GROUP_CHARACTERS, giving priority to groups that are members of an approver group. */
 export async function keptGroups(tx: EntityManager, providerId: string, groups: readonly string[]): Promise<string[]> {
   const rows: { name: string }[] = await tx.query(
     `SELECT DISTINCT sso_group AS name FROM approver_group_member WHERE provider_id = $1 AND sso_group = ANY($2)`,

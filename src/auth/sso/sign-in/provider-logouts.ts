@@ -8,8 +8,8 @@ import { type ExternalEnd, SessionsService } from '../../credentials/sessions/se
 import { SsoTransactions } from './sso-transactions.js';
 
 /**
- * ProviderLogouts handles logouts at a provider. It ends sessions, denies device codes approved in them, discards tickets not yet exchanged, and stops
- * sign-ins that have begun.
+ * ProviderLogouts handles logouts at a provider. It ends sessions, denies device codes approved in these sessions, discards tickets not yet exchanged, and
+ * cancels sign-ins in progress.
  */
 @Injectable()
 export class ProviderLogouts {
@@ -19,12 +19,12 @@ export class ProviderLogouts {
     private readonly transactions: SsoTransactions,
   ) {}
 
-  /** Returns whether a session ended. */
+  /** Handles a logout. Returns whether a session ended. */
   async end({ id, name }: IdentityProvider, what: Omit<ExternalEnd, 'providerId'>, origin: Origin): Promise<boolean> {
     const actor: Actor & { origin: Origin } = { kind: 'anonymous', id, name, origin };
     const end = { ...what, providerId: id };
     return this.db.transaction(async (tx) => {
-      // A ticket that is being exchanged has become a session, or is refused.
+      // Once the lock is held, a ticket that was being exchanged has become a session, or will be refused.
       await lockTokens(tx, 'identity provider', id);
       await this.transactions.discardArrived(tx, end);
       return this.sessions.endExternalIn(tx, actor, end);

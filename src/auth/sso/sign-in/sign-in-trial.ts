@@ -89,7 +89,7 @@ function problemIn(error: unknown): NonNullable<SignInTrial['problem']> {
   return { code, detail: message, reason: cause instanceof Error ? cause.message : null };
 }
 
-/** No rule matches, and there are no default roles. */
+/** Returns the Problem for a sign-in that matches no rule, at a provider without default roles. */
 export function noRole(): Problem {
   return new Problem(
     'forbidden',
@@ -102,7 +102,9 @@ export function accountDisabled(): Problem {
   return new Problem('forbidden', 'sso.disabled', 'This account is disabled. Contact an administrator.');
 }
 
-/** An email address never identifies a person: an existing account with the same address belongs to someone else. */
+/**
+ * Returns the Problem for an email address that an existing account has. An email address never identifies a person, so the account belongs to someone else.
+ */
 /** @param provider name of another identity provider with the same issuer, which created the account */
 export function addressTaken(provider?: string): Problem {
   const detail =

@@ -42,7 +42,7 @@ export interface Returned {
 export interface ProviderResponse {
   readonly row: SsoTransaction;
   readonly provider: IdentityProvider;
-  /** Whether the response arrived in the browser that started the sign-in. A SAML response is posted from another site, without our cookie. */
+  /** Whether the response arrived in the browser that started the sign-in. A SAML response is posted from another site, without the cookie. */
   readonly isBound: boolean;
   /** Verifies the response. Rejects if it cannot be trusted. */
   readonly verify: () => Promise<Assertion>;
@@ -62,7 +62,7 @@ export class RefusedSignIn extends Problem {
 /** Path where a browser proves that it started the sign-in, and exchanges its ticket for a session cookie if it requested one. */
 const COMPLETE_PATH = '/api/auth/sso/complete';
 
-/** Completes every single sign-on: finds or creates the account, sets its roles, and issues the ticket for the session. */
+/** SsoSignInService completes sign-ins at identity providers: it finds or creates the account, sets the roles, and issues the ticket for the session. */
 @Injectable()
 export class SsoSignInService {
   private readonly record: EntryRecorder;
@@ -77,7 +77,7 @@ export class SsoSignInService {
   }
 
   /**
-   * Handles a response. @returns the URL for the browser, with a ticket
+   * Handles a response. @returns the URL to which to redirect the browser, with a ticket
    *
    * @throws RefusedSignIn for a browser that began with `answer=cookie`, Problem otherwise
    */
@@ -90,8 +90,8 @@ export class SsoSignInService {
       assertion = boundedAssertion(await verify().catch(unreadable));
       await sealsOf(this.db.manager).catchUp();
       const ticket = await this.consume(row, assertion, origin);
-      // Only the browser that started the sign-in may take a ticket to the page that the caller chose. Otherwise the person who started the sign-in
-      // could read another person's ticket on that page.
+      // A ticket is added to the URL of the requested page only in the browser that started the sign-in. Otherwise, the person who started the sign-in could
+      // read another person's ticket on that page.
       return forBrowser || !isBound ? `${COMPLETE_PATH}?ticket=${ticket}` : `${returnTo}#ticket=${ticket}`;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
@@ -113,8 +113,8 @@ export class SsoSignInService {
   }
 
   /**
-   * Consumes a response, once. Creates an account at the first sign-in, and sets roles and groups at every sign-in. A user who no longer gets any
-   * role loses everything immediately, even though the sign-in is refused.
+   * Consumes a response, once. Creates an account at the first sign-in, and sets roles and groups at every sign-in. A user to whom the provider no longer
+   * grants any role loses all rights immediately, even though the sign-in is refused.
    */
   private async consume(row: SsoTransaction, assertion: Assertion, origin: Origin): Promise<string> {
     const { provider, claims, subject } = assertion;
@@ -168,7 +168,7 @@ export class SsoSignInService {
     await this.transactions.storePerson(tx, assertion.transactionId, arrived);
   }
 
-  /** Returns the destination of a ticket, for the browser that started the sign-in. */
+  /** Returns where to redirect the browser, and whether it receives a session in a cookie. Throws if another browser started the sign-in. */
   async arrived(ticket: string, browser: string | undefined): Promise<{ forBrowser: boolean; returnTo: string }> {
     return this.transactions.arrived(ticket, browser);
   }
@@ -224,7 +224,7 @@ export class SsoSignInService {
     const address = addressOf(claims);
     const id = newId();
     await this.assertNoTwin(tx, assertion);
-    // Another first sign-in of this person may have created the account while this one waited for the lock.
+    // A concurrent first sign-in of the same person may have created the account before the lock was acquired.
     const known = await this.findUser(tx, assertion);
     if (known !== null) return known;
     const account = { id, email: address, passwordHash: null, roles: [] };
@@ -271,8 +271,8 @@ async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: A
 const SKEW_MS = 30_000;
 
 /**
- * Verifies that this is the user of the session, and that the provider authenticated them after the attempt began: another user may have signed in
- * there in the meantime.
+ * Verifies that the person is the user of the session, and that the provider authenticated the person after the attempt began, because another user may have
+ * signed in at the provider in the meantime.
  */
 async function assertSteppedUp(
   tx: EntityManager,
@@ -310,7 +310,7 @@ async function personOf(tx: EntityManager, attempt: ArrivedAttempt): Promise<Ret
     );
   const external = { providerId, session: externalSession, logoutHint };
   const authenticatedAt = authenticationTimeOf(attempt.authenticatedAt);
-  // The groups are recorded at each sign-in: comparing with the row alone would miss a loss while an earlier row has been restored.
+  // The groups are recorded at each sign-in, because a comparison with a restored earlier row would not detect that the user has lost a group.
   const detail = { provider: provider.name, subject, acr: contexts, groups };
   const until = attempt.sessionEnd === undefined ? {} : { until: new Date(attempt.sessionEnd) };
   return { person: { user, way: provider.kind, methods, external, authenticatedAt, detail, ...until }, sessionId };

@@ -21,7 +21,7 @@ export interface SsoOrder {
   readonly provider?: string | undefined;
   /** Path on this site to return to. */
   readonly returnTo?: string | undefined;
-  /** Result that the browser gets; defaults to a ticket. */
+  /** Result that the browser receives; defaults to a ticket. */
   readonly answer?: 'ticket' | 'cookie' | undefined;
   /** The session to step up: the provider must authenticate the person again. */
   readonly stepUp?: string | undefined;
@@ -73,15 +73,15 @@ export interface Arrived {
 /** An attempt whose response has arrived. */
 export interface ArrivedAttempt extends Arrived {
   readonly providerId: string;
-  /** Whether the browser gets a session in a cookie instead of a ticket. */
+  /** Whether the browser receives a session in a cookie instead of a ticket. */
   readonly forBrowser: boolean;
   readonly returnTo: string;
   readonly sessionId: string | null;
 }
 
 /**
- * Stores attempts to sign in at a provider. An attempt accepts one response, a response yields one ticket, and the ticket works once in the browser
- * that started the sign-in, so that nobody can be tricked into signing in as someone else (login CSRF).
+ * SsoTransactions stores attempts to sign in at a provider. An attempt accepts one response, a response yields one ticket, and the ticket works once in the
+ * browser that started the sign-in, so that nobody can be tricked into signing in as someone else (login CSRF).
  */
 @Injectable()
 export class SsoTransactions {
@@ -98,13 +98,13 @@ export class SsoTransactions {
       keyHash: secretHashOf(key),
       browserHash: secretHashOf(browser),
       secrets: this.seal.close(SEAL, id, Buffer.from(JSON.stringify(secrets))),
-      // Processes of earlier versions do not find a test, and so cannot mistake it for a sign-in.
+      // Processes of earlier versions do not find rows with the status TESTING, so they cannot mistake a test for a sign-in.
       ...(testedBy === undefined ? { status: 'STARTED' } : { status: 'TESTING', userId: testedBy }),
       expiresAt: new Date(Date.now() + MINUTES * 60_000),
     });
   }
 
-  /** Returns the attempt to which a response belongs, if it is waiting for one. */
+  /** Returns the attempt to which a response belongs, if the attempt is still waiting for a response. */
   async waiting(key: string): Promise<{ row: SsoTransaction; secrets: Record<string, string> }> {
     const found = await this.db
       .createQueryBuilder(SsoTransaction, 'tx')
@@ -132,7 +132,7 @@ export class SsoTransactions {
   }
 
   /**
-   * Completes the attempt in the caller's transaction: only one of several concurrent responses gets the ticket. Call it before anything else that
+   * Completes the attempt in the caller's transaction: only one of several concurrent responses gets the ticket. Call this method before any other change that
    * the response causes.
    */
   async complete(tx: EntityManager, id: string): Promise<string> {
@@ -144,7 +144,7 @@ export class SsoTransactions {
     return text;
   }
 
-  /** Completes a test, once, with its result. @returns the ticket with which the person who started the test reads it */
+  /** Completes a test, once, with its result. @returns the ticket with which the person who started the test reads the result */
   async completeTest(id: string, result: object): Promise<string> {
     const { text, hash } = newSecret('session');
     const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(result)));
@@ -161,7 +161,7 @@ export class SsoTransactions {
     return JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString());
   }
 
-  /** Stores the person, in the same transaction. */
+  /** Stores the person of a completed attempt, in the transaction that completes the attempt. */
   async storePerson(tx: EntityManager, id: string, { userId, ...rest }: Arrived): Promise<void> {
     const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(rest)));
     await changeSealed(tx, SsoTransaction, { id }, { userId, secrets });
@@ -170,7 +170,7 @@ export class SsoTransactions {
   /** Discards the unredeemed tickets that a logout at the provider covers, inside the caller's transaction. */
   async discardArrived(tx: EntityManager, { providerId, sessions, subject, before }: ExternalEnd): Promise<void> {
     const found = await tx.findBy(SsoTransaction, { providerId, status: 'ARRIVED', expiresAt: MoreThan(new Date()) });
-    // A row that does not match its seal cannot be exchanged, and must not affect the others.
+    // A row that does not match its seal cannot be exchanged, and must not affect other rows.
     const meant = trustedRows(tx, SsoTransaction, found).filter(({ id, secrets, expiresAt }) => {
       const person = this.personIn(id, secrets);
       return (
@@ -182,10 +182,7 @@ export class SsoTransactions {
     if (meant.length > 0) await tx.delete(SsoTransaction, { id: In(meant.map(({ id }) => id)) });
   }
 
-  /**
-   * Returns the attempt of a ticket to the browser that started it, without consuming the ticket. In any other browser, the ticket is consumed and
-   * refused.
-   */
+  /** Returns the attempt of a ticket without consuming the ticket. If another browser started the attempt, the ticket is consumed and refused. */
   async arrived(ticket: string, browser: string | undefined): Promise<ArrivedAttempt> {
     const found = await this.db.manager.findOneBy(SsoTransaction, {
       ticketHash: secretHashOf(ticket),
@@ -240,7 +237,7 @@ export function beganAt({ expiresAt }: SsoTransaction): Date {
   return new Date(expiresAt.getTime() - MINUTES * 60_000);
 }
 
-/** Reports whether the browser is the one that started the attempt. */
+/** Reports whether the browser started the attempt. */
 function isSame(browserHash: Buffer, browser: string | undefined): boolean {
   return browser !== undefined && timingSafeEqual(browserHash, secretHashOf(browser));
 }
@@ -284,7 +281,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Throttles the start of single sign-on and logout messages per network: they need no credential. Each start creates a row. */
+/** SsoBeginnings throttles the start of single sign-on and logout messages per network, because neither requires a credential. Each start creates a row. */
 @Injectable()
 export class SsoBeginnings {
   constructor(private readonly throttle: Throttle) {}
@@ -300,8 +297,8 @@ export class SsoBeginnings {
   }
 
   /**
-   * Handles an OpenID Connect logout message. Messages that are refused or end nothing are throttled per network: each one reads the provider's keys or
-   * sessions. A message that takes effect resets the count, because a provider sends the logouts of all its users from one network.
+   * Handles an OpenID Connect logout message. Messages that are refused or end no session are throttled per network, because each message reads the provider's
+   * keys or sessions. A message that takes effect resets the count, because a provider sends the logouts of all its users from one network.
    *
    * @param end handles the message; resolves to whether it took effect
    * @throws Problem 429 `auth.too-many-attempts`

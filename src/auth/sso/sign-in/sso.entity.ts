@@ -36,7 +36,7 @@ export class SsoTransaction extends SealedEntity {
   @Column('text')
   returnTo: string;
 
-  /** Whether the browser gets a session in a cookie instead of a ticket. */
+  /** Whether the browser receives a session in a cookie instead of a ticket. */
   @Column('boolean', { default: false })
   forBrowser: boolean;
 
@@ -47,7 +47,7 @@ export class SsoTransaction extends SealedEntity {
   @Column('text')
   status: 'STARTED' | 'TESTING' | 'TAKEN' | 'ARRIVED' | 'TESTED';
 
-  /** The person, once ARRIVED; for a test, the person who started it. */
+  /** ID of the person, set when the status becomes ARRIVED; for a test, ID of the person who started the test. */
   @Column('uuid', { nullable: true })
   userId: string | null;
 
@@ -61,8 +61,8 @@ export class SsoTransaction extends SealedEntity {
 }
 
 /**
- * A logout message that was sent and is waiting for its response, or was received and must not be replayed; or the end of sessions, which also stops
- * sign-ins that began earlier.
+ * A record of a logout: `sent` for a message that is waiting for its response, `taken` for a received message, which must not be replayed, and `ended` for the
+ * end of sessions, after which sign-ins that began earlier are rejected.
  */
 @Entity('saml_message')
 @Index('saml_message_expires', ['expiresAt'])
