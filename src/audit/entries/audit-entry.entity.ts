@@ -37,7 +37,7 @@ export class AuditEntry {
   @Column('text')
   targetId: string;
 
-  /** X-Request-Id of the call that caused it, or the name of the background job. */
+  /** X-Request-Id of the call that caused the entry, or the name of the background job. */
   @Column('text')
   correlation: string;
 
@@ -52,7 +52,7 @@ export class AuditEntry {
   @Column('text', { nullable: true })
   record: string | null;
 
-  /** Shows that the service wrote the entry (audit-seals.ts); null in entries of earlier versions. */
+  /** HMAC that proves that the service wrote the entry (audit-seals.ts); null in entries of earlier versions. */
   @Column('bytea', { nullable: true })
   seal: Buffer | null;
 }
