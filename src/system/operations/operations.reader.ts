@@ -25,7 +25,7 @@ interface Queue {
 }
 
 /**
- * Every queue of the service. In a queue longer than MAX_COUNTED, the oldest row is that of the counted ones. A row leaves its queue once its work is
+ * Every queue of the service. In a queue longer than MAX_COUNTED, the oldest row is the oldest of the counted rows. A row leaves its queue once its work is
  * done, so queues are short in normal operation.
  */
 const QUEUES: readonly Queue[] = [
