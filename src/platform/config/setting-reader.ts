@@ -12,7 +12,7 @@ const HOST_NAME = /^(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9
 /** Matches `local@domain` or `Name <local@domain>` (RFC 5322 section 3.4). */
 const MAILBOX = /^(?:[^<>@]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/;
 
-/** SettingReader reads settings by type. An invalid value is recorded in `faults` and replaced by a usable one, so that all faults are reported together. */
+/** SettingReader reads settings by type. An invalid value is recorded in `faults` and replaced by a usable value, so that all faults are reported together. */
 export abstract class SettingReader {
   protected readonly faults: string[];
   protected readonly files: SettingFiles;

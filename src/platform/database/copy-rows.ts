@@ -39,7 +39,7 @@ export class CopyRows {
     private readonly free: Buffer[] = [],
   ) {}
 
-  /** Starts the data of one COPY with its header. `last` ends it. */
+  /** Starts the data of one COPY with the header. `last` ends the data. */
   static begin(capacity: number, free: Buffer[] = []): CopyRows {
     const rows = new CopyRows(capacity, free);
     rows.encoded(HEADER);
@@ -51,7 +51,7 @@ export class CopyRows {
     return this.end;
   }
 
-  /** Returns the range of bytes from `start`. It remains valid after `take`. */
+  /** Returns the range of bytes from `start`. The range remains valid after `take`. */
   since(start: number): RowBytes {
     return { bytes: this.buffer, start, end: this.end };
   }
@@ -162,7 +162,7 @@ export class CopyRows {
   }
 }
 
-/** bufferBehind returns the complete buffer of bytes that were taken, for reuse; empty if its capacity differs. */
+/** bufferBehind returns the whole buffer behind the result of `take`, for reuse; empty if its capacity differs. */
 export function bufferBehind(taken: Buffer, capacity: number): Buffer[] {
   return taken.buffer.byteLength === capacity ? [Buffer.from(taken.buffer)] : [];
 }

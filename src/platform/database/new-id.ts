@@ -16,8 +16,8 @@ export function firstIdAt(ms: number): string {
 }
 
 /**
- * uuidOf returns SQL that converts text to a UUID, or to NULL for other text, such as `system`. IDs of people are stored as text in columns that may also hold
- * other values. Convert the text rather than the uuid column it is compared with, so that an index on the column can be used.
+ * uuidOf returns SQL that converts text to a UUID, or to NULL for other text, such as `system`. IDs of people are stored as text in columns that may also
+ * hold other values. Convert the text rather than the uuid column in the comparison, so that an index on the column can be used.
  *
  * @param text SQL expression of type text
  */

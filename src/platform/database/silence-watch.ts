@@ -21,7 +21,7 @@ export class SilenceWatch {
 
   /**
    * @param isThere checks the server with this number and returns false if it does not respond
-   * @param silenceMs shorter in tests
+   * @param silenceMs time without a response after which the server is checked
    */
   constructor(
     private readonly isThere: (server: number) => Promise<boolean>,

@@ -2,8 +2,8 @@ import { Injectable, Logger } from '@nestjs/common';
 import { EventEmitter } from 'node:events';
 
 /**
- * Events by name, with which modules react to each other without importing each other. Events stay within one process and can be lost in a crash. A listener
- * therefore only writes a row or a hint, and everything required is also found by a job that reads rows.
+ * Events by name. Modules use events to react to each other without importing each other. Events stay within one process and can be lost in a crash. A
+ * listener therefore only writes a row or a hint, and a job that reads rows also finds all required work.
  */
 export interface Events {
   /** A signing request reached SIGNED or FAILED in this process. */

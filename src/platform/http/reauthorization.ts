@@ -15,8 +15,8 @@ export interface AuthorizedRequest extends FastifyRequest {
 }
 
 /**
- * ReauthorizationInterceptor authorizes slow reads again before returning the result, because the caller may have lost the right. Changes always return their
- * result.
+ * ReauthorizationInterceptor authorizes the caller of a slow read again before returning the result, because the caller may have lost the right. Changes
+ * always return their result.
  */
 @Injectable()
 export class ReauthorizationInterceptor implements NestInterceptor {
@@ -41,8 +41,8 @@ export function isStillAuthorized({ reauthorize: readmit }: AuthorizedRequest): 
 }
 
 /**
- * watchRight calls `lost` when the caller of a long response is no longer authorized. Without it, a client that stops reading would hold the resources of the
- * response, because it never requests the next part, where whileAuthorized would notice.
+ * watchRight calls `lost` when the caller of a long response is no longer authorized. whileAuthorized checks the caller only when the client reads the next
+ * part, so a client that stops reading would otherwise hold the resources of the response.
  *
  * @returns function that stops the watch
  */
