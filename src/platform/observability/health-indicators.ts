@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Indication is the state of a component. UNKNOWN: not configured, or currently not known. */
+/** Indication is the state of a component. UNKNOWN: the component is not configured, or its state cannot be determined. */
 export interface Indication {
   readonly status: 'UP' | 'DOWN' | 'UNKNOWN';
   /** One line for the operator, without secrets. */
@@ -12,7 +12,10 @@ export interface Indication {
 
 const PATIENCE_MS = 1000;
 
-/** HealthIndicators collects health indicators other than those of the stores. Modules register their own. Signing works without any of these components. */
+/**
+ * HealthIndicators collects the health indicators that modules register, except the indicators of the database, Redis and the HSM. Signing works without
+ * these components.
+ */
 @Injectable()
 export class HealthIndicators {
   private readonly readers = new Map<string, () => Promise<Indication>>();

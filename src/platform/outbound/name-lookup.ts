@@ -24,10 +24,10 @@ const HOSTS_FILE = '/etc/hosts';
 const systemAddresses = promisify(lookup);
 
 /**
- * nameLookup returns a lookup in which slow names do not delay others. `dns.lookup` (getaddrinfo) blocks one of the process's few threads until name servers
- * respond, so a few names with unresponsive servers would block every request by name. The lookup therefore reads the hosts file and sends DNS queries, which
- * need no thread. Names that only the system resolves (search domains, other name sources) are resolved by getaddrinfo, one at a time. The timeout covers
- * all of this, including the wait for other names.
+ * nameLookup returns a lookup in which slow names do not delay other names. `dns.lookup` (getaddrinfo) blocks one of the process's few threads until name
+ * servers respond, so a few names with unresponsive servers would block every other lookup. The returned lookup therefore reads the hosts file and sends
+ * DNS queries, which need no thread. Names that only the system resolves (search domains, other name sources) are resolved by getaddrinfo, one at a time.
+ * The timeout covers the whole lookup, including the wait for other names.
  */
 export function nameLookup({
   servers,
