@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * V8 sizes heaps by the machine's memory. On a large machine, it lets young objects grow to 128 MB before it collects them, and the old generation to
+ * V8 sizes heaps by the machine's memory. On a large machine, V8 lets the young generation grow to 128 MB before a collection, and the old generation to
  * several times its live size. These sizes suit an API, which must keep responding. Background work mostly waits, with a thousand open connections, so a
  * worker collects early instead. The flags are set before the modules are loaded, because loading produces more garbage than the work afterwards.
  */
@@ -15,7 +15,7 @@ setFlagsFromString('--optimize-for-size');
 setFlagsFromString('--no-sparkplug');
 // Maps stack traces to source lines. Overrides the command line, because the source maps of packages would take another 30 MB.
 setSourceMapsSupport(true, { nodeModules: false });
-// The build creates the cache with these flags, because V8 rejects code that was compiled with different ones.
+// The build creates the cache with these flags, because V8 rejects code that was compiled with different flags.
 enableCompileCache(join(import.meta.dirname, 'compile-cache'));
 
 const { start, startWorker } = await import('./start.js');

@@ -27,7 +27,7 @@ export interface AdminCommand {
   run(args: string[]): Promise<void>;
 }
 
-/** AdminError is an error that an operator can understand and correct. It is printed without a stack trace. */
+/** AdminError is an error that an operator can understand and correct. The message is printed without a stack trace. */
 export class AdminError extends Error {
   constructor(
     message: string,

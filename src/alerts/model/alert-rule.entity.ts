@@ -78,7 +78,7 @@ export function isActive({ enabled, active }: Pick<AlertRule, 'enabled' | 'activ
   return active ?? enabled;
 }
 
-/** Returns the columns that enable or disable a rule, such that the previous version can still read the table. */
+/** Returns the columns that enable or disable a rule, in a form that the previous version can also read. */
 export function activation(condition: AlertConditionName, enabled: boolean): Pick<AlertRule, 'enabled' | 'active'> {
   return NEW_CONDITIONS.includes(condition) ? { enabled: false, active: enabled } : { enabled, active: null };
 }

@@ -62,7 +62,7 @@ export interface AuditFilter extends PageQuery {
 /** Maximum entries in a statement. More entries would exceed the statement timeout. */
 const MAX_APPENDED = 1000;
 
-/** The audit log. An entry commits together with the change that it records. */
+/** AuditService writes and lists audit entries. An entry commits together with the change that it records. */
 @Injectable()
 export class AuditService {
   constructor(

@@ -14,8 +14,7 @@ export const ENTRY_COLUMNS = `e.id, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD
   e.target_id AS "targetId", e.correlation, e.source, e.detail, e.record, e.seal`;
 
 /**
- * entriesAbout returns the entries of these actions about these targets, oldest first. Anyone with write access to the database may have inserted some of
- * them.
+ * entriesAbout returns the entries of these actions about these targets, oldest first. The result may include entries that were inserted with SQL.
  *
  * @param detail members that the detail of an entry must have, to avoid reading every entry of a target with thousands of entries
  */

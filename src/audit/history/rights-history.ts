@@ -265,7 +265,7 @@ export class RightsHistory {
     const group = groupId === undefined ? undefined : this.groups.get(groupId);
     if (group === undefined || group.members.includes(id) || !isOver(group.at)) return undefined;
     const groups = this.people.get(id)?.groups;
-    // The log contains a person's groups only since their last sign-in or the last change. For earlier times, it contains nothing.
+    // The log contains a person's groups only from their last sign-in or the last change of their groups on.
     const mayBeNamed =
       membership !== 'named' &&
       group.ssoGroups.some(

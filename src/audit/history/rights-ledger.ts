@@ -44,7 +44,7 @@ interface SnapshotContent {
 
 /** The part of the log that has been read, up to a signed tree. */
 class LedgerState {
-  /** Leaves whose entries were changed or removed, in order, without those that an operator accepted. */
+  /** Leaves whose entries were changed or removed, in order, without leaves that an operator accepted. */
   damaged: Range[] = [];
 
   constructor(
@@ -68,8 +68,8 @@ class LedgerState {
 }
 
 /**
- * RightsLedger reads the rights from the audit log. It reads every entry up to the newest tree that the HSM signed. An entry that is hidden by a
- * view, removed or changed is detected as missing, so the ledger can prove that something did not happen, such as the end of a session.
+ * RightsLedger reads the rights from the audit log. The ledger covers every entry up to the newest tree that the HSM signed. An entry that is hidden by a
+ * view, removed or changed is detected as missing, so the ledger can also prove that an event, such as the end of a session, did not occur.
  */
 @Injectable()
 export class RightsLedger {
@@ -177,7 +177,7 @@ export class RightsLedger {
     return (await this.upToDate()).damaged;
   }
 
-  /** Reads new entries, and stores a snapshot if many leaves were read since the last one. */
+  /** Reads new entries, and stores a snapshot if many leaves were read since the last snapshot. */
   async keep(): Promise<void> {
     const state = await this.upToDate();
     const { tree, history, damaged, newestAt } = state;

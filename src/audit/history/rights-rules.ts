@@ -118,7 +118,7 @@ const acceptEdits: Rule = ({ detail: { policySet, edits } }) => {
   }));
 };
 
-/** Replaces the policies with those that an operator or an upgrade accepted from the database. */
+/** Replaces the policies with the policies that an operator or an upgrade accepted from the database. */
 const acceptPolicies: Rule = ({ id, detail: { policySet, policies } }) => {
   if (typeof policySet !== 'number') return [];
   const set = (history: RightsHistory) => {

@@ -36,7 +36,7 @@ export interface DoubtfulLeaves {
   readonly digest: string | undefined;
 }
 
-/** Lets an operator declare the log in the database authoritative although the token has signed a different one. */
+/** Lets an operator declare the log in the database authoritative although the token has signed a different log. */
 @Injectable()
 export class LogAcceptance {
   constructor(

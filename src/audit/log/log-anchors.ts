@@ -81,7 +81,10 @@ export class LogAnchors {
     return anchor.size === 0 || (anchor.since > 0 && Date.now() < anchor.since + UPGRADE_MS);
   }
 
-  /** Returns a predicate for entries that the service wrote. It queries the HSM at most once whether entries without a seal are accepted. */
+  /**
+   * Returns a predicate for entries that the service wrote. The predicate queries the HSM at most once to determine whether entries without a seal are
+   * accepted.
+   */
   ownEntries(): IsOwn {
     let acceptsUnsealed: Promise<boolean> | undefined;
     return async (entry) =>

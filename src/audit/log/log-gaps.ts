@@ -33,7 +33,7 @@ export class LogGaps {
 
   constructor(private readonly db: DataSource) {}
 
-  /** IDs of some entries found in this pass or the previous one. */
+  /** IDs of some entries that were found in this pass or the previous pass. */
   get unlogged(): readonly string[] {
     return this.found;
   }

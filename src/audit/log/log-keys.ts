@@ -40,7 +40,7 @@ export class LogKeys {
     if (anchor !== undefined && anchor.size > 0) throw logHeld('other-key', anchor, 0);
     const id = newId();
     const ckaId = Buffer.from(id.replaceAll('-', ''), 'hex');
-    // Outside the sequencer's transaction: the row must be committed before the HSM creates the key, whatever happens afterwards.
+    // Outside the sequencer's transaction: the row must be committed before the HSM creates the key, even if the transaction is rolled back later.
     await this.db.query(`INSERT INTO log_key (id, cka_id, origin) VALUES ($1, $2, $3)`, [id, ckaId, origin]);
     const { publicKey, evidence } = await this.vault.generateLogKey({ ckaId, origin });
     await this.db.query(`UPDATE log_key SET public_key = $2, evidence = $3 WHERE id = $1 AND public_key IS NULL`, [

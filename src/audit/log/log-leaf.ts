@@ -18,7 +18,7 @@ export interface LoggedEntry {
   readonly detail: Record<string, unknown>;
 }
 
-/** Returns the leaf data of an entry: canonical JSON (RFC 8785). It contains the SHA-256 of a record, not the record itself. */
+/** Returns the leaf data of an entry: canonical JSON (RFC 8785), with the SHA-256 of the record in place of the record. */
 export function logLeafOf(row: EntryRow): string {
   return canonicalJson(loggedEntry(row));
 }

@@ -76,8 +76,8 @@ export class LogRestore {
    * Accepts the database in its current state, in one transaction with `changes`, whose result becomes part of the entry `log.rolled-back`. The entry
    * contains the newest removed checkpoint of another log.
    *
-   * @param witnessed the newest state of the log that a witness recorded and the log key signed; it may be newer than the state in a token that was also
-   * restored
+   * @param witnessed the newest state of the log that a witness recorded and the log key signed; this state may be newer than the state in a token that was
+   * also restored
    */
   async accept(
     changes: (tx: EntityManager) => Promise<Record<string, unknown>>,

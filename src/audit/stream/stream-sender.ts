@@ -9,7 +9,7 @@ export interface StreamSender {
   send(leaves: readonly [StreamedLeaf, ...StreamedLeaf[]]): Promise<number>;
   /**
    * Returns the number of the first leaf that the receiver does not have; undefined if the number has not changed. Rejects if the receiver may have lost
-   * unacknowledged leaves. `idle` means that there is nothing more to send at present.
+   * unacknowledged leaves. `idle` means that no leaves are waiting to be sent.
    */
   acknowledged(idle: boolean): Promise<number | undefined>;
   /** Closes open connections, even if a request is in progress. */

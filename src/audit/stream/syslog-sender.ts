@@ -17,9 +17,9 @@ interface Confirmation {
 
 /**
  * Sends leaves by syslog over TLS (RFC 5425), which has no acknowledgements. Connections are short-lived instead. The next connection is opened before the
- * current one is closed: a clean close shows that everything was read, and the open connection shows that the receiver has not stopped since. Leaves that
- * were read count as stored once the receiver has kept running for `resendSeconds`. If a connection fails, all leaves after those are sent again with the
- * same numbers.
+ * current one is closed: a clean close shows that everything was read, and the next connection shows that the receiver has not stopped in the meantime.
+ * Leaves that were read count as stored once the receiver has kept running for `resendSeconds`. If a connection fails, all leaves after those are sent
+ * again with the same numbers.
  */
 export class SyslogSender implements StreamSender {
   private current: SyslogConnection | undefined;
@@ -64,7 +64,7 @@ export class SyslogSender implements StreamSender {
     return leaves >= MAX_UNCONFIRMED || this.now() - since >= CONFIRM_AFTER_MS;
   }
 
-  /** Closes the current connection while the next one is open. */
+  /** Closes the current connection while the next connection is open. */
   private async confirm(before: number): Promise<void> {
     this.opening = await this.open();
     await this.current?.end();

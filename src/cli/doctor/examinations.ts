@@ -214,7 +214,7 @@ async function examineRedis(app: INestApplicationContext): Promise<readonly Find
   return [warn('Redis', queue.detail, 'runbook: redis. Nothing is lost: workers poll the database')];
 }
 
-/** @param wanted value of SVC_DATABASE_REPLICATION */
+/** examineReplication reports whether a failover could lose commits. @param wanted value of SVC_DATABASE_REPLICATION */
 export function examineReplication(replication: Replication, wanted: Config['databaseReplication']): Finding {
   const fault = asynchronousFault(replication);
   if (fault === undefined) return ok('replication', synchronousDetail(replication));
@@ -223,7 +223,7 @@ export function examineReplication(replication: Replication, wanted: Config['dat
   return warn('replication', fault, 'runbook: replication');
 }
 
-/** @param now time of the local clock, used only to detect stopped processes */
+/** examineInstances reports stopped processes, mixed versions and clock offsets. @param now time of the local clock, used only to detect stopped processes */
 export function examineInstances(instances: readonly InstanceRow[], now: Date): readonly Finding[] {
   const present = instances.filter(({ seenAt }) => now.getTime() - seenAt.getTime() <= MISSED_AFTER_MS);
   const missed = instances.filter((one) => !present.includes(one));

@@ -25,6 +25,8 @@ const MAX_FOUND = 100_000;
 const MAX_UNASKED_LEAVES = 200_000;
 
 /**
+ * examineRights compares the rights in the database and the actions in the audit log with the rights according to the log.
+ *
  * @param wholeLog whether to read the log regardless of its length
  * @param all whether to return all findings, not only the first
  */
@@ -55,8 +57,8 @@ function firstOf(lines: readonly string[], all: boolean): readonly string[] {
 type Entry = Pick<EntryRow, 'id' | 'at' | 'action' | 'outcome' | 'actorKind' | 'actorId' | 'targetId' | 'detail'>;
 
 /**
- * reviewRights reads the audit log up to the checkpoint signed by the HSM. It reports actions by users who had lost the required right, and rows that grant
- * rights that were revoked according to the log. Both kinds of findings indicate that earlier rows were restored together with their seals.
+ * reviewRights reads the audit log up to the checkpoint signed by the HSM. reviewRights reports actions by users who had lost the required right, and rows
+ * that grant rights that were revoked according to the log. Both kinds of findings indicate that earlier rows were restored together with their seals.
  *
  * @returns one line per finding; `foreign` contains leaves marked as not written by the service, which an operator may have accepted
  */

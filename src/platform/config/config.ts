@@ -41,7 +41,7 @@ const MIN_SECRET_LENGTH = 32;
 const DEFAULT_DRAIN_SECONDS = 5;
 
 /**
- * Config holds all settings, typed and validated once at startup. It is the only reader of the environment. Names, defaults and meanings are defined in
+ * Config holds all settings, typed and validated once at startup. No other class reads the environment. Names, defaults and meanings are defined in
  * settings.ts, from which `.env.example` is generated.
  */
 export class Config extends SettingReader {

@@ -117,7 +117,10 @@ export abstract class SettingReader {
     return values;
   }
 
-  /** Returns the path of a PEM file with certificates; empty if not set. A file without certificates is rejected, because it would trust no authority. */
+  /**
+   * Returns the path of a PEM file with certificates; empty if not set. A file without certificates is rejected, because the service would then trust no
+   * CA.
+   */
   protected certificateFile(name: SettingName): string {
     const path = this.text(name);
     if (path === '') return path;

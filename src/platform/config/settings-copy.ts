@@ -29,7 +29,7 @@ function lineOf(name: SettingName, files: SettingFiles): string[] {
   return [`${name}=${quoted(parts.map(withoutPassword).join(','))}`];
 }
 
-/** Removes the password from a URL, whatever characters it contains. Returns any other text unchanged. */
+/** Removes the password from a URL, even if the password contains special characters. Returns any other text unchanged. */
 function withoutPassword(text: string): string {
   const start = text.indexOf('://') + 3;
   const end = text.lastIndexOf('@');

@@ -22,9 +22,9 @@ export interface RowBytes {
 }
 
 /**
- * CopyRows encodes rows in the binary format of COPY (PostgreSQL manual, COPY, "Binary Format"): each field is a length prefix and the binary representation of
- * its type. The database does not need to parse text, and nothing needs escaping. Start a row with `row` and write its fields in column order, with null for
- * NULL.
+ * CopyRows encodes rows in the binary format of COPY (PostgreSQL manual, COPY, "Binary Format"): each field is a length prefix and the binary
+ * representation of its type. The database does not need to parse text, and no escaping is required. Start a row with `row` and write its fields in column
+ * order, with null for NULL.
  */
 export class CopyRows {
   private buffer: Buffer = EMPTY;
@@ -32,7 +32,7 @@ export class CopyRows {
 
   /**
    * @param capacity buffer size in bytes: how much is usually written between two calls of `take`; a longer row gets a larger buffer
-   * @param free buffers of this capacity to use before allocating new ones, because recently written memory is in the CPU cache
+   * @param free buffers of this capacity to use before allocating new buffers, because recently written memory is in the CPU cache
    */
   constructor(
     private readonly capacity: number,
@@ -85,7 +85,7 @@ export class CopyRows {
     this.end = this.buffer.writeInt16BE(fieldCount, this.end);
   }
 
-  /** @param text UUID in lowercase, as 8-4-4-4-12 hexadecimal digits */
+  /** Writes a UUID. @param text lowercase, as 8-4-4-4-12 hexadecimal digits */
   uuid(text: string | null): void {
     if (text === null) return this.null();
     this.reserve(FIXED_BYTES);
@@ -118,7 +118,7 @@ export class CopyRows {
     this.end = this.buffer.writeInt16BE(value, this.buffer.writeInt32BE(2, this.end));
   }
 
-  /** @param text time in a format supported by Date.parse */
+  /** Writes a time. @param text time in a format supported by Date.parse */
   timestamptz(text: string | null): void {
     if (text === null) return this.null();
     this.reserve(FIXED_BYTES);

@@ -189,7 +189,8 @@ function serverOf(config: Config, address: DatabaseAddress, turn: number): Clien
     password: config.databasePassword === '' ? password : config.databasePassword,
     ssl: isVerified && {
       rejectUnauthorized: true,
-      // Node.js verifies the certificate against the host. The driver sends the host as SNI if it is a name (RFC 6066 does not allow addresses).
+      // Node.js verifies the certificate against the host. The driver sends the host name as SNI (RFC 6066), but not an address, which RFC 6066 does not
+      // allow.
       host,
       ...(ca === '' ? {} : { ca: readFileSync(ca, 'utf8') }),
       ...(cert === undefined ? {} : { cert: readFileSync(cert, 'utf8') }),

@@ -6,7 +6,7 @@ export function newId(): string {
   return v7();
 }
 
-/** NIL_ID sorts before all other IDs (RFC 9562 section 5.9). It is the start value for reading rows by ID. */
+/** NIL_ID sorts before all other IDs (RFC 9562 section 5.9), and is the start value for reading rows by ID. */
 export const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
 /** firstIdAt returns the smallest ID of a millisecond since 1970. All IDs created earlier are smaller. */

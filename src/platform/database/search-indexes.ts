@@ -96,7 +96,7 @@ async function makeNeeded(
 /** NoTrigrams is thrown if PostgreSQL does not provide pg_trgm or does not allow this user to create the extension. */
 class NoTrigrams extends Error {}
 
-/** Returns the schema of the extension, which is created if it is missing. The owner of a database may create it, because it is a trusted extension. */
+/** Returns the schema of the extension. Creates a missing extension, which the owner of a database may do, because pg_trgm is a trusted extension. */
 async function trigramSchema(runner: QueryRunner): Promise<string> {
   try {
     await runner.query('CREATE EXTENSION IF NOT EXISTS pg_trgm');

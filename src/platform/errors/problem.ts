@@ -43,8 +43,8 @@ export interface RefusalRecord {
 }
 
 /**
- * Problem is the only error that services throw intentionally. `code` is stable and documented in docs/errors.md. `message` is for the caller: it quotes the
- * input and states the remedy, and never contains a secret, SQL or a path.
+ * Problem is the only error that services throw intentionally. `code` is stable and documented in docs/errors.md. `message` is for the caller: the message
+ * quotes the input and states the remedy, and never contains a secret, SQL or a path.
  */
 export class Problem extends Error {
   readonly errors?: Fault[];

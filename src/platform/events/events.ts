@@ -12,7 +12,7 @@ export interface Events {
   'signing.moved': { requestId: string };
   /** An approval received a vote or was decided in this process. */
   'approval.changed': { approvalId: string };
-  /** A row that grants rights was rejected because it does not match its seal. `key` is its primary key. */
+  /** A row that grants rights was rejected because it does not match its seal. `key` is the primary key of the row. */
   'row.not-sealed': { table: string; key: string };
   /** The database contains objects that no migration created, given as `kind name`. */
   'catalogue.changed': { objects: readonly string[] };

@@ -29,7 +29,7 @@ export class Cursors {
     this.keys = derivedKeys(config, 'sealwright cursor');
   }
 
-  /** @param list name of the list including its filters; cursors of other lists are rejected */
+  /** Returns a cursor. @param list name of the list including its filters; cursors of other lists are rejected */
   write(list: string, position: readonly string[]): string {
     const body = Buffer.from(JSON.stringify([list, ...position])).toString('base64url');
     return `${body}.${this.seal(body)}`;

@@ -53,8 +53,8 @@ export function watchRight(request: AuthorizedRequest, lost: () => void, every =
 }
 
 /**
- * whileAuthorized yields the parts of a long response while the caller is authorized. Otherwise it rejects between two parts, which cuts the connection, so
- * that the client cannot mistake a partial response for a complete one.
+ * whileAuthorized yields the parts of a long response while the caller is authorized. Otherwise, whileAuthorized rejects between two parts. The connection
+ * is then closed, so that the client cannot mistake a partial response for a complete response.
  *
  * @param every milliseconds between two checks
  */

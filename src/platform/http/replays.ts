@@ -25,7 +25,7 @@ export function markReplay(use: object): void {
   if (call !== undefined) call.isReplay = true;
 }
 
-/** announceReplays adds `Idempotent-Replayed: true` to responses of requests that did nothing because an earlier request had used the key. */
+/** announceReplays adds `Idempotent-Replayed: true` to responses of requests that were not carried out because an earlier request had used the key. */
 export function announceReplays(server: FastifyInstance): void {
   server.addHook('onRequest', (_request, _reply, done) => calls.run({ isReplay: false }, done));
   server.addHook('onSend', (_request, reply, payload, done) => {

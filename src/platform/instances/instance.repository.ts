@@ -107,7 +107,7 @@ export class InstanceRepository {
   }
 
   /**
-   * Records that the process is alive, and returns all processes, starting with this one.
+   * Records that the process is alive, and returns all processes, starting with this process.
    *
    * @param jobs state of the background jobs; undefined keeps the stored state
    */

@@ -46,7 +46,7 @@ export async function untilSchemaFits(config: Config, says: (reason: string) => 
   }
 }
 
-/** schemaFaultOf returns why this version cannot use the schema; undefined if it can. Rejects if the database does not respond. */
+/** schemaFaultOf returns why this version cannot use the schema; undefined if the schema is compatible. Rejects if the database does not respond. */
 export function schemaFaultOf(config: Config): Promise<string | undefined> {
   return onAnyHost(config, () => look(config, schemaFaultOn));
 }

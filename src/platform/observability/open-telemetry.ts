@@ -97,7 +97,7 @@ export class OpenTelemetry implements Tracer {
 
   step<Result>(name: string, facts: SpanFacts, work: () => Promise<Result>): Promise<Result> {
     const parent = this.contexts.getStore();
-    // Steps outside of a recorded trace cost nothing.
+    // A step outside of a recorded trace has no overhead.
     if (parent === undefined || trace.getSpan(parent)?.isRecording() !== true) return work();
     return this.run(this.tracer.startSpan(name, { attributes: facts }, parent), parent, work);
   }

@@ -84,7 +84,7 @@ export class StructuredLogger extends ConsoleLogger {
     return redacted(super.formatMessage(level, typeof message === 'string' ? onOneLine(message) : message, ...rest));
   }
 
-  /** Indents all lines of a stack trace, including those of its message. */
+  /** Indents all lines of a stack trace, including the lines of its message. */
   protected override printStackTrace(stack: string): void {
     if (stack) super.printStackTrace(redacted(stack.split('\n').map(onOneLine).join('\n    ')));
   }

@@ -75,7 +75,7 @@ async function addressesOf(
 
 /** Queries the A and AAAA records of a name. */
 async function queried(name: string, servers: readonly string[] | undefined, timeoutMs: number) {
-  // Each name has its own resolver, since `cancel` cancels all queries of a resolver.
+  // Each name has its own resolver, because `cancel` cancels all queries of a resolver.
   const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
   if (servers !== undefined) resolver.setServers(servers);
   let isSilent = false;

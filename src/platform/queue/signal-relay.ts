@@ -4,8 +4,8 @@ import type { JobOptions, Queue } from 'bull';
 import { Outbox } from './outbox.js';
 
 /**
- * Attempts and retries are managed in rows, so Bull makes one attempt and keeps nothing. No Bull timeout is set, because a timeout would fail the job while
- * the handler continues to run.
+ * Attempts and retries are managed in rows, so Bull makes one attempt and keeps no finished jobs. No Bull timeout is set, because a timeout would fail the
+ * job while the handler continues to run.
  */
 const OPTIONS: JobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true };
 /** Maximum number of IDs in a priority signal. Larger signals come from batches; the sweep finds jobs that have waited too long. */

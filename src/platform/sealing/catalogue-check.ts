@@ -16,9 +16,9 @@ const CACHE_MS = 5000;
 const MAX_NAMED = 5;
 
 /**
- * CatalogueCheck finds database objects that no migration created and that change the meaning of statements: triggers, rules, views that replace
- * tables, functions, operators and row-level security. With such objects, the database owner can hide rows from individual statements or alter
- * what the service writes.
+ * CatalogueCheck finds database objects that no migration created and that change the meaning of statements: triggers, rules, views that replace tables,
+ * functions, operators and row-level security. With these objects, the database owner can hide rows from individual statements or alter what the service
+ * writes.
  */
 @Injectable()
 export class CatalogueCheck {

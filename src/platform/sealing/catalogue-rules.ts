@@ -32,7 +32,7 @@ const IS_OF_EXTENSION = (oid: string) =>
      AND EXISTS (SELECT FROM pg_catalog.pg_proc x JOIN pg_catalog.pg_language l ON l.oid = x.prolang WHERE x.oid = ${oid} AND l.lanname = 'c')`;
 
 /**
- * Returns the query with qualified operators. PostgreSQL prefers an operator in another schema if its types match better than those of the built-in
+ * Returns the query with qualified operators. PostgreSQL prefers an operator in another schema if its types match better than the types of the built-in
  * operator, for example `oid = regproc`.
  */
 function withBuiltInOperators(sql: string): string {
@@ -44,7 +44,7 @@ function withBuiltInOperators(sql: string): string {
 
 /**
  * READ_CATALOGUE is the query that lists objects that can change the meaning of statements: functions and operators in the schemas of the search path, and
- * casts that use user-defined functions or convert between built-in types. For the relations of the service, whose names are the parameter, it lists
+ * casts that use user-defined functions or convert between built-in types. For the relations of the service, whose names are the parameter, the query lists
  * everything except plain columns, indexes and constraints. All names and operators in the query are qualified, so that no name resolves to an object that
  * an attacker placed in the search path.
  */

@@ -42,7 +42,7 @@ export function Sealed<Row extends SealedEntity>(options: SealedOptions<Row>): (
   return (target) => void SEALED.set(target, options as unknown as SealedOptions);
 }
 
-/** sealedClasses returns the sealed entities, or only those of one generation. */
+/** sealedClasses returns the sealed entities, optionally of only one generation. */
 export function sealedClasses(generation?: SealGeneration): readonly SealedClass[] {
   const all = [...SEALED.keys()];
   return generation === undefined ? all : all.filter((entity) => generationOf(entity) === generation);

@@ -38,9 +38,9 @@ export function dueRowsOf({ table, open, dueAt, order = dueAt }: QueueTable): Pi
 }
 
 /**
- * WorkQueue claims, renews, retries and changes the rows of a table. A claim leases the row and increments its attempt. If the process dies, the
- * lease expires and another process claims the row. Every write of a claim is conditional on its attempt, so a process that lost its lease writes
- * nothing. All timestamps come from the database clock.
+ * WorkQueue claims, renews, retries and changes the rows of a table. A claim leases the row and increments its attempt. If the process dies, the lease
+ * expires and another process claims the row. Every write of a claim is conditional on its attempt, so a process that lost its lease changes no row. All
+ * timestamps come from the database clock.
  */
 export class WorkQueue<Row extends ClaimedRow> {
   constructor(

@@ -70,7 +70,7 @@ const POLICY = [
 /** File names contain a hash of the content, so a changed file has a new name. */
 const FOR_A_YEAR = 'public, max-age=31536000, immutable';
 
-/** The web console. It uses the public API and has no separate endpoints. */
+/** Serves the web console, which uses only the public API. */
 @ApiExcludeController()
 @Controller()
 export class ConsoleController {

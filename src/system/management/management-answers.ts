@@ -15,7 +15,7 @@ export interface ManagementAnswers {
   signing(): Promise<ManagementAnswer>;
   liveness(): Promise<ManagementAnswer>;
   metrics(): Promise<ManagementAnswer>;
-  /** Response for every other path. */
+  /** Returns the response for every other path. */
   other(): Promise<ManagementAnswer>;
 }
 

@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
-/** MAX_COUNTED limits how many rows of a queue are counted. A longer queue is a problem whatever its exact length, and counting it would be expensive. */
+/**
+ * MAX_COUNTED limits how many rows of a queue are counted. A longer queue is a problem regardless of its exact length, and counting all rows would be
+ * expensive.
+ */
 const MAX_COUNTED = 10_000;
 
 /** Pending work of a queue. */
@@ -114,7 +117,7 @@ export class OperationsReader {
     )) as NamedNumber[];
   }
 
-  /** Returns the age of the oldest open transaction in this database, in seconds: rows that it may still see cannot be vacuumed. */
+  /** Returns the age of the oldest open transaction in this database, in seconds. VACUUM cannot remove rows that are visible to this transaction. */
   async oldestTransaction(): Promise<number> {
     const [row] = (await this.db.query(
       `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float8 AS age FROM pg_stat_activity

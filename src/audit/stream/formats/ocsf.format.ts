@@ -19,7 +19,7 @@ const SIGN_IN: ReadonlyMap<string, number> = new Map(
     'auth.stepped-up': OTHER,
   }),
 );
-/** Activities of API Activity (create, update, delete), by the last word of an action; all others are `Other`. */
+/** Activities of API Activity (create, update, delete), by the last word of an action; all other actions are `Other`. */
 const CHANGES: readonly [RegExp, number][] = [
   [/\b(?:created|added|registered|invited|imported|requested|accepted|entered)$/, 1],
   [/\b(?:changed|rotated|renewed|replaced|enabled|disabled|paused|reset)$/, 3],

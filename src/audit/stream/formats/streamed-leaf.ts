@@ -10,7 +10,7 @@ type LogEntry = ReturnType<typeof loggedEntry>;
 
 /** A leaf of the audit log as sent to receivers. `log` and `number` together identify it permanently. */
 export interface StreamedLeaf {
-  /** Name of the log. It changes when a restored database is accepted, so that `log` and `number` never identify two leaves. */
+  /** Name of the log. The name changes when a restored database is accepted, so that `log` and `number` never identify two leaves. */
   readonly log: string;
   /** Number of the leaf, from 0, without gaps. */
   readonly number: number;
@@ -78,8 +78,8 @@ export function isTampered({ kind }: StreamedLeaf): boolean {
 const LENGTHS = [2000, 500, 100, 30, 10] as const;
 
 /**
- * Returns the message for a leaf, in at most `maxBytes` octets. If a leaf is too long, its detail or record is replaced with its SHA-256 and size;
- * the log contains the original. If that is not enough, strings are truncated, so that no leaf is skipped or blocks the others.
+ * Returns the message for a leaf, in at most `maxBytes` octets. If a leaf is too long, its detail or record is replaced with its SHA-256 and size; the log
+ * contains the original. If that is not enough, strings are truncated, so that no leaf is skipped or blocks later leaves.
  */
 export function fitted(leaf: StreamedLeaf, maxBytes: number, write: (leaf: StreamedLeaf) => string): string {
   const whole = write(leaf);
@@ -137,7 +137,7 @@ export function asciiJson(value: unknown): string {
 }
 
 /**
- * Returns a leaf as JSON: `{"log","number","kind", …}` with `entry`, with `entryId` and `record`, or only with `entryId` if it is missing. The
+ * Returns a leaf as JSON: `{"log","number","kind", …}` with `entry`, with `entryId` and `record`, or only with `entryId` if the entry is missing. The
  * canonical JSON (RFC 8785) of `entry` is what the log hashed, unless the entry lists omitted members.
  */
 export function jsonOf({ log, number, kind, entryId, entry, record }: StreamedLeaf): string {

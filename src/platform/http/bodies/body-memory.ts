@@ -58,6 +58,8 @@ export class BodyMemory {
   private pace = BODY_MEMORY_BYTES / 10_000;
 
   /**
+   * Takes memory for a body until the lease is released.
+   *
    * @param caller ID of the principal that sends the body
    * @throws Problem 429 `request.busy`
    */

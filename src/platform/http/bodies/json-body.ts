@@ -9,12 +9,12 @@ import { pointerStep } from '../../json/json-pointer.js';
 const MAX_DEPTH = 32;
 const MAX_VALUES = 2000;
 const MAX_POINTER_LENGTH = 200;
-/** Member names that are never allowed, because copying such a member to an object would modify the prototype of the object. */
+/** Member names that are never allowed, because copying a member with this name to an object would access the prototype of the object. */
 const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * parseJsonBody parses a JSON body. It rejects deep nesting, too many values, prototype names, NUL characters and lone surrogates (PostgreSQL cannot store
- * them), numbers beyond the safe integers of a double, and duplicate names. An empty body returns undefined, because many clients send a media type with
+ * parseJsonBody parses a JSON body. Rejects deep nesting, too many values, prototype names, NUL characters and lone surrogates (which PostgreSQL cannot
+ * store), numbers beyond the safe integers of a double, and duplicate names. An empty body returns undefined, because many clients send a media type with
  * every request. A UTF-8 byte order mark is skipped; the error for another encoding names the encoding.
  */
 export function parseJsonBody(body: Buffer, mostValues = MAX_VALUES): unknown {

@@ -100,7 +100,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: EXPOSED });
 }
 
-/** Removes ports from the addresses that trusted proxies added. Runs before anything uses the client address. */
+/** Removes ports from the addresses that trusted proxies added. This hook runs before the client address is used. */
 function readForwardedAddresses(server: FastifyInstance): void {
   server.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw;

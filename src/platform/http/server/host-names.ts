@@ -4,7 +4,7 @@ import { isLoopback } from '../../../formats/encoding/address.js';
 import type { Config } from '../../config/config.js';
 import { Problem } from '../../errors/problem.js';
 
-/** Monitoring (kubelet, load balancers) requests these paths by IP address. The responses contain nothing confidential. */
+/** Monitoring (kubelet, load balancers) requests these paths by IP address. The responses contain no confidential data. */
 const HEALTH = /^\/actuator\/health(?:[/?]|$)/;
 
 /**

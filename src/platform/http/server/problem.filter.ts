@@ -25,7 +25,7 @@ const STATUS: Record<ProblemKind, { status: number; title: string }> = {
   unavailable: { status: 503, title: 'Service Unavailable' },
 };
 
-/** Errors of the HTTP layer by status. They never reach a service. */
+/** Errors of the HTTP layer by status. Requests with these errors never reach a service. */
 const OF_HTTP = {
   400: { code: 'request.malformed', title: 'Bad Request', detail: 'The request is not valid HTTP.' },
   404: {
