@@ -17,7 +17,7 @@ const LOCK = 0x616c_7274;
 export class AlertIntake {
   constructor(private readonly db: DataSource) {}
 
-  /** Processes a batch of events. Returns false if there were no events, or if another process holds the lock. */
+  /** Processes a batch of events. @returns false if there were no events, or if another process holds the lock */
   @Background({ name: 'alert-events', scope: 'process', due: WAITING, wakes: ['alert-notifications'] })
   async take(): Promise<boolean> {
     return this.db.transaction(async (tx) => {

@@ -20,7 +20,7 @@ export class AlertNotifier {
     private readonly channels: AlertChannels,
   ) {}
 
-  /** Sends a batch of due notifications. Returns whether any notification was due. */
+  /** Sends a batch of due notifications. @returns whether any notification was due */
   @Background({ name: 'alert-notifications', scope: 'process', due: DUE, wakes: ['mail', 'webhooks'] })
   async notify(): Promise<boolean> {
     const notified = await whenDue(this.db, DUE, async (tx) => {

@@ -27,7 +27,7 @@ class RefusalCounts<Who> {
     return this.counts.has(key) || this.counts.size < MAX_SUBJECTS;
   }
 
-  /** Counts a refusal and reports whether the refusal gets its own entry. The subject of the sum is the `who` of the first refusal in the minute. */
+  /** Counts a refusal. The subject of the sum is the `who` of the first refusal in the minute. @returns whether the refusal gets its own entry */
   count(key: string, who: Who): boolean {
     const known = this.counts.get(key) ?? { count: 0, who };
     known.count += 1;
@@ -35,7 +35,7 @@ class RefusalCounts<Who> {
     return known.count <= MAX_EACH;
   }
 
-  /** Starts the next minute and returns the number of refusals without an entry, by subject. */
+  /** Starts the next minute. @returns the number of refusals without an entry, by subject */
   takeSums(): [who: Who, more: number][] {
     const counts = [...this.counts.values()];
     this.counts = new Map();

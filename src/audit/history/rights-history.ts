@@ -4,7 +4,7 @@ import { timeOfId } from '../../platform/database/new-id.js';
 /** Time for which the end of a session is kept. Every session has expired after this time. */
 const REMEMBERED_MS = 31 * 24 * 3600_000;
 
-/** Time for which the end of an approval is kept. No approval is used for so long after its end. */
+/** Time for which the end of an approval is kept. No approval is used after this time. */
 const REMEMBERED_APPROVALS_MS = 400 * 24 * 3600_000;
 
 /** The state of a user according to the log. Facts that the log does not contain are absent. */

@@ -53,7 +53,11 @@ export class LogAcceptance {
     return { fault, anchor, size, root: await rootOf(tx, size) };
   }
 
-  /** Returns the unsigned leaves that the service did not append, together with `damaged`: the signed leaves whose entries were changed or removed. */
+  /**
+   * Returns the unsigned leaves that the service did not append, together with `damaged`.
+   *
+   * @param damaged signed leaves whose entries were changed or removed
+   */
   async doubtful(damaged: readonly Range[], tx: EntityManager = this.db.manager): Promise<DoubtfulLeaves> {
     const range = { from: await this.signedSize(tx), to: await checkpointSizeOf(tx) };
     const foreign = await foreignLeaves(tx, range, this.anchors.ownEntries());
@@ -127,7 +131,7 @@ export class LogAcceptance {
     return key === undefined ? undefined : this.anchors.unanchored(tx, key);
   }
 
-  /** Removes checkpoints that do not belong to this log. Returns the note of the newest removed checkpoint. */
+  /** Removes checkpoints that do not belong to this log. @returns the note of the newest removed checkpoint */
   async supersede(tx: EntityManager, size: number): Promise<string | undefined> {
     const rows: { size: string; root: Buffer; note: string }[] = await tx.query(
       `SELECT size, root, note FROM log_checkpoint ORDER BY size DESC`,

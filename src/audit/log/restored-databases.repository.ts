@@ -44,7 +44,7 @@ export class RestoredDatabases {
     ]);
   }
 
-  /** Marks every restore as accepted and returns the names of the backups. */
+  /** Marks every restore as accepted. @returns the names of the backups */
   async accept(tx: EntityManager): Promise<string[]> {
     const [rows]: [{ backup: string }[], number] = await tx.query(
       `UPDATE restored_database SET accepted_at = now() WHERE accepted_at IS NULL RETURNING backup`,

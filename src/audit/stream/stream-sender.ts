@@ -3,8 +3,8 @@ import type { StreamedLeaf } from './formats/streamed-leaf.js';
 /** Sends leaves to one receiver, in order, until an error occurs. Afterwards another sender starts at the cursor. */
 export interface StreamSender {
   /**
-   * Passes all leaves or only the first leaves to the receiver, and waits while the receiver accepts nothing. Returns the number of leaves passed, at least
-   * one. Rejects on failure.
+   * Passes a prefix of the leaves to the receiver, and waits while the receiver accepts no data. Returns the number of leaves passed, at least one. Rejects
+   * on failure.
    */
   send(leaves: readonly [StreamedLeaf, ...StreamedLeaf[]]): Promise<number>;
   /**

@@ -99,8 +99,8 @@ export class InstanceRepository {
   }
 
   /**
-   * Rejects if the disk of the database has no space for a new file. An update of a row would not detect a full disk, because it may need no new space. The
-   * exported snapshot is a file that exists only during the statement.
+   * Rejects if the disk of the database has no space for a new file. An update of a row would not detect a full disk, because the update may need no new
+   * space. The exported snapshot is a file that exists only during the statement.
    */
   async assertRoom(on: EntityManager): Promise<void> {
     await on.query('SELECT pg_export_snapshot()');

@@ -13,8 +13,8 @@ export interface Indication {
 const PATIENCE_MS = 1000;
 
 /**
- * HealthIndicators collects the health indicators that modules register, except the indicators of the database, Redis and the HSM. Signing works without
- * these components.
+ * HealthIndicators collects the health indicators that modules register. The database, Redis and the HSM are checked separately. Signing works without the
+ * registered components.
  */
 @Injectable()
 export class HealthIndicators {

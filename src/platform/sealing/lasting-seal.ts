@@ -5,7 +5,7 @@
 export abstract class LastingSeal {
   /**
    * Encrypts at most 65,536 bytes. Throws Problems of the KeyVault.
-   * @param place associated data of the ciphertext, such as the ID of the row
+   * @param place associated data to which the ciphertext is bound, such as the ID of the row
    */
   abstract close(purpose: string, place: string, plain: Buffer): Promise<Buffer>;
 

@@ -17,7 +17,8 @@ interface Resealed {
 
 /**
  * Resealer re-encrypts data encrypted with an earlier secret, an earlier HSM key, or in the format of an earlier version. Rows are replaced with
- * compare-and-set, so Resealer can run concurrently and be interrupted at any time. When a run changes nothing, earlier secrets can be removed.
+ * compare-and-set, so Resealer can run concurrently and be interrupted at any time. Once a run finds no more data to re-encrypt, earlier secrets can be
+ * removed.
  */
 @Injectable()
 export class Resealer {

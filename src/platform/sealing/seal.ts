@@ -42,7 +42,7 @@ export class Seal {
     return this.ids.map((id) => Buffer.concat([KEY_MARK, id]));
   }
 
-  /** @param place associated data of the ciphertext, such as the ID of the row */
+  /** @param place associated data to which the ciphertext is bound, such as the ID of the row */
   close(purpose: string, place: string, plain: Buffer): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.keys(purpose)[0], nonce).setAAD(Buffer.from(place));

@@ -51,7 +51,7 @@ export function writeLines(lines: readonly Pick<AuthorizedKeysLine, 'text' | 'en
   return Buffer.from(lines.map(({ text, end }) => text + end).join(''), BYTES);
 }
 
-/** lineEndOf returns the line break used in the file; ` ` if the file has no line break yet. */
+/** lineEndOf returns the line break used in the file; `\n` if the file has no line break yet. */
 export function lineEndOf(lines: readonly AuthorizedKeysLine[]): string {
   return lines.find(({ end }) => end !== '')?.end ?? '\n';
 }

@@ -20,7 +20,7 @@ export class ManagementServer {
     this.server.on('connection', (socket) => socket.unref());
   }
 
-  /** Starts listening and returns the port. */
+  /** Starts listening. @returns the port */
   async listen(port: number, host: string): Promise<number> {
     this.server.listen(port, host);
     await once(this.server, 'listening');

@@ -17,10 +17,10 @@ const LAST_PACE = { graceMs: 1000, bytesPerSecond: Number.POSITIVE_INFINITY };
 /**
  * GracefulShutdown drains HTTP connections when the process stops. Requests are still served, but each response closes its connection, and readiness fails,
  * so that load balancers use other instances. For SVC_DRAIN_SECONDS, the server stays open even without connections, because a load balancer keeps sending
- * requests until its next check. Afterwards, the server closes when no connection is left, or three seconds after the shutdown began. Without this wait,
- * the next request of a client with a keep-alive connection would fail. When the server closes, bodies that are still arriving are rejected, because some
- * bodies take minutes. Connections without a request are closed as well: Node.js closes connections that have had a request, but waits indefinitely for
- * connections that port checks, load balancers and browsers opened in advance.
+ * requests until its next check. Afterwards, the server closes as soon as no connection is left, but waits at most until three seconds after the shutdown
+ * began. Without this wait, the next request of a client with a keep-alive connection would fail. When the server closes, bodies that are still arriving
+ * are rejected, because some bodies take minutes. Connections without a request are closed as well: Node.js closes connections that have had a request, but
+ * waits indefinitely for connections that port checks, load balancers and browsers opened in advance.
  */
 @Injectable()
 export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutdown {
