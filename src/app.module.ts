@@ -33,7 +33,7 @@ const ANSWERING = [
   SensorsModule,
   SystemModule,
 ];
-/** Modules that work in the background. */
+/** Modules for background work. */
 const WORKING = [
   ApprovalsWorkerModule,
   AuditWorkerModule,

@@ -21,7 +21,7 @@ import { inService } from './in-service.js';
 
 /** Maximum number of primary keys per table in the audit entry about accepted rows. */
 const MAX_RECORDED = 20;
-/** Maximum number of edits of accepted rows in one audit entry. */
+/** Maximum number of edit counters of accepted rows in one audit entry. */
 const MAX_EDITS = 1000;
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
 

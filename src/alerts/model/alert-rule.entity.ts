@@ -15,7 +15,7 @@ export interface RuleParameters {
   readonly days?: number;
 }
 
-/** A rule: which events open alerts, and who is notified. */
+/** A rule that defines which events open alerts, and who is notified. */
 @Entity('alert_rule')
 export class AlertRule {
   @PrimaryColumn('uuid')

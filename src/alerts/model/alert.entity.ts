@@ -76,7 +76,7 @@ export class Alert {
   @Column('text', { nullable: true })
   resolvedBy: string | null;
 
-  /** Time at which the next notification is due; null if there is nothing new. */
+  /** Time at which the next notification is due; null if no notification is due. */
   @Column('timestamptz', { nullable: true })
   notifyAt: Date | null;
 

@@ -59,7 +59,7 @@ export class WebhookView {
   id: string;
   /** @example 'incident desk' */
   name: string;
-  /** URL of the endpoint, without parts that can be secret. @example https://desk.example/hooks/sealwright */
+  /** URL of the endpoint, without parts that may be secret. @example https://desk.example/hooks/sealwright */
   url: string;
   @ApiProperty({ enum: WEBHOOK_FORMATS, example: 'standard' }) format: WebhookFormat;
   @ApiProperty(EVENTS) events: string[];

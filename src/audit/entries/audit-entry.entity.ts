@@ -48,7 +48,7 @@ export class AuditEntry {
   @Column('jsonb', { default: {} })
   detail: Record<string, unknown>;
 
-  /** The record of a signature for independent verifiers, which gets its own leaf in the log. */
+  /** The record of a signature, for independent verifiers. The record gets its own leaf in the log. */
   @Column('text', { nullable: true })
   record: string | null;
 

@@ -22,7 +22,7 @@ export interface NewEntry {
   readonly source?: string;
   /** Facts that are safe to show: never a secret or a whole body. */
   readonly detail?: Record<string, unknown>;
-  /** The record of a signature, which gets its own leaf in the log. */
+  /** The record of a signature. The record gets its own leaf in the log. */
   readonly record?: string;
 }
 

@@ -145,7 +145,7 @@ export class RightsHistory {
   readonly refused: Map<string, number>;
   /** Rejecting votes by approval. Without these votes, an attacker who removes an entry could let a rejected approval continue. */
   readonly rejections: Map<string, LoggedRejections>;
-  /** Last edit of each row with an edit counter (`SealedOptions.edits`), by ID. */
+  /** Edit counter of each row (`SealedOptions.edits`), by ID. */
   readonly edits: Map<string, number>;
   /** IDs of accounts by the names under which they were created (`addressName`, `subjectName`). */
   readonly accounts: Map<string, string>;
@@ -220,7 +220,7 @@ export class RightsHistory {
     };
   }
 
-  /** Records the entry as the newest for its fact. Returns false if a newer entry was already applied. */
+  /** Records the entry as the newest entry about a fact. Returns false if a newer entry was already applied. */
   isNewest(fact: string, id: string): boolean {
     if (id <= (this.newest.get(fact) ?? '')) return false;
     this.newest.set(fact, id);

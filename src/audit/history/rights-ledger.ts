@@ -33,7 +33,7 @@ const LEDGER: Actor = { kind: 'system', id: 'rights-ledger', name: 'rights ledge
 
 /** The content of rights_snapshot. */
 interface SnapshotContent {
-  /** The version of the product, because another version may derive other rights from the same entries. */
+  /** Version of the product. Another version may derive different rights from the same entries. */
   readonly build: string;
   readonly size: number;
   /** Hashes of the full subtrees, hex. */

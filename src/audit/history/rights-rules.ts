@@ -97,7 +97,7 @@ function setPolicySet(history: RightsHistory, revision: unknown, entryId: string
 
 const countPolicySet = lasting((history, { id, detail }) => setPolicySet(history, detail['policySet'], id));
 
-/** Entries of earlier versions do not contain the revision; each of them counts as one change. */
+/** Sets the revision of a changed policy. An entry of an earlier version does not contain the revision and counts as one change. */
 const changePolicy: Rule = (entry) => {
   const { revision } = entry.detail;
   if (typeof revision === 'number')

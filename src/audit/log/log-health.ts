@@ -7,7 +7,7 @@ import { RecentValue } from '../../platform/work/recent-value.js';
 import { LogAnchors } from './log-anchors.js';
 import { LogGaps } from './log-gaps.js';
 
-/** Entries are numbered after about a second; a longer wait than this is a fault. */
+/** Wait after which an entry without a leaf is a fault. Entries are normally appended after about a second. */
 const MAX_WAIT_MS = 60_000;
 /** Maximum waiting entries whose time is read; the order of IDs is nearly chronological. */
 const MAX_WAITING_READ = 100;

@@ -119,8 +119,8 @@ export class LogReader {
   }
 
   /**
-   * Returns inclusion proofs of all entries about these targets, and of further entries by ID, oldest first and all in the tree of one signed
-   * checkpoint. Throws Problem `log.not-yet` until that tree includes all of them.
+   * Returns inclusion proofs of all entries about these targets, and of further entries by ID, oldest first and all in the tree of one signed checkpoint.
+   * Throws Problem `log.not-yet` until that tree includes all entries.
    */
   async inclusionOf(targetIds: readonly string[], entryIds: readonly string[] = []): Promise<TargetProofs> {
     const { size: text, note } = await this.checkpoint();

@@ -130,8 +130,8 @@ export class LogSequencer {
   }
 
   /**
-   * Returns the root of the tree that the HSM signed last, extended by leaves that the service wrote. Upper levels of the tiles of these leaves are
-   * not read, because only the leaves are verified. A log without an anchor was created by an earlier version or accepted by an operator.
+   * Returns the root of the tree that the HSM signed last, extended by leaves that the service wrote. The higher tile levels above these leaves are not
+   * read, because only the leaves are verified. A log without an anchor was created by an earlier version or accepted by an operator.
    *
    * @throws Problem `log.foreign-leaf`
    */

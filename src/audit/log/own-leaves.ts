@@ -18,7 +18,7 @@ const MAX_REMEMBERED = 200_000;
 export type IsOwn = (entry: EntryRow) => Promise<boolean>;
 
 /**
- * OwnLeaves verifies that the service appended the leaves that are about to be signed. Without it, anyone with write access to the database could
+ * OwnLeaves verifies that the service appended the leaves that are about to be signed. Without this check, anyone with write access to the database could
  * append leaves, and the HSM would sign them with the next checkpoint.
  */
 export class OwnLeaves {

@@ -79,7 +79,7 @@ function statusOf(answer: OutboundAnswer): number {
   throw new ReceiverRefused(`the receiver responded with ${status}`, Number.isFinite(asked) ? asked : undefined);
 }
 
-/** Returns how many of the lines, which are ASCII, fit into a body of at most `maxBytes`; at least one. */
+/** Returns the number of lines that fit into a body of at most `maxBytes`, but at least one. The lines are ASCII. */
 function fittingCount(lines: readonly string[], maxBytes: number): number {
   let bytes = 0;
   for (const [count, { length }] of lines.entries()) {

@@ -97,7 +97,7 @@ const LATE_JOB_SECONDS = 2 * 86_400;
 
 type Examination = (app: INestApplicationContext) => Promise<readonly Finding[]>;
 
-/** Examinations that require a database with the current schema. Each runs separately, so that a failure does not hide other findings. */
+/** Examinations that require a database with the current schema. Each examination runs separately, so that a failure does not hide other findings. */
 export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   room: examineRoom,
   locks: examineLocks,

@@ -56,7 +56,7 @@ export class Config extends SettingReader {
   readonly allowedHosts = this.hostNames('SVC_ALLOWED_HOSTS');
   readonly corsOrigins = this.list('SVC_CORS_ORIGINS');
   readonly trustProxy = this.blocks('SVC_TRUST_PROXY');
-  /** Lowercase header name; undefined if client certificates are ignored. */
+  /** Header with the client certificate, in lowercase; undefined if client certificates are ignored. */
   readonly clientCertHeader = this.certificateHeader();
   readonly clientCertChainHeader = this.chainHeader();
   readonly logLevel: LogLevel = this.oneOf('SVC_LOG_LEVEL', ['debug', 'log', 'warn', 'error']);
@@ -82,7 +82,7 @@ export class Config extends SettingReader {
   readonly alertEmailTo = this.alertEmailEnabled ? this.mailboxes('SVC_ALERT_EMAIL_TO') : [];
   /** IP addresses and CIDR blocks. */
   readonly outboundAllow = this.blocks('SVC_OUTBOUND_ALLOW');
-  /** Undefined if tracing is disabled. */
+  /** Tracing settings; undefined if tracing is disabled. */
   readonly tracing = this.tracingSettings();
   readonly auditStreams: readonly StreamDestination[] = this.streamDestinations();
   /** File or https URL that receives checkpoints of the audit log; undefined if none is configured. */
@@ -93,7 +93,7 @@ export class Config extends SettingReader {
   readonly databaseReplication = this.oneOf('SVC_DATABASE_REPLICATION', ['any', 'warn', 'required']);
   readonly databaseReadMaxAgeSeconds = this.whole('SVC_DATABASE_READ_MAX_AGE_SECONDS', 2, 3600);
   readonly databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
-  /** Days for which data is kept after it is no longer needed; 0 keeps it forever. */
+  /** Days for which data is kept after it is no longer needed; 0 keeps data forever. */
   readonly keptDays = {
     documents: this.whole('SVC_KEEP_DOCUMENTS_DAYS', 0, MAX_KEPT_DAYS),
     scanResults: this.whole('SVC_KEEP_SCAN_RESULTS_DAYS', 0, MAX_KEPT_DAYS),

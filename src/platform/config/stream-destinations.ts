@@ -17,7 +17,7 @@ export interface StreamDestination {
   readonly resendSeconds: number;
   /** syslog: private enterprise number in the SD-ID of the structured data (RFC 5424 section 7.2.2). */
   readonly enterprise: string;
-  /** Paths of PEM files: authorities that certify the receiver, and the client certificate with its key. */
+  /** Paths of PEM files: CA certificates for the receiver, and the client certificate with its private key. */
   readonly files: {
     readonly ca?: string;
     readonly cert?: string;
@@ -35,7 +35,7 @@ const MAX_BYTES = 1024 * 1024;
 const DEFAULT_RESEND_SECONDS = 30;
 /** Maximum of `resend-seconds`; shorter than the delay of the alert rule for streams. */
 const MAX_RESEND_SECONDS = 240;
-/** Enterprise number reserved for documentation (RFC 5612). Organizations use their own. */
+/** Enterprise number reserved for documentation (RFC 5612). Organizations use their own number. */
 const DOCUMENTATION_ENTERPRISE = '32473';
 
 const OPTIONS = [

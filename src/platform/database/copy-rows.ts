@@ -11,7 +11,7 @@ const NULL = -1;
 /** Size of the length prefix of a field, in bytes. */
 export const LENGTH_BYTES = 4;
 const MAX_UTF8_BYTES = 3;
-/** Enough for any field except text: a length prefix and at most 16 bytes. */
+/** Buffer space for any field except text: a length prefix and at most 16 bytes. */
 const FIXED_BYTES = 32;
 
 /** RowBytes is a range of a buffer that contains encoded rows. */

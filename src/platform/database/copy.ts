@@ -7,7 +7,7 @@ import { setImmediate as nextEventLoopTurn } from 'node:timers/promises';
 import { bufferBehind, CopyRows } from './copy-rows.js';
 
 const CHUNK_BYTES = 64 * 1024;
-/** Space for the row that completes a chunk. Most rows are not longer. */
+/** Space for the row that completes a chunk. Most rows fit into this space. */
 const ROW_BYTES = 16 * 1024;
 /** Maximum amount of encoded data that the database has not yet read. */
 const MAX_AHEAD_BYTES = 4 * 1024 * 1024;

@@ -14,8 +14,8 @@ export interface SearchIndex {
 }
 
 /**
- * Number of rows from which a table gets its search index. With fewer rows, a search that scans all texts is about as fast as any page (docs/performance.md),
- * whereas the index needs about forty entries per text and would make an import up to twice as slow.
+ * Number of rows from which a table gets its search index. With fewer rows, a search that scans all texts takes about as long as any other list request
+ * (docs/performance.md). The index needs about forty entries per text, and can make an import twice as slow.
  */
 const MIN_INDEXED_ROWS = 300_000;
 

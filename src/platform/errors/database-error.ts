@@ -13,7 +13,7 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
-/** UNDEFINED_TABLE is the SQLSTATE of a statement about a table that does not exist. */
+/** UNDEFINED_TABLE is the SQLSTATE for a table that does not exist. */
 export const UNDEFINED_TABLE = '42P01';
 
 /** isAboutTheRow returns true if the data was invalid (class 22 data exception, class 23 constraint violation). Other rows may still succeed. */

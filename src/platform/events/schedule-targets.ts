@@ -28,8 +28,8 @@ export interface ScheduleTarget {
   /** Validates settings. Throws a Problem if they are invalid. */
   check(settings: Record<string, unknown>): Promise<void> | void;
   /**
-   * Records the work in the transaction that marks the run as started, so that both happen exactly once or not at all. When the work has ended, the target
-   * calls `ScheduledRuns.end`.
+   * Records the work in the transaction that marks the run as started, so that the start and the work are recorded exactly once or not at all. When the
+   * work has ended, the target calls `ScheduledRuns.end`.
    */
   start?(tx: EntityManager, run: StartingRun): Promise<void>;
   /**

@@ -70,7 +70,7 @@ export interface DatabaseLook {
 export class InstanceRepository {
   constructor(private readonly db: DataSource) {}
 
-  /** Runs `work` on one connection, so that its measurements exclude the wait for a free connection. */
+  /** Runs `work` on one connection, so that the measurements of `work` exclude the wait for a free connection. */
   async onOneConnection<Result>(work: (on: EntityManager) => Promise<Result>): Promise<Result> {
     const runner = this.db.createQueryRunner();
     try {

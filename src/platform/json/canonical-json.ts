@@ -40,7 +40,7 @@ export function quoted(text: string): string {
   return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-/** Insertion sort is faster than Array.prototype.sort for up to this many names, which are usually almost sorted. */
+/** Maximum number of names for insertion sort, which is faster than Array.prototype.sort for few names that are usually almost sorted. */
 const FEW = 16;
 
 function inOrder(names: string[]): string[] {

@@ -99,7 +99,7 @@ function lastOf(text: Uint8Array, end: number): number {
   return at;
 }
 
-/** withoutLists returns the text with the named members that are lists replaced by empty lists. */
+/** withoutLists returns the text with each named list replaced by an empty list. */
 export function withoutLists(text: Uint8Array, outline: ReadonlyMap<string, Span>, names: readonly string[]): Buffer {
   const lists = names.flatMap((name) => outline.get(name) ?? []).filter((span) => isList(text, span));
   const parts: Uint8Array[] = [];

@@ -38,7 +38,7 @@ export class HealthIndicators {
 const STARTING = 'The service is starting.';
 let current = STARTING;
 
-/** startReason returns why this process is not ready yet, in one line for the operator. The management port and the API address return it. */
+/** startReason returns why this process is not ready yet, in one line for the operator. The management port and the API address return the reason. */
 export function startReason(): string {
   return current;
 }

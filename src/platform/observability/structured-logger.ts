@@ -104,7 +104,7 @@ export class CommandLogger extends StructuredLogger {
   }
 }
 
-/** Replaces control characters and line separators by their code points. */
+/** Replaces control characters and line separators with their code points. */
 function onOneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

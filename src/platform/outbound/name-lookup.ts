@@ -15,7 +15,7 @@ export interface NameLookupOptions {
   readonly servers?: readonly string[];
   /** Timeout for one name, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Resolves a name by the system. Defaults to `dns.lookup`. */
+  /** Resolves a name with the resolver of the system. Defaults to `dns.lookup`. */
   readonly system?: (name: string, options: { all: true }) => Promise<LookupAddress[]>;
 }
 

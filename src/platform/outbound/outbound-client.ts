@@ -30,11 +30,11 @@ export interface OutboundOrder {
 export interface OutboundAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Decoded as UTF-8 and truncated to 64 kB. */
+  /** Response body, decoded as UTF-8 and truncated to 64 kB. */
   readonly body: string;
 }
 
-/** Tells the operator how to allow an address. */
+/** Remedy for an address that is not allowed. */
 const REMEDY = 'to allow it, an operator must add it to SVC_OUTBOUND_ALLOW';
 
 /** OutboundRefused means that the target is not allowed. The message states the reason, but does not list the addresses of the name. */
@@ -103,7 +103,7 @@ export class OutboundClient {
     return first.address;
   }
 
-  /** Checks everything about the URL that does not require DNS. */
+  /** Parses the URL and performs all checks that do not require DNS. */
   private read(target: string): URL {
     if (!URL.canParse(target)) throw new OutboundRefused('the target is not a URL');
     const url = new URL(target);

@@ -107,8 +107,8 @@ export const CATALOGUE_FINGERPRINT = withBuiltInOperators(`
   ].join(' UNION ALL ')}) AS item`);
 
 /**
- * Triggers created by migrations, with their function, their enabled state, and the bits of pg_trigger.tgtype: when they fire, for which statements,
- * and for each row or statement.
+ * Triggers created by migrations, with their function, their enabled state, and the bits of pg_trigger.tgtype: timing, statements, and row or statement
+ * level.
  */
 const TRIGGERS = new Map([
   ['audit_entry audit_entry_is_final', 'audit_entry_is_final O 58'],
@@ -134,7 +134,7 @@ const HIDDEN_CALL = /" ?\(|::"?\w+"?\./;
 /** Prefixes of findings about a trigger of the service that is disabled or missing. */
 const [DISABLED, MISSING] = ['disabled-trigger', 'missing-trigger'];
 
-/** foreignObjects returns the objects that differ from what the migrations created, as `kind name`. */
+/** foreignObjects returns the objects that differ from the objects that the migrations created, as `kind name`. */
 export function foreignObjects(found: readonly CatalogueObject[]): string[] {
   const triggers = new Set(found.filter(({ kind }) => kind === 'trigger').map(({ name }) => localName(name)));
   const missing = [...TRIGGERS.keys()].filter((name) => !triggers.has(name));

@@ -30,7 +30,7 @@ export class Resealer {
     private readonly rows: RowSealKeeper,
   ) {}
 
-  /** Re-encrypts and returns counts. Data that cannot be decrypted is kept and counted. Throws Problems of the KeyVault. */
+  /** Re-encrypts data and returns counts. Data that cannot be decrypted is kept and counted. Throws Problems of the KeyVault. */
   async run(stopping: () => boolean = () => false): Promise<Resealed> {
     const done = { resealed: 0, notOpenable: 0 };
     done.resealed += await this.rows.run(stopping);

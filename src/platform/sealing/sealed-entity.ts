@@ -2,7 +2,7 @@ import { Column } from 'typeorm';
 
 /** SealedEntity is a table whose rows are credentials or rights. RowSeals computes and verifies the seal. */
 export abstract class SealedEntity {
-  /** Null if the row was never sealed, or was revoked and grants nothing. */
+  /** Null if the row was never sealed, or was revoked and grants no rights. */
   @Column('bytea', { nullable: true })
   seal: Buffer | null;
 }

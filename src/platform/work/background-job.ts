@@ -5,7 +5,7 @@ import { backOff } from './claim.js';
 import { oneLine } from '../text/truncate.js';
 import type { BackgroundOptions, BackgroundWork } from './background.js';
 
-/** TICK_MS is the resolution of the clock that starts jobs, in milliseconds. A job may start late by up to this time. */
+/** TICK_MS is the resolution of the clock that starts jobs, in milliseconds. A job may start up to this many milliseconds late. */
 export const TICK_MS = 250;
 /** Maximum delay before a failed job is retried. The delay is short, so that work resumes soon after an outage. */
 const MAX_RETRY_MS = 5000;

@@ -32,7 +32,7 @@ export interface BackgroundOptions {
 /**
  * BackgroundWork is one run of a job.
  *
- * @param isStopping returns true once the process is stopping; long work checks it between two steps
+ * @param isStopping returns true once the process is stopping; long work calls `isStopping` between steps
  * @returns true if more work is due now, which starts the next run immediately
  */
 export type BackgroundWork = (isStopping: () => boolean) => unknown;
@@ -49,7 +49,7 @@ export function Background(options: BackgroundOptions) {
   };
 }
 
-/** isWorker is a `when` that excludes processes that only serve HTTP. */
+/** isWorker is a `when` condition that excludes processes that only serve HTTP. */
 export function isWorker({ works }: Config): boolean {
   return works;
 }

@@ -12,7 +12,7 @@ export const BODY_MEMORY_BYTES = 64 * MB;
 const MEMORY = Math.min(totalmem(), constrainedMemory() || Infinity);
 /** Divisor that determines LARGE_BODY_MEMORY_BYTES. Until a document is stored, the document takes five times the memory of its body. */
 const PART_OF_MEMORY = 32;
-/** Memory for bodies that each need more than half of the shared memory. A body larger than this is admitted only if no other large body is present. */
+/** Memory for bodies that each need more than half of the shared memory. A larger body is admitted only if no other large body is present. */
 export const LARGE_BODY_MEMORY_BYTES = Math.round(
   Math.min(2 * MAX_REQUEST_BODY_BYTES, Math.max(128 * MB, MEMORY / PART_OF_MEMORY)),
 );

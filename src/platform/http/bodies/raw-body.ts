@@ -102,7 +102,7 @@ export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuth
     if (raw?.scope === undefined) return;
     const caller = await authorizer.authorize(request, raw.scope);
     const length = lengthOf(request, raw);
-    // A body that is too long is rejected based on its length.
+    // Reading the body rejects a body that exceeds the limit.
     if (length > raw.limit || reply.raw.closed) return;
     const lease = memory.take(length, caller);
     leases.set(request, lease);

@@ -51,7 +51,7 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 /** Path prefix that clients of SignServer's REST interface use (jsign documentation, `--keystore`), and its replacement. */
 const SIGN_SERVER = ['/signserver/rest/', '/rest/'] as const;
 
-/** httpAdapter returns the HTTP server with limits that a slow or endless client cannot exceed. */
+/** httpAdapter returns the HTTP server with limits for slow clients and endless requests. */
 export function httpAdapter(config: Config): FastifyAdapter {
   const mounts = config.transitMounts.map((mount) => [`/v1/${mount}/`, '/v1/transit/'] as const);
   const path = new TolerantPath(new Map([...mounts, SIGN_SERVER]));
