@@ -33,7 +33,7 @@ const ANSWERING = [
   SensorsModule,
   SystemModule,
 ];
-/** Modules that work in the background. */
+/** Modules for background work. */
 const WORKING = [
   ApprovalsWorkerModule,
   AuditWorkerModule,
@@ -48,7 +48,7 @@ const WORKING = [
   SensorsWorkerModule,
 ];
 
-/** The command line, which also works on a database that no other process may serve. */
+/** Module of the command line, which also works on a database in restore mode. */
 @Module({ imports: ANSWERING })
 export class AdministrationModule {}
 

@@ -10,7 +10,7 @@ import { user } from './cli/user.command.js';
 import { seedDemo } from './cli/seed-demo.command.js';
 import { setup } from './cli/setup.command.js';
 
-/** Commands in the order of the help text, starting with those that are needed first. */
+/** Commands in the order of the help text, starting with the commands that an operator needs first. */
 const COMMANDS = [
   setup,
   doctor,

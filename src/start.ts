@@ -51,8 +51,8 @@ async function waitForSchema(config: Config): Promise<Management> {
 }
 
 /**
- * Registers the process as an instance. If the schema becomes newer than the version of this process, the process stops as on SIGTERM. After a
- * restart, it waits for a matching schema and accepts no work.
+ * Registers the process as an instance. If the schema becomes newer than the version of this process, the process stops as on SIGTERM. After a restart, the
+ * process accepts no work until the schema matches.
  */
 async function announce(app: INestApplicationContext, management: Management): Promise<void> {
   management.serve(app);
@@ -91,11 +91,11 @@ function listenFault(error: unknown): string | undefined {
 }
 
 /**
- * SIGHUP, on which other programs reload their settings, also stops the process. Without a handler, it would kill the process in the middle of its
+ * SIGHUP, on which other programs reload their settings, also stops the process. Without a handler, SIGHUP would kill the process in the middle of its
  * work.
  */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
-/** For the first process of a container, the kernel ignores every signal that it does not handle, even one that it sends to itself. */
+/** For the first process of a container, the kernel ignores every signal without a handler, even a signal that the process sends to itself. */
 const IS_FIRST = process.pid === 1;
 
 /** Exits immediately: the process is still waiting for its stores, so no work is in progress. */

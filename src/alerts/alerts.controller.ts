@@ -72,7 +72,7 @@ export class AlertsController {
 
   /**
    * Acknowledge an alert
-   * @remarks Marks an alert as being handled. No further notifications are sent while it is acknowledged.
+   * @remarks Marks an alert as being handled. No further notifications are sent while the alert is acknowledged.
    */
   @Post(':id/acknowledge')
   @HttpCode(200)
@@ -87,7 +87,7 @@ export class AlertsController {
 
   /**
    * Resolve an alert
-   * @remarks Resolves an alert. It reopens if its condition occurs again.
+   * @remarks Resolves an alert. The alert reopens if its condition occurs again.
    */
   @Post(':id/resolve')
   @HttpCode(200)

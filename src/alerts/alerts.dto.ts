@@ -80,10 +80,10 @@ export class AlertView {
   ownerId: string | null;
   mutedUntil: Date | null;
   resolvedAt: Date | null;
-  /** Name of the user who resolved the alert; null if its condition ended. @example 'Ada Lovelace' */
+  /** Name of the user who resolved the alert; null if the alert resolved automatically. @example 'Ada Lovelace' */
   resolvedBy: string | null;
   notifiedAt: Date | null;
-  /** Version of the alert. In quotation marks, it is the ETag. @example 1 */
+  /** Version of the alert. The ETag is this version in quotation marks. @example 1 */
   version: number;
 
   static of(alert: Alert): AlertView {
@@ -108,9 +108,9 @@ export class NotificationView {
   @ApiProperty({ enum: ['email', 'webhook'], example: 'email' }) channel: NotificationChannel;
   /** ID of the email or of the webhook delivery. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   reference: string;
-  /** Email address, or name of the webhook endpoint; `removed` or `forgotten` if it is no longer stored. @example crypto-team@corp.example */
+  /** Email address, or name of the webhook endpoint; `removed` or `forgotten` if the recipient is no longer stored. @example crypto-team@corp.example */
   recipient: string;
-  /** Delivery status. FORGOTTEN if it is no longer stored, which is the case after 90 days for emails and 30 days for webhooks. */
+  /** Delivery status. FORGOTTEN if the status is no longer stored: after 90 days for emails, and after 30 days for webhooks. */
   @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP', 'FORGOTTEN'], example: 'DELIVERED' })
   status: NotificationLine['status'];
   /** @example 1 */

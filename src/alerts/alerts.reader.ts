@@ -36,7 +36,7 @@ export class AlertsReader {
     private readonly cursors: Cursors,
   ) {}
 
-  /** Newest first. */
+  /** Returns alerts, newest first. */
   async list({ limit, cursor, status, rule, owner }: AlertFilter): Promise<Page<Alert>> {
     const list = `alerts ${status ?? ''} ${rule ?? ''} ${owner ?? ''}`;
     const select = this.db.createQueryBuilder(Alert, 'alert');

@@ -33,7 +33,7 @@ export class AlertsService {
     this.record = audit.recorderFor('alert');
   }
 
-  /** Acknowledges, resolves or reopens an alert by compare-and-set: of two concurrent changes, one gets a conflict. */
+  /** Acknowledges, resolves or reopens an alert by compare-and-set: one of two concurrent changes fails with a conflict. */
   async move(caller: Caller, id: string, move: AlertMove, comment: string | undefined): Promise<Alert> {
     const { from, to } = ALERT_MOVES[move];
     return this.db.transaction(async (tx) => {
@@ -43,7 +43,7 @@ export class AlertsService {
         { id, status: In([...from]) },
         {
           status: to,
-          // Events use the database clock, too. With another clock, a later event could appear to be earlier.
+          // Events also use the database clock. With another clock, an event after the change could appear to precede it.
           resolvedAt: resolved ? () => 'now()' : null,
           resolvedBy: resolved ? caller.name : null,
           notifyAt: null,

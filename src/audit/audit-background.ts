@@ -17,7 +17,7 @@ export class AuditBackground {
     private readonly ledger: RightsLedger,
   ) {}
 
-  /** Also runs once a minute, to detect a log that was rolled back together with its checkpoints. */
+  /** Appends waiting entries to the log and signs a checkpoint. Also runs once a minute, to detect a log that was rolled back together with its checkpoints. */
   @Background({ name: 'audit-log', scope: 'process', every: MINUTE_MS, first: 0, due: WAITING_FOR_LOG })
   appendWaiting(isStopping: () => boolean): Promise<void> {
     return this.sequencer.run(isStopping);
@@ -39,7 +39,7 @@ export class AuditBackground {
     if (logWitness !== undefined) await this.witness.send(logWitness);
   }
 
-  /** Keeps the stored snapshot of the ledger close to the end of the log, so that a starting process reads few entries. */
+  /** Stores a snapshot of the ledger when the log has grown, so that a starting process reads few entries. */
   @Background({ name: 'rights-ledger', scope: 'cluster', every: MINUTE_MS, first: 20_000 })
   async keepLedger(): Promise<void> {
     await this.ledger.keep();

@@ -45,7 +45,8 @@ export class LogController {
 
   /**
    * Get the log key
-   * @remarks Returns the public key that signs checkpoints. Keep a copy: with it, anyone can verify the log without trusting this service.
+   * @remarks Returns the public key that signs checkpoints. Keep a copy of the key: anyone who has the key can verify the log without trusting this
+   * service.
    */
   @Get('key')
   @Needs('audit:read')
@@ -55,7 +56,7 @@ export class LogController {
 
   /**
    * Get a log checkpoint
-   * @remarks Returns the newest signed checkpoint, or the newest one with at least the given number of leaves.
+   * @remarks Returns the newest signed checkpoint, or the checkpoint over a tree of the given size.
    */
   @Get('checkpoint')
   @Needs('audit:read')
@@ -85,7 +86,7 @@ export class LogController {
 
   /**
    * Prove consistency of the log
-   * @remarks Returns the proof that the log of one size is the beginning of the log of a larger size (RFC 6962 section 2.1.2).
+   * @remarks Returns the proof that the log with `first` leaves is a prefix of the log with `second` leaves (RFC 6962 section 2.1.2).
    */
   @Get('consistency')
   @Needs('audit:read')
@@ -95,7 +96,7 @@ export class LogController {
 
   /**
    * Export the log
-   * @remarks Streams the whole log as lines of JSON, which can be verified without this service.
+   * @remarks Streams the whole log as newline-delimited JSON, which can be verified without this service.
    */
   @Get('export')
   @Needs('audit:read')

@@ -96,7 +96,7 @@ import { VouchedEntries } from './log/vouched-entries.js';
 })
 export class AuditModule {}
 
-/** Lets a process start only if its database and token match; its other modules wait for this one. */
+/** RestoreHoldModule checks that the database and the token match. The other modules of the process start only after the check. */
 @Module({
   providers: [
     {
@@ -112,7 +112,7 @@ export class AuditModule {}
 })
 export class RestoreHoldModule {}
 
-/** Numbers entries, signs checkpoints and sends the log to its receivers, in every process with background work. */
+/** AuditWorkerModule appends entries to the log, signs checkpoints and sends the log to its receivers, in every process with background work. */
 @Module({
   providers: [AuditBackground, AuditStreamWorker, LogSequencer, LogWitness],
 })

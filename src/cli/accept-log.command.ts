@@ -4,7 +4,7 @@ import { type DoubtfulLeaves, LogAcceptance, type LogStanding } from '../audit/l
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
 import { inService } from './in-service.js';
 
-/** acceptLog accepts the audit log in the database although the HSM signed a different one. */
+/** acceptLog accepts the audit log in the database although the HSM signed a different log. */
 export const acceptLog: AdminCommand = {
   name: 'accept-log',
   usage: ['', '--leaves N [--digest DIGEST] [--damaged-in-place]'],
@@ -27,10 +27,10 @@ export const acceptLog: AdminCommand = {
   run: accept,
 };
 
-/** Faults that a database restored from a backup shows. Damage can cause the same faults. */
+/** Faults that a restore from a backup can cause. Damage in place can cause the same faults. */
 const MAY_BE_RESTORED = new Set(['log.rolled-back', 'log.forked']);
 
-/** Maximum ranges of damaged leaves that one entry names. */
+/** Maximum ranges of damaged leaves in one audit entry. */
 const MAX_RANGES = 1000;
 const MAX_LISTED = 1000;
 
@@ -82,7 +82,7 @@ async function accept(args: string[]): Promise<void> {
   });
 }
 
-/** Prints the leaves that are accepted only with their digest. */
+/** Prints the leaves that an operator must confirm with their digest. */
 function list({ foreign, damaged }: DoubtfulLeaves): void {
   for (const { index, kind, entryId, entry } of foreign.slice(0, MAX_LISTED)) {
     const what =

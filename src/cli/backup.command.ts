@@ -92,14 +92,14 @@ async function make(out: string, { base, witness, json, 'postgres-bin': programs
   });
 }
 
-/** remember records the outcome for metrics and alerts. A failure to record it does not invalidate the backup. */
+/** remember records the outcome for metrics and alerts. The backup is valid even if the outcome cannot be recorded. */
 async function remember(config: Config, outcome: { at: Date; fault?: string }): Promise<void> {
   await recordBackup(config, outcome).catch((error: Error) => {
     note(`The outcome was not recorded in the database, so metrics and doctor do not show it: ${error.message}`);
   });
 }
 
-/** record records a backup that was made by other means, such as pgBackRest or snapshots. */
+/** record stores the time of a backup that was made by other means, such as pgBackRest or snapshots. */
 async function record(madeAt: string | undefined): Promise<void> {
   const at = new Date(madeAt ?? Date.now());
   if (Number.isNaN(at.getTime()) || at.getTime() > Date.now() + 60_000)

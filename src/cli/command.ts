@@ -3,7 +3,7 @@ import { forTerminal } from '../platform/text/truncate.js';
 /** Exit codes of `sealwright-admin`. */
 export const ADMIN_EXIT = {
   done: 0,
-  /** The command failed or found a fault: `doctor` a finding that is `bad`, `backup verify` a damaged backup. */
+  /** The command failed or found a fault, such as a `bad` finding of `doctor` or a damaged backup in `backup verify`. */
   failed: 1,
   /** The arguments or settings are invalid; nothing was changed. */
   usage: 2,
@@ -21,13 +21,13 @@ export interface AdminCommand {
   readonly summary: string;
   /** Help text with what an operator must know before running the command, in lines that fit a terminal. */
   readonly details: readonly string[];
-  /** Exit codes of this command, if they differ from ADMIN_EXIT. */
+  /** Exit codes of this command that differ from ADMIN_EXIT. */
   readonly codes?: readonly string[];
-  /** Parses its own arguments with `parseArgs`, whose errors become usage errors. Sets `process.exitCode` if it should not be 0. */
+  /** Parses its own arguments with `parseArgs`, whose errors become usage errors. Sets `process.exitCode` if the exit code is not 0. */
   run(args: string[]): Promise<void>;
 }
 
-/** AdminError is an error that an operator can understand and correct. It is printed without a stack trace. */
+/** AdminError is an error that an operator can understand and correct. The message is printed without a stack trace. */
 export class AdminError extends Error {
   constructor(
     message: string,
@@ -37,7 +37,7 @@ export class AdminError extends Error {
   }
 }
 
-/** print writes the requested output. Everything else goes to stderr, so that the output of `--json` stays valid JSON. */
+/** print writes the requested output. All other messages go to stderr, so that the output of `--json` stays valid JSON. */
 export function print(...lines: readonly string[]): void {
   for (const line of lines) process.stdout.write(`${forTerminal(line)}\n`);
 }
@@ -47,7 +47,7 @@ export function note(line: string): void {
   process.stderr.write(`${forTerminal(line)}\n`);
 }
 
-/** interruption returns a signal that aborts when the process is asked to stop, so that unfinished work can be cleaned up. */
+/** interruption returns an AbortSignal that aborts on SIGINT, SIGTERM or SIGHUP, so that unfinished work can be cleaned up. */
 export function interruption(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => controller.abort());

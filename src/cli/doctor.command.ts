@@ -40,7 +40,7 @@ export const doctor: AdminCommand = {
 /** SQLSTATEs of a lock timeout and a statement timeout. */
 const LATE = new Set(['55P03', '57014']);
 
-/** The other examinations require a database with the schema of this version. */
+/** Checks the schema first, because all other examinations require a database with the schema of this version. */
 async function examine(config: Config, extent: Parameters<typeof examineRights>[1]): Promise<Finding[]> {
   const fault = await schemaFaultOf(config).then(
     (reason) => (reason === undefined ? undefined : bad('schema', reason, 'docs/upgrade.md')),
@@ -64,7 +64,7 @@ async function examine(config: Config, extent: Parameters<typeof examineRights>[
   }
 }
 
-/** After a timeout, the finding `locks` or its runbook page identifies the transaction that holds the lock or keeps the server busy. */
+/** Returns the next step after an error. After a timeout, the runbook page about transactions helps to find the transaction that holds the lock. */
 function nextAfter(error: unknown): string {
   return LATE.has(sqlState(error) ?? '') ? 'runbook: transactions' : 'see the log';
 }

@@ -4,7 +4,7 @@ import { AdministrationModule } from '../app.module.js';
 import { Config } from '../platform/config/config.js';
 import { CommandLogger } from '../platform/observability/structured-logger.js';
 
-/** inService runs the work of a command in the service, without HTTP. */
+/** inService runs `work` in an application context of the service, without HTTP. */
 export async function inService(
   work: (app: INestApplicationContext) => Promise<void>,
   module: Type = AdministrationModule,

@@ -6,15 +6,15 @@ const PIN_DIGITS = 16;
 /** SVC_JWT_SECRET requires at least 32 characters per secret. */
 const SECRET_BYTES = 48;
 
-/** Account is the system account that the units run as. */
+/** Account is the system account of the systemd units. */
 export interface Account {
   readonly uid: number;
   readonly gid: number;
 }
 
 /**
- * Installation reads and writes /etc/sealwright, the configuration directory of the units: settings in `sealwright.env`, secrets in `secrets/` (root, 0600),
- * the PIN in `pkcs11-pin` (service account, 0400). Existing values are kept, so that setup can be repeated.
+ * Installation reads and writes /etc/sealwright, the configuration directory of the systemd units: settings in `sealwright.env`, secrets in `secrets/`
+ * (root, 0600), the PIN in `pkcs11-pin` (service account, 0400). Existing values are kept, so that setup can be repeated.
  */
 export class Installation {
   constructor(
@@ -59,7 +59,7 @@ export class Installation {
     return value;
   }
 
-  /** Returns the PIN, creating the file that the key process reads if it does not exist. */
+  /** Returns the PIN. Creates the PIN file, which the key process reads, if it does not exist. */
   async ensurePin(): Promise<string> {
     const present = (await this.read('pkcs11-pin')).trim();
     if (present !== '') return present;

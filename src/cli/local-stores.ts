@@ -8,7 +8,7 @@ import type { Account } from './installation.js';
 
 const DATABASE = 'sealwright';
 const TOKEN_LABEL = 'sealwright';
-/** Paths of the library in Debian packages, with and without the architecture. */
+/** Paths of the SoftHSM library in Debian packages, with and without the architecture. */
 const SOFTHSM_LIBRARIES = [
   '/usr/lib/softhsm/libsofthsm2.so',
   '/usr/lib/x86_64-linux-gnu/softhsm/libsofthsm2.so',
@@ -16,13 +16,13 @@ const SOFTHSM_LIBRARIES = [
 ];
 
 /**
- * createLocalDatabase creates the role and the database `sealwright` in the local PostgreSQL, unless they exist, and sets the role's password. It
- * connects as the account postgres over the local socket. Throws AdminError.
+ * createLocalDatabase creates the role and the database `sealwright` in the local PostgreSQL server if they do not exist, and sets the role's password.
+ * Connects as the account postgres over the local socket. Throws AdminError.
  * @returns URL for SVC_DATABASE_URL, including the password
  */
 export function createLocalDatabase(password: string): string {
   const present = psql(`SELECT 1 FROM pg_database WHERE datname = '${DATABASE}'`).trim() === '1';
-  // The password is a literal, because utility statements accept no parameters. It is base64url and needs no escaping.
+  // The password is a literal, because utility statements accept no parameters. A base64url password needs no escaping.
   psql(
     `DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '${DATABASE}') THEN CREATE ROLE ${DATABASE} LOGIN; END IF; END $$;
      ALTER ROLE ${DATABASE} PASSWORD '${password}';`,
@@ -45,7 +45,7 @@ function psql(sql: string): string {
     '--set=ON_ERROR_STOP=1',
   ];
   try {
-    // Passed on standard input, because every account of the machine can read arguments.
+    // The SQL is passed on standard input, because every account of the machine can read arguments.
     return execFileSync('runuser', args, { input: sql, encoding: 'utf8', cwd: '/', stdio: ['pipe', 'pipe', 'pipe'] });
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };
@@ -56,7 +56,7 @@ function psql(sql: string): string {
 }
 
 /**
- * createSoftHsmToken initializes the SoftHSM token of the installation in `home`, unless it exists. Throws AdminError.
+ * createSoftHsmToken initializes the SoftHSM token of the installation in `home` if the token does not exist. Throws AdminError.
  * @returns settings that the units need to use the token
  */
 export async function createSoftHsmToken(
@@ -80,7 +80,7 @@ export async function createSoftHsmToken(
   const { stdout } = await run('softhsm2-util', ['--show-slots'], asAccount);
   const labels = stdout.split('\n').map((line) => line.trim().split(/: +/));
   if (!labels.some(([name, label]) => name === 'Label' && label === TOKEN_LABEL)) {
-    // softhsm2-util reads PINs only from arguments or a terminal. At this point, the PINs are new and the token is empty.
+    // softhsm2-util reads PINs only from arguments or a terminal. Other accounts may read the arguments, but the PINs are new and the token is still empty.
     const pinsOf = ['--so-pin', pins.securityOfficer, '--pin', pins.user];
     await run('softhsm2-util', ['--init-token', '--free', '--label', TOKEN_LABEL, ...pinsOf], asAccount);
   }
@@ -88,7 +88,7 @@ export async function createSoftHsmToken(
 }
 
 /**
- * configureSoftHsm writes the SoftHSM configuration in `home` and creates the token directory if it does not exist.
+ * configureSoftHsm writes the SoftHSM configuration in `home` and creates the token directory if the directory does not exist.
  * @returns path of the configuration
  */
 export async function configureSoftHsm(home: string, account: Account): Promise<string> {

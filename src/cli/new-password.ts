@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { AdminError, ADMIN_EXIT, note } from './command.js';
 
-/** readNewPassword reads a new password: twice from a terminal without echo, or as one line from standard input. */
+/** readNewPassword reads a new password, twice from a terminal without echo, or as one line if standard input is not a terminal. */
 export async function readNewPassword(): Promise<string> {
   if (!process.stdin.isTTY) return lineFrom(await text(process.stdin));
   const password = await ask('New password: ');

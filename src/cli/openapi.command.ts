@@ -10,7 +10,7 @@ import { httpAdapter } from '../platform/http/server/configure.js';
 import { ApiDocument } from '../platform/http/server/api-document.js';
 import { type AdminCommand, print } from './command.js';
 
-/** openapi writes the OpenAPI document of this build, and a list of who may call each operation. */
+/** openapi writes the OpenAPI document of this build, and a list of the permissions that each operation requires. */
 export const openapi: AdminCommand = {
   name: 'openapi',
   usage: ['[--out FILE]'],

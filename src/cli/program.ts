@@ -32,7 +32,7 @@ async function run(command: AdminCommand, args: string[]): Promise<void> {
   }
 }
 
-/** `parseArgs` throws a TypeError with a distinct code for each kind of invalid argument. */
+/** Reports whether `parseArgs` rejected the arguments: its errors are TypeErrors with a code for each kind of invalid argument. */
 function isWrongCall(error: unknown): error is TypeError {
   return error instanceof TypeError && String((error as { code?: unknown }).code).startsWith('ERR_PARSE_ARGS');
 }

@@ -15,7 +15,7 @@ import { type RecordedKey, RestoredState } from './restore/restored-state.reposi
 const MAX_KEYS_SHOWN = 20;
 const STATE = new RestoredState();
 
-/** restore restores a backup, reports what the restored database lacks, and accepts it. */
+/** restore restores a backup, reports what the restored database lacks, and accepts the database. */
 export const restore: AdminCommand = {
   name: 'restore',
   usage: [
@@ -150,8 +150,8 @@ async function report(
 }
 
 /**
- * Lists keys that exist on one side only. A key only in the token was created after the backup; a key only in the database was destroyed since, or belongs to
- * another token.
+ * Lists keys that exist only in the token or only in the database. A key only in the token was created after the backup. A key only in the database was
+ * destroyed after the backup, or belongs to another token.
  */
 function compareKeys(held: readonly HeldKey[], recorded: readonly RecordedKey[]): void {
   const ids = new Set(recorded.map(({ ckaId }) => ckaId.toString('hex')));

@@ -21,7 +21,7 @@ import { inService } from './in-service.js';
 
 /** Maximum number of primary keys per table in the audit entry about accepted rows. */
 const MAX_RECORDED = 20;
-/** Maximum number of edits of accepted rows in one audit entry. */
+/** Maximum number of edit counters of accepted rows in one audit entry. */
 const MAX_EDITS = 1000;
 const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
 
@@ -38,7 +38,7 @@ export const reseal: AdminCommand = {
   run: resealAll,
 };
 
-/** sealRows accepts rows whose seals do not match, after an operator has reviewed them. */
+/** sealRows accepts rows whose seals do not match, after an operator has reviewed the rows. */
 export const sealRows: AdminCommand = {
   name: 'seal-rows',
   usage: ['', '--accept DIGEST'],
@@ -56,7 +56,10 @@ export const sealRows: AdminCommand = {
   run: acceptRows,
 };
 
-/** rotateSealingKey creates a new sealing key in the token and encrypts with it. Earlier keys stay, because some data remains encrypted under them. */
+/**
+ * rotateSealingKey creates a new sealing key in the token and encrypts with the new key. Earlier keys stay, because some data remains encrypted under
+ * earlier keys.
+ */
 export const rotateSealingKey: AdminCommand = {
   name: 'rotate-sealing-key',
   usage: [''],
@@ -121,7 +124,7 @@ interface Review {
   readonly policies: Awaited<ReturnType<typeof acceptedPolicies>>;
 }
 
-/** Seals the reviewed rows and records the action, in one transaction. Returns false, and changes nothing, if the digest of the rows has changed. */
+/** Seals the reviewed rows and records the action, in one transaction. If the digest of the rows has changed, changes nothing and returns false. */
 async function sealReviewed(app: INestApplicationContext, digest: string): Promise<boolean> {
   const changed = new Error('the rows were changed after they were listed');
   const seal = async (tx: EntityManager) => {
@@ -144,7 +147,7 @@ async function sealReviewed(app: INestApplicationContext, digest: string): Promi
     });
 }
 
-/** Reviews the sealed rows, and the rows and policies that are older than the audit log. They would be accepted together. */
+/** Reviews the sealed rows, and the rows and policies that are older than the audit log. All of these rows are accepted together. */
 async function reviewIn(app: INestApplicationContext, tx: EntityManager, seal: boolean): Promise<Review> {
   const review = await app.get(RowSealKeeper).review(tx, { seal });
   const tables = [...review.tables, ...(await behindLog(app, tx, review.tables))];
@@ -156,7 +159,7 @@ async function reviewIn(app: INestApplicationContext, tx: EntityManager, seal: b
   return { tables, policies, digest, count: tables.reduce((sum, table) => sum + table.count, 0) };
 }
 
-/** A set of policies is accepted as a whole, including the policies that match their seals. */
+/** Returns all policies, because the policy set is accepted as a whole, including policies that match their seals. */
 async function allPolicies(tx: EntityManager): Promise<unknown[]> {
   const rows: { policy: unknown }[] = await tx.query(
     `SELECT to_jsonb(p) - 'seal' AS policy FROM approval_policy p ORDER BY id`,
@@ -169,7 +172,7 @@ function show({ table, count, keys, contents }: ReviewedRows): void {
   for (const [i, key] of keys.entries()) print(`  ${key} ${contents[i] ?? ''}`);
 }
 
-/** Returns rows and policies that were restored in the database, with valid seals, although the audit log has newer ones. */
+/** Returns rows and policies with valid seals that are older in the database than in the audit log. */
 async function behindLog(
   app: INestApplicationContext,
   tx: EntityManager,

@@ -14,7 +14,7 @@ import { seedSigningKeys, seedTimestampKey } from './trial-keys.js';
 const ADMIN = 'admin@sealwright.local';
 const ORIGIN = { requestId: 'seed-demo', address: '' };
 
-/** seedDemo makes a fresh installation usable. Keeps existing data and writes the credentials to a file that only its owner can read. */
+/** seedDemo prepares a trial installation. Keeps existing data and writes the credentials to a file that only its owner can read. */
 export const seedDemo: AdminCommand = {
   name: 'seed-demo',
   usage: ['[--out FILE] [--timestamps] [--inventory]'],
@@ -87,7 +87,7 @@ async function newFacts(app: INestApplicationContext, config: Config): Promise<F
   const users = app.get(UsersService);
   const password = randomBytes(15).toString('base64url');
   const actor = { kind: 'system', id: 'seed-demo', name: 'seed-demo' } as const;
-  // If the file was lost, its password cannot be recovered. Another administrator is created under a new address.
+  // If the file was lost, its password cannot be recovered. Another administrator is then created with a new email address.
   const again = `admin-${randomBytes(3).toString('hex')}@sealwright.local`;
   const order = { email: ADMIN, password, roles: ['admin' as const] };
   const user =

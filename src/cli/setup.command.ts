@@ -67,7 +67,7 @@ async function prepare(args: string[]): Promise<void> {
   );
 }
 
-/** The secrets must be those of the lost machine. The restored database cannot be decrypted with new ones. */
+/** Prepares this machine for a restore. Requires the secrets of the lost machine, because new secrets cannot decrypt the restored database. */
 async function prepareForRestore(installation: Installation, account: Account, values: Options): Promise<void> {
   for (const name of ['database-url', 'jwt-secret'])
     if ((await installation.secret(name)) === undefined)
@@ -142,7 +142,7 @@ async function createAdministrator(values: Options): Promise<void> {
   runAsService(['user', 'create', email, '--role', 'admin', '--link']);
 }
 
-/** Runs another command of this program as the service account, with the settings of the units. */
+/** Runs another command of this program as the service account, with the settings of the systemd units. */
 function runAsService(args: readonly string[]): void {
   const { status } = spawnSync('sealwright-admin', args, { stdio: 'inherit' });
   if (status !== 0) throw new AdminError(`sealwright-admin ${args[0]} failed. Fix the cause, then run setup again.`);

@@ -27,7 +27,7 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const VALID_DAYS = 365;
 const DAY_MS = 24 * 3600 * 1000;
 
-/** seedSigningKeys creates the signing keys of the first examples. Existing keys of the same name are kept. */
+/** seedSigningKeys creates the signing keys that the first examples use. Existing keys of the same name are kept. */
 export async function seedSigningKeys(app: INestApplicationContext, caller: Caller): Promise<void> {
   const vault = app.get(KeyVault);
   for (let waited = 0; !vault.health().up && waited < MAX_HSM_START_MS; waited += 100) await sleep(100);
@@ -59,7 +59,7 @@ async function createUnlessTaken(
 }
 
 /**
- * Returns a PEM chain of the timestamp key's certificate and its root.
+ * Returns the certificate of the timestamp key and its root as a PEM chain.
  * @param publicKey SubjectPublicKeyInfo of the timestamp key in DER
  */
 async function trialChain(publicKey: Uint8Array): Promise<string> {

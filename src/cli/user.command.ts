@@ -39,7 +39,7 @@ export const user: AdminCommand = {
     const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
     const [name = '', address = '', ...roles] = positionals;
     const action = ACTIONS[name];
-    // Accounts created by earlier versions may have addresses that new accounts cannot have.
+    // Accounts created by earlier versions may have email addresses that are not allowed for new accounts.
     if (action === undefined || !(name === 'create' ? isPlainAddress(address) : address.includes('@')))
       throw usage(`expected ${Object.keys(ACTIONS).join(', ')}, followed by an address`);
     const given = { address, link: values.link, roles: rolesOf([...(values.role ?? []), ...roles]) };

@@ -129,6 +129,6 @@ const SHARED = [
 })
 export class PlatformModule {}
 
-/** Background module of the platform: seals columns again after a change of their secret. */
+/** Background module of the platform: re-encrypts sealed columns after a change of the secret. */
 @Module({ providers: [ResealerJobs] })
 export class PlatformWorkerModule {}

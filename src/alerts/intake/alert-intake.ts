@@ -9,7 +9,7 @@ import { Background } from '../../platform/work/background.js';
 
 const BATCH_SIZE = 1000;
 const WAITING = { table: 'happening', where: 'true', order: 'id' };
-/** Key of the transaction-level advisory lock. One process at a time processes events, so that they are processed in order. */
+/** Key of the transaction-level advisory lock. Only one process at a time processes events, to keep their order. */
 const LOCK = 0x616c_7274;
 
 /** Turns alert events into alerts, in the transaction that removes the events. */
@@ -17,7 +17,7 @@ const LOCK = 0x616c_7274;
 export class AlertIntake {
   constructor(private readonly db: DataSource) {}
 
-  /** Processes a batch of events. @returns true if there were any; false also while another process holds the lock */
+  /** Processes a batch of events. @returns false if there were no events, or if another process holds the lock */
   @Background({ name: 'alert-events', scope: 'process', due: WAITING, wakes: ['alert-notifications'] })
   async take(): Promise<boolean> {
     return this.db.transaction(async (tx) => {

@@ -9,8 +9,8 @@ import { truncate } from '../../platform/text/truncate.js';
 const GATHER_SECONDS = 5;
 
 /**
- * Opens alerts, increments the count of open ones, and reopens those that were resolved before the event. Each call must contain at most one hit per
- * rule and key. A lasting condition (a silent sensor) counts once; if a user resolves the alert while the condition lasts, it stays resolved.
+ * Opens alerts, increments the counts of open alerts, and reopens alerts that were resolved before the event. Each call must contain at most one hit per
+ * rule and key. A lasting condition (a silent sensor) counts once. If a user resolves the alert while the condition lasts, the alert stays resolved.
  */
 export async function raise(tx: EntityManager, hits: readonly Hit[]): Promise<void> {
   if (hits.length === 0) return;
@@ -50,7 +50,7 @@ export async function raise(tx: EntityManager, hits: readonly Hit[]): Promise<vo
   );
 }
 
-/** Resolves the alerts of conditions that have ended. Users who were notified of an alert are notified that it has ended. */
+/** Resolves the alerts of conditions that have ended. Users who were notified of an alert are also notified of its resolution. */
 export async function end(tx: EntityManager, ended: readonly { rule: string; key: string; at: Date }[]): Promise<void> {
   if (ended.length === 0) return;
   const { from, values } = columns(ended, { rule: 'uuid', key: 'text', at: 'timestamptz' });

@@ -101,7 +101,7 @@ function byEnd(a: ExpiringCertificate, b: ExpiringCertificate): number {
   return a.notAfter.getTime() - b.notAfter.getTime();
 }
 
-/** Returns one hit for all certificates, with the facts of the one that expires first. */
+/** Returns one hit for all certificates, with the facts of the certificate that expires first. */
 function groupedHits(rule: AlertRule, ending: readonly ExpiringCertificate[]): Hit[] {
   const [first] = ending;
   if (first === undefined) return [];

@@ -5,10 +5,10 @@ import { recordAlertEvents } from '../../platform/events/alert-events.js';
 import { Background } from '../../platform/work/background.js';
 
 const EVERY_MS = 2000;
-/** Replacing a key process takes fewer checks than this. */
+/** Failed checks before the HSM counts as down. The replacement of a key process takes fewer checks. */
 const CHECKS_BEFORE_DOWN = 5;
 
-/** Records an alert event if this process has been unable to reach the HSM for ten seconds, and another when the HSM is reachable again. */
+/** Records an alert event if this process has been unable to reach the HSM for ten seconds, and another event when the HSM is reachable again. */
 @Injectable()
 export class HsmWatcher {
   private missed = 0;

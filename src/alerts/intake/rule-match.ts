@@ -49,7 +49,7 @@ export function hitOf(rule: AlertRule, event: AlertEventRow, count: number): Hit
   };
 }
 
-/** Merges two hits. The later event determines the facts. Lasting conditions count once; the counts of all others are added. */
+/** Merges two hits. The later event determines the facts. Lasting conditions count once; the counts of all other conditions are added. */
 export function mergedHit(earlier: Hit, later: Hit): Hit {
   const count =
     ALERT_CONDITION_RULES[later.rule.condition].counts === 'once' ? later.count : earlier.count + later.count;

@@ -22,7 +22,7 @@ export type RiskLevel = (typeof RISK_LEVELS)[number];
 
 export interface AlertCondition {
   readonly events: readonly AlertEventType[];
-  /** `once`: a lasting condition counts once, however often it is reported. `each`: every event counts. */
+  /** `once`: a lasting condition counts once, regardless of the number of events. `each`: every event counts. */
   readonly counts: 'once' | 'each';
   readonly headline: string;
   readonly advice: string;

@@ -15,7 +15,7 @@ function nameOf(name: string): string {
   return RISK_LEVELS[Number(LEVEL.exec(name)?.[1] ?? -1)] ?? name;
 }
 
-/** Rows written by earlier versions store `examples` as a single string. */
+/** Returns `examples` as a list. Rows written by earlier versions store `examples` as a single string. */
 function shown(name: string, value: AlertFact): AlertFact {
   if (name !== 'examples' || typeof value !== 'string') return value;
   return value === '' ? [] : value.split(', ');

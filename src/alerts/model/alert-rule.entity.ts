@@ -4,7 +4,7 @@ import type { AlertConditionName, RiskLevel } from './alert-condition.js';
 export const SEVERITIES = ['info', 'warning', 'critical'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** `subject`: one alert for each subject. `rule`: one for all of them. */
+/** `subject`: one alert for each subject. `rule`: one alert for all subjects. */
 export const GROUPINGS = ['subject', 'rule'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
@@ -15,7 +15,7 @@ export interface RuleParameters {
   readonly days?: number;
 }
 
-/** A rule: which events open alerts, and who is notified. */
+/** A rule that defines which events open alerts, and who is notified. */
 @Entity('alert_rule')
 export class AlertRule {
   @PrimaryColumn('uuid')
@@ -37,7 +37,7 @@ export class AlertRule {
   @Column('text')
   grouping: Grouping;
 
-  /** Minimum time between two notifications of an alert. The later notification contains the number of events in between. */
+  /** Minimum time between two notifications of an alert. The later notification contains the number of events since the earlier notification. */
   @Column('int', { default: 60 })
   coolDownMinutes: number;
 
@@ -48,11 +48,14 @@ export class AlertRule {
   @Column('uuid', { array: true })
   webhooks: string[];
 
-  /** Read by `isActive`. False if the previous version does not support the condition, because it fails on such a rule. */
+  /**
+   * Read by `isActive`. Always false if the previous version does not support the condition, because that version fails on enabled rules with unknown
+   * conditions.
+   */
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Overrides `enabled` for rules whose condition the previous version does not support; null for all others. */
+  /** Overrides `enabled` for rules whose condition the previous version does not support; null for all other rules. */
   @Column('boolean', { nullable: true })
   active: boolean | null;
 
@@ -75,7 +78,7 @@ export function isActive({ enabled, active }: Pick<AlertRule, 'enabled' | 'activ
   return active ?? enabled;
 }
 
-/** Returns the columns that enable or disable a rule, such that the previous version can still read the table. */
+/** Returns the columns that enable or disable a rule, in a form that the previous version can also read. */
 export function activation(condition: AlertConditionName, enabled: boolean): Pick<AlertRule, 'enabled' | 'active'> {
   return NEW_CONDITIONS.includes(condition) ? { enabled: false, active: enabled } : { enabled, active: null };
 }

@@ -72,11 +72,11 @@ export class Alert {
   @Column('timestamptz', { nullable: true })
   resolvedAt: Date | null;
 
-  /** Name of the user who resolved the alert; null if its condition ended. */
+  /** Name of the user who resolved the alert; null if the alert resolved automatically. */
   @Column('text', { nullable: true })
   resolvedBy: string | null;
 
-  /** Time at which the next notification is due; null if there is nothing new. */
+  /** Time at which the next notification is due; null if no notification is due. */
   @Column('timestamptz', { nullable: true })
   notifyAt: Date | null;
 
@@ -98,7 +98,7 @@ export class Alert {
 export type NotificationReason = 'opened' | 'again' | 'reopened' | 'resolved' | 'asked';
 export type NotificationChannel = 'email' | 'webhook';
 
-/** A notification of an alert: the email or webhook message that was queued for it. */
+/** A notification of an alert: the email or webhook message that was queued. */
 @Entity('alert_notification')
 @Index('alert_notification_alert', ['alertId', 'id'])
 export class AlertNotification {

@@ -9,7 +9,7 @@ import type { AlertRule } from '../model/alert-rule.entity.js';
 import { alertMail } from './alert-message.js';
 import { AlertNotification, type NotificationChannel, type NotificationReason } from '../model/alert.entity.js';
 
-/** Emails that could not be sent within a week are discarded. */
+/** Time after which unsent emails are discarded: one week. */
 const GOOD_FOR_SECONDS = 7 * 24 * 3600;
 
 export interface Sent {

@@ -20,7 +20,7 @@ export class AlertNotifier {
     private readonly channels: AlertChannels,
   ) {}
 
-  /** Sends a batch of due notifications. @returns true if any were due */
+  /** Sends a batch of due notifications. @returns whether any notification was due */
   @Background({ name: 'alert-notifications', scope: 'process', due: DUE, wakes: ['mail', 'webhooks'] })
   async notify(): Promise<boolean> {
     const notified = await whenDue(this.db, DUE, async (tx) => {
@@ -60,7 +60,7 @@ export class AlertNotifier {
   }
 }
 
-/** Returns the reason for a notification, or undefined if none is due because the alert has been acknowledged or resolved. */
+/** Returns the reason for a notification, or undefined if no notification is sent because the alert has been acknowledged or resolved. */
 function reasonOf({ status, resolvedBy, notifiedAt, notifiedStatus }: Alert): NotificationReason | undefined {
   if (status === 'ACKNOWLEDGED') return undefined;
   if (status === 'RESOLVED') {

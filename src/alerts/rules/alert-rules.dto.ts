@@ -31,7 +31,7 @@ export class RuleParametersBody {
 }
 
 export class CreateAlertRuleBody {
-  /** Unique. @example 'certificates of the web team' */
+  /** Unique name of the rule. @example 'certificates of the web team' */
   @Name(1, 100) name: string;
   /** The event or state for which the rule opens alerts. */
   @OneOf(ALERT_CONDITIONS, { example: 'certificate-expiring' }) condition: AlertConditionName;
@@ -43,7 +43,7 @@ export class CreateAlertRuleBody {
   @Optional(Int(0, 10_080)) coolDownMinutes?: number;
   /** Email recipients. Defaults to SVC_ALERT_EMAIL_TO. */
   @ApiProperty(EMAILS) @IsOptional() @IsEmail({}, { each: true }) @ArrayMaxSize(20) @ArrayUnique() emails?: string[];
-  /** Webhook endpoints that are notified in addition to those that subscribe to `alert.*`. */
+  /** Webhook endpoints that are notified in addition to the endpoints that subscribe to `alert.*`. */
   @ApiProperty(WEBHOOKS)
   @IsOptional()
   @IsUUID('all', { each: true })
@@ -97,7 +97,7 @@ export class AlertRuleView {
   /** @example true */
   enabled: boolean;
   mutedUntil: Date | null;
-  /** Version of the rule. In quotation marks, it is the ETag. @example 1 */
+  /** Version of the rule. The ETag is this version in quotation marks. @example 1 */
   version: number;
   createdAt: Date;
 

@@ -127,10 +127,10 @@ export class AlertRulesService {
   }
 }
 
-/** IDs of the rules that the database was created with begin with this prefix. */
+/** Prefix of the IDs of predefined rules, which are created together with the database. */
 const PREDEFINED = '019a0000-0000-7000-8000-';
 
-/** Only administrators change the predefined rules: these report attacks to them. */
+/** Throws unless the caller may change the rule. Only administrators may change predefined rules, because these rules report attacks to administrators. */
 function assertMayChange({ scopes }: Caller, id: string): void {
   if (id.toLowerCase().startsWith(PREDEFINED)) assertScope(scopes, 'settings:write');
 }

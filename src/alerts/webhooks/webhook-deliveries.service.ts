@@ -18,7 +18,7 @@ export class WebhookDeliveriesService {
     private readonly webhooks: Webhooks,
   ) {}
 
-  /** Newest first. */
+  /** Returns the deliveries of an endpoint, newest first. */
   async list(endpoint: string, page: PageQuery): Promise<Page<WebhookDelivery>> {
     const list = `webhook-deliveries ${endpoint}`;
     const select = this.db

@@ -49,7 +49,7 @@ export class WebhookEndpointsService {
     this.record = audit.recorderFor('webhook');
   }
 
-  /** Creates an endpoint and returns its secret, which cannot be retrieved again. Slack and Teams endpoints have none. */
+  /** Creates an endpoint and returns its secret, which cannot be retrieved again. Slack and Teams endpoints have no secret. */
   async create(
     caller: Caller,
     order: WebhookEndpointOrder,
@@ -114,8 +114,8 @@ export class WebhookEndpointsService {
   }
 
   /**
-   * Replaces the endpoint's secret. Messages are also signed with the old secret for `overlapHours`, so that the receiver can switch over, and with
-   * earlier secrets until they expire, because the response with a newer secret may have been lost. Without an overlap, all old secrets expire
+   * Replaces the endpoint's secret. Messages are also signed with the old secret for `overlapHours`, so that the receiver can switch to the new secret.
+   * Earlier secrets stay in use until they expire, because a response with a newer secret may have been lost. Without an overlap, all old secrets expire
    * immediately.
    */
   async rotateSecret(
@@ -172,7 +172,7 @@ export class WebhookEndpointsService {
   }
 }
 
-/** Throws Problem 422 `webhook.event-unknown`: an endpoint would never receive an event that does not exist. */
+/** Throws Problem 422 `webhook.event-unknown` if an event does not exist, because the endpoint would never receive it. */
 function assertKnownEvents(events: readonly string[]): void {
   const errors = withoutEffect(events).map((name) => {
     const nearest = nearestName(name, WEBHOOK_SUBSCRIPTIONS);
@@ -191,14 +191,15 @@ function shownUrl(url: string, format: WebhookFormat): string {
   return format === 'standard' ? `${origin}${pathname}` : origin;
 }
 
-/** Maximum number of old secrets. Every message is signed with each of them. */
+/** Maximum number of old secrets. Every message is signed with each old secret. */
 const MAX_OLD_SECRETS = 4;
 const HOUR_MS = 3_600_000;
 
 /**
- * Keeps the replaced secret, sealed, for `hours`, during which messages are signed with it as well. With 0 hours, all old secrets expire immediately.
+ * Keeps the replaced secret, sealed, for `hours`. During this time, messages are signed with the replaced secret as well. With 0 hours, all old secrets
+ * expire immediately.
  *
- * @throws Problem 409 `webhook.secrets` if there are too many.
+ * @throws Problem 409 `webhook.secrets` if there are too many old secrets.
  */
 async function keepOldSecret(tx: EntityManager, endpointId: string, secret: Buffer, hours: number): Promise<void> {
   const now = Date.now();
@@ -218,7 +219,7 @@ async function keepOldSecret(tx: EntityManager, endpointId: string, secret: Buff
 
 const SENDER = { kind: 'system', id: 'webhook-sender', name: 'webhook sender' } as const;
 
-/** Adds audit entries for endpoints that were disabled because of their receiver, so that users can find out why messages are missing. */
+/** Adds audit entries for endpoints that the service disabled because of the receiver's responses, so that users can find out why messages are missing. */
 @Injectable()
 export class DisabledWebhooks {
   constructor(repository: WebhookDeliveryRepository, audit: AuditService) {

@@ -59,11 +59,11 @@ export class WebhookView {
   id: string;
   /** @example 'incident desk' */
   name: string;
-  /** URL of the endpoint, without parts that can be secret. @example https://desk.example/hooks/sealwright */
+  /** URL of the endpoint, without parts that may be secret. @example https://desk.example/hooks/sealwright */
   url: string;
   @ApiProperty({ enum: WEBHOOK_FORMATS, example: 'standard' }) format: WebhookFormat;
   @ApiProperty(EVENTS) events: string[];
-  /** Stored subscriptions that match no event. @example [] */
+  /** Stored subscriptions that match no existing event. @example [] */
   eventsWithoutEffect: string[];
   /** @example true */
   enabled: boolean;
@@ -72,7 +72,7 @@ export class WebhookView {
    * @example 'The receiver responded with 410 Gone.'
    */
   disabledReason: string | null;
-  /** Version of the endpoint. In quotation marks, it is the ETag. @example 1 */
+  /** Version of the endpoint. The ETag is this version in quotation marks. @example 1 */
   version: number;
   createdAt: Date;
 
@@ -85,7 +85,7 @@ export class WebhookView {
 
 export class NewWebhookView extends WebhookView {
   /**
-   * Secret for verifying signatures. It cannot be retrieved again. Not present for Slack and Teams.
+   * Secret for verifying signatures. The secret cannot be retrieved again. Not present for Slack and Teams.
    * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=
    */
   secret?: string;
@@ -112,7 +112,7 @@ export class WebhookAttemptView {
 }
 
 export class WebhookDeliveryView {
-  /** Also the `webhook-id` of every attempt. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the delivery, sent as `webhook-id` with every attempt. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example alert.opened */
   type: string;

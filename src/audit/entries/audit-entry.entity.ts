@@ -37,7 +37,7 @@ export class AuditEntry {
   @Column('text')
   targetId: string;
 
-  /** X-Request-Id of the call that caused it, or the name of the background job. */
+  /** X-Request-Id of the call that caused the entry, or the name of the background job. */
   @Column('text')
   correlation: string;
 
@@ -48,11 +48,11 @@ export class AuditEntry {
   @Column('jsonb', { default: {} })
   detail: Record<string, unknown>;
 
-  /** The record of a signature for independent verifiers, which gets its own leaf in the log. */
+  /** The record of a signature, for independent verifiers. The record gets its own leaf in the log. */
   @Column('text', { nullable: true })
   record: string | null;
 
-  /** Shows that the service wrote the entry (audit-seals.ts); null in entries of earlier versions. */
+  /** HMAC that proves that the service wrote the entry (audit-seals.ts); null in entries of earlier versions. */
   @Column('bytea', { nullable: true })
   seal: Buffer | null;
 }

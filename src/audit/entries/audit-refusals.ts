@@ -10,12 +10,15 @@ import { Background } from '../../platform/work/background.js';
 import { AuditService, type NewEntry } from './audit.service.js';
 import type { Actor } from '../../access/caller.js';
 
-/** Maximum entries per network or caller and minute; well-behaved clients stay far below this. */
+/** Maximum entries per minute for each network or caller. Well-behaved clients stay far below this limit. */
 const MAX_EACH = 600;
-/** Subjects of one kind that are counted separately. */
+/** Maximum subjects of one kind that are counted separately. */
 const MAX_SUBJECTS = 1000;
 
-/** Bounds what one network or caller can write to the permanent log: beyond MAX_EACH per minute, refusals are only counted and recorded as a sum. */
+/**
+ * RefusalCounts limits how many entries a network or caller can add to the permanent log. Refusals beyond MAX_EACH per minute are only counted, and their
+ * sum is recorded.
+ */
 class RefusalCounts<Who> {
   private counts = new Map<string, { count: number; readonly who: Who }>();
 
@@ -24,7 +27,7 @@ class RefusalCounts<Who> {
     return this.counts.has(key) || this.counts.size < MAX_SUBJECTS;
   }
 
-  /** Counts a refusal. @returns whether it gets its own entry. `who` is the subject of the sum, from the first refusal of the minute. */
+  /** Counts a refusal. The subject of the sum is the `who` of the first refusal in the minute. @returns whether the refusal gets its own entry */
   count(key: string, who: Who): boolean {
     const known = this.counts.get(key) ?? { count: 0, who };
     known.count += 1;
@@ -32,7 +35,7 @@ class RefusalCounts<Who> {
     return known.count <= MAX_EACH;
   }
 
-  /** Begins the next minute. @returns the number of refusals without an entry, by subject */
+  /** Starts the next minute. @returns the number of refusals without an entry, by subject */
   takeSums(): [who: Who, more: number][] {
     const counts = [...this.counts.values()];
     this.counts = new Map();
@@ -53,7 +56,10 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
   private readonly logger = new Logger(AuditRefusals.name);
   private readonly callers = new RefusalCounts<Subject>();
   private readonly networks = new RefusalCounts<Subject>();
-  /** Networks beyond MAX_SUBJECTS, by their first 16 bits (IPv4) or 32 bits (IPv6), so that many networks of one owner do not hide the refusals of others. */
+  /**
+   * Refusals of networks beyond MAX_SUBJECTS, by the first 16 bits (IPv4) or 32 bits (IPv6) of the network. The owner of many networks cannot hide refusals
+   * of other networks.
+   */
   private readonly ranges = new RefusalCounts<Subject>();
   private readonly elsewhere = new RefusalCounts<Subject>();
   private readonly group: GroupCommit<NewEntry, undefined>;
@@ -94,7 +100,7 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
     });
   }
 
-  /** Counts a refusal. Refusals without a credential cannot fill the counts of callers. */
+  /** Counts a refusal and reports whether the refusal gets its own entry. Refusals without a credential do not use up the counts of callers. */
   private count({ ip }: FastifyRequest, caller: Actor | undefined, who: Subject): boolean {
     const network = networkOf(ip);
     const places: [RefusalCounts<Subject>, string, Subject][] =

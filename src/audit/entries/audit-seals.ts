@@ -41,15 +41,15 @@ export class AuditSeals {
       .digest();
   }
 
-  /** Reports whether the seal is valid; false for an entry without one. */
+  /** Reports whether the seal is valid; false for an entry without a seal. */
   verifies(entry: SealedFields, seal: Buffer | null): boolean {
     return seal?.length === SEAL_BYTES && isMadeByOneOf(this.keys, textOf(entry), seal);
   }
 }
 
 /**
- * Returns the canonical JSON (RFC 8785) of an entry in PostgreSQL's representation of text and jsonb, so that it is the same before writing and after
- * reading. JSON.stringify output is canonical for a list of strings.
+ * Returns the canonical JSON (RFC 8785) of an entry in PostgreSQL's representation of text and jsonb, so that the JSON is the same before the entry is
+ * written and after the entry is read. JSON.stringify output is canonical for a list of strings.
  */
 function textOf(entry: SealedFields): string {
   const texts = JSON.stringify([

@@ -21,7 +21,7 @@ export class AuditQuery extends PageQuery {
   @Optional(OneOf(AUDIT_OUTCOMES)) outcome?: AuditOutcome;
   /** Only entries about the target with this ID. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(Text(1, 200)) @Matches(PRINTABLE) target?: string;
-  /** Only entries of the refused or failed call with this X-Request-Id, which is the `requestId` of its problem. @example 0b9a7a9e-4c3f-4f6e-9a51-0a6c1c1f5b1d */
+  /** Only entries of the refused or failed call with this X-Request-Id (`requestId` in the error response). @example 0b9a7a9e-4c3f-4f6e-9a51-0a6c1c1f5b1d */
   @Optional(Text(1, 200)) @Matches(PRINTABLE) correlation?: string;
   /** Only entries at or after this time. */
   @Optional(Moment()) from?: Date;
@@ -60,11 +60,11 @@ export class AuditEntryView {
     example: { from: 'PROCESSING', to: 'SIGNED', attempt: 1 },
   })
   detail: Record<string, unknown>;
-  /** Number of the entry's leaf in the log; null until it is numbered. @example 4711 */
+  /** Index of the entry's leaf in the log; null until the entry has a leaf. @example 4711 */
   @ApiProperty({ type: 'integer', nullable: true }) leaf: number | null;
   /**
-   * Time at which the entry was queued for numbering; null once it is numbered, which takes about a second. An entry without both was not written by this
-   * service.
+   * Time at which the entry was queued for the log; null once the entry has a leaf, which takes about a second. An entry with neither `leaf` nor
+   * `waitsSince` was not written by this service.
    */
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true, example: null }) waitsSince: Date | null;
 

@@ -22,16 +22,16 @@ export interface NewEntry {
   readonly source?: string;
   /** Facts that are safe to show: never a secret or a whole body. */
   readonly detail?: Record<string, unknown>;
-  /** The record of a signature, which gets its own leaf in the log. */
+  /** The record of a signature. The record gets its own leaf in the log. */
   readonly record?: string;
 }
 
 /** An entry with its position in the log. */
 export interface PlacedEntry {
   readonly entry: AuditEntry;
-  /** Number of its leaf; null until it is numbered. */
+  /** Index of the entry's leaf; null until the entry has a leaf. */
   readonly leaf: number | null;
-  /** Whether the entry is waiting for its leaf, which takes about a second. */
+  /** Whether the entry is waiting to get a leaf, which takes about a second. */
   readonly waits: boolean;
 }
 
@@ -59,10 +59,10 @@ export interface AuditFilter extends PageQuery {
   readonly to?: Date;
 }
 
-/** Maximum number of entries in a statement. More would exceed the time limit of the database. */
+/** Maximum entries in a statement. More entries would exceed the statement timeout. */
 const MAX_APPENDED = 1000;
 
-/** The audit log. An entry commits together with the change that it records. */
+/** AuditService writes and lists audit entries. An entry commits together with the change that it records. */
 @Injectable()
 export class AuditService {
   constructor(
@@ -72,7 +72,7 @@ export class AuditService {
   ) {}
 
   /**
-   * Writes entries in the caller's transaction. The recorded change is rolled back with a failed entry: throws Problem `row.not-written` if the
+   * Writes entries in the caller's transaction. If an entry cannot be written, the recorded change is rolled back. Throws Problem `row.not-written` if the
    * database skipped an entry, for example because of a trigger.
    */
   async append(tx: EntityManager, entries: readonly NewEntry[]): Promise<void> {
@@ -81,7 +81,7 @@ export class AuditService {
   }
 
   private async appendOnce(tx: EntityManager, entries: readonly NewEntry[]): Promise<void> {
-    // The edit counter distinguishes an earlier version of the row from the current one.
+    // The edit counter distinguishes an earlier version of the row from the current version.
     const seals = sealsOf(tx);
     const rows = entries.map((entry) => this.rowOf(entry, seals.notedEdit(tx, entry.target.id)));
     const { from, values } = columns(rows, {
@@ -118,16 +118,16 @@ export class AuditService {
   appendBy(tx: EntityManager, actor: Actor & Pick<Caller, 'origin' | 'session'>, entry: CallEntry): Promise<void> {
     const { requestId: correlation, address: source } = actor.origin;
     const { clientId } = actor.session ?? {};
-    // A person's session in a client: anyone who knows the client's secret could have made the call.
+    // For a session in a client, the entry names the client, because anyone who knows the client's secret could have made the call.
     const detail = actor.kind === 'user' && clientId ? { client: clientId, ...entry.detail } : entry.detail;
     return this.append(tx, [{ ...entry, detail, actor, correlation, source }]);
   }
 
   /**
-   * Reports whether the service recorded an action about a target. A revocation found only in its row may have been written with SQL, and undone
-   * later, so it is recorded as well.
+   * Reports whether the service recorded an action about a target. A revocation that exists only in its row may have been written with SQL and may be
+   * undone later, so the caller records the revocation again.
    *
-   * @param undoneBy action after which the first one no longer counts
+   * @param undoneBy action that reverses `action`
    */
   async isRecorded(tx: EntityManager, action: string, targetId: string, undoneBy = action): Promise<boolean> {
     const rows = await entriesAbout(tx, [targetId], [action, undoneBy]);
@@ -152,7 +152,7 @@ export class AuditService {
       .addOrderBy('entry.id', 'DESC')
       .take(limit + 1);
     for (const [condition, values] of conditionsOf(wanted)) query.andWhere(condition, values);
-    // Uses the time of the entry itself, because a cursor would truncate it to milliseconds.
+    // Reads the time from the entry, because a cursor would truncate the time to milliseconds.
     const place = '((SELECT last.at FROM audit_entry last WHERE last.id = :before), CAST(:before AS uuid))';
     if (before !== undefined) query.andWhere(`(entry.at, entry.id) < ${place}`, { before });
     const { items, nextCursor } = this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import type { SealedFields } from './audit-seals.js';
 
-/** EntryRow is a row of audit_entry, as `ENTRY_COLUMNS` reads it. */
+/** EntryRow is a row of audit_entry, read with `ENTRY_COLUMNS`. */
 export interface EntryRow extends SealedFields {
   readonly at: string;
   /** See audit-seals.ts. */
@@ -14,10 +14,9 @@ export const ENTRY_COLUMNS = `e.id, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD
   e.target_id AS "targetId", e.correlation, e.source, e.detail, e.record, e.seal`;
 
 /**
- * entriesAbout returns the entries of these actions about these targets, oldest first. Anyone with write access to the database may have inserted
- * some of them.
+ * entriesAbout returns the entries of these actions about these targets, oldest first. The result may include entries that were inserted with SQL.
  *
- * @param detail members that the detail of an entry must have; a target with thousands of entries is read in part
+ * @param detail members that the detail of an entry must have, to avoid reading every entry of a target with thousands of entries
  */
 export function entriesAbout(
   tx: EntityManager,
@@ -26,7 +25,7 @@ export function entriesAbout(
   detail: Readonly<Record<string, string>> = {},
 ): Promise<EntryRow[]> {
   // Finds the entries of each target by index and compares the actions afterwards: outdated statistics of a fast-growing log mislead PostgreSQL into
-  // reading all entries, or all with one of the actions.
+  // reading all entries, or all entries with one of the actions.
   return tx.query(
     `SELECT ${ENTRY_COLUMNS} FROM unnest($1::text[]) AS target(id)
        CROSS JOIN LATERAL (SELECT * FROM audit_entry WHERE target_id = target.id OFFSET 0) e

@@ -1,18 +1,18 @@
 import type { Range } from '../../verifier/merkle-tree.js';
 
-/** Every leaf before the entry: what an acceptance by an earlier version covers. */
+/** All leaves. An acceptance by an earlier version covers every leaf before its entry. */
 const EVERYTHING: readonly Range[] = [{ from: 0, to: Number.MAX_SAFE_INTEGER }];
 
 /**
  * acceptedDamage returns the damaged leaves that an operator accepted with an entry `audit-log.accepted` or `log.rolled-back`. Other damage to earlier
- * leaves is still detected. Entries of earlier versions do not name leaves, and cover all.
+ * leaves is still detected. An entry of an earlier version names no leaves and covers all leaves.
  */
 export function acceptedDamage({ damaged }: Readonly<Record<string, unknown>>): readonly Range[] {
   if (!Array.isArray(damaged)) return EVERYTHING;
   return (damaged as readonly (readonly [number, number])[]).map(([from, to]) => ({ from, to }));
 }
 
-/** addLeaf adds a leaf that follows all of the ranges. */
+/** addLeaf adds a leaf whose index follows all ranges. */
 export function addLeaf(ranges: Range[], index: number): void {
   const last = ranges.at(-1);
   const from = last?.to === index ? last.from : index;
@@ -20,7 +20,7 @@ export function addLeaf(ranges: Range[], index: number): void {
   ranges.push({ from, to: index + 1 });
 }
 
-/** withoutLeaves returns ranges without the leaves of others. */
+/** withoutLeaves returns `ranges` without the leaves in `others`. */
 export function withoutLeaves(ranges: readonly Range[], others: readonly Range[]): Range[] {
   return others.reduce(
     (left, { from, to }) =>

@@ -1,8 +1,8 @@
 import type { EntityManager } from 'typeorm';
 
 /**
- * acceptedPolicies returns the approval policies for the detail of an entry `rows.accepted` or `rows.adopted`, which makes them the logged policies.
- * `policies` contains the ID and the revision of each policy.
+ * acceptedPolicies returns the approval policies in the database, for the detail of an entry `rows.accepted` or `rows.adopted`. The entry replaces the
+ * logged policies. `policies` contains the ID and the revision of each policy.
  *
  * @param tables the tables whose rows were accepted; the result is empty if no table of policies is among them
  */

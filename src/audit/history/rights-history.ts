@@ -1,13 +1,13 @@
 import { scopesOf, mayDo, type RoleName, type Scope } from '../../access/scopes.js';
 import { timeOfId } from '../../platform/database/new-id.js';
 
-/** A session expires after this long, so its end need not be remembered any longer. */
+/** Time for which the end of a session is kept. Every session has expired after this time. */
 const REMEMBERED_MS = 31 * 24 * 3600_000;
 
-/** No approval is used for this long after it ended. */
+/** Time for which the end of an approval is kept. No approval is used after this time. */
 const REMEMBERED_APPROVALS_MS = 400 * 24 * 3600_000;
 
-/** The state of a user according to the log. Members that the log does not contain are absent. */
+/** The state of a user according to the log. Facts that the log does not contain are absent. */
 export interface LoggedPerson {
   readonly roles?: readonly RoleName[];
   /** Time at which the account was disabled, in milliseconds; 0 if it is enabled. */
@@ -21,7 +21,7 @@ export interface LoggedPerson {
 interface LoggedGroup {
   readonly name: string;
   readonly members: readonly string[];
-  /** Groups of identity providers whose users are members, too. */
+  /** Groups of identity providers whose users are also members of this group. */
   readonly ssoGroups: readonly { readonly provider: string; readonly group: string }[];
   /** Time at which each named member was added, in milliseconds. */
   readonly added: Readonly<Record<string, number>>;
@@ -29,10 +29,10 @@ interface LoggedGroup {
   readonly at: number;
 }
 
-/** Membership is how a person belongs to an approver group: as a named member, or through a group of an identity provider (its name). */
+/** Membership is how a person belongs to an approver group: as a named member, or through a group of an identity provider. */
 export type Membership = 'named' | { readonly provider: string; readonly group: string };
 
-/** A person who acts, to be compared with the log. */
+/** A person and the person's action, to be compared with the log. */
 export interface ActingPerson {
   readonly id: string;
   readonly session?: string | undefined;
@@ -118,8 +118,8 @@ export interface PolicyBehind {
 }
 
 /**
- * RightsHistory holds the rights according to the audit log: disabled users, ended sessions, revoked keys, members of approver groups. The database
- * rows agree unless someone restored earlier rows, which their seals cannot reveal.
+ * RightsHistory holds the rights according to the audit log: disabled users, ended sessions, revoked keys, members of approver groups. The database rows
+ * match unless someone restored earlier versions of rows, which the seals of the rows cannot reveal.
  */
 export class RightsHistory {
   readonly people: Map<string, LoggedPerson>;
@@ -143,27 +143,30 @@ export class RightsHistory {
   policySetAt: number;
   /** Approvals that were rejected or withdrawn, expired or were replaced, with the time in milliseconds. */
   readonly refused: Map<string, number>;
-  /** Rejecting votes by approval. Without them, removing an entry would let a rejected approval continue. */
+  /** Rejecting votes by approval. Without these votes, an attacker who removes an entry could let a rejected approval continue. */
   readonly rejections: Map<string, LoggedRejections>;
-  /** Last edit of each row with an edit counter (`SealedOptions.edits`), by ID. */
+  /** Edit counter of each row (`SealedOptions.edits`), by ID. */
   readonly edits: Map<string, number>;
   /** IDs of accounts by the names under which they were created (`addressName`, `subjectName`). */
   readonly accounts: Map<string, string>;
-  /** ID of the entry of the last extension, by approval. Without it, removing an entry would undo the stages that a stricter policy added. */
+  /**
+   * ID of the entry of the last extension, by approval. Without this ID, an attacker who removes the entry could undo the stages that a stricter policy
+   * added.
+   */
   readonly extensions: Map<string, string>;
   /** Signing keys whose destruction has begun. */
   readonly destroyedKeys: Set<string>;
   /** Revocations of SSH certificates and keys, by `revocationName`. */
   readonly sshRevocations: Map<string, LoggedRevocation>;
   /**
-   * Time at which each identity provider was last disabled or removed, or lost a certificate, rule or default role, in milliseconds. It is unknown
-   * whom it would still admit, so nothing that its users did before counts afterwards.
+   * Time at which each identity provider was last disabled or removed, or lost a certificate, rule or default role, in milliseconds. The service cannot
+   * know whom the provider would still admit, so earlier actions of the provider's users no longer count.
    */
   readonly narrowed: Map<string, number>;
   /**
-   * ID of the newest entry about each fact, such as the roles of a user. An attacker with write access to the database can have an old entry logged
-   * again, or delay an entry and have it logged later. Neither may undo later entries about the same fact, and a later entry about another fact must
-   * not hide a delayed one.
+   * ID of the newest entry about each fact, such as the roles of a user. An attacker with write access to the database can have an old entry logged again,
+   * or delay an entry and have it logged later. Neither attack may undo later entries about the same fact, and a later entry about another fact must not
+   * hide a delayed entry.
    */
   private readonly newest: Map<string, string>;
 
@@ -217,7 +220,7 @@ export class RightsHistory {
     };
   }
 
-  /** Records the entry as the newest for its fact. Returns false if a newer entry was already applied. */
+  /** Records the entry as the newest entry about a fact. Returns false if a newer entry was already applied. */
   isNewest(fact: string, id: string): boolean {
     if (id <= (this.newest.get(fact) ?? '')) return false;
     this.newest.set(fact, id);
@@ -262,7 +265,7 @@ export class RightsHistory {
     const group = groupId === undefined ? undefined : this.groups.get(groupId);
     if (group === undefined || group.members.includes(id) || !isOver(group.at)) return undefined;
     const groups = this.people.get(id)?.groups;
-    // The log contains a person's groups only since their last sign-in or the last change. For earlier times, it contains nothing.
+    // The log contains a person's groups only from their last sign-in or the last change of their groups on.
     const mayBeNamed =
       membership !== 'named' &&
       group.ssoGroups.some(
@@ -288,7 +291,7 @@ export class RightsHistory {
     this.change(userId, { factors: { ...this.people.get(userId)?.factors, [factorId]: entryId } });
   }
 
-  /** Removes the factors that were added before an entry: a single factor, or all. */
+  /** Removes the user's factors that were added before an entry: all factors, or only `factorId`. */
   removeFactors(userId: string, entryId: string, factorId?: string): void {
     const known = Object.entries(this.people.get(userId)?.factors ?? {});
     const kept = known.filter(([id, added]) => (factorId !== undefined && id !== factorId) || added > entryId);

@@ -15,11 +15,11 @@ import { RightsHistory, type RightsHistoryState } from './rights-history.js';
 import { applyEntry, RIGHTS_ACTIONS } from './rights-rules.js';
 import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leaves.js';
 
-/** Maximum leaves that a process may have to read beyond the stored snapshot, which takes a fraction of a second. */
+/** Maximum leaves between the stored snapshot and the end of the log. A process reads this many leaves in a fraction of a second. */
 const SNAPSHOT_LEAVES = 5000;
 /** Maximum age of the newest signed entry. If it is older, the service writes an entry to verify that the log still grows. */
 const MAX_SILENCE_MS = 30_000;
-/** Maximum wait for the log to be read: a first read takes minutes for every ten million leaves. */
+/** Maximum time that a call waits until the log has been read. The first read takes minutes for every ten million leaves. */
 const READ_PATIENCE_MS = 8000;
 /** `recent` does not read the log again within this time. */
 const RECENT_MS = 5000;
@@ -33,7 +33,7 @@ const LEDGER: Actor = { kind: 'system', id: 'rights-ledger', name: 'rights ledge
 
 /** The content of rights_snapshot. */
 interface SnapshotContent {
-  /** The version of the product, because another version may derive other rights from the same entries. */
+  /** Version of the product. Another version may derive different rights from the same entries. */
   readonly build: string;
   readonly size: number;
   /** Hashes of the full subtrees, hex. */
@@ -44,13 +44,13 @@ interface SnapshotContent {
 
 /** The part of the log that has been read, up to a signed tree. */
 class LedgerState {
-  /** Leaves whose entries were changed or removed, in order, without those that an operator accepted. */
+  /** Leaves whose entries were changed or removed, in order, without leaves that an operator accepted. */
   damaged: Range[] = [];
 
   constructor(
     readonly tree = new GrowingRoot(),
     readonly history = new RightsHistory(),
-    /** Time of the newest entry by the clock of its process, in milliseconds. */
+    /** Time of the newest entry by the clock of the process that wrote the entry, in milliseconds. */
     public newestAt = 0,
   ) {}
 
@@ -68,8 +68,8 @@ class LedgerState {
 }
 
 /**
- * RightsLedger reads the rights from the audit log. It reads every entry up to the newest tree that the HSM signed. An entry that is hidden by a
- * view, removed or changed is detected as missing, so the ledger can prove that something did not happen, such as the end of a session.
+ * RightsLedger reads the rights from the audit log. The ledger covers every entry up to the newest tree that the HSM signed. An entry that is hidden by a
+ * view, removed or changed is detected as missing, so the ledger can also prove that an event, such as the end of a session, did not occur.
  */
 @Injectable()
 export class RightsLedger {
@@ -107,10 +107,10 @@ export class RightsLedger {
   }
 
   /**
-   * Returns the rights according to the log, including entries that have not been signed yet. Unlike `current`, it does not write an entry and wait
-   * for it if the newest entry is old.
+   * Returns the rights according to the log, including entries that have not been signed yet. Unlike `current`, does not write an entry and wait for its
+   * signature if the newest entry is old.
    *
-   * @throws Problem `audit-log.incomplete`, `audit-log.behind` while the log is read for the first time, and those of the HSM
+   * @throws Problem `audit-log.incomplete`, `audit-log.behind` while the log is read for the first time, and the Problems of the HSM
    */
   async latest(): Promise<RightsHistory> {
     const state = await this.readInTime();
@@ -118,7 +118,7 @@ export class RightsLedger {
     return this.withUnsigned(state);
   }
 
-  /** Returns the rights according to the signed entries, without those of the last second. Throws the Problems of `current`. */
+  /** Returns the rights according to the signed entries, without the entries of the last second. Throws the Problems of `current`. */
   async signed(): Promise<RightsHistory> {
     const state = await this.readInTime();
     assertIntact(state);
@@ -133,8 +133,8 @@ export class RightsLedger {
   }
 
   /**
-   * Returns the rights according to the log at most 30 seconds ago, for facts that are final. If the log cannot be read, returns what this process
-   * last read, or undefined if it has read nothing. For five seconds after a failure, calls do not wait for another attempt.
+   * Returns the rights according to a state of the log that is at most 30 seconds old, for facts that are final. If the log cannot be read, returns the
+   * last state that this process read, or undefined if there is none. For five seconds after a failure, calls do not wait for another attempt.
    */
   async recent(): Promise<RightsHistory | undefined> {
     if (Date.now() - Math.max(this.seenAt, this.triedAt) < RECENT_MS) return this.seen;
@@ -149,14 +149,14 @@ export class RightsLedger {
     return this.seen;
   }
 
-  /** Whether entries were changed or removed when this process last read the log. */
+  /** Whether this process found changed or removed entries when it last read the log. */
   get isDamaged(): boolean {
     return this.seenFault !== undefined;
   }
 
   /**
-   * Returns what this process has read of the log, which may be stale. Before the first read, starts it and returns undefined. Does not wait for the
-   * HSM.
+   * Returns what this process has read of the log, which may be stale. Until the first read has completed, starts a read and returns undefined. Does not
+   * wait for the HSM.
    */
   known(): RightsHistory | undefined {
     if (this.seen === undefined) this.upToDate().catch(() => undefined);
@@ -167,17 +167,17 @@ export class RightsLedger {
     const reading = this.upToDate();
     const state = await Promise.race([reading, sleep(READ_PATIENCE_MS, undefined, { ref: false })]);
     if (state !== undefined) return state;
-    // The walk continues for the next call, which receives its errors.
+    // The read continues in the background. The next call receives its errors.
     reading.catch(() => undefined);
     throw behind('The audit log is still being read');
   }
 
-  /** Returns the leaves whose entries were changed or removed and that no operator accepted. Rejects if the log differs from the signed one. */
+  /** Returns the leaves whose entries were changed or removed and that no operator accepted. Rejects if the log differs from the signed log. */
   async damagedLeaves(): Promise<readonly Range[]> {
     return (await this.upToDate()).damaged;
   }
 
-  /** Reads new entries, and stores a snapshot if many leaves were read since the last one. */
+  /** Reads new entries, and stores a snapshot if many leaves were read since the last snapshot. */
   async keep(): Promise<void> {
     const state = await this.upToDate();
     const { tree, history, damaged, newestAt } = state;
@@ -193,7 +193,10 @@ export class RightsLedger {
     this.storedSize = tree.size;
   }
 
-  /** Adds the entries that have not been signed yet; signing takes about a second. They could be hidden, so the ledger does not retain them. */
+  /**
+   * Returns the history including entries that have not been signed yet; signing takes about a second. Unsigned entries could be hidden, so the ledger does
+   * not retain them.
+   */
   private async withUnsigned({ tree, history }: LedgerState): Promise<RightsHistory> {
     const rows: EntryRow[] = await this.db.query(
       `SELECT ${ENTRY_COLUMNS} FROM (SELECT entry_id FROM log_waiting UNION SELECT entry_id FROM log_leaf WHERE index >= $1) w
@@ -210,10 +213,10 @@ export class RightsLedger {
   private async upToDate(): Promise<LedgerState> {
     const size = await this.leaves.signedSize();
     const [damaged] = this.state?.damaged ?? [];
-    // The entry was restored, so everything derived from it is read again from the snapshot, which is never taken from a damaged log.
+    // The damaged entry was restored, so the log is read again from the stored snapshot. A snapshot is never taken from a damaged log.
     if (damaged !== undefined && (await this.leaves.isIntact(damaged.from))) this.state = undefined;
     let state = await this.read();
-    // A walk in progress may have started with a smaller tree.
+    // A read in progress may have started with a smaller tree.
     while (state.tree.size < size) state = await this.read();
     return state;
   }
@@ -242,7 +245,7 @@ export class RightsLedger {
     }
   }
 
-  /** Returns what this process has read, or the stored snapshot if that is far ahead. */
+  /** Returns what this process has read, or the stored snapshot if the snapshot is far ahead. */
   private async begun(): Promise<LedgerState | undefined> {
     const { state } = this;
     const size = state?.tree.size ?? 0;
@@ -277,7 +280,7 @@ export class RightsLedger {
     return new LedgerState(GrowingRoot.of(size, hashes), new RightsHistory(history), newestAt);
   }
 
-  /** Writes an entry and waits until it is signed. Otherwise entries that are kept out of the log would go unnoticed. */
+  /** Writes an entry and waits until the entry is signed, to detect that new entries are kept out of the log. */
   private async probed(): Promise<LedgerState> {
     const target = { kind: 'service', id: 'rights-ledger' };
     const began = Date.now();

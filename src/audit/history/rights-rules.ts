@@ -5,7 +5,7 @@ import type { EntryRow } from '../entries/entry-row.js';
 import { ACCEPTED_POLICIES, revocationName, rollBackOf, type RightsHistory } from './rights-history.js';
 
 type LoggedChange = Pick<EntryRow, 'id' | 'action' | 'actorId' | 'targetId' | 'detail'>;
-/** A change of one fact. Without `fact`, the change is final: no later action reverses it, so it counts regardless of when it is logged. */
+/** A change of one fact. Without `fact`, the change is final: no later action reverses it, so the change applies regardless of when its entry is logged. */
 interface Change {
   readonly fact?: string;
   readonly set: (history: RightsHistory) => void;
@@ -15,7 +15,7 @@ type Rule = (entry: LoggedChange) => readonly Change[];
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 
-/** A change of one fact about the target of the entry. */
+/** Returns a rule that changes one fact about the target of the entry. */
 const about =
   (fact: string, set: (history: RightsHistory, entry: LoggedChange) => void): Rule =>
   (entry) => [{ fact: `${fact} of ${entry.targetId}`, set: (history) => set(history, entry) }];
@@ -51,13 +51,13 @@ const setDisabled: Rule = (entry) =>
 
 const setUser = each(setRoles, setDisabled);
 
-/** The names under which an account was created. Entries of earlier versions do not contain them. */
+/** Records the names under which an account was created. Entries of earlier versions do not contain these names. */
 const nameAccount = lasting((history, { targetId, detail: { addressSha256, providerId, subject } }) => {
   if (typeof addressSha256 === 'string') history.accounts.set(addressSha256, targetId);
   if (typeof providerId === 'string') history.accounts.set(subjectName(providerId, String(subject)), targetId);
 });
 
-/** Groups at one provider: each provider is a separate fact. */
+/** Sets the user's groups at one provider. Each provider is a separate fact. */
 const setGroupsAtProvider: Rule = (entry) =>
   about(`groups at ${String(entry.detail['provider'])}`, (history, { targetId, detail: { provider, groups } }) => {
     const known = history.people.get(targetId)?.groups;
@@ -97,7 +97,7 @@ function setPolicySet(history: RightsHistory, revision: unknown, entryId: string
 
 const countPolicySet = lasting((history, { id, detail }) => setPolicySet(history, detail['policySet'], id));
 
-/** Entries of earlier versions do not contain the revision; each of them counts as one change. */
+/** Sets the revision of a changed policy. An entry of an earlier version does not contain the revision and counts as one change. */
 const changePolicy: Rule = (entry) => {
   const { revision } = entry.detail;
   if (typeof revision === 'number')
@@ -108,7 +108,7 @@ const changePolicy: Rule = (entry) => {
   })(entry);
 };
 
-/** Lowers the edits of the rows that an operator accepted, and of no others. Entries of earlier versions do not name them. */
+/** Lowers the edit counters only of the rows that an operator accepted. An entry of an earlier version names no rows and clears all counters. */
 const acceptEdits: Rule = ({ detail: { policySet, edits } }) => {
   if (!Array.isArray(edits))
     return typeof policySet === 'number' ? [{ fact: 'accepted edits', set: (history) => history.edits.clear() }] : [];
@@ -118,7 +118,7 @@ const acceptEdits: Rule = ({ detail: { policySet, edits } }) => {
   }));
 };
 
-/** Replaces the policies with those that an operator or an upgrade accepted from the database. */
+/** Replaces the policies with the policies that an operator or an upgrade accepted from the database. */
 const acceptPolicies: Rule = ({ id, detail: { policySet, policies } }) => {
   if (typeof policySet !== 'number') return [];
   const set = (history: RightsHistory) => {
@@ -130,7 +130,7 @@ const acceptPolicies: Rule = ({ id, detail: { policySet, policies } }) => {
   return [{ fact: ACCEPTED_POLICIES, set }];
 };
 
-/** Changes no right; recorded because an entry can accept damage only once. */
+/** Changes no right. The fact is recorded so that an entry can accept damage only once. */
 const noted = about('acceptance', () => undefined);
 
 /** Changes of rights by action. Other actions do not change rights. */
@@ -140,7 +140,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'user.changed': setUser,
   'user.roles-from-provider': setUser,
   'user.groups-from-provider': setGroupsAtProvider,
-  // For these two, the actor is the user and the target is the factor.
+  // When a factor is added or removed, the actor is the user and the target is the factor.
   'second-factor.added': about('factor', (history, { id, actorId, targetId }) =>
     history.addFactor(actorId, targetId, id),
   ),
@@ -185,7 +185,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     countPolicySet,
   ),
   'approval-policy.changed': each(changePolicy, countPolicySet),
-  // An entry that is logged late does not restore a removed policy (0).
+  // Revision 0 marks a removed policy, which an entry that is logged late does not restore.
   'approval-policy.removed': each(
     lasting((history, { targetId }) => void history.policies.set(targetId, 0)),
     countPolicySet,

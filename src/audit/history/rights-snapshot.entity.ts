@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * A single row: the part of the audit log that RightsLedger has read, so that a process need not start at the first entry. Any older snapshot works
- * as well.
+ * A single row with the rights that RightsLedger derived from the audit log, so that a process need not read the log from its first entry. An older
+ * snapshot also works.
  */
 @Entity('rights_snapshot')
 export class RightsSnapshot {

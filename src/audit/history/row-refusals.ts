@@ -11,8 +11,8 @@ const BY_ROW_SEALS = {
 } as const;
 
 /**
- * RowRefusals records, in the audit log and as an alert, that the database was modified directly: a row does not match its seal, or a table its
- * catalog.
+ * RowRefusals records, in the audit log and as an alert, that the database was modified directly: a row does not match its seal, or a table does not match
+ * the expected catalog.
  */
 @Injectable()
 export class RowRefusals {

@@ -11,13 +11,13 @@ const PAGE = 1024;
 /** Leaves to hash before yielding to the event loop: about a millisecond. */
 const LEAVES_PER_SLICE = 50;
 
-/** A leaf whose content was numbered; `entry` is undefined if its entry was changed or removed later. */
+/** A leaf of the log. `entry` is undefined if the entry was changed or removed after the leaf was appended. */
 export interface VerifiedLeaf {
   readonly index: number;
   readonly entry: LeafRow | undefined;
 }
 
-/** The leaves do not add up to the tree that the HSM signed last. */
+/** ForkedLeaves is thrown if the root of the leaves differs from the root that the HSM signed last. */
 export class ForkedLeaves extends Error {}
 
 /** VerifiedLeaves reads the audit log up to the tree that the HSM signed last, so that hiding, changing or omitting an entry is detected. */
@@ -34,7 +34,7 @@ export class VerifiedLeaves {
     return (await this.anchors.newest())?.size ?? 0;
   }
 
-  /** Reports whether the entry of a leaf is the one that was numbered. */
+  /** Reports whether the entry of a leaf still matches the hash of the leaf. */
   async isIntact(index: number): Promise<boolean> {
     const [[row], [hash]] = await Promise.all([
       this.leaves.rows(index, index + 1),
@@ -44,8 +44,8 @@ export class VerifiedLeaves {
   }
 
   /**
-   * Passes the leaves that follow `tree`, which grows with them. Treat passed leaves as valid only after the walk has ended, because only then is the
-   * root compared.
+   * Passes each signed leaf after the end of `tree` to `visit`, and adds the leaf to `tree`. Treat the leaves as valid only after the promise has resolved,
+   * because the root is compared at the end.
    *
    * @throws ForkedLeaves
    */

@@ -10,14 +10,14 @@ import { isOwnLeaf, type IsOwn } from './own-leaves.js';
 /** Leaves per query. */
 const PAGE = 1024;
 
-/** A leaf after the last signed tree that the service did not append, or whose entry was changed since. */
+/** A leaf after the last signed tree that the service did not append, or whose entry was changed later. */
 export interface ForeignLeaf {
   readonly index: number;
-  /** Kind and entry that the database has for the leaf; null if it has none. */
+  /** Kind and entry of the leaf in the database; null if the row of the leaf is missing. */
   readonly kind: LeafKind | null;
   readonly entryId: string | null;
   readonly entry: LoggedEntry | undefined;
-  /** Hash of the leaf in the database, base64; undefined if it has none. */
+  /** Hash of the leaf in the database, base64; undefined if the hash is missing. */
   readonly hash: string | undefined;
 }
 
@@ -33,8 +33,8 @@ export async function foreignLeaves(tx: EntityManager, { from, to }: Range, isOw
 }
 
 /**
- * Rebuilds the tree of a range from its leaves. A leaf that the service did not append becomes a leaf that says so (`foreign`, `missing`), so that
- * the HSM signs a true statement about it. An entry of the service with another hash is numbered again as it is.
+ * Rebuilds the tree of a range from its leaves. A leaf that the service did not append becomes a leaf of kind `foreign` or `missing`, so that the HSM signs
+ * a true statement. If the service wrote the entry but the hash differs, the hash is recomputed from the entry.
  */
 export async function restateLeaves(tx: EntityManager, { from, to }: Range, isOwn: IsOwn): Promise<void> {
   const hashes: Buffer[] = [];

@@ -26,17 +26,17 @@ export interface LogStanding {
   readonly root: Buffer;
 }
 
-/** Findings about leaves that an operator must name in order to accept them. */
+/** Leaves that an operator must confirm by their digest in order to accept the log. */
 export interface DoubtfulLeaves {
   /** Leaves after the last signed tree that the service did not append. */
   readonly foreign: readonly ForeignLeaf[];
   /** Signed leaves whose entries were changed or removed. */
   readonly damaged: readonly Range[];
-  /** SHA-256 over both, hexadecimal; undefined if there are none. */
+  /** SHA-256 over `foreign` and `damaged`, hexadecimal; undefined if both are empty. */
   readonly digest: string | undefined;
 }
 
-/** Lets an operator declare the log in the database authoritative although the token has signed a different one. */
+/** Lets an operator declare the log in the database authoritative although the token has signed a different log. */
 @Injectable()
 export class LogAcceptance {
   constructor(
@@ -53,7 +53,11 @@ export class LogAcceptance {
     return { fault, anchor, size, root: await rootOf(tx, size) };
   }
 
-  /** @param damaged signed leaves whose entries were changed or removed */
+  /**
+   * Returns the unsigned leaves that the service did not append, together with `damaged`.
+   *
+   * @param damaged signed leaves whose entries were changed or removed
+   */
   async doubtful(damaged: readonly Range[], tx: EntityManager = this.db.manager): Promise<DoubtfulLeaves> {
     const range = { from: await this.signedSize(tx), to: await checkpointSizeOf(tx) };
     const foreign = await foreignLeaves(tx, range, this.anchors.ownEntries());
@@ -67,11 +71,11 @@ export class LogAcceptance {
   }
 
   /**
-   * Accepts the log if the leaves in doubt still have this digest. Leaves that the service did not append become leaves that say so. Returns undefined,
-   * and changes nothing, if the digest differs.
+   * Accepts the log if the leaves in doubt still have this digest. Leaves that the service did not append become leaves of kind `foreign` or `missing`. If
+   * the digest differs, changes nothing and returns undefined.
    *
-   * The entry is written first, so that the log records the intention if the token fails afterwards. Checkpoints of another log are removed, and the
-   * entry keeps the newest of them so that its proof is not lost.
+   * The entry is written first, so that the log records the intention if the token fails afterwards. Checkpoints of another log are removed. The entry
+   * contains the newest removed checkpoint, so that its proof is not lost.
    */
   async accept(damaged: readonly Range[], digest: string | undefined): Promise<LogStanding | undefined> {
     return this.db.transaction(async (tx) => {
@@ -87,7 +91,7 @@ export class LogAcceptance {
         signed: anchor && { size: anchor.size, root: Buffer.from(anchor.root).toString('base64') },
         accepted: { size, root: root.toString('base64') },
         superseded,
-        // The ledger of rights keeps reporting damage that is not named here.
+        // RightsLedger keeps reporting damage that is not listed here.
         damaged: damaged.map(({ from, to }) => [from, to]),
         foreign: doubtful.foreign.length,
         digest,
@@ -112,14 +116,14 @@ export class LogAcceptance {
     return foreign.length;
   }
 
-  /** Returns the number of leaves at the beginning of the log for which the HSM or a checkpoint in the database vouches. */
+  /** Returns the number of leaves covered by the anchor in the HSM or, if the anchor does not match, by a signed checkpoint in the database. */
   private async signedSize(tx: EntityManager): Promise<number> {
     const [anchor, key, size] = [await this.anchors.newest(), await this.keys.read(), await checkpointSizeOf(tx)];
     if (anchor !== undefined && anchor.size <= size && (await hasRoot(tx, anchor))) return anchor.size;
     return key === undefined ? 0 : checkpointedSize(tx, key, size);
   }
 
-  /** A log without an anchor is also faulty if the database has no checkpoint to begin with. */
+  /** Returns the fault of the log. A log without an anchor is faulty if the database has no checkpoint signed by the log key. */
   private async faultOf(tx: EntityManager): Promise<Problem | undefined> {
     const fault = await this.anchors.fault();
     if (fault !== undefined) return fault;
@@ -127,7 +131,7 @@ export class LogAcceptance {
     return key === undefined ? undefined : this.anchors.unanchored(tx, key);
   }
 
-  /** Removes checkpoints that do not belong to this log. @returns the note of the newest of them */
+  /** Removes checkpoints that do not belong to this log. @returns the note of the newest removed checkpoint */
   async supersede(tx: EntityManager, size: number): Promise<string | undefined> {
     const rows: { size: string; root: Buffer; note: string }[] = await tx.query(
       `SELECT size, root, note FROM log_checkpoint ORDER BY size DESC`,
@@ -135,7 +139,7 @@ export class LogAcceptance {
     const stale: typeof rows = [];
     for (const row of rows) {
       const fits = Number(row.size) <= size && (await rootOf(tx, Number(row.size))).equals(row.root);
-      // Two trees can only have a common prefix.
+      // Two logs can share only a prefix, so all smaller checkpoints match as well.
       if (fits) break;
       stale.push(row);
     }

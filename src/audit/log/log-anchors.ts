@@ -9,7 +9,7 @@ import { logHeld, LogKeys, type MadeLogKey } from './log-keys.js';
 import { rangeHashes, readTree, rootOf } from './log-tiles.js';
 import { type IsOwn, OwnLeaves } from './own-leaves.js';
 
-/** For this long after the upgrade of an earlier version's log, processes of that version may still write entries without a seal. */
+/** Time after the upgrade of an earlier version's log during which processes of the earlier version may still write entries without a seal. */
 const UPGRADE_MS = 60 * 60_000;
 
 /** Compares the log in the database with the anchor, which is the last tree that the token signed. */
@@ -23,8 +23,8 @@ export class LogAnchors {
   ) {}
 
   /**
-   * Signs a checkpoint over a tree and returns the signed note (C2SP tlog-checkpoint). Throws Problem `log.rolled-back`, `log.forked`,
-   * `log.other-key` or `log.no-anchor` if the tree does not continue the last signed one, and the Problems of the vault.
+   * Signs a checkpoint over a tree and returns the signed note (C2SP tlog-checkpoint). Throws Problem `log.rolled-back`, `log.forked`, `log.other-key` or
+   * `log.no-anchor` if the tree does not continue the last signed tree, and the Problems of the vault.
    */
   async sign(tx: EntityManager, key: MadeLogKey, { size, root, lastNote }: UnsignedTree): Promise<string> {
     const { origin, ckaId, publicKey } = key;
@@ -52,7 +52,7 @@ export class LogAnchors {
     return logHeld('forked', anchor, size);
   }
 
-  /** Returns the Problem of the first leaf after the last signed tree that the service did not append; undefined if it appended all of them. */
+  /** Returns the Problem of the first leaf after the last signed tree that the service did not append; undefined if the service appended all leaves. */
   async foreignLeaf(): Promise<Problem | undefined> {
     const [tx, anchor] = [this.db.manager, await this.newest()];
     const size = await checkpointSizeOf(tx);
@@ -66,7 +66,7 @@ export class LogAnchors {
     }
   }
 
-  /** A log with a key but without an anchor starts at its newest checkpoint. It is a fault if its key signed none. */
+  /** Returns the fault of a log that has a key but no anchor. The log continues at its newest checkpoint, which the key must have signed. */
   async unanchored(tx: EntityManager, key: MadeLogKey): Promise<Problem | undefined> {
     if ((await this.newest()) !== undefined) return undefined;
     const [last]: { note: string }[] = await tx.query(`SELECT note FROM log_checkpoint ORDER BY size DESC LIMIT 1`);
@@ -74,16 +74,17 @@ export class LogAnchors {
     return isSigned ? undefined : logHeld('no-anchor', undefined, await checkpointSizeOf(tx));
   }
 
-  /**
-   * Reports whether entries without a seal are accepted as those of an earlier version, which is the case only for a limited time after the upgrade.
-   */
+  /** Reports whether entries without a seal are accepted as entries of an earlier version, which is the case only for a limited time after the upgrade. */
   async acceptsUnsealed(): Promise<boolean> {
     const anchor = await this.newest();
     if (anchor === undefined) return (await this.keys.current()) === undefined;
     return anchor.size === 0 || (anchor.since > 0 && Date.now() < anchor.since + UPGRADE_MS);
   }
 
-  /** Returns a predicate for entries that the service wrote. It queries the HSM at most once whether entries without a seal are accepted. */
+  /**
+   * Returns a predicate for entries that the service wrote. The predicate queries the HSM at most once to determine whether entries without a seal are
+   * accepted.
+   */
   ownEntries(): IsOwn {
     let acceptsUnsealed: Promise<boolean> | undefined;
     return async (entry) =>
@@ -111,7 +112,7 @@ export interface UnsignedTree {
   readonly lastNote: string | undefined;
 }
 
-/** Number of leaves of the tree. */
+/** Returns the number of leaves of the tree. */
 export async function checkpointSizeOf(tx: EntityManager): Promise<number> {
   const [head]: { size: string }[] = await tx.query(`SELECT size FROM log_head`);
   if (head === undefined) throw new Error('the table log_head has no row');

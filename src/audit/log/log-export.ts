@@ -20,13 +20,13 @@ interface UnloggedPart {
   readonly unlogged: UnloggedEntry['unlogged'][] | null;
 }
 
-/** Entries after $1, with at most $2 that are not in the log. */
+/** SQL that reads a part of the entries after $1, with at most $2 entries that are not in the log. */
 const UNLOGGED_PART = `
   WITH part AS MATERIALIZED (SELECT id, at, action FROM audit_entry WHERE id > $1 ORDER BY id LIMIT ${ENTRIES_PER_QUERY})
   SELECT (SELECT id FROM part ORDER BY id OFFSET ${ENTRIES_PER_QUERY - 1} LIMIT 1) AS last,
     (SELECT json_agg(u) FROM (SELECT e.id, e.at, e.action FROM part e WHERE ${IS_UNLOGGED} ORDER BY e.id LIMIT $2) u) AS unlogged`;
 
-/** Exports the whole log up to the newest checkpoint as lines of JSON that can be verified without this service. */
+/** Exports the whole log up to the newest checkpoint as newline-delimited JSON, which can be verified without this service. */
 @Injectable()
 export class LogExport {
   constructor(
@@ -78,7 +78,7 @@ export class LogExport {
   }
 }
 
-/** PostgreSQL's JSON formats the time differently, in the time zone of the connection. */
+/** Returns a line with the time in UTC: PostgreSQL's JSON contains the time in the time zone of the connection. */
 function lineOf({ id, at, action }: UnloggedEntry['unlogged']): string {
   return `${JSON.stringify({ unlogged: { id, at: new Date(at).toISOString(), action } } satisfies UnloggedEntry)}\n`;
 }

@@ -8,9 +8,9 @@ const BATCH_SIZE = 10_000;
 const MAX_NAMED = 10;
 
 /**
- * Condition on audit_entry e: the entry is neither a leaf nor waiting to become one, a state that no transaction of the service leaves behind. Every
- * entry commits with its row in log_waiting, which only its leaf removes. OFFSET 0 makes PostgreSQL look up each entry by index: with outdated
- * statistics of a growing log, it would scan all leaves for each entry.
+ * SQL condition on audit_entry e: the entry is neither in the log nor waiting for the log. No transaction of the service leaves this state: every entry
+ * commits with its row in log_waiting, and the sequencer deletes the row together with appending the leaf. OFFSET 0 makes PostgreSQL look up each entry by
+ * index. With outdated statistics of a growing log, PostgreSQL would otherwise scan all leaves for each entry.
  */
 export const IS_UNLOGGED = `NOT EXISTS (SELECT FROM log_waiting w WHERE w.entry_id = e.id OFFSET 0)
   AND NOT EXISTS (SELECT FROM (SELECT index FROM log_leaf WHERE entry_id = e.id OFFSET 0) l
@@ -23,7 +23,7 @@ interface Step {
   readonly unlogged: string[] | null;
 }
 
-/** Searches all entries repeatedly, newest first, for those that are neither in the log nor waiting for it. */
+/** Searches all entries repeatedly, newest first, for entries that are neither in the log nor waiting for the log. */
 @Injectable()
 export class LogGaps {
   private readonly logger = new Logger('AuditLog');
@@ -33,7 +33,7 @@ export class LogGaps {
 
   constructor(private readonly db: DataSource) {}
 
-  /** IDs of some entries found in this pass or the previous one. */
+  /** IDs of some entries that were found in this pass or the previous pass. */
   get unlogged(): readonly string[] {
     return this.found;
   }

@@ -7,16 +7,16 @@ import { RecentValue } from '../../platform/work/recent-value.js';
 import { LogAnchors } from './log-anchors.js';
 import { LogGaps } from './log-gaps.js';
 
-/** Entries are numbered after about a second; a longer wait than this is a fault. */
+/** Wait after which an entry without a leaf is a fault. Entries are normally appended after about a second. */
 const MAX_WAIT_MS = 60_000;
 /** Maximum waiting entries whose time is read; the order of IDs is nearly chronological. */
 const MAX_WAITING_READ = 100;
-/** Shorter than the timeout of the health check. */
+/** Maximum wait for the response of the token; shorter than the timeout of the health check. */
 const TIMEOUT_MS = 500;
 /** Time for which the response of the token is cached. */
 const CACHE_MS = 3000;
 
-/** Reports whether entries are being numbered, and whether the tree matches the signed one. */
+/** Reports whether entries are appended to the log, and whether the tree matches the signed tree. */
 @Injectable()
 export class LogHealth {
   private readonly tokenFault: RecentValue<string | undefined>;
@@ -29,7 +29,7 @@ export class LogHealth {
     private readonly gaps: LogGaps,
     indicators: HealthIndicators,
   ) {
-    // An HSM that does not respond has its own indicator.
+    // A separate health indicator reports an HSM that does not respond.
     const read = () =>
       this.fault().then(
         (fault) => fault && `${fault.code}: ${fault.message}`,
@@ -57,7 +57,7 @@ export class LogHealth {
     };
   }
 
-  /** Verifies the unsigned leaves only if they were not signed since the last call, because signing takes about a second and verifies them as well. */
+  /** Returns the fault of the log. Verifies unsigned leaves only if nothing was signed since the last call, because signing verifies the leaves as well. */
   private async fault(): Promise<Problem | undefined> {
     const fault = await this.anchors.fault();
     const signed = (await this.anchors.newest())?.size;
@@ -66,7 +66,7 @@ export class LogHealth {
     return fault ?? (isDelayed ? await this.anchors.foreignLeaf() : undefined);
   }
 
-  /** Uses only the database clock: the time in an ID comes from the process that created it, whose clock may be wrong. */
+  /** Returns the oldest waiting entry by the database clock. The time in an ID comes from the process that created the ID, whose clock may be wrong. */
   private async oldestWaiting(): Promise<{ at: Date; ageMs: number } | undefined> {
     const [row]: { at: Date | null; ageMs: number }[] = await this.db.query(
       `SELECT min(e.at) AS at, (extract(epoch FROM clock_timestamp() - min(e.at)) * 1000)::float8 AS "ageMs"

@@ -8,7 +8,7 @@ import { Problem } from '../../platform/errors/problem.js';
 
 export type MadeLogKey = Omit<LogKey, 'publicKey'> & { readonly publicKey: Buffer };
 
-/** The key of the log: created in the HSM for the first checkpoint, and never used on data that a caller chooses. */
+/** LogKeys manages the key of the log. The key is created in the HSM for the first checkpoint and never signs data that a caller chooses. */
 @Injectable()
 export class LogKeys {
   private known: MadeLogKey | undefined;
@@ -30,7 +30,7 @@ export class LogKeys {
 
   /**
    * Returns the key, creating it if there is none. The caller must hold the sequencer's lock. Throws Problem `log.other-key` if the token has already
-   * signed for a log with this name, which cannot start again.
+   * signed for a log with this name, because a log cannot start again.
    */
   async ensured(): Promise<MadeLogKey> {
     const there = await this.current();
@@ -40,7 +40,7 @@ export class LogKeys {
     if (anchor !== undefined && anchor.size > 0) throw logHeld('other-key', anchor, 0);
     const id = newId();
     const ckaId = Buffer.from(id.replaceAll('-', ''), 'hex');
-    // Outside the sequencer's transaction: the row must be committed before the HSM creates the key, whatever happens afterwards.
+    // Outside the sequencer's transaction: the row must be committed before the HSM creates the key, even if the transaction is rolled back later.
     await this.db.query(`INSERT INTO log_key (id, cka_id, origin) VALUES ($1, $2, $3)`, [id, ckaId, origin]);
     const { publicKey, evidence } = await this.vault.generateLogKey({ ckaId, origin });
     await this.db.query(`UPDATE log_key SET public_key = $2, evidence = $3 WHERE id = $1 AND public_key IS NULL`, [
@@ -68,10 +68,10 @@ export class LogKeys {
   }
 }
 
-/** Not `accept-log`: after a restore, it would re-enable everything that has been revoked since the backup. */
+/** Remedy after a restore. `accept-log` would re-enable everything that was revoked since the backup. */
 const ACCEPT = 'after a restore, continue with "sealwright-admin restore status" (docs/restore.md)';
 
-/** Returns the Problem that no checkpoint is signed, with the remedy. `size` is the number of leaves in the database. */
+/** Returns the Problem that explains why no checkpoint is signed, with the remedy. `size` is the number of leaves in the database. */
 export function logHeld(why: LogHold, anchor: LogAnchor | undefined, size: number): Problem {
   const signed = anchor?.size ?? 0;
   switch (why) {

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 
-/** An audit entry in the form in which its leaf contains it. `at` is in RFC 3339 format in UTC with microseconds, as in PostgreSQL. */
+/** An audit entry as contained in its leaf. `at` is in RFC 3339 format in UTC with microseconds, as in PostgreSQL. */
 export interface LoggedEntry {
   readonly id: string;
   readonly at: string;
@@ -18,12 +18,12 @@ export interface LoggedEntry {
   readonly detail: Record<string, unknown>;
 }
 
-/** Returns the leaf data of an entry: canonical JSON (RFC 8785). It contains the SHA-256 of a record, not the record itself. */
+/** Returns the leaf data of an entry: canonical JSON (RFC 8785), with the SHA-256 of the record in place of the record. */
 export function logLeafOf(row: EntryRow): string {
   return canonicalJson(loggedEntry(row));
 }
 
-/** Returns an entry in the form in which its leaf contains it. */
+/** Returns an entry as contained in its leaf. */
 export function loggedEntry(row: EntryRow): LoggedEntry & { record?: string | undefined } {
   return {
     id: row.id,

@@ -18,9 +18,9 @@ export interface ProvenLeaf {
   readonly index: number;
   /** The data of the leaf; undefined if the entry was removed. */
   readonly data: string | undefined;
-  /** Hash of the leaf at the time it was numbered. */
+  /** Hash of the leaf when it was appended. */
   readonly hash: Buffer;
-  /** Hashes from the leaf to the root, nearest first. */
+  /** Merkle audit path from the leaf to the root (RFC 6962 section 2.1.1). */
   readonly path: Buffer[];
 }
 
@@ -60,14 +60,14 @@ export class LogReader {
     private readonly cursors: Cursors,
   ) {}
 
-  /** Throws Problem `log.empty` until the first checkpoint, about a second after the first entry. */
+  /** Returns the key of the log. Throws Problem `log.empty` until the first checkpoint, about a second after the first entry. */
   async key(): Promise<MadeLogKey> {
     const key = await this.keys.current();
     if (key === undefined) throw empty();
     return key;
   }
 
-  /** Returns the newest signed checkpoint, or the one for a tree of this size. */
+  /** Returns the newest signed checkpoint, or the checkpoint over a tree of this size. */
   async checkpoint(size?: number): Promise<LogCheckpoint> {
     const [row]: LogCheckpoint[] = await this.db.query(
       `SELECT size, root, note, at FROM log_checkpoint WHERE $1::bigint IS NULL OR size = $1 ORDER BY size DESC LIMIT 1`,
@@ -119,8 +119,8 @@ export class LogReader {
   }
 
   /**
-   * Returns inclusion proofs of all entries about these targets, and of further entries by ID, oldest first and all in the tree of one signed
-   * checkpoint. Throws Problem `log.not-yet` until that tree includes all of them.
+   * Returns inclusion proofs of all entries about these targets, and of further entries by ID, oldest first and all in the tree of one signed checkpoint.
+   * Throws Problem `log.not-yet` until that tree includes all entries.
    */
   async inclusionOf(targetIds: readonly string[], entryIds: readonly string[] = []): Promise<TargetProofs> {
     const { size: text, note } = await this.checkpoint();
@@ -157,7 +157,10 @@ export class LogReader {
     return rootOf(this.db.manager, size);
   }
 
-  /** An entry that will never be in the log was not written by the service, so nothing about its target can be proved. */
+  /**
+   * Returns the Problem for an entry that is not in the log yet. If the entry is not waiting either, the service did not write it, and nothing about its
+   * target can be proved.
+   */
   private async notYet(entryId: string, size: number): Promise<Problem> {
     const [unlogged]: unknown[] = await this.db.query(
       `SELECT 1 FROM audit_entry e WHERE e.id = $1 AND ${IS_UNLOGGED}`,

@@ -24,13 +24,13 @@ interface LogState {
 /** The result of `accept`. */
 interface AcceptedRestore {
   readonly standing: LogStanding;
-  /** Name of the log before and after. */
+  /** Name of the log before and after the acceptance. */
   readonly origin: { readonly before: string; readonly after: string };
 }
 
 /**
- * Checks that the database and the token match and are from the same time, and lets an operator accept a database that is behind. The log then
- * continues under another name, so that no two histories share one.
+ * Checks that the database and the token match and are from the same time, and lets an operator accept a database that is behind. The log then continues
+ * under another name, so that no two histories share a name.
  */
 @Injectable()
 export class LogRestore {
@@ -42,17 +42,20 @@ export class LogRestore {
     private readonly audit: AuditService,
   ) {}
 
-  /** Returns why this database must not be served with this token; undefined if it may be served. Rejects if either of them does not respond. */
+  /**
+   * Returns why this database must not be served with this token; undefined if the database may be served. Rejects if the database or the token does not
+   * respond.
+   */
   async fault(): Promise<Problem | undefined> {
     return (await this.difference()) ?? (await this.restored());
   }
 
-  /** Holds a database that was restored by means other than `restore run`. */
+  /** Puts a database that was restored by means other than `restore run` into restore mode. */
   async hold(backup: string, madeAt: Date): Promise<void> {
     await RESTORED.hold(this.db.manager, { backup, madeAt });
   }
 
-  /** Returns the difference between the log in the database and the token's record of it. */
+  /** Returns the Problem if the log in the database differs from the token's record of the log. */
   private async difference(): Promise<Problem | undefined> {
     this.keys.forget();
     const key = await this.keys.read();
@@ -71,9 +74,9 @@ export class LogRestore {
 
   /**
    * Accepts the database in its current state, in one transaction with `changes`, whose result becomes part of the entry `log.rolled-back`. The entry
-   * keeps the newest checkpoint of another log.
+   * contains the newest removed checkpoint of another log.
    *
-   * @param witnessed the newest state of the log that a witness recorded and the log key signed; it may be newer than the state in a token that was
+   * @param witnessed the newest state of the log that a witness recorded and the log key signed; this state may be newer than the state in a token that was
    * also restored
    */
   async accept(
@@ -117,7 +120,7 @@ export class LogRestore {
     return open && ofBackup(open);
   }
 
-  /** An empty database belongs to a new installation, unless the token has already signed for it. */
+  /** Returns the fault of a database without a log. An empty database belongs to a new installation, unless the token has already signed for the log. */
   private async faultWithoutLog(): Promise<Problem | undefined> {
     const anchor = await this.vault.logAnchor(this.keys.origin);
     return anchor === undefined || anchor.size === 0 ? undefined : withoutDatabase(anchor);
@@ -135,7 +138,7 @@ export class LogRestore {
     return { id, ckaId, origin, publicKey, evidence, createdAt: new Date() };
   }
 
-  /** Returns the first name after this one for which the token has not signed. */
+  /** Returns the first name after `before` for which the token has not signed. */
   private async free(before: string): Promise<string> {
     for (let origin = nextName(before); ; origin = nextName(origin)) {
       const anchor = await this.vault.logAnchor(origin);
@@ -144,13 +147,16 @@ export class LogRestore {
   }
 }
 
-/** `host/log`, then `host/log/2`, `host/log/3`, …. */
+/** Returns the next name of a log: `host/log`, `host/log/2`, `host/log/3` and so on. */
 function nextName(origin: string): string {
   const [, stem = origin, number = '1'] = /^(.*\/log)(?:\/(\d{1,6}))?$/.exec(origin) ?? [];
   return `${stem}/${Number(number) + 1}`;
 }
 
-/** Returns the two states of the log that auditors compare with their checkpoints: the newest one known to be signed, and the one that continues. */
+/**
+ * Returns the two states of the log that auditors compare with their checkpoints: the newest state known to be signed, and the accepted state from which
+ * the log continues.
+ */
 function factsOf({ anchor, size, root }: LogStanding, witnessed: LogState | undefined) {
   const signed = witnessed !== undefined && witnessed.size > (anchor?.size ?? 0) ? witnessed : anchor;
   return {

@@ -20,7 +20,7 @@ const LEAVES_PER_SLICE = 50;
 
 type WaitingRow = EntryRow & {
   readonly there: boolean;
-  /** True if the entry already has a leaf because it was queued again directly in the database. */
+  /** Whether the entry already has a leaf, because the entry was queued again directly in the database. */
   readonly repeated: boolean;
 };
 
@@ -30,7 +30,7 @@ interface Leaf {
   readonly hash: Buffer;
 }
 
-/** Selects entries that have not been numbered yet, and a log whose newest checkpoint does not have the size of the log. */
+/** Conditions under which the sequencer has work: an entry is waiting, or the size of the log differs from the size of its newest checkpoint. */
 export const WAITING_FOR_LOG = [
   { table: 'log_waiting', where: 'true', order: 'entry_id' },
   `SELECT FROM log_head h WHERE h.size <> coalesce((SELECT size FROM log_checkpoint ORDER BY size DESC LIMIT 1), 0)`,
@@ -54,7 +54,7 @@ export class LogSequencer {
     private readonly events: EventBus,
   ) {}
 
-  /** Numbers waiting entries, then signs a checkpoint if the tree has grown. Does nothing while another process is doing so. */
+  /** Appends waiting entries, then signs a checkpoint if the tree has grown. Does nothing while another process holds the lock of the sequencer. */
   async run(stopping: () => boolean): Promise<void> {
     await this.anchor();
     while ((await this.db.transaction((tx) => this.number(tx))) === BATCH_SIZE && !stopping());
@@ -70,7 +70,7 @@ export class LogSequencer {
       this.signedSize = newest?.size ?? 0;
       if (!this.isAnchored) await this.db.transaction((tx) => this.checkpoint(tx));
     } catch {
-      // Entries are still numbered; the checkpoint after them fails for the same reason and reports it.
+      // Entries are still appended. Signing the next checkpoint fails for the same reason and reports the error.
     }
   }
 
@@ -112,7 +112,7 @@ export class LogSequencer {
     if (!(await tryLock(tx))) return;
     const size = await checkpointSizeOf(tx);
     const last = await lastCheckpoint(tx);
-    // A log shorter than the signed one was rolled back even if nothing new was written, so the token must check it.
+    // A log shorter than the signed log was rolled back, even if nothing new was written, so the token must check the log.
     const isCurrent = this.isAnchored && size === last?.size && size >= this.signedSize;
     if (size === 0 || (isCurrent && (await this.isSigned(last.note)))) return;
     const key = await this.keys.ensured();
@@ -130,8 +130,8 @@ export class LogSequencer {
   }
 
   /**
-   * Returns the root of the tree that the HSM signed last, extended by leaves that the service wrote. Upper levels of the tiles of these leaves are
-   * not read, because only the leaves are verified. A log without an anchor was created by an earlier version or accepted by an operator.
+   * Returns the root of the tree that the HSM signed last, extended by leaves that the service wrote. The higher tile levels above these leaves are not
+   * read, because only the leaves are verified. A log without an anchor was created by an earlier version or accepted by an operator.
    *
    * @throws Problem `log.foreign-leaf`
    */
@@ -164,7 +164,7 @@ async function tryLock(tx: EntityManager): Promise<boolean> {
   return row?.mine === true;
 }
 
-/** An entry that the service did not write becomes a `foreign` leaf. */
+/** Returns the leaves of waiting entries. An entry that the service did not write becomes a `foreign` leaf. */
 async function leavesOf(rows: readonly WaitingRow[], isOwn: IsOwn): Promise<Leaf[]> {
   const leaves: Leaf[] = [];
   for (const [at, row] of rows.entries()) {

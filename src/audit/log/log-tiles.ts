@@ -15,8 +15,8 @@ import {
 export const SEQUENCER_LOCK = 0x5ea1_0610;
 
 /**
- * The tree is stored as rows of up to 256 hashes (the tiles of C2SP tlog-tiles): level 0 contains leaf hashes, and a hash of level n + 1 is the root
- * of a full tile of level n. A proof in a tree of millions touches a handful of rows.
+ * The tree is stored as rows of up to 256 hashes (the tiles of C2SP tlog-tiles): level 0 contains leaf hashes, and a hash of level n + 1 is the root of a
+ * full tile of level n. A proof in a tree with millions of leaves reads a handful of rows.
  */
 const TILE_HEIGHT = 8;
 const TILE_WIDTH = 2 ** TILE_HEIGHT;
@@ -50,7 +50,7 @@ function hashesIn(tile: Buffer): Buffer[] {
   );
 }
 
-/** Returns the hashes of these ranges, in order, with one query. Throws if the tree does not contain these leaves. */
+/** Returns the Merkle tree hash of each range, in order, with one query. Throws if the tree does not contain all leaves of the ranges. */
 export async function rangeHashes(tx: EntityManager, ranges: readonly Range[]): Promise<Buffer[]> {
   const wanted = ranges.map((range) => subtreesOf(range).map(placeOf));
   const tiles = await readTiles(tx, wanted.flat());
@@ -130,7 +130,7 @@ export async function appendLeaves(tx: EntityManager, size: number, leaves: read
   );
 }
 
-/** Removes all leaves from `size` on, so that leaves can be appended. Throws if the tree has fewer leaves. */
+/** Truncates the tree to `size` leaves, so that leaves can be appended. Throws if the tree has fewer leaves. */
 export async function truncateTree(tx: EntityManager, size: number): Promise<void> {
   await readTree(tx, size);
   const [last]: { level: number | null }[] = await tx.query('SELECT max(level) AS level FROM log_tile');

@@ -9,7 +9,7 @@ export class LogWitness {
 
   constructor(private readonly db: DataSource) {}
 
-  /** Sends the newest checkpoint if this process has not sent it yet. Rejects unless the witness accepted it. */
+  /** Sends the newest checkpoint if this process has not sent it yet. Rejects unless the witness accepted the checkpoint. */
   async send(witness: string): Promise<void> {
     const [newest]: { size: string; note: string }[] = await this.db.query(
       `SELECT size, note FROM log_checkpoint ORDER BY size DESC LIMIT 1`,

@@ -8,7 +8,7 @@ import type { MadeLogKey } from './log-keys.js';
 import type { ConsistencyProof, InclusionProof } from './log-reader.js';
 
 export class CheckpointQuery {
-  /** Number of leaves in the tree. If omitted, returns the newest checkpoint. */
+  /** Number of leaves in the tree. Defaults to the size of the newest checkpoint. */
   @Optional(QueryInt(1)) size?: number;
 }
 
@@ -20,9 +20,9 @@ export class InclusionQuery extends CheckpointQuery {
 }
 
 export class ConsistencyQuery {
-  /** Number of leaves of the older log. */
+  /** Number of leaves of the smaller log. */
   @QueryInt(0) first: number;
-  /** Number of leaves of the newer log. Defaults to that of the newest checkpoint. */
+  /** Number of leaves of the larger log. Defaults to the size of the newest checkpoint. */
   @Optional(QueryInt(0)) second?: number;
 }
 
@@ -62,9 +62,9 @@ export class CheckpointPage extends PageOf(CheckpointView) {}
 export class InclusionView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   entryId: string;
-  /** `missing`: the entry was removed before it was numbered. `foreign`: the service did not write it. */
+  /** `missing`: the entry was removed before its leaf was appended. `foreign`: the service did not write the entry. */
   kind: 'entry' | 'record' | 'missing' | 'foreign';
-  /** Number of the leaf, from 0. @example 17 */
+  /** Index of the leaf, from 0. @example 17 */
   index: number;
   /** Number of leaves in the tree. @example 4711 */
   size: number;
@@ -72,7 +72,7 @@ export class InclusionView {
   data: string | null;
   /** SHA-256 of 0x00 followed by the leaf data, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   hash: string;
-  /** Hashes of the inclusion path, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
+  /** Merkle audit path from the leaf to the root, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
   path: string[];
   /** Signed note over the tree; null if a size was requested. @example "localhost:9090/log\n4711\n…" */
   checkpoint: string | null;
@@ -93,7 +93,7 @@ export class ConsistencyView {
   first: number;
   /** @example 4711 */
   second: number;
-  /** Hashes of the consistency path, base64 (RFC 6962 section 2.1.2). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
+  /** Merkle consistency proof, base64 (RFC 6962 section 2.1.2). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
   path: string[];
 
   static of({ first, second, path }: ConsistencyProof): ConsistencyView {

@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { LeafKind } from '../../verifier/log-verifier.js';
 
-/** An audit entry that has no leaf yet. The row commits with the entry; the sequencer removes it. */
+/** An audit entry that has no leaf yet. The row commits with the entry; the sequencer deletes the row. */
 @Entity('log_waiting')
 export class LogWaiting {
   @PrimaryColumn('uuid')
@@ -46,7 +46,7 @@ export class LogHead {
   size: string;
 }
 
-/** A key that signs checkpoints. Its row is inserted before the HSM creates the key; without a public key, the key was never created. */
+/** A key that signs checkpoints. Its row is inserted before the HSM creates the key. A row without a public key is not used. */
 @Entity('log_key')
 export class LogKey {
   @PrimaryColumn('uuid')
@@ -71,7 +71,10 @@ export class LogKey {
   createdAt: Date;
 }
 
-/** A signed checkpoint. Checkpoints are never removed, because each proves the state of the log at that time. */
+/**
+ * A signed checkpoint. Checkpoints are kept, because each proves the state of the log at that time. Accepting a log removes only checkpoints of another
+ * log.
+ */
 @Entity('log_checkpoint')
 export class LogCheckpoint {
   /** Number of leaves. */

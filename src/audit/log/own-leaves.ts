@@ -11,14 +11,14 @@ import { leafHashes } from './log-tiles.js';
 const PAGE = 1024;
 /** Leaves to hash before yielding to the event loop: about a millisecond. */
 const LEAVES_PER_SLICE = 50;
-/** Maximum hashes that a process caches. Leaves beyond that are verified against their entries. */
+/** Maximum hashes that a process caches. A leaf whose hash is not cached is verified against its entry. */
 const MAX_REMEMBERED = 200_000;
 
 /** IsOwn reports whether the service wrote an entry. */
 export type IsOwn = (entry: EntryRow) => Promise<boolean>;
 
 /**
- * OwnLeaves verifies that the service appended the leaves that are about to be signed. Without it, anyone with write access to the database could
+ * OwnLeaves verifies that the service appended the leaves that are about to be signed. Without this check, anyone with write access to the database could
  * append leaves, and the HSM would sign them with the next checkpoint.
  */
 export class OwnLeaves {
@@ -30,14 +30,13 @@ export class OwnLeaves {
     for (const [i, hash] of hashes.entries()) this.appended.set(from + i, hash);
   }
 
-  /** Forgets the leaves before `size`, which are signed. */
+  /** Removes the cached hashes of leaves before `size`, which are signed. */
   forget(size: number): void {
     for (const index of this.appended.keys()) if (index < size) this.appended.delete(index);
   }
 
   /**
-   * Adds the leaves from the size of `tree` up to, but excluding, `to` to the tree. Verifies that this process appended each of them, or that the
-   * service wrote its entry.
+   * Adds the leaves in [tree.size, to) to the tree. Verifies for each leaf that this process appended the leaf, or that the service wrote its entry.
    *
    * @throws Problem `log.foreign-leaf`
    */
@@ -62,7 +61,10 @@ export class OwnLeaves {
 /** The kinds of leaves that contain data written by the service. The other kinds state that the service did not write the entry. */
 const WRITTEN: ReadonlySet<LeafKind> = new Set<LeafKind>(['entry', 'record']);
 
-/** isOwnLeaf reports whether the service wrote the entry of a leaf, or the leaf states that it did not, and the hash is that of the leaf. */
+/**
+ * isOwnLeaf reports whether the hash matches the leaf, and the service wrote the entry of the leaf. A leaf that states that the service did not write the
+ * entry also counts.
+ */
 export async function isOwnLeaf(row: LeafRow, hash: Buffer | undefined, isOwn: IsOwn): Promise<boolean> {
   if (row.kind === null || row.entryId === null || hash === undefined) return false;
   const entry = row.at === null ? undefined : row;

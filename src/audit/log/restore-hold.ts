@@ -11,8 +11,8 @@ const LOOK_EVERY_MS = 2000;
 const RETRY_AFTER_SECONDS = 30;
 
 /**
- * Restore mode: a process whose database and token are not from the same time does nothing until an operator accepts the database. It is checked
- * before any module starts working. Until then, every call is answered with 503 and the reason, for load balancers and users.
+ * RestoreHold implements restore mode: a process whose database and token are not from the same time does no work until an operator accepts the database.
+ * The check runs before any module starts working. In restore mode, every call returns 503 with the reason, for load balancers and users.
  */
 export class RestoreHold {
   private readonly logger = new Logger('Restore');
@@ -23,7 +23,7 @@ export class RestoreHold {
     private readonly config: Config,
   ) {}
 
-  /** Resolves once this process may work. It also resolves while the HSM or the database does not respond, and keeps checking. */
+  /** Resolves once this process may work. Also resolves if the HSM or the database does not respond; the check then continues in the background. */
   async pass(): Promise<void> {
     await this.vault.start();
     const fault = await this.ask();
@@ -49,7 +49,7 @@ export class RestoreHold {
     await closed;
   }
 
-  /** A process that started while the HSM was unavailable exits as soon as it learns that it must not work; its successor enters restore mode. */
+  /** Repeats the check until the HSM and the database respond. If the check then fails, the process exits, and enters restore mode after its restart. */
   private askOn(): void {
     this.logger.warn(
       'unable to verify that the database and the token match, because one of them is not responding; still trying',

@@ -17,14 +17,14 @@ export class RestoredDatabase {
   @Column('timestamptz', { default: () => 'now()' })
   restoredAt: Date;
 
-  /** Time at which an operator accepted the restore; while it is null, nothing is served. */
+  /** Time at which an operator accepted the restore. While the time is null, no process serves the database. */
   @Column('timestamptz', { nullable: true })
   acceptedAt: Date | null;
 }
 
 /**
- * Detects that a database was restored from a backup. The token reveals it only if it is newer than the backup: if both were lost and restored, they
- * match, and neither contains later events.
+ * Detects that a database was restored from a backup. The token reveals a restore only if the token is newer than the backup. If the database and the token
+ * were both restored, they match, and neither contains later events.
  */
 export class RestoredDatabases {
   /** Returns the newest restore that has not been accepted. */
@@ -35,7 +35,7 @@ export class RestoredDatabases {
     return row;
   }
 
-  /** Holds the database: processes started from now on do not serve it. */
+  /** Puts the database into restore mode: processes started from now on do not serve the database. */
   async hold(tx: EntityManager, { backup, madeAt }: Pick<RestoredDatabase, 'backup' | 'madeAt'>): Promise<void> {
     await tx.query(`INSERT INTO restored_database (id, backup, made_at) VALUES ($1, $2, $3)`, [
       newId(),
@@ -44,7 +44,7 @@ export class RestoredDatabases {
     ]);
   }
 
-  /** Marks every restore as accepted. @returns names of the backups */
+  /** Marks every restore as accepted. @returns the names of the backups */
   async accept(tx: EntityManager): Promise<string[]> {
     const [rows]: [{ backup: string }[], number] = await tx.query(
       `UPDATE restored_database SET accepted_at = now() WHERE accepted_at IS NULL RETURNING backup`,

@@ -12,8 +12,8 @@ import { rangeHashes } from './log-tiles.js';
 const MAX_CLOCK_MS = 5 * 60_000;
 
 /**
- * Reads audit entries that the service itself wrote: sealed by it or, for entries older than seals, in a tree signed with the log key. Entries that
- * were inserted with SQL are excluded.
+ * Reads audit entries that the service wrote: entries with a valid seal or, if the entry is older than seals, entries in a tree signed with the log key.
+ * Entries that were inserted with SQL are excluded.
  */
 @Injectable()
 export class VouchedEntries {
@@ -25,7 +25,7 @@ export class VouchedEntries {
   /**
    * Returns the entries with these actions about these targets, oldest first.
    *
-   * @param detail members that the detail of an entry must have; a target with thousands of entries is read in part
+   * @param detail members that the detail of an entry must have, to avoid reading every entry of a target with thousands of entries
    */
   async about(
     tx: EntityManager,
@@ -69,8 +69,8 @@ export class VouchedEntries {
   }
 
   /**
-   * Reports whether the entry was written by an earlier version, or under another SVC_JWT_SECRET. An entry of this version without a seal lost its
-   * seal in the database.
+   * Reports whether the entry was written by an earlier version, or under another SVC_JWT_SECRET. Returns false for an entry of this version whose seal was
+   * removed in the database.
    */
   private async isOlder(tx: EntityManager, row: EntryRow): Promise<boolean> {
     if (row.seal === null) {

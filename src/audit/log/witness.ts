@@ -12,7 +12,7 @@ export interface Witnessed {
   readonly checkpoint?: string | undefined;
 }
 
-/** tellWitness appends a line to the file, or POSTs it to the URL as JSON. Rejects unless the witness accepted it. */
+/** tellWitness appends a line to the file, or POSTs it to the URL as JSON. Rejects unless the witness accepted the line. */
 export async function tellWitness(witness: string, said: Witnessed): Promise<void> {
   const line = JSON.stringify(said);
   if (/^https?:\/\//i.test(witness)) return send(witness, line);

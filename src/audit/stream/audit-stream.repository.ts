@@ -4,7 +4,7 @@ import type { StreamDestination } from '../../platform/config/stream-destination
 import { type ClaimedRow, dueRowsOf, WorkQueue } from '../../platform/work/work-queue.js';
 import { AuditService } from '../entries/audit.service.js';
 
-/** Progress of a receiver of the audit log. The sending process holds the row by its lease and fence. */
+/** Progress of a receiver of the audit log. The sending process holds the row with a lease and a fencing token. */
 @Entity('audit_stream')
 export class AuditStream {
   /** Name of the destination in the configuration. */
@@ -15,7 +15,7 @@ export class AuditStream {
   @Column('bigint')
   position: string;
 
-  /** Incremented with each claim. */
+  /** Fencing token, incremented with each claim. */
   @Column('bigint', { default: 0 })
   fence: string;
 
@@ -49,14 +49,14 @@ export interface StreamState {
   readonly name: string;
   /** Leaves that have not been acknowledged. */
   readonly waiting: number;
-  /** Age of the oldest of them in seconds; 0 if there are none. */
+  /** Age of the oldest unacknowledged leaf in seconds; 0 if there is none. */
   readonly oldestSeconds: number;
   /** Seconds since the last acknowledgement; null if there has been none. */
   readonly successSeconds: number | null;
   readonly lastError: string | null;
 }
 
-/** Another process has taken the stream over. */
+/** StreamLost is thrown if another process has claimed the stream. */
 export class StreamLost extends Error {
   constructor() {
     super('another process has claimed this stream');
@@ -75,7 +75,7 @@ const QUEUE = {
 export const DUE_STREAM = dueRowsOf(QUEUE);
 const OPERATOR = { kind: 'system', id: 'audit-stream', name: 'audit stream' } as const;
 
-/** Stores the cursors of the streams. Writes of a process count only while its claim is the newest. */
+/** Stores the cursors of the streams. A process can write only while its claim is the newest. */
 @Injectable()
 export class AuditStreamRepository {
   private readonly queue: WorkQueue<StreamClaim>;
@@ -109,14 +109,14 @@ export class AuditStreamRepository {
     return this.queue.claim(limit, 't.id = ANY($1::text[])', [names]);
   }
 
-  /** Performs `work` under the lease of a claim. Calls `lost` if another process has claimed the stream since. */
+  /** Performs `work` under the lease of a claim. Calls `lost` if another process has claimed the stream in the meantime. */
   hold(claim: StreamClaim, work: () => Promise<void>, lost: () => void): Promise<void> {
     return this.queue.hold(claim, work, async () => {
       if (!(await this.queue.renew(claim))) lost();
     });
   }
 
-  /** Records that the receiver has all leaves before this number. */
+  /** Records that the receiver has all leaves before `position`. */
   async advance(claim: StreamClaim, position: number): Promise<void> {
     const success = `failures = 0, last_error = NULL, last_success_at = clock_timestamp()`;
     assertOurs(await this.queue.write(claim, `position = greatest(position, $3), ${success}`, [position]));

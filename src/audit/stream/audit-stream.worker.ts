@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 1000;
 const BATCH_SIZE = 500;
 const MAX_PAUSE_SECONDS = 60;
 const MAX_ASKED_SECONDS = 300;
-/** Time for a body in transit to complete after the process was told to stop. */
+/** Time allowed for a request in transit to complete after the process received a signal to stop. */
 const END_WITHIN_MS = 3000;
 
 /**
@@ -78,14 +78,14 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
     return this.repository.claim([...this.destinations.keys()], capacity);
   }
 
-  /** Sends until the process stops, or until an error occurs. The row records where any process continues. */
+  /** Sends until the process stops or an error occurs. The cursor in the row lets any process continue. */
   private async run(claim: StreamClaim): Promise<void> {
     const destination = this.destinations.get(claim.id);
     if (destination === undefined) return;
     const sender = this.senderFor(destination);
     this.senders.add(sender);
     try {
-      // The error of the closed sender ends the work. A stream that another process is sending is left to that process.
+      // If another process has claimed the stream, closing the sender ends the work with an error.
       await this.repository.hold(
         claim,
         () => this.follow(claim, sender),
@@ -116,7 +116,7 @@ export class AuditStreamWorker implements BeforeApplicationShutdown {
     }
   }
 
-  /** Returns the leaves from this number onwards. Nothing is sent until the log has a name. */
+  /** Returns leaves from number `from` on, or no leaves until the log has a key and thus a name. */
   private async read(from: number): Promise<StreamedLeaf[]> {
     const [key, size] = [await this.keys.read(), await this.leaves.size()];
     if (size < from) throw new Error(`the log was truncated: it has ${size} leaves, but ${from} were sent`);

@@ -27,7 +27,7 @@ const leaves = (count: number) =>
     record: undefined,
   })) as unknown as [StreamedLeaf, ...StreamedLeaf[]];
 
-/** A receiver that answers as the given function says, and stores the numbers of each body. */
+/** Returns a receiver that responds with the result of `answer` and stores the leaf numbers of each body. */
 function receiver(answer: (body: string) => Partial<OutboundAnswer>) {
   if (destination === undefined) throw new Error('not a destination');
   const bodies: number[][] = [];

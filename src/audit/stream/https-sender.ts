@@ -11,7 +11,7 @@ const MAX_BODY_BYTES = 512 * 1024;
 const CONTENT_TOO_LARGE = 413;
 
 /**
- * Sends leaves by POST, as lines of JSON, and counts only bodies answered with 2xx as received. A body whose response was lost is sent again with the
+ * Sends leaves by POST as newline-delimited JSON. Only bodies answered with 2xx count as received. A body whose response was lost is sent again with the
  * same leaves.
  */
 export class HttpsSender implements StreamSender {
@@ -50,7 +50,7 @@ export class HttpsSender implements StreamSender {
     this.closing.abort();
   }
 
-  /** Resolves for 2xx or 413. */
+  /** Sends a body and returns the status. Rejects unless the status is 2xx or 413. */
   private async post(body: string): Promise<number> {
     const { files, url } = this.destination;
     const read = (path: string | undefined) => (path === undefined ? undefined : readFileSync(path, 'utf8').trim());
@@ -79,7 +79,7 @@ function statusOf(answer: OutboundAnswer): number {
   throw new ReceiverRefused(`the receiver responded with ${status}`, Number.isFinite(asked) ? asked : undefined);
 }
 
-/** Returns how many of the lines, which are ASCII, fit into a body of at most `maxBytes`; at least one. */
+/** Returns the number of lines that fit into a body of at most `maxBytes`, but at least one. The lines are ASCII. */
 function fittingCount(lines: readonly string[], maxBytes: number): number {
   let bytes = 0;
   for (const [count, { length }] of lines.entries()) {
@@ -89,7 +89,7 @@ function fittingCount(lines: readonly string[], maxBytes: number): number {
   return lines.length;
 }
 
-/** A receiver that does not accept even a single leaf gets the leaf without its detail. If the receiver rejects that as well, nothing can be sent. */
+/** Returns the leaf without its detail, for a receiver that rejects a single leaf as too large. Throws if the leaf cannot be made shorter. */
 function shorter(leaf: StreamedLeaf, line: string, write: (leaf: StreamedLeaf) => string): string {
   const short = `${write(withoutParts(leaf))}\n`;
   if (short.length >= line.length) throw new ReceiverRefused('the receiver responded with 413 to a single entry');

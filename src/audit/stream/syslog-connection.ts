@@ -16,8 +16,8 @@ export interface SyslogPatience {
 export const SYSLOG_PATIENCE: SyslogPatience = { connectMs: 10_000, stallMs: 30_000 };
 
 /**
- * A connection to a syslog receiver over TLS (RFC 5425). The receiver sends no acknowledgements. Only the way in which it closes the connection is
- * known: after our close_notify, it closes cleanly only if it has read everything, and otherwise resets the connection.
+ * A connection to a syslog receiver over TLS (RFC 5425). The receiver sends no acknowledgements. Only the end of the connection shows what was read: after
+ * the close_notify of the sender, the receiver closes the connection cleanly if it has read everything, and otherwise resets the connection.
  */
 export class SyslogConnection {
   private readonly closed = Promise.withResolvers<void>();
@@ -86,7 +86,7 @@ export class SyslogConnection {
     await this.orStalls('the receiver stopped reading', (done) => this.socket.once('drain', done));
   }
 
-  /** Closes the connection cleanly. Resolves once the receiver has closed it too, and so has read everything. */
+  /** Closes the connection cleanly. Resolves once the receiver has closed the connection as well, which shows that the receiver has read everything. */
   async end(): Promise<void> {
     if (this.reason !== undefined) throw this.reason;
     this.isEnding = true;

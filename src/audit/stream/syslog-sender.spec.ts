@@ -16,7 +16,7 @@ const PATIENCE = { connectMs: 2000, stallMs: 300 };
 const directory = mkdtempSync(join(tmpdir(), 'sealwright-syslog-'));
 let server: Server;
 let senders: SyslogSender[] = [];
-/** What arrived, connection by connection. */
+/** Text received on each connection. */
 let received: string[] = [];
 let sockets: TLSSocket[] = [];
 let onConnection: (socket: TLSSocket) => void = () => undefined;
@@ -97,7 +97,7 @@ describe('syslog over TLS', () => {
     await stream.send(leaves(7, 10));
     expect(await stream.acknowledged(true)).toBeUndefined();
     now = 3000;
-    expect(await stream.acknowledged(true)).toBeUndefined(); // closed and read, with the next connection open
+    expect(await stream.acknowledged(true)).toBeUndefined(); // everything was read, and the next connection is open
     expect(numbers()).toEqual([7, 8, 9]);
     now = 32_999;
     expect(await stream.acknowledged(true)).toBeUndefined();

@@ -9,17 +9,17 @@ import { SYSLOG_PATIENCE, SyslogConnection } from './syslog-connection.js';
 const MAX_UNCONFIRMED = 2000;
 const CONFIRM_AFTER_MS = 2000;
 
-/** What the receiver has read, and the time at which this was confirmed. */
+/** Position up to which the receiver has read all leaves, and the time of the confirmation. */
 interface Confirmation {
   readonly before: number;
   readonly at: number;
 }
 
 /**
- * Sends leaves by syslog over TLS (RFC 5425), which has no acknowledgements. Connections are short-lived instead. The next connection is opened
- * before the current one is closed: a clean close shows that everything was read, and the open connection shows that the receiver has not stopped
- * since. Leaves that were read count as stored once the receiver has kept running for `resendSeconds`. If a connection fails, everything after that
- * is sent again with the same numbers.
+ * Sends leaves by syslog over TLS (RFC 5425), which has no acknowledgements. Connections are short-lived instead. The next connection is opened before the
+ * current one is closed: a clean close shows that everything was read, and the next connection shows that the receiver has not stopped in the meantime.
+ * Leaves that were read count as stored once the receiver has kept running for `resendSeconds`. If a connection fails, all leaves after those are sent
+ * again with the same numbers.
  */
 export class SyslogSender implements StreamSender {
   private current: SyslogConnection | undefined;
@@ -64,7 +64,7 @@ export class SyslogSender implements StreamSender {
     return leaves >= MAX_UNCONFIRMED || this.now() - since >= CONFIRM_AFTER_MS;
   }
 
-  /** Closes the current connection while the next one is open. */
+  /** Closes the current connection while the next connection is open. */
   private async confirm(before: number): Promise<void> {
     this.opening = await this.open();
     await this.current?.end();
@@ -83,7 +83,7 @@ export class SyslogSender implements StreamSender {
     return settled;
   }
 
-  /** Closes the connection when there is nothing to send or confirm, so that it cannot be cut unnoticed. */
+  /** Closes the connection when there is nothing to send or confirm, so that the loss of an idle connection cannot go unnoticed. */
   private rest(): void {
     const { current } = this;
     this.current = undefined;

@@ -3,8 +3,8 @@ import { dirname, join, relative, sep } from 'node:path';
 import { AdminError } from '../command.js';
 
 /**
- * prepareDirectory creates `path` and its missing parents with mode 0700 and checks that the account can write to it. It creates one level at a time because
- * Node's recursive mkdir never returns below a parent that keeps failing with ENOENT, such as /proc. Throws AdminError.
+ * prepareDirectory creates `path` and its missing parents with mode 0700 and checks that the account can write to it. prepareDirectory creates one level at
+ * a time, because Node's recursive mkdir never returns below a directory in which mkdir always fails with ENOENT, such as /proc. Throws AdminError.
  * @param path absolute
  */
 export async function prepareDirectory(path: string): Promise<void> {

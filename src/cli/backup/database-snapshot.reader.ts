@@ -28,7 +28,10 @@ interface LogRow {
   readonly publicKey: Buffer;
 }
 
-/** openSnapshot opens a snapshot shared by the dump and the facts in the manifest, so that both describe the same data regardless of concurrent writes. */
+/**
+ * openSnapshot opens a snapshot for the dump and for the facts in the manifest, so that the dump and the manifest describe the same data despite concurrent
+ * writes.
+ */
 export async function openSnapshot(config: Config): Promise<DatabaseSnapshot> {
   const client = await connected(config);
   try {
@@ -66,7 +69,7 @@ async function foreignSchema(config: Config): Promise<AdminError> {
   }
 }
 
-/** countRelations counts tables and sequences outside PostgreSQL's own schemas. A restore requires a database without any. */
+/** countRelations counts tables and sequences outside PostgreSQL's own schemas. A restore requires a database without tables and sequences. */
 export async function countRelations(config: Config): Promise<{ server: Server; version: string; relations: number }> {
   const client = await connected(config);
   try {

@@ -58,8 +58,8 @@ export interface MadeBackup {
 }
 
 /**
- * makeBackup creates a backup. It copies the database before the token, so that the copied token has every key that the copied database references.
- * The directory gets its final name after everything is on disk and verified; on failure, it is removed.
+ * makeBackup creates a backup. The database is copied before the token, so that the copied token has every key that the copied database references. The
+ * directory gets its final name after all files are on disk and verified, and is removed on failure.
  */
 export async function makeBackup(order: BackupOrder): Promise<MadeBackup> {
   const { config, says } = order;
@@ -128,7 +128,7 @@ async function fill(draft: string, work: Work): Promise<MadeBackup> {
   return { directory, manifest, manifestSha256, checkpoint: snapshot.log?.note };
 }
 
-/** testify reports a finished backup to the witness. Rejects if the witness fails; the backup stays. */
+/** testify reports a finished backup to the witness. Rejects if the witness does not accept the report; the backup is kept. */
 export async function testify(witness: string, { manifest, manifestSha256, checkpoint }: MadeBackup): Promise<void> {
   await tellWitness(witness, { at: manifest.madeAt, backup: manifest.name, manifestSha256, checkpoint });
 }
@@ -175,8 +175,8 @@ async function manifestOf(
 }
 
 /**
- * assertSchema rejects a schema that is newer than this version, because its backup could be incomplete. An older schema is backed up as is, since backups
- * precede migrations; `restore run` lists the missing migrations.
+ * assertSchema rejects a schema that is newer than this version, because its backup could be incomplete. An older schema is allowed, because a backup is
+ * made before each migration; `restore run` reports missing migrations.
  */
 function assertSchema({ schema }: DatabaseSnapshot): void {
   const fault = epochFault(schema);

@@ -9,7 +9,7 @@ export const MANIFEST_FILE = 'manifest.json';
 /** Name of the dump in a logical backup. */
 export const DUMP_FILE = 'database.dump';
 export const CHECKPOINT_FILE = 'checkpoint.txt';
-/** Format written by this version. Versions also read all earlier formats. */
+/** Format written by this version. Every version also reads all earlier formats. */
 export const MANIFEST_FORMAT = 1;
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 
@@ -33,13 +33,13 @@ export interface BackedUpLog {
   readonly publicKey: string;
 }
 
-/** How a backup includes the token. `softhsm`: it contains the SoftHSM token directory. `elsewhere`: the HSM is backed up by other means. */
+/** How a backup includes the token. `softhsm`: the backup contains the SoftHSM token directory. `elsewhere`: the HSM is backed up by other means. */
 export type TokenCopyWay = 'softhsm' | 'elsewhere';
 
 /** How a backup includes the database. `logical`: pg_dump, restored with `restore run`. `base`: pg_basebackup, restored with PostgreSQL's own tools. */
 export type DatabaseCopyWay = 'logical' | 'base';
 
-/** BackupManifest describes a backup. It is written last; a directory without it is not a backup. */
+/** BackupManifest describes a backup. The manifest is written last; a directory without a manifest is not a backup. */
 export interface BackupManifest {
   readonly format: number;
   readonly name: string;
@@ -61,7 +61,10 @@ export interface BackupManifest {
   readonly files: readonly BackupFile[];
 }
 
-/** readManifest reads and validates the manifest of a backup. Throws AdminError if it is missing, or if a later version of the product wrote it. */
+/**
+ * readManifest reads and validates the manifest of a backup. Throws AdminError if the manifest is missing, or if a later version of the product wrote the
+ * manifest.
+ */
 export async function readManifest(directory: string): Promise<BackupManifest> {
   const file = join(directory, MANIFEST_FILE);
   const { size = 0 } = await stat(file).catch((error: NodeJS.ErrnoException) => {
@@ -86,7 +89,7 @@ export async function readManifest(directory: string): Promise<BackupManifest> {
   return manifest;
 }
 
-/** A copy restored by root belongs to root, but commands run as the service account. */
+/** Returns the error with the remedy. Files copied by root belong to root, but commands run as the service account. */
 function unreadable(directory: string): string {
   return `This account cannot read ${directory}. Run: chown -R sealwright: ${directory}`;
 }
@@ -124,7 +127,8 @@ function isFile({ path, bytes, sha256 }: Partial<BackupFile>): boolean {
 }
 
 /**
- * filesOf returns every file below a directory except the manifest, sorted by path. Throws on links and devices, which could point elsewhere after a restore.
+ * filesOf returns every file below a directory except the manifest, sorted by path. Throws if the directory contains links or devices, because their
+ * targets could differ after a restore.
  */
 export async function filesOf(directory: string): Promise<BackupFile[]> {
   const files: BackupFile[] = [];
@@ -138,7 +142,7 @@ export async function filesOf(directory: string): Promise<BackupFile[]> {
   return files;
 }
 
-/** pathsBelow returns the paths of everything except directories, separated by `/` and sorted by code unit. */
+/** pathsBelow returns the paths of all entries except directories, separated by `/` and sorted by code unit. */
 export async function pathsBelow(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   return entries

@@ -21,13 +21,13 @@ const SYSTEM_AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
 const MAX_SAID_BYTES = 2000;
 
 /**
- * findPrograms returns the client programs for a server: those of its major version, otherwise the nearest later one. Earlier programs reject the
- * server or lose features they do not support. Throws AdminError if no suitable programs are installed.
+ * findPrograms returns the client programs for a server: the programs of its major version, otherwise of the next later version. Earlier programs reject
+ * the server or omit features that they do not support. Throws AdminError if no suitable programs are installed.
  *
  * @param directory directory given by the operator; no other directory is searched
  */
 export async function findPrograms(serverVersion: string, directory?: string): Promise<PostgresPrograms> {
-  // PATH comes last, because its programs may be wrappers that choose among these directories.
+  // PATH comes last, because programs on PATH may be wrappers that select a version from these directories.
   const places = directory === undefined ? [...(await installedPlaces()), ''] : [directory];
   const found = (await Promise.all(places.map(programsIn))).flatMap((programs) => programs ?? []);
   const [fitting] = found
@@ -64,16 +64,13 @@ async function programsIn(directory: string): Promise<PostgresPrograms | undefin
   }
 }
 
-/** Server is one database host. With several hosts configured, it is the host of the snapshot. */
+/** Server is the database host of the snapshot, which is one of the configured hosts. */
 export interface Server {
   readonly host: string;
   readonly port: number;
 }
 
-/**
- * startProgram starts a program that connects to the database. It passes the password in the environment rather than in the arguments, which other accounts can
- * read.
- */
+/** startProgram starts a program that connects to the database. The password is passed in the environment, because other accounts can read arguments. */
 export function startProgram(
   { directory }: PostgresPrograms,
   name: Program,
@@ -85,7 +82,7 @@ export function startProgram(
   return spawn(join(directory, name), [...args], { env, stdio: ['pipe', 'pipe', 'pipe'], ...(signal && { signal }) });
 }
 
-/** ended resolves when the program exits with code 0; otherwise it rejects with the end of its stderr. The caller must read or discard stdout. */
+/** ended resolves when the program exits with code 0, and otherwise rejects with the last part of stderr. The caller must read or discard stdout. */
 export async function ended(child: ChildProcess, name: Program): Promise<void> {
   let said: Buffer = Buffer.alloc(0);
   child.stderr?.on('data', (chunk: Buffer) => (said = Buffer.concat([said, chunk]).subarray(-MAX_SAID_BYTES)));

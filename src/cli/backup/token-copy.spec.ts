@@ -32,7 +32,7 @@ describe('a token copy', () => {
     };
     write(0);
     const copied = copyToken(tokens, join(place, 'copy'));
-    // Files copied before and after a round do not match.
+    // Each round rewrites all files, so a file copied before a round does not match a file copied after the round.
     for (let round = 1; round <= 30; round += 1) {
       await sleep(2);
       write(round);

@@ -6,7 +6,10 @@ import { pathsBelow } from './manifest.js';
 
 export const TOKEN_DIRECTORY = 'token';
 const PAUSE_MS = 50;
-/** SoftHSM writes an object within milliseconds. A service that signs checkpoints writes one object per second. */
+/**
+ * Maximum attempts to copy an unchanged token. SoftHSM writes an object within milliseconds, and a service that signs checkpoints writes one object per
+ * second.
+ */
 const MAX_TRIES = 200;
 
 /** isSoftHsm returns true if the PKCS#11 module is SoftHSM, which stores tokens in files. */
@@ -26,8 +29,8 @@ export async function tokenDirectory(configuration: string): Promise<string> {
 }
 
 /**
- * copyToken copies the SoftHSM tokens consistently: if a file changes during the copy, it copies everything again. The service may keep running. The copy holds
- * private keys, encrypted under the PIN.
+ * copyToken copies the SoftHSM tokens consistently: if a file changes during the copy, all files are copied again. The service may keep running. The copy
+ * contains private keys, encrypted under the PIN.
  */
 export async function copyToken(from: string, to: string): Promise<void> {
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
@@ -43,7 +46,8 @@ export async function copyToken(from: string, to: string): Promise<void> {
 }
 
 /**
- * putToken copies the tokens of a backup to SoftHSM's token directory. Existing tokens are kept, because they are newer than the backup.
+ * putToken copies the tokens of a backup to SoftHSM's token directory. If the directory already contains tokens, nothing is copied, because the existing
+ * tokens are newer than the backup.
  * @returns whether the copy was installed; the directory appears completely or not at all
  */
 export async function putToken(from: string, to: string): Promise<boolean> {
@@ -66,14 +70,14 @@ export function overlap(one: string, other: string): boolean {
   return leads(one, other) || leads(other, one);
 }
 
-/** Restricts access to the owner, regardless of the modes of the original. */
+/** Restricts access to the owner, regardless of the modes of the source files. */
 async function closeToOthers(directory: string): Promise<void> {
   await chmod(directory, 0o700);
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true }))
     await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
 }
 
-/** Returns size, times and inode of each file. Lock files are skipped, because they are empty and readers touch them. */
+/** Returns size, times and inode of each file. Lock files are skipped, because lock files are empty and readers change their times. */
 async function stateOf(directory: string): Promise<Map<string, string>> {
   const paths = await pathsBelow(directory).catch(() => []);
   const state = new Map<string, string>();

@@ -29,7 +29,7 @@ export async function assertSound(directory: string, options: VerifyOptions): Pr
   throw new AdminError(`${directory} is damaged:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
 }
 
-/** faultsOf returns all faults of a backup; empty if it is unchanged and complete. */
+/** faultsOf returns all faults of a backup; empty if the backup is unchanged and complete. */
 export async function faultsOf(directory: string, manifest: BackupManifest, options: VerifyOptions): Promise<string[]> {
   const faults = [...(await filesThatDiffer(directory, manifest)), ...(await logFaults(directory, manifest))];
   // Reading a dump whose hash does not match is pointless.
@@ -54,7 +54,7 @@ async function filesThatDiffer(directory: string, { files }: BackupManifest): Pr
   return [...faults, ...more.map((path) => `${path} is not part of the backup`)];
 }
 
-/** Verifies that the checkpoint in the backup is the one in the manifest and is signed with the log key. */
+/** Verifies that the checkpoint in the backup matches the manifest and is signed with the log key. */
 async function logFaults(directory: string, { log }: BackupManifest): Promise<string[]> {
   if (log === undefined) return [];
   const note = await readFile(join(directory, CHECKPOINT_FILE), 'utf8').catch(() => '');
@@ -84,7 +84,7 @@ async function dumpFaults(
   );
 }
 
-/** witnessFault returns why a witness did not record exactly this backup; undefined if it did. */
+/** witnessFault returns why the witness does not confirm this backup; undefined if the witness recorded the manifest's hash. */
 export async function witnessFault(
   directory: string,
   { name }: BackupManifest,

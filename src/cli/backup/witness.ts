@@ -4,10 +4,10 @@ import { openNote } from '../../verifier/signed-note.js';
 import { AdminError } from '../command.js';
 import { readJson } from '../../platform/json/strict-json.js';
 
-/** At about 400 bytes per line, this covers the last month of a log that grows all day. */
+/** Maximum bytes read from the end of a witness file. With about 400 bytes per line, this limit covers the last month of a log that grows all day. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
-/** readWitness returns the last lines of a witness file. It skips truncated and malformed lines. */
+/** readWitness returns the last lines of a witness file. Truncated and malformed lines are skipped. */
 export async function readWitness(file: string): Promise<Witnessed[]> {
   const text = await tailOf(file).catch((cause: Error) => {
     throw new AdminError(`Cannot read the witness: ${cause.message}`);

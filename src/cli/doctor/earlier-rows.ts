@@ -10,7 +10,7 @@ import {
   sealedOptions,
 } from '../../platform/sealing/sealed-entity.js';
 
-/** EarlierRow is a row whose edit is older than the newest edit in the audit log: it was restored together with its seal. */
+/** EarlierRow is a row whose edit counter is behind the audit log: the row was restored together with its seal. */
 export interface EarlierRow {
   readonly table: string;
   readonly id: string;

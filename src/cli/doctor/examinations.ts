@@ -32,7 +32,10 @@ import { WebhookEndpoint } from '../../notifications/webhooks/webhook-endpoint.e
 import { withoutEffect } from '../../notifications/webhooks/webhook-events.js';
 import { OperationsService } from '../../system/operations/operations.service.js';
 
-/** Finding is the result of one examination. `bad`: something does not work now. `warn`: it will soon stop working, or would stop unnoticed. */
+/**
+ * Finding is the result of one examination. `bad`: a component does not work now. `warn`: a component will soon stop working, or its failure would go
+ * unnoticed.
+ */
 export interface Finding {
   readonly what: string;
   readonly state: 'ok' | 'warn' | 'bad';
@@ -60,14 +63,14 @@ export function spanOf(seconds: number): string {
   return seconds < 2 * 86_400 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
 }
 
-/** Longer than a Redis health check takes. */
+/** Maximum wait for Redis; longer than a Redis health check takes. */
 const REDIS_PATIENCE_MS = 3000;
 const HSM_PATIENCE_MS = 10_000;
 const MAX_CLOCK_OFFSET_MS = 1000;
 const MAX_CHECKPOINT_AGE_SECONDS = 300;
 const MIN_CERTIFICATE_DAYS = 14;
 const MAX_TRANSACTION_SECONDS = 600;
-/** The service aborts statements that wait longer than five seconds. */
+/** Lock wait that is reported. The service aborts statements that wait longer than five seconds. */
 const MAX_LOCK_SECONDS = 2;
 const MIN_DISK_SHARE = 0.2;
 /** Age in seconds after which a queued item is late. Queues that wait for users or hosts have no limit. */
@@ -85,16 +88,16 @@ const LATE_SECONDS: Readonly<Record<string, number>> = {
   imports: 3600,
   'schedule-runs': 3600,
 };
-/** Same delay as in the alert rule for audit log receivers. */
+/** Delay of an audit log receiver that is reported; same as in the alert rule. */
 const LATE_STREAM_SECONDS = 300;
-/** A nightly backup may take up to two hours. */
+/** Age after which a backup is overdue: one day, and two hours for a nightly backup to complete. */
 const MAX_BACKUP_AGE_SECONDS = 26 * 3600;
-/** Every job runs at least once a day. */
+/** Time since the last success after which a job is late. Every job runs at least once a day. */
 const LATE_JOB_SECONDS = 2 * 86_400;
 
 type Examination = (app: INestApplicationContext) => Promise<readonly Finding[]>;
 
-/** Examinations that require a database with the current schema. Each runs separately, so that a failure does not hide other findings. */
+/** Examinations that require a database with the current schema. Each examination runs separately, so that a failure does not hide other findings. */
 export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   room: examineRoom,
   locks: examineLocks,
@@ -161,7 +164,10 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
   disk: examineDisk,
 };
 
-/** Checks that the database disk has space for new files. When it is full, new files fail first; reading and updating rows continues to work for a while. */
+/**
+ * Checks that the database disk has space for new files. On a full disk, creating files fails first; reading and updating rows continues to work for a
+ * while.
+ */
 async function examineRoom(app: INestApplicationContext): Promise<readonly Finding[]> {
   const instances = app.get(InstanceRepository);
   const fault = await instances
@@ -176,8 +182,8 @@ async function examineRoom(app: INestApplicationContext): Promise<readonly Findi
 }
 
 /**
- * Reports transactions that block others. Requests that need the lock fail with `row.busy`, and later examinations may fail as well. Any role can see how long
- * a session has waited, but not how long another role's transaction has been open.
+ * Reports transactions that block other transactions. Requests that need the lock fail with `row.busy`, and later examinations may fail as well. Any role
+ * can see how long a session has waited, but not how long another role's transaction has been open.
  */
 async function examineLocks(app: INestApplicationContext): Promise<readonly Finding[]> {
   const holders: { pid: number; who: string; seconds: number; waiting: number }[] = await app.get(DataSource).query(
@@ -208,7 +214,7 @@ async function examineRedis(app: INestApplicationContext): Promise<readonly Find
   return [warn('Redis', queue.detail, 'runbook: redis. Nothing is lost: workers poll the database')];
 }
 
-/** @param wanted value of SVC_DATABASE_REPLICATION */
+/** examineReplication reports whether a failover could lose commits. @param wanted value of SVC_DATABASE_REPLICATION */
 export function examineReplication(replication: Replication, wanted: Config['databaseReplication']): Finding {
   const fault = asynchronousFault(replication);
   if (fault === undefined) return ok('replication', synchronousDetail(replication));
@@ -217,7 +223,7 @@ export function examineReplication(replication: Replication, wanted: Config['dat
   return warn('replication', fault, 'runbook: replication');
 }
 
-/** @param now time of the local clock, used only to detect stopped processes */
+/** examineInstances reports stopped processes, mixed versions and clock offsets. @param now time of the local clock, used only to detect stopped processes */
 export function examineInstances(instances: readonly InstanceRow[], now: Date): readonly Finding[] {
   const present = instances.filter(({ seenAt }) => now.getTime() - seenAt.getTime() <= MISSED_AFTER_MS);
   const missed = instances.filter((one) => !present.includes(one));
@@ -283,8 +289,8 @@ async function examineJobs(app: INestApplicationContext): Promise<readonly Findi
 }
 
 /**
- * examineBackground reports the jobs that run in every process: the first process in which the job fails, otherwise its latest success in any process. The
- * examination `jobs` reports cluster-wide jobs.
+ * examineBackground reports the jobs that run in every process: the first process in which the job fails or, if there is none, the latest success of the
+ * job in any process. The examination `jobs` reports cluster-wide jobs.
  */
 export function examineBackground(instances: readonly InstanceJobs[]): readonly Finding[] {
   const present = instances.filter(({ agoMs }) => agoMs <= MISSED_AFTER_MS);
@@ -349,7 +355,7 @@ async function examineRedirects(app: INestApplicationContext): Promise<readonly 
   return [bad(what, detail, next)];
 }
 
-/** Reports exceptions stored by earlier versions that can never apply. Requests they exempted now need approval. */
+/** Reports exceptions stored by earlier versions that can never apply. Requests that these exceptions exempted now need approval. */
 export function examinePolicies(exceptions: readonly IgnoredException[]): readonly Finding[] {
   const ignored = exceptions.map(({ policy, fact }) => `"${policy}" (${fact})`);
   if (ignored.length === 0) return [ok('approval policies', 'every exception depends on a verified fact')];
@@ -357,7 +363,7 @@ export function examinePolicies(exceptions: readonly IgnoredException[]): readon
   return [warn('approval policies', detail, 'docs/approvals.md: remove them, or use verified facts')];
 }
 
-/** Without these indexes, searches are slow on a large inventory. A small inventory needs none. */
+/** Reports missing search indexes, without which searches are slow on a large inventory. A small inventory needs no search indexes. */
 async function examineSearch(app: INestApplicationContext): Promise<readonly Finding[]> {
   const missing = await missingSearchIndexes(app.get(DataSource));
   if (missing.length === 0) return [ok('search', 'substring searches are fast enough')];

@@ -5,7 +5,7 @@ import { mayDo, type Scope } from '../../access/scopes.js';
 import { rightsOf } from '../../auth/rights/credential-rights.js';
 import { type Finding, ok, warn } from './examinations.js';
 
-/** Settings that stay in effect after the user who made them has left, by table, with the scope required to make them. */
+/** Settings that stay in effect after the user who changed them has left, by table, with the scope required to change the settings. */
 const THINGS: Readonly<Record<string, { readonly kind: string; readonly scope: Scope }>> = {
   identity_provider: { kind: 'identity provider', scope: 'settings:write' },
   webhook_endpoint: { kind: 'webhook', scope: 'webhooks:write' },
@@ -19,8 +19,8 @@ const THINGS: Readonly<Record<string, { readonly kind: string; readonly scope: S
 const MAX_OF_A_KIND = 5000;
 
 /**
- * Selects each row with its last change by a user or client. A change by an API key or OAuth client, or in a user's session in a client, is
- * attributed to the owner, and also to everyone who was ever shown the secret.
+ * Selects each row with its last change by a user or client. A change by an API key or OAuth client, or in a user's session in a client, is attributed to
+ * the owner and to every user who was shown the secret.
  */
 const LAST_CHANGES = Object.keys(THINGS)
   .map(
@@ -44,8 +44,8 @@ interface LastChange {
 }
 
 /**
- * examineLeftBehind reports settings last changed by users who no longer have the right to change them: their webhooks still receive events and their
- * identity providers still sign users in. Schedules and rotation policies are excluded, because they pause automatically.
+ * examineLeftBehind reports settings whose last change was made by a user who no longer has the required right. For example, the user's webhooks still
+ * receive events. Schedules and rotation policies are excluded, because schedules and rotation policies pause automatically.
  */
 export async function examineLeftBehind(app: INestApplicationContext): Promise<readonly Finding[]> {
   const what = 'left behind';

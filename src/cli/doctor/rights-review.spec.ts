@@ -11,7 +11,7 @@ interface Said {
   readonly detail?: Record<string, unknown>;
 }
 
-/** Returns the review of entries that are one minute apart. */
+/** Returns the findings of a review of the entries, which are one minute apart. */
 function reviewed(...entries: readonly (readonly [action: string, target: string, said?: Said])[]): string[] {
   const review = new RightsReview();
   for (const [i, [action, targetId, said]] of entries.entries()) {

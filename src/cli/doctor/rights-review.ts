@@ -13,11 +13,11 @@ import { earlierRows } from './earlier-rows.js';
 import { bad, type Finding, ok, warn } from './examinations.js';
 
 /**
- * Time between a loss of rights and an action within which the order is uncertain. It covers credential caching, the longest statement and clock skew between
- * machines.
+ * Maximum time between a loss of rights and an action for which their order is uncertain. The tolerance covers credential caching, the longest statement
+ * and clock skew between machines.
  */
 const TOLERANCE_MS = 30_000;
-/** Findings that are shown by default. */
+/** Maximum findings that are shown by default. */
 const MAX_SHOWN = 20;
 /** Maximum findings of each kind, to limit memory. */
 const MAX_FOUND = 100_000;
@@ -25,6 +25,8 @@ const MAX_FOUND = 100_000;
 const MAX_UNASKED_LEAVES = 200_000;
 
 /**
+ * examineRights compares the rights in the database and the actions in the audit log with the rights according to the log.
+ *
  * @param wholeLog whether to read the log regardless of its length
  * @param all whether to return all findings, not only the first
  */
@@ -55,10 +57,10 @@ function firstOf(lines: readonly string[], all: boolean): readonly string[] {
 type Entry = Pick<EntryRow, 'id' | 'at' | 'action' | 'outcome' | 'actorKind' | 'actorId' | 'targetId' | 'detail'>;
 
 /**
- * reviewRights reads the audit log up to the checkpoint signed by the HSM. It reports actions by users who had lost the required right, and rows that
- * grant rights which were revoked according to the log. Both indicate that earlier rows were restored together with their seals.
+ * reviewRights reads the audit log up to the checkpoint signed by the HSM. reviewRights reports actions by users who had lost the required right, and rows
+ * that grant rights that were revoked according to the log. Both kinds of findings indicate that earlier rows were restored together with their seals.
  *
- * @returns one line per finding; `foreign` contains leaves that state that the service did not write their entry, which an operator may have accepted
+ * @returns one line per finding; `foreign` contains leaves marked as not written by the service, which an operator may have accepted
  */
 export async function reviewRights(app: INestApplicationContext): Promise<{ found: string[]; foreign: string[] }> {
   const review = new RightsReview();
@@ -94,7 +96,7 @@ export class RightsReview {
   private readonly failed = new Map<string, number>();
   /** Last request evaluated under each revision of the policy set. */
   private readonly judged = new Map<number, { readonly at: number; readonly targetId: string }>();
-  /** The entries about pending approvals. */
+  /** Entries about pending approvals, by approval. */
   private readonly pending = new Map<string, Entry[]>();
   /** Groups of the stages, by approval. */
   private readonly groups = new Map<string, readonly unknown[]>();
@@ -112,7 +114,7 @@ export class RightsReview {
     applyEntry(this.history, entry);
   }
 
-  /** Returns the time at which the approval that an entry relies on ended, or at which the request that it resumes failed; undefined if neither happened. */
+  /** Returns the time at which the approval or rotation of an entry ended, or at which its request failed; undefined if neither happened. */
   private endOf(action: string, targetId: string, { to, approval }: Entry['detail']): number | undefined {
     if (action === 'signing.claimed' || action === 'signing.signed') return this.failed.get(targetId);
     if (action === 'signing.approved') return this.history.refused.get(String(approval));
@@ -134,12 +136,12 @@ export class RightsReview {
           );
   }
 
-  /** Detects an approval whose rejections, extensions or votes were hidden while it was decided. */
+  /** Detects an approval whose rejections, extensions or votes were hidden when the approval was decided. */
   private reviewApproval(entry: Entry, index: number): void {
     const { action, targetId, detail } = entry;
     if (!action.startsWith('approval.')) return;
     if (action !== 'approval.decided') {
-      // Entries are incomplete if they were written by versions that did not yet check approvals against the log.
+      // Versions that did not yet check approvals against the log wrote incomplete entries.
       if (action === 'approval.requested' && typeof detail['rejectThreshold'] === 'number')
         this.pending.set(targetId, []);
       this.pending.get(targetId)?.push(entry);
@@ -154,7 +156,7 @@ export class RightsReview {
       );
   }
 
-  /** Detects a change to earlier policies that were restored: it gets a revision that is already in the log. */
+  /** Detects a change to a restored earlier policy: the change gets a revision that is already in the log. */
   private reviewPolicy({ action, targetId, detail: { revision, policySet } }: Entry, index: number): void {
     if (action !== 'approval-policy.changed' || typeof revision !== 'number') return;
     const isRepeated = revision <= (this.history.policies.get(targetId) ?? 0);
@@ -215,7 +217,7 @@ interface CredentialRow {
   readonly roles: readonly string[] | null;
 }
 
-/** Returns a finding for each account or credential that is active although it was revoked according to the log. */
+/** Returns a finding for each account or credential that is active in the database but revoked according to the log. */
 async function differingRows(db: DataSource, history: RightsHistory): Promise<string[]> {
   const { people, ended, revoked } = history;
   const rows: CredentialRow[] = await db.query(
@@ -245,7 +247,7 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
   ];
 }
 
-/** Returns a finding for each row that is in use although it was removed, revoked, disabled or destroyed according to the log. */
+/** Returns a finding for each row that is in use in the database but removed, revoked, disabled or destroyed according to the log. */
 async function restoredThings(db: DataSource, { withdrawn }: RightsHistory): Promise<string[]> {
   const rows: { kind: string; id: string }[] = await db.query(
     `SELECT 'identity provider' AS kind, id::text FROM identity_provider WHERE id = ANY($1::uuid[]) AND enabled

@@ -4,7 +4,7 @@ import { isId } from '../../platform/database/new-id.js';
 import { LogVerifier } from '../../verifier/log-verifier.js';
 import { readJson } from '../../platform/json/strict-json.js';
 
-/** RevokedSince lists the users and API keys that were disabled or revoked after the backup, by ID in the database. */
+/** RevokedSince contains the IDs of users and API keys that were disabled or revoked after the backup. */
 export interface RevokedSince {
   readonly apiKeys: readonly string[];
   readonly people: readonly string[];
@@ -23,10 +23,9 @@ interface LoggedEntry {
 }
 
 /**
- * readNewerLog reads an export of the audit log that an auditor kept and that is newer than the database (`sealwright log`, GET
- * /api/v1/audit/log/export).
+ * readNewerLog reads an auditor's export of the audit log that is newer than the database (`sealwright log`, GET /api/v1/audit/log/export).
  *
- * @param from number of leaves in the database; later leaves are lost there
+ * @param from number of leaves in the database, which lacks all later leaves
  * @param publicKey public key of the log, SubjectPublicKeyInfo in DER
  */
 export async function readNewerLog(file: string, from: number, publicKey: Buffer | undefined): Promise<RevokedSince> {
@@ -48,13 +47,13 @@ export async function readNewerLog(file: string, from: number, publicKey: Buffer
   return { apiKeys: [...apiKeys], people: [...people], actions, findings };
 }
 
-/** The last entry about a user counts. */
+/** Updates the set of disabled people. The last entry about a user counts. */
 function remember(people: Set<string>, id: string, disabled: unknown): void {
   if (disabled === true) people.add(id);
   if (disabled === false) people.delete(id);
 }
 
-/** Returns the entry of a leaf that is missing in the database; undefined for any other line. */
+/** Returns the entry in a line if the leaf is missing in the database; otherwise undefined. */
 function entryIn(line: string, from: number): LoggedEntry | undefined {
   try {
     const { index, data } = readJson(line) as { index?: unknown; data?: LoggedEntry | null };

@@ -31,15 +31,15 @@ interface RestoreOrder {
 
 export interface Restored {
   readonly manifest: BackupManifest;
-  /** Whether the token of the backup was installed; false if a token already existed, undefined if the backup has none. */
+  /** Whether the token of the backup was installed; false if a token already existed, undefined if the backup contains no token. */
   readonly token: boolean | undefined;
   /** Number of migrations of this version that the database of the backup lacks. */
   readonly missingMigrations: number;
 }
 
 /**
- * restoreBackup restores a backup into an empty database and its token into an empty directory. The data and the hold on the restored database are written in
- * one transaction, so an interrupted restore can simply be repeated.
+ * restoreBackup restores a backup into an empty database and its token into an empty directory. The transaction that restores the data also puts the
+ * database into restore mode, so an interrupted restore can be repeated.
  */
 export async function restoreBackup(order: RestoreOrder): Promise<Restored> {
   const { config, directory, signal, says } = order;
@@ -103,7 +103,7 @@ async function restoreToken(
   return putToken(join(directory, TOKEN_DIRECTORY), await tokenDirectory(softHsmConfiguration()));
 }
 
-/** psql rolls back an uncommitted transaction, even if this process is killed. */
+/** Restores the dump in one transaction. PostgreSQL rolls back the uncommitted transaction, even if this process is killed. */
 async function restoreDatabase(
   { config, directory, signal }: RestoreOrder,
   manifest: BackupManifest,
@@ -126,7 +126,7 @@ async function restoreDatabase(
   if (input === null || dump.stdout === null) throw new Error('the programs have no pipes');
   const read = ended(dump, 'pg_restore');
   read.catch(() => undefined);
-  // psql closes its input when a statement fails. The error is reported from its stderr.
+  // psql closes its input when a statement fails. The error is read from the stderr of psql.
   input.on('error', () => undefined);
   try {
     input.write('BEGIN;\n');
@@ -136,20 +136,20 @@ async function restoreDatabase(
   } catch (error) {
     dump.kill('SIGKILL');
     input.destroy();
-    // If psql failed, its message is the cause, not the broken pipe.
+    // If psql failed, rejects with the message of psql instead of the broken pipe.
     await written;
     throw error;
   }
   await written;
 }
 
-/** Returns SQL that holds the restored database until an operator accepts it (RestoredDatabases). It is part of the restoring transaction. */
+/** Returns the SQL that puts the restored database into restore mode (RestoredDatabases), within the transaction of the restore. */
 function holdSql({ name, madeAt }: BackupManifest): string {
   const values = [newId(), name, madeAt].map((value) => `'${value.replaceAll("'", "''")}'`).join(', ');
   return `INSERT INTO public.restored_database (id, backup, made_at) VALUES (${values});\n`;
 }
 
-/** Returns a stream that writes to `to` with backpressure but does not end it. */
+/** Returns a stream that writes to `to` with backpressure but does not end `to`. */
 function passedOn(to: Writable): Writable {
   return new Writable({
     write(chunk: Buffer, _encoding, done) {

@@ -3,7 +3,10 @@ import { User } from '../../auth/model/user.entity.js';
 import { type EntityManager, In } from 'typeorm';
 import type { RevokedSince } from './newer-log.js';
 
-/** Serials issued after the backup are unknown. No authority has issued this many certificates since. */
+/**
+ * Amount by which certificate serials are advanced. Serials issued after the backup are unknown, but no authority issues this many certificates in the
+ * meantime.
+ */
 const SERIALS_AHEAD = 2 ** 32;
 
 /** RecordedKey is a key that the database expects in the token. */
@@ -12,13 +15,13 @@ export interface RecordedKey {
   readonly what: string;
 }
 
-/** OpenWork counts rows in progress at the time of the backup, whose real state may be ahead of the database. */
+/** OpenWork counts rows that were in progress at the time of the backup. Their actual state may be ahead of the database. */
 interface OpenWork {
   readonly what: string;
   readonly count: number;
 }
 
-/** RestoredState reports the state of a restored database and applies the changes made when it is accepted. */
+/** RestoredState reports the state of a restored database and makes the changes required when an operator accepts the database. */
 export class RestoredState {
   /** Returns the keys that the database expects in the token. */
   async keys(tx: EntityManager): Promise<RecordedKey[]> {
@@ -50,7 +53,10 @@ export class RestoredState {
     return row?.at ?? undefined;
   }
 
-  /** Ends sessions, halts rotations, advances certificate serials, and revokes what was revoked after the backup. Returns the number of rows affected. */
+  /**
+   * Ends sessions, halts rotations, advances certificate serials, and repeats the revocations that were made after the backup. Returns the number of rows
+   * affected.
+   */
   async changes(tx: EntityManager, revoked: RevokedSince): Promise<Record<string, number>> {
     return {
       sessionsEnded: await affected(
@@ -79,7 +85,7 @@ async function affected(tx: EntityManager, sql: string, values: unknown[] = []):
   return count;
 }
 
-/** Accounts with an invalid seal are disabled too, and remain without a seal. */
+/** Disables the accounts. Accounts with an invalid seal are disabled as well, and lose their seal. */
 async function disablePeople(tx: EntityManager, ids: readonly string[]): Promise<number> {
   const people = trustedRows(tx, User, await tx.findBy(User, { id: In([...ids]), disabled: false }));
   const known = In(people.map(({ id }) => id));

@@ -34,14 +34,14 @@ interface KnownAddress {
   readonly address: DatabaseAddress;
 }
 
-/** A century. */
+/** Maximum retention in days: a century. */
 const MAX_KEPT_DAYS = 36_500;
 const MIN_SECRET_LENGTH = 32;
-/** Load balancers check health every few seconds. */
+/** Default time for draining connections. Load balancers check health every few seconds. */
 const DEFAULT_DRAIN_SECONDS = 5;
 
 /**
- * Config holds all settings, typed and validated once at startup. It is the only reader of the environment. Names, defaults and meanings are defined in
+ * Config holds all settings, typed and validated once at startup. No other class reads the environment. Names, defaults and meanings are defined in
  * settings.ts, from which `.env.example` is generated.
  */
 export class Config extends SettingReader {
@@ -49,18 +49,18 @@ export class Config extends SettingReader {
   readonly role: Role = this.oneOf('SVC_ROLE', ['all', 'api', 'worker']);
   readonly host = this.text('SVC_HOST') || (this.profile === 'dev' ? '127.0.0.1' : '0.0.0.0');
   readonly port = this.whole('SVC_PORT', 0, 65_535);
-  /** Undefined if no management address is opened. */
+  /** Management address; undefined if none is configured. */
   readonly management = this.managementAddress();
   readonly publicUrl = this.publicAddress();
   /** Lowercase host names without port. A leading `*.` matches every subdomain. */
   readonly allowedHosts = this.hostNames('SVC_ALLOWED_HOSTS');
   readonly corsOrigins = this.list('SVC_CORS_ORIGINS');
   readonly trustProxy = this.blocks('SVC_TRUST_PROXY');
-  /** Lowercase header name; undefined if client certificates are ignored. */
+  /** Header with the client certificate, in lowercase; undefined if client certificates are ignored. */
   readonly clientCertHeader = this.certificateHeader();
   readonly clientCertChainHeader = this.chainHeader();
   readonly logLevel: LogLevel = this.oneOf('SVC_LOG_LEVEL', ['debug', 'log', 'warn', 'error']);
-  /** Current secret, followed by previous or upcoming ones. New data uses the first; all of them decrypt and verify. */
+  /** Current secret, followed by previous or upcoming secrets. New data uses the first secret; all secrets decrypt and verify. */
   readonly jwtSecrets: readonly [string, ...string[]] = [
     this.text('SVC_JWT_SECRET'),
     ...this.lines('SVC_JWT_SECRET_PREVIOUS'),
@@ -82,18 +82,18 @@ export class Config extends SettingReader {
   readonly alertEmailTo = this.alertEmailEnabled ? this.mailboxes('SVC_ALERT_EMAIL_TO') : [];
   /** IP addresses and CIDR blocks. */
   readonly outboundAllow = this.blocks('SVC_OUTBOUND_ALLOW');
-  /** Undefined if tracing is disabled. */
+  /** Tracing settings; undefined if tracing is disabled. */
   readonly tracing = this.tracingSettings();
   readonly auditStreams: readonly StreamDestination[] = this.streamDestinations();
   /** File or https URL that receives checkpoints of the audit log; undefined if none is configured. */
   readonly logWitness = this.witness();
-  /** PEM files of the authorities that certify the stores; empty for the trust store of Node.js. */
+  /** PEM files with the CA certificates of the database and Redis; empty for the trust store of Node.js. */
   readonly databaseCaFile = this.certificateFile('SVC_DATABASE_CA_FILE');
   readonly redisCaFile = this.certificateFile('SVC_REDIS_CA_FILE');
   readonly databaseReplication = this.oneOf('SVC_DATABASE_REPLICATION', ['any', 'warn', 'required']);
   readonly databaseReadMaxAgeSeconds = this.whole('SVC_DATABASE_READ_MAX_AGE_SECONDS', 2, 3600);
   readonly databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
-  /** Days for which data is kept after it is no longer needed; 0 keeps it forever. */
+  /** Days for which data is kept after it is no longer needed; 0 keeps data forever. */
   readonly keptDays = {
     documents: this.whole('SVC_KEEP_DOCUMENTS_DAYS', 0, MAX_KEPT_DAYS),
     scanResults: this.whole('SVC_KEEP_SCAN_RESULTS_DAYS', 0, MAX_KEPT_DAYS),
@@ -121,7 +121,7 @@ export class Config extends SettingReader {
   readonly tsaTrustFile = this.text('SVC_TSA_TRUST_FILE');
   /** Object identifier in dotted notation. */
   readonly tsaPolicy = this.objectIdentifier('SVC_TSA_POLICY');
-  /** Each is `own` or a URL. */
+  /** Timestamp authorities, each `own` or a URL. */
   readonly tsaAuthorities = this.authorities('SVC_TSA_AUTHORITIES');
   readonly tsaTimeoutMs = this.whole('SVC_TSA_TIMEOUT_MS', 100, 60_000);
   readonly tsaAccuracySeconds = this.whole('SVC_TSA_ACCURACY_SECONDS', 2, 60);
@@ -147,8 +147,8 @@ export class Config extends SettingReader {
   }
 
   /**
-   * Address of the database. If it is stored in a file, the file is read on every access, so that new connections use its current content. The same applies to
-   * the two passwords.
+   * Address of the database. If it is stored in a file, the file is read on every access, so that new connections use its current content.
+   * `databasePassword` and `smtpPassword` are read in the same way.
    */
   get database(): DatabaseAddress {
     return this.addressIn('SVC_DATABASE_URL');
@@ -203,12 +203,12 @@ export class Config extends SettingReader {
     return this.profile === 'prod';
   }
 
-  /** Whether anyone who can reach the service may register: in dev, while it listens only on loopback. */
+  /** Whether anyone who can reach the service may register: only in profile dev, while the service listens only on loopback. */
   get isRegistrationOpen(): boolean {
     return !this.isProd && isLoopback(this.host);
   }
 
-  /** False if no mail server is configured. The default server is public and rejects mail without an account. */
+  /** Whether a mail server is configured. The default server is public and rejects mail without an account. */
   get sendsMail(): boolean {
     return this.smtpUsername !== '' || this.smtpHost !== SETTINGS.SVC_SMTP_HOST.default;
   }
@@ -223,7 +223,7 @@ export class Config extends SettingReader {
     return this.role !== 'api';
   }
 
-  /** In prod, connections to other machines require TLS, unless the operator disabled the requirement. */
+  /** Validates the database URL. In prod, connections to other machines require TLS, unless the operator disabled the requirement. */
   private assertDatabase(setting: DatabaseSetting, tls: 'required' | 'off'): void {
     const address = readDatabaseUrl(this.text(setting));
     if (typeof address === 'string') this.faults.push(`${setting} ${address}`);
@@ -346,7 +346,7 @@ export class Config extends SettingReader {
     if (this.isProd && this.clockSpeed !== 1) this.faults.push('SVC_CLOCK_SPEED must be 1 in the profile prod');
   }
 
-  /** Otherwise, a misspelled setting would have no effect. */
+  /** Reports unknown settings. Otherwise, a misspelled setting would silently have no effect. */
   private namesThatAreUnknown(): void {
     for (const name of this.files.unknown) {
       const hint = Object.hasOwn(SETTINGS, `${name}_FILE`) ? `; use ${name}_FILE, which is the path of a file` : '';
@@ -356,8 +356,8 @@ export class Config extends SettingReader {
 }
 
 /**
- * programEnvironment returns the environment for child processes: that of this process plus `given`, without settings of the service, which contain secrets,
- * and without variables that redirect PostgreSQL programs.
+ * programEnvironment returns the environment for child processes: the environment of this process plus `given`, without settings of the service, which
+ * contain secrets, and without variables that redirect PostgreSQL programs.
  */
 export function programEnvironment(given: Environment = {}): Record<string, string> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(?:SVC_|PG)/.test(name));

@@ -20,14 +20,14 @@ export interface DatabaseAddress extends UserInfo {
 const URI = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 const DEFAULT_PORT = 5432;
 const PLAIN = ['', 'disable'];
-/** `require` also verifies, because an unverified certificate does not protect against an attacker who impersonates the server. */
+/** Values of `sslmode` with verification. `require` also verifies the certificate, because an unverified certificate does not protect against impersonation. */
 const VERIFIED = ['require', 'verify-ca', 'verify-full'];
 const ANY = ['', 'any'];
 const WRITABLE = ['read-write', 'primary'];
 
 /**
- * readDatabaseUrl parses a connection URI with one or more hosts. Returns an error message if it is invalid. The message does not quote the URI, which may
- * contain a password.
+ * readDatabaseUrl parses a connection URI with one or more hosts. Returns an error message if the URI is invalid. The message does not quote the URI, which
+ * may contain a password.
  */
 export function readDatabaseUrl(text: string): DatabaseAddress | string {
   const match = URI.exec(text);
@@ -82,7 +82,7 @@ function hostIn(text: string, usualPort: number): HostAndPort | undefined {
   return readHostAndPort(text === '' || text.startsWith(':') ? `localhost${text}` : text, usualPort);
 }
 
-/** `port` applies to hosts without a port: one for each host, or one for all (libpq). */
+/** Returns the hosts. `port` lists one port for each host, or one port for all hosts, and applies to hosts without a port (libpq). */
 function hostsIn({ host, port = '' }: { host: string; port?: string }): DatabaseAddress['hosts'] | undefined {
   const ports = port.split(',').map((text) => (text === '' ? DEFAULT_PORT : /^\d+$/.test(text) ? Number(text) : NaN));
   const hosts = host.split(',').map((part, index) => hostIn(part, ports[index] ?? ports[0] ?? DEFAULT_PORT));

@@ -18,7 +18,7 @@ const SENTINEL_PORT = 26_379;
 const EXPECTED =
   'must be redis://HOST:PORT, rediss:// for TLS, or redis+sentinel://HOST1:PORT,HOST2:PORT/MASTER (rediss+sentinel:// for TLS)';
 
-/** readRedisUrl parses a Redis URL. Returns an error message if it is invalid. The message does not quote the URL, which may contain a password. */
+/** readRedisUrl parses a Redis URL. Returns an error message if the URL is invalid. The message does not quote the URL, which may contain a password. */
 export function readRedisUrl(text: string): RedisAddress | string {
   const match = URL_SHAPE.exec(text);
   if (match === null) return EXPECTED;

@@ -42,14 +42,14 @@ export class SettingFiles {
     return this.contents.get(name);
   }
 
-  /** Returns the path of the file that contains the value; undefined if NAME itself is set, or neither. */
+  /** Returns the path of the file that contains the value; undefined if the value is not in a file. */
   pathOf(name: SettingName): string | undefined {
     return this.paths.get(name);
   }
 
   private take(variable: string, path: string): void {
     const name = variable.slice(0, -SUFFIX.length);
-    // An empty variable counts as not set, as with settings themselves.
+    // An empty variable counts as not set, like an empty setting.
     if (!variable.endsWith(SUFFIX) || isSetting(variable) || !isSetting(name) || path === '') return;
     if (this.given[name] !== undefined && this.given[name] !== '')
       this.faults.push(`${name} and ${variable} are both set; remove one of them`);
@@ -57,7 +57,7 @@ export class SettingFiles {
       this.paths.set(name, path);
       const content = contentOf(path);
       this.contents.set(name, content);
-      // Otherwise the default would silently be used for a database or a secret.
+      // With an empty file, the default would silently be used for a database or a secret.
       if (content === '' && SETTINGS[name].default !== '')
         this.faults.push(
           `${variable} refers to an empty file: ${path}; write the value to the file, or remove ${variable} to use the default`,
@@ -68,7 +68,7 @@ export class SettingFiles {
   }
 }
 
-/** Editors end a file with a line break, which is not part of the value. */
+/** Returns the content without the trailing line break that editors add. */
 function contentOf(path: string): string {
   return withoutByteOrderMark(readFileSync(path, 'utf8')).trimEnd();
 }

@@ -12,7 +12,7 @@ const HOST_NAME = /^(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9
 /** Matches `local@domain` or `Name <local@domain>` (RFC 5322 section 3.4). */
 const MAILBOX = /^(?:[^<>@]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/;
 
-/** SettingReader reads settings by type. An invalid value is recorded in `faults` and replaced by a usable one, so that all faults are reported together. */
+/** SettingReader reads settings by type. An invalid value is recorded in `faults` and replaced by a usable value, so that all faults are reported together. */
 export abstract class SettingReader {
   protected readonly faults: string[];
   protected readonly files: SettingFiles;
@@ -117,7 +117,10 @@ export abstract class SettingReader {
     return values;
   }
 
-  /** Returns the path of a PEM file with certificates; empty if not set. A file without certificates is rejected, because it would trust no authority. */
+  /**
+   * Returns the path of a PEM file with certificates; empty if not set. A file without certificates is rejected, because the service would then trust no
+   * CA.
+   */
   protected certificateFile(name: SettingName): string {
     const path = this.text(name);
     if (path === '') return path;

@@ -58,7 +58,7 @@ describe('the settings copy in a backup', () => {
   });
 
   it('knows every setting whose name suggests a secret', () => {
-    // These are names of keys in the token.
+    // These settings contain names of keys in the token.
     const harmless = new Set<string>(['SVC_DEFAULT_KEY', 'SVC_TSA_KEY']);
     const sounding = (Object.keys(SETTINGS) as SettingName[]).filter(
       (name) => /SECRET|PASSWORD|PASSPHRASE|CREDENTIAL|_(?:PIN|KEY|TOKEN)$/.test(name) && !harmless.has(name),

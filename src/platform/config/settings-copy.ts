@@ -3,12 +3,12 @@ import { SECRET_SETTINGS, SETTINGS, type SettingName } from './settings.js';
 
 const PLAIN_VALUE = /^[\w./:@,+=*-]*$/;
 const SECRET_PARAMETER = /^(?:ssl)?password=/i;
-/** URLs that may contain commas, because they list several hosts. */
+/** Settings whose URL may contain commas, because the URL may list several hosts. */
 const ONE_ADDRESS: ReadonlySet<SettingName> = new Set(['SVC_DATABASE_URL', 'SVC_DATABASE_READ_URL', 'SVC_REDIS_URL']);
 
 /**
- * settingsCopy returns the configured settings as lines of an environment file. It replaces secrets by comments with their origin, and removes passwords from
- * URLs.
+ * settingsCopy returns the configured settings as lines of an environment file. Secrets are replaced with comments that name their origin, and passwords
+ * are removed from URLs.
  */
 export function settingsCopy(files: SettingFiles): string {
   const lines = (Object.keys(SETTINGS) as SettingName[]).flatMap((name) => lineOf(name, files));
@@ -29,7 +29,7 @@ function lineOf(name: SettingName, files: SettingFiles): string[] {
   return [`${name}=${quoted(parts.map(withoutPassword).join(','))}`];
 }
 
-/** Removes the password from a URL, whatever characters it contains. Returns any other text unchanged. */
+/** Removes the password from a URL, even if the password contains special characters. Returns any other text unchanged. */
 function withoutPassword(text: string): string {
   const start = text.indexOf('://') + 3;
   const end = text.lastIndexOf('@');

@@ -17,7 +17,7 @@ export interface StreamDestination {
   readonly resendSeconds: number;
   /** syslog: private enterprise number in the SD-ID of the structured data (RFC 5424 section 7.2.2). */
   readonly enterprise: string;
-  /** Paths of PEM files: authorities that certify the receiver, and the client certificate with its key. */
+  /** Paths of PEM files: CA certificates for the receiver, and the client certificate with its private key. */
   readonly files: {
     readonly ca?: string;
     readonly cert?: string;
@@ -33,9 +33,9 @@ const MIN_BYTES = 2048;
 const DEFAULT_BYTES = 8192;
 const MAX_BYTES = 1024 * 1024;
 const DEFAULT_RESEND_SECONDS = 30;
-/** Shorter than the delay of the alert rule for streams. */
+/** Maximum of `resend-seconds`; shorter than the delay of the alert rule for streams. */
 const MAX_RESEND_SECONDS = 240;
-/** Enterprise number reserved for documentation (RFC 5612). Organizations use their own. */
+/** Enterprise number reserved for documentation (RFC 5612). Organizations use their own number. */
 const DOCUMENTATION_ENTERPRISE = '32473';
 
 const OPTIONS = [
@@ -52,12 +52,12 @@ const OPTIONS = [
 type Option = (typeof OPTIONS)[number];
 type Options = Partial<Record<Option, string>>;
 
-/** Fault of a destination. The message completes a sentence that begins with the line. */
+/** Fault of a destination. The message is a predicate whose subject is the line, such as `must have a URL after its name`. */
 class Fault extends Error {}
 
 /**
  * readStreamDestinations parses destinations, one per line: `NAME URL [OPTION=VALUE …]`. The URL is `syslog+tls://HOST[:PORT]` or `https://…`. File paths
- * contain no white space. Returns the valid destinations and the faults of the others.
+ * contain no white space. Returns the valid destinations and the faults of invalid lines.
  */
 export function readStreamDestinations(lines: readonly string[]): {
   destinations: StreamDestination[];
@@ -105,7 +105,7 @@ function readLine(line: string): StreamDestination {
   };
 }
 
-/** The message does not quote the URL, which may contain a password. */
+/** Parses the URL of a destination. Error messages do not quote the URL, which may contain a password. */
 function readUrl(text: string): URL {
   if (!URL.canParse(text)) throw new Fault('must have a URL after its name');
   const url = new URL(text);
@@ -118,7 +118,7 @@ function readUrl(text: string): URL {
   if (url.protocol !== 'syslog+tls:') return url;
   if (url.hostname === '' || url.pathname.length > 1 || url.search !== '')
     throw new Fault('must have a URL such as syslog+tls://siem.example.com:6514');
-  // The URL parser does not normalize hosts of non-special schemes and knows no default port for them.
+  // The URL parser neither normalizes the host nor adds a default port for non-special schemes.
   return new URL(`syslog+tls://${url.hostname.toLowerCase()}:${url.port === '' ? SYSLOG_PORT : url.port}`);
 }
 

@@ -11,7 +11,7 @@ const NULL = -1;
 /** Size of the length prefix of a field, in bytes. */
 export const LENGTH_BYTES = 4;
 const MAX_UTF8_BYTES = 3;
-/** Enough for any field except text: a length prefix and at most 16 bytes. */
+/** Buffer space for any field except text: a length prefix and at most 16 bytes. */
 const FIXED_BYTES = 32;
 
 /** RowBytes is a range of a buffer that contains encoded rows. */
@@ -22,9 +22,9 @@ export interface RowBytes {
 }
 
 /**
- * CopyRows encodes rows in the binary format of COPY (PostgreSQL manual, COPY, "Binary Format"): each field is a length prefix and the binary representation of
- * its type. The database does not need to parse text, and nothing needs escaping. Start a row with `row` and write its fields in column order, with null for
- * NULL.
+ * CopyRows encodes rows in the binary format of COPY (PostgreSQL manual, COPY, "Binary Format"): each field is a length prefix and the binary
+ * representation of its type. The database does not need to parse text, and no escaping is required. Start a row with `row` and write its fields in column
+ * order, with null for NULL.
  */
 export class CopyRows {
   private buffer: Buffer = EMPTY;
@@ -32,14 +32,14 @@ export class CopyRows {
 
   /**
    * @param capacity buffer size in bytes: how much is usually written between two calls of `take`; a longer row gets a larger buffer
-   * @param free buffers of this capacity to use before allocating new ones, because recently written memory is in the CPU cache
+   * @param free buffers of this capacity to use before allocating new buffers, because recently written memory is in the CPU cache
    */
   constructor(
     private readonly capacity: number,
     private readonly free: Buffer[] = [],
   ) {}
 
-  /** Starts the data of one COPY with its header. `last` ends it. */
+  /** Starts the data of one COPY with the header. `last` ends the data. */
   static begin(capacity: number, free: Buffer[] = []): CopyRows {
     const rows = new CopyRows(capacity, free);
     rows.encoded(HEADER);
@@ -51,7 +51,7 @@ export class CopyRows {
     return this.end;
   }
 
-  /** Returns the range of bytes from `start`. It remains valid after `take`. */
+  /** Returns the range of bytes from `start`. The range remains valid after `take`. */
   since(start: number): RowBytes {
     return { bytes: this.buffer, start, end: this.end };
   }
@@ -85,7 +85,7 @@ export class CopyRows {
     this.end = this.buffer.writeInt16BE(fieldCount, this.end);
   }
 
-  /** @param text UUID in lowercase, as 8-4-4-4-12 hexadecimal digits */
+  /** Writes a UUID. @param text lowercase, as 8-4-4-4-12 hexadecimal digits */
   uuid(text: string | null): void {
     if (text === null) return this.null();
     this.reserve(FIXED_BYTES);
@@ -118,7 +118,7 @@ export class CopyRows {
     this.end = this.buffer.writeInt16BE(value, this.buffer.writeInt32BE(2, this.end));
   }
 
-  /** @param text time in a format supported by Date.parse */
+  /** Writes a time. @param text time in a format supported by Date.parse */
   timestamptz(text: string | null): void {
     if (text === null) return this.null();
     this.reserve(FIXED_BYTES);
@@ -162,7 +162,7 @@ export class CopyRows {
   }
 }
 
-/** bufferBehind returns the complete buffer of bytes that were taken, for reuse; empty if its capacity differs. */
+/** bufferBehind returns the whole buffer behind the result of `take`, for reuse; empty if its capacity differs. */
 export function bufferBehind(taken: Buffer, capacity: number): Buffer[] {
   return taken.buffer.byteLength === capacity ? [Buffer.from(taken.buffer)] : [];
 }

@@ -7,13 +7,13 @@ import { setImmediate as nextEventLoopTurn } from 'node:timers/promises';
 import { bufferBehind, CopyRows } from './copy-rows.js';
 
 const CHUNK_BYTES = 64 * 1024;
-/** Space for the row that completes a chunk. Most rows are not longer. */
+/** Space for the row that completes a chunk. Most rows fit into this space. */
 const ROW_BYTES = 16 * 1024;
 /** Maximum amount of encoded data that the database has not yet read. */
 const MAX_AHEAD_BYTES = 4 * 1024 * 1024;
 
 /**
- * copyInto copies rows into a table, in the order of the items. The database processes rows while the next ones are encoded.
+ * copyInto copies rows into a table, in the order of the items. The database processes rows while the next rows are encoded.
  *
  * @param table table name, with a column list unless all columns are written
  * @param write encodes the rows of an item; an exception aborts the COPY and its transaction
@@ -27,9 +27,9 @@ export async function copyInto<Item>(
 ): Promise<number> {
   const stream = client.query(copyFrom(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: MAX_AHEAD_BYTES }));
   const done = finished(stream);
-  // Otherwise, a COPY that the database rejected would continue to write to the connection.
+  // Without the call of destroy, a COPY that the database rejected would continue to write to the connection.
   stream.once('error', () => stream.destroy());
-  // The await below reports a failure. Until then, it must not count as an unhandled rejection.
+  // The await below reports a failure. Until then, the rejection must not count as unhandled.
   done.catch(() => undefined);
   let count = 0;
   try {
@@ -65,7 +65,7 @@ function socketOf(client: PoolClient): Writable {
   return (client as unknown as { connection: { stream: Writable } }).connection.stream;
 }
 
-/** stopQueryTimer stops the timer that pg starts for every query. pg stops it in a callback, which COPY streams do not call. */
+/** stopQueryTimer stops the timer that pg starts for every query. pg stops the timer in a callback that COPY streams do not call. */
 export function stopQueryTimer(stream: object): void {
   (stream as { callback?: () => void }).callback?.();
 }

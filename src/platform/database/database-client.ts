@@ -13,8 +13,9 @@ const READ_ONLY = '25006';
 /** A server that does not accept a new connection within this time is considered down. */
 const PRESENT_MS = 3000;
 /**
- * Source routine of the warning that a commit is only on the server's own disk because the wait for the standby was cancelled. The server acknowledges the
- * COMMIT anyway, but a failover would lose it, so the acknowledgement is discarded. The text of the warning is localized; the name of the routine is not.
+ * Source routine of the warning that a commit is only on the server's own disk because the wait for the standby was cancelled. The server still
+ * acknowledges the COMMIT, but a failover would lose the transaction, so the acknowledgement is discarded. The text of the warning is localized; the name
+ * of the routine is not.
  */
 const UNCONFIRMED = 'SyncRepWaitForLSN';
 
@@ -24,8 +25,9 @@ type Connected = ((error: Error) => void) | ((error: null, client: Client) => vo
 type DatabaseClient = new (given?: ClientConfig) => Client;
 
 /**
- * databaseClient returns the connection class of this process. Each connection reads address, password and certificates again, so that they can change at
- * runtime. Of several hosts, the last one that responded is used. If it does not respond or is read-only, the next connection uses the next host.
+ * databaseClient returns the connection class of this process. Each connection reads the address, password and certificates again, so that these settings
+ * can change at runtime. With several hosts, connections use the host that responded last. If that host does not respond or is read-only, the next
+ * connection uses the next host.
  *
  * Session settings are applied with SET after the connection is opened, because connection poolers reject or drop startup parameters.
  */
@@ -40,7 +42,7 @@ export function readDatabaseClient(config: Config): DatabaseClient {
   return newDatabaseClient(config, () => config.readDatabase ?? config.database);
 }
 
-/** One class per configuration, so that all its connections share the state of the hosts. */
+/** Connection classes by configuration, so that all connections with the same configuration share the state of the hosts. */
 const clients = new WeakMap<Config, DatabaseClient>();
 
 function newDatabaseClient(config: Config, address: () => DatabaseAddress): DatabaseClient {
@@ -81,7 +83,7 @@ function newDatabaseClient(config: Config, address: () => DatabaseAddress): Data
         return this;
       } catch (error) {
         this.passOver();
-        // The pool assumes that a failed connection is closed. Without this, a connection to a skipped standby would stay open.
+        // The pool assumes that a failed connection is closed. Without the cut, a connection to a skipped standby would stay open.
         this.cut();
         throw error;
       }
@@ -94,7 +96,7 @@ function newDatabaseClient(config: Config, address: () => DatabaseAddress): Data
       if (rows[0]?.closed === true) throw new Error('connection error: the server accepts no writes');
     }
 
-    /** After a failover, the server of an open connection may have become a standby. Ends the connection, so that the pool opens another one. */
+    /** Ends the connection, so that the pool opens another connection. After a failover, the server of an open connection may have become a standby. */
     private leave(): void {
       this.passOver();
       setImmediate(() => void this.end().catch(() => undefined));
@@ -118,9 +120,9 @@ export async function onAnyHost<Result>({ database }: Config, work: () => Promis
 }
 
 /**
- * SafeClient is a connection that may fail at any time. The pool and TypeORM each listen for errors during a part of its life, but neither does just after it
- * is opened. If the database shut down or ran out of memory at that moment, the process would exit. Instead, the next query fails and the pool removes the
- * connection.
+ * SafeClient is a connection that may fail at any time. The pool and TypeORM each listen for errors during part of a connection's lifetime, but neither
+ * listens just after the connection is opened. If the database shut down or ran out of memory at that moment, the process would exit. Instead, the next
+ * query fails and the pool removes the connection.
  */
 class SafeClient extends Client {
   constructor(config?: ClientConfig) {
@@ -128,7 +130,7 @@ class SafeClient extends Client {
     this.on('error', () => undefined);
     this.on('notice', ({ routine }) => {
       if (routine !== UNCONFIRMED) return;
-      // The acknowledgement may be in the same packet, so the statement must fail before it is read.
+      // The acknowledgement may be in the same packet, so the statement must fail before the acknowledgement is read.
       this.wire.emit('errorMessage', new Error('connection terminated: a commit was not confirmed by a standby'));
       this.cut();
     });
@@ -147,7 +149,7 @@ class SafeClient extends Client {
     this.wire.stream.destroy();
   }
 
-  /** Driver property that its types do not declare. */
+  /** Connection property of the driver, which the types of the driver do not declare. */
   protected get wire(): Wire {
     return (this as unknown as { connection: Wire }).connection;
   }
@@ -157,7 +159,7 @@ interface Wire extends EventEmitter {
   readonly stream: Socket;
 }
 
-/** Returns whether the server responds to a new connection, even if it rejects it. */
+/** Returns whether the server responds to a new connection, even with a rejection. */
 async function isThere(server: ClientConfig): Promise<boolean> {
   const limits = { connectionTimeoutMillis: PRESENT_MS, query_timeout: PRESENT_MS };
   const client = new SafeClient({ ...limits, ...server });
@@ -187,7 +189,8 @@ function serverOf(config: Config, address: DatabaseAddress, turn: number): Clien
     password: config.databasePassword === '' ? password : config.databasePassword,
     ssl: isVerified && {
       rejectUnauthorized: true,
-      // Node.js verifies the certificate against the host. The driver sends the host as SNI if it is a name (RFC 6066 does not allow addresses).
+      // Node.js verifies the certificate against the host. The driver sends the host name as SNI (RFC 6066), but not an address, which RFC 6066 does not
+      // allow.
       host,
       ...(ca === '' ? {} : { ca: readFileSync(ca, 'utf8') }),
       ...(cert === undefined ? {} : { cert: readFileSync(cert, 'utf8') }),
@@ -197,8 +200,8 @@ function serverOf(config: Config, address: DatabaseAddress, turn: number): Clien
 }
 
 /**
- * Settings that a role or a database may override (`ALTER ROLE … SET`) and that change the meaning of statements or how the driver parses results: unparsable
- * dates become null, floats lose digits, days start at a different time, transactions fail that normally succeed.
+ * Settings that a role or a database may override (`ALTER ROLE … SET`) and that change the meaning of statements or the format of results. With other
+ * values, dates could become null, floats could lose digits, days could start at a different time, and transactions could fail.
  */
 const OWN_SETTINGS = [
   "datestyle = 'ISO, MDY'",
@@ -212,7 +215,7 @@ const OWN_SETTINGS = [
   'search_path = "$user", public',
 ].map((setting) => `SET ${setting}`);
 
-/** Ensures that a commit is acknowledged only once it is on disk, and that a lost peer is detected within ten seconds. */
+/** Returns the SET statements for a session. A commit is acknowledged only once it is on disk, and a lost peer is detected within ten seconds. */
 function sessionSettings(limits: ClientConfig): string {
   const given = SESSION_LIMITS.flatMap((name) => {
     const value = limits[name];

@@ -8,7 +8,7 @@ const ROUNDS = 3;
 
 /**
  * DatabaseSessions rejects connection poolers that assign a server per transaction (pgbouncer: pool_mode=transaction), because session settings, locks and
- * temporary objects would leak to other clients. It detects them with two open connections, which must have different servers and keep their settings.
+ * temporary objects would leak to other clients. The check opens two connections, which must have different server processes and keep their settings.
  */
 @Injectable()
 export class DatabaseSessions implements OnModuleInit {

@@ -1,6 +1,6 @@
 /**
- * FairQueue serves callers in turn: for each of their entries, a caller waits for at most one entry of every other caller, however many are queued. Entries of
- * one caller keep their order.
+ * FairQueue serves callers in turn: each entry of a caller waits for at most one entry of every other caller, regardless of the number of queued entries.
+ * Entries of one caller keep their order.
  */
 export class FairQueue<Entry> {
   /** Waiting entries by caller. The first caller is served next. */
@@ -22,7 +22,7 @@ export class FairQueue<Entry> {
   /**
    * Removes and returns the next entry. Its caller moves to the end of the queue.
    *
-   * @param isServed returns whether a caller's entries are considered; by default, all are
+   * @param isServed returns whether a caller's entries are considered; by default, the entries of all callers are considered
    */
   shift(isServed: (caller: string) => boolean = () => true): Entry | undefined {
     for (const [caller, line] of this.lines) {

@@ -10,21 +10,22 @@ interface Waiting<Item, Result> {
 }
 
 interface Shape<Item> {
-  /** Milliseconds that the first item of a group waits for others. An isolated caller does not wait. */
+  /** Milliseconds that the first item of a group waits for more items. An isolated caller does not wait. */
   readonly lingerMs: number;
   /** Maximum number of items in a group. */
   readonly max: number;
   /** Maximum number of groups written concurrently. */
   readonly lanes: number;
-  /** Callers take turns: the items of one caller do not delay those of others. */
+  /** Returns the caller of an item. Callers take turns, so that the items of one caller do not delay the items of other callers. */
   readonly callerOf: (item: Item) => string;
 }
 
 /**
- * GroupCommit combines concurrent writes into one transaction, which needs one multi-row statement and one flush to disk. An item's promise settles only after
- * its group's COMMIT.
+ * GroupCommit combines concurrent writes into one transaction, which needs one multi-row statement and one flush to disk. An item's promise settles only
+ * after its group's COMMIT.
  *
- * If one row makes a group fail, its halves are written separately, and so on, so that only this item fails and costs the others few transactions.
+ * If one item makes a group fail, the halves of the group are written separately, and so on, so that only the faulty item fails, at the cost of a few more
+ * transactions.
  */
 export class GroupCommit<Item, Result> {
   private readonly waiting = new FairQueue<Waiting<Item, Result>>();

@@ -6,10 +6,11 @@ import { dataSourceOptions } from './data-source-options.js';
 import { sqlState } from '../errors/database-error.js';
 import { makeSearchIndexes } from './search-indexes.js';
 
-/** Arbitrary key. It is the same in every version, so that two instances that start together do not migrate concurrently. */
+/** Key of the advisory lock for migrations. The key is the same in every version, so that instances that start together do not migrate concurrently. */
 const MIGRATION_LOCK = 7_310_119;
 /**
- * Maximum wait for an exclusive table lock. All later statements on the table queue behind it, including reads, so the migration gives up and retries later.
+ * Maximum wait for an exclusive table lock. All later statements on the table, including reads, queue behind the lock request, so the migration gives up
+ * and retries later.
  */
 const LOCK_TIMEOUT_MS = 2000;
 const MAX_TRIES = 60;
@@ -33,7 +34,7 @@ export function migrateDatabase(config: Config, says: (line: string) => void): P
 }
 
 /**
- * growSearchIndexes creates search indexes that the inventory has grown to need, without blocking writes.
+ * growSearchIndexes creates the search indexes that a grown inventory needs, without blocking writes.
  * @param says as in migrateDatabase
  */
 export function growSearchIndexes(config: Config, says: (line: string) => void): Promise<void> {
@@ -41,8 +42,8 @@ export function growSearchIndexes(config: Config, says: (line: string) => void):
 }
 
 /**
- * Runs `work` while holding the migration lock, for which other processes wait. The lock is bound to a transaction, so that it also works through a connection
- * pooler. It is polled, because a waiting statement would hold a snapshot, for which a concurrent index build would wait in turn.
+ * Runs `work` while holding the migration lock. Other processes wait for the lock. The lock belongs to a transaction, so that locking also works through a
+ * connection pooler. The lock is polled, because a waiting statement would hold a snapshot, and a concurrent index build would wait for that snapshot.
  */
 async function changeSchema<Result>(
   config: Config,
@@ -68,7 +69,7 @@ async function lock(keeper: QueryRunner, says: (line: string) => void): Promise<
     await keeper.startTransaction();
     // The transaction stays open and idle until the migrations are done.
     await keeper.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-    // No parameters: a parameterized statement leaves its portal and snapshot open, for which a concurrent index build would wait.
+    // No parameters: a parameterized statement leaves its portal and snapshot open, and a concurrent index build would wait for the snapshot.
     const [row] = (await keeper.query(`SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS mine`)) as {
       mine: boolean;
     }[];
@@ -79,7 +80,7 @@ async function lock(keeper: QueryRunner, says: (line: string) => void): Promise<
   }
 }
 
-/** Each migration has its own transaction, so those applied before a failure remain. */
+/** Applies pending migrations and returns their names. Each migration has its own transaction, so migrations that were applied before a failure remain. */
 async function applyAll(db: DataSource, says: (line: string) => void): Promise<string[]> {
   const before = await appliedIn(db);
   for (let tries = 1; ; tries += 1) {

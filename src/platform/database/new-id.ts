@@ -6,7 +6,7 @@ export function newId(): string {
   return v7();
 }
 
-/** NIL_ID sorts before all other IDs (RFC 9562 section 5.9). It is the start value for reading rows by ID. */
+/** NIL_ID sorts before all other IDs (RFC 9562 section 5.9), and is the start value for reading rows by ID. */
 export const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
 /** firstIdAt returns the smallest ID of a millisecond since 1970. All IDs created earlier are smaller. */
@@ -16,8 +16,8 @@ export function firstIdAt(ms: number): string {
 }
 
 /**
- * uuidOf returns SQL that converts text to a UUID, or to NULL for other text, such as `system`. IDs of people are stored as text in columns that may also hold
- * other values. Convert the text rather than the uuid column it is compared with, so that an index on the column can be used.
+ * uuidOf returns SQL that converts text to a UUID, or to NULL for other text, such as `system`. IDs of people are stored as text in columns that may also
+ * hold other values. Convert the text rather than the uuid column in the comparison, so that an index on the column can be used.
  *
  * @param text SQL expression of type text
  */

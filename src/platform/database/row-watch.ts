@@ -23,7 +23,7 @@ export class RowWatch {
   /** @param read returns the current marks of the rows */
   constructor(private readonly read: (ids: string[]) => Promise<Marked[]>) {}
 
-  /** Returns the row once it is `final` or `seconds` have passed. Reads it again after every change. */
+  /** Returns the row once it is `final` or `seconds` have passed. Reads the row again after every change. */
   async until<Row>(
     id: string,
     seconds: number,
@@ -74,7 +74,7 @@ export class RowWatch {
         for (const watcher of this.watchers.get(id) ?? []) if (watcher.mark !== mark) watcher.wake();
       }
     } catch {
-      // The next poll makes up for a failed one. Callers have their own deadlines.
+      // The next poll compensates for a failed poll. Callers have their own deadlines.
     } finally {
       this.timer =
         this.watchers.size > 0 && !this.stopped ? setTimeout(() => void this.look(), LOOK_EVERY_MS) : undefined;

@@ -14,8 +14,8 @@ export interface SearchIndex {
 }
 
 /**
- * Number of rows from which a table gets its search index. With fewer rows, a search that scans all texts is about as fast as any page (docs/performance.md),
- * whereas the index needs about forty entries per text and would make an import up to twice as slow.
+ * Number of rows from which a table gets its search index. With fewer rows, a search that scans all texts takes about as long as any other list request
+ * (docs/performance.md). The index needs about forty entries per text, and can make an import twice as slow.
  */
 const MIN_INDEXED_ROWS = 300_000;
 
@@ -53,8 +53,8 @@ const MISSING = [
 ].join(' ');
 
 /**
- * makeSearchIndexes creates missing and invalid search indexes on tables that are large enough to need them. These indexes are not migrations, because a table
- * may grow later, and the extension they need may be installed later or never. The service works without them.
+ * makeSearchIndexes creates missing and invalid search indexes on tables that are large enough to need them. These indexes are not migrations, because a
+ * table may grow later, and the required extension may be installed later or never. The service works without search indexes.
  *
  * @param says called with one line per step that is slow or not possible
  */
@@ -66,7 +66,7 @@ export async function makeSearchIndexes(db: DataSource, says: (line: string) => 
   const runner = db.createQueryRunner();
   try {
     await makeNeeded(runner, plain, '', says);
-    // Installs the extension before any index needs it, so that an operator without the required right learns this at setup.
+    // Installs the extension before any index needs it, so that an operator without the required privilege is informed at setup.
     if (byTrigrams.length > 0) await makeNeeded(runner, byTrigrams, await trigramSchema(runner), says);
   } catch (error) {
     if (!(error instanceof NoTrigrams)) throw error;
@@ -84,7 +84,7 @@ async function makeNeeded(
 ): Promise<void> {
   const needed = absent.filter(isNeeded);
   if (needed.length === 0) return;
-  // Usually a third faster than with the server's default.
+  // With this setting, an index build is usually a third faster than with the server's default.
   await runner.query(`SET maintenance_work_mem = '256MB'`);
   for (const { name, table, columns } of needed) {
     says(`creating the index ${name} (the service can keep running)`);
@@ -93,10 +93,10 @@ async function makeNeeded(
   await runner.query('RESET maintenance_work_mem');
 }
 
-/** PostgreSQL does not provide pg_trgm or does not allow this user to create it. */
+/** NoTrigrams is thrown if PostgreSQL does not provide pg_trgm or does not allow this user to create the extension. */
 class NoTrigrams extends Error {}
 
-/** Returns the schema of the extension, which is created if it is missing. The owner of a database may create it, because it is a trusted extension. */
+/** Returns the schema of the extension. Creates a missing extension, which the owner of a database may do, because pg_trgm is a trusted extension. */
 async function trigramSchema(runner: QueryRunner): Promise<string> {
   try {
     await runner.query('CREATE EXTENSION IF NOT EXISTS pg_trgm');

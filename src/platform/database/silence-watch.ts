@@ -12,16 +12,16 @@ export interface Watched {
 }
 
 /**
- * SilenceWatch detects servers that fail silently. A machine that loses power or network closes no connections, and the operating system would wait 15 minutes
- * for a response. If a statement receives no data, the server is checked over a separate connection. If this check fails too, the connection is cut, together
- * with all idle ones, whose next statement would otherwise wait as long.
+ * SilenceWatch detects servers that fail silently. A machine that loses power or network closes no connections, and the operating system would wait 15
+ * minutes for a response. If a statement receives no data, the server is checked over a separate connection. If the check also fails, the connection is
+ * cut, together with all idle connections to the server, whose next statements would otherwise wait as long.
  */
 export class SilenceWatch {
   private readonly open = new Map<Watched, number>();
 
   /**
    * @param isThere checks the server with this number and returns false if it does not respond
-   * @param silenceMs shorter in tests
+   * @param silenceMs time without a response after which the server is checked
    */
   constructor(
     private readonly isThere: (server: number) => Promise<boolean>,

@@ -2,8 +2,9 @@ import type { PoolClient } from 'pg';
 import type { EntityManager } from 'typeorm';
 
 /**
- * confirmRead makes the commit of this transaction or statement wait until a standby has everything that was read, if commits are synchronous (decision 164).
- * Only commits that wrote to the WAL wait, so it writes 60 bytes there. Use it for responses that confirm the result of an earlier request.
+ * confirmRead makes the commit of this transaction or statement wait until a standby has everything that was read, if commits are synchronous (decision
+ * 164). Only commits that wrote to the WAL wait, so confirmRead writes 60 bytes to the WAL. Use confirmRead for responses that confirm the result of an
+ * earlier request.
  */
 export async function confirmRead(tx: Pick<EntityManager, 'query'>): Promise<void> {
   await tx.query(`SELECT pg_logical_emit_message(true, 'sealwright', '')`);
@@ -51,7 +52,7 @@ export async function prepared<Row>(tx: EntityManager, name: string, text: strin
   return rows;
 }
 
-/** advisoryLock locks a name until the end of the transaction. It waits while another transaction holds the lock. */
+/** advisoryLock locks a name until the end of the transaction. Waits while another transaction holds the lock. */
 export async function advisoryLock(tx: EntityManager, name: string): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
 }

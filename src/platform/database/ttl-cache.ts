@@ -37,8 +37,8 @@ export class TtlCache<Row> {
   }
 
   /**
-   * Makes the next lookup of a key read its row, for a caller that cannot rely on a cached row. Unlike `forget`, it does not mean that the row is being
-   * changed, so the result of the lookup is cached.
+   * Makes the next lookup of a key read its row, for a caller that cannot rely on a cached row. Unlike after `forget`, the result of this lookup is cached,
+   * because the row is not being changed.
    */
   expire(key: string): void {
     this.memories.delete(key);

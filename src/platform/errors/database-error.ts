@@ -4,7 +4,7 @@ import { Problem } from './problem.js';
 
 /**
  * sqlState returns the SQLSTATE of a PostgreSQL error; undefined for other errors (PostgreSQL manual, appendix A). Errors during connection startup ("the
- * database system is starting up") are the driver's own; TypeORM wraps all others.
+ * database system is starting up") come directly from the driver; TypeORM wraps all other errors.
  */
 export function sqlState(error: unknown): string | undefined {
   const driverError: unknown = error instanceof QueryFailedError ? error.driverError : error;
@@ -13,7 +13,7 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
-/** UNDEFINED_TABLE is the SQLSTATE of a statement about a table that does not exist. */
+/** UNDEFINED_TABLE is the SQLSTATE for a table that does not exist. */
 export const UNDEFINED_TABLE = '42P01';
 
 /** isAboutTheRow returns true if the data was invalid (class 22 data exception, class 23 constraint violation). Other rows may still succeed. */
@@ -44,7 +44,7 @@ const NETWORK = [
   'ENETDOWN',
   'ENOTFOUND',
 ];
-/** A failure of these system calls is a network error, regardless of its code: without a network, they return EINVAL or EADDRNOTAVAIL. */
+/** A failure of these system calls is a network error, regardless of its code: without a network, the calls may fail with EINVAL or EADDRNOTAVAIL. */
 const CONNECTING = ['connect', 'getaddrinfo'];
 // "already released": the driver removes a broken connection from its transaction, whose next statement then has no connection.
 const WORDS =
@@ -59,7 +59,7 @@ export function isDatabaseTrouble(error: unknown): boolean {
   return NETWORK.includes(code) || CONNECTING.includes(syscall) || WORDS.test(error.message);
 }
 
-/** writeUnique runs `work` in a transaction. If a unique index is violated, it throws the Problem from `taken`. */
+/** writeUnique runs `work` in a transaction. Throws the Problem from `taken` if a unique index is violated. */
 export async function writeUnique<Result>(
   db: DataSource,
   work: (tx: EntityManager) => Promise<Result>,
@@ -72,7 +72,7 @@ export async function writeUnique<Result>(
   }
 }
 
-/** SQLSTATEs whose message describes the event but not its meaning for the service. */
+/** Explanations of SQLSTATEs whose messages do not explain the effect on the service. */
 const MEANING: Readonly<Record<string, string>> = {
   '25006': 'read-only (a standby, or an operator has disabled writes; is the disk full?)',
   '53100': 'the disk is full',

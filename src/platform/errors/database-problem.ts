@@ -1,14 +1,14 @@
 import { Problem } from './problem.js';
 import { isDatabaseTrouble, sqlState } from './database-error.js';
 
-/** Seconds after which a request may succeed again. */
+/** Retry-After in seconds, for problems that resolve themselves. */
 const SOON = 2;
-/** Seconds for problems that an operator must resolve. */
+/** Retry-After in seconds, for problems that an operator must resolve. */
 const LATER = 30;
 
 /**
  * databaseProblem returns the Problem that a caller receives for a database error; undefined if the error is a bug in the service. PostgreSQL aborts a
- * transaction whose statement fails, so an error before COMMIT means that nothing was changed. Only without a response is the outcome unknown.
+ * transaction whose statement fails, so an error before COMMIT means that nothing was changed. The outcome is unknown only if the database did not respond.
  */
 export function databaseProblem(error: unknown): Problem | undefined {
   const state = sqlState(error);

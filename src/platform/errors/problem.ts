@@ -1,4 +1,4 @@
-/** ProblemKind is a kind of error, independent of HTTP. problem.filter.ts maps it to a status code. */
+/** ProblemKind is a kind of error, independent of HTTP. problem.filter.ts maps the kind to a status code. */
 export type ProblemKind =
   | 'malformed' // 400 cannot be parsed
   | 'unauthenticated' // 401
@@ -35,7 +35,7 @@ interface ProblemExtras {
   readonly cause?: unknown;
 }
 
-/** RefusalRecord is the audit record of a refusal for which the operation alone is insufficient, such as a failed sign-in. */
+/** RefusalRecord is the audit record of a refusal that `request.refused` does not describe sufficiently, such as a failed sign-in. */
 export interface RefusalRecord {
   readonly action: string;
   readonly target: { readonly kind: string; readonly id: string };
@@ -43,8 +43,8 @@ export interface RefusalRecord {
 }
 
 /**
- * Problem is the only error that services throw intentionally. `code` is stable and documented in docs/errors.md. `message` is for the caller: it quotes the
- * input and states the remedy, and never contains a secret, SQL or a path.
+ * Problem is the only error that services throw intentionally. `code` is stable and documented in docs/errors.md. `message` is for the caller: the message
+ * quotes the input and states the remedy, and never contains a secret, SQL or a path.
  */
 export class Problem extends Error {
   readonly errors?: Fault[];

@@ -3,7 +3,10 @@ import { columns } from '../database/statements.js';
 import { newId } from '../database/new-id.js';
 import { truncate } from '../text/truncate.js';
 
-/** AlertEventRow is an event that may cause alerts. It is inserted in the transaction that causes it and deleted after it has been processed. */
+/**
+ * AlertEventRow is an event that may cause alerts. The row is inserted in the transaction that causes the event, and deleted after the event has been
+ * processed.
+ */
 @Entity('happening')
 export class AlertEventRow {
   @PrimaryColumn('uuid')
@@ -69,7 +72,7 @@ export interface AlertEvent {
 
 const MAX_TEXT = 1000;
 
-/** recordAlertEvents records events that may cause alerts. An event commits together with the change that causes it, so none is lost in a crash. */
+/** recordAlertEvents records events that may cause alerts. An event commits together with the change that causes it, so no event is lost in a crash. */
 export async function recordAlertEvents(tx: EntityManager, events: readonly AlertEvent[]): Promise<void> {
   if (events.length === 0) return;
   const { from, values } = columns(events.map(rowOf), {

@@ -2,8 +2,8 @@ import { Injectable, Logger } from '@nestjs/common';
 import { EventEmitter } from 'node:events';
 
 /**
- * Events by name, with which modules react to each other without importing each other. Events stay within one process and can be lost in a crash. A listener
- * therefore only writes a row or a hint, and everything required is also found by a job that reads rows.
+ * Events by name. Modules use events to react to each other without importing each other. Events stay within one process and can be lost in a crash. A
+ * listener therefore only writes a row or a hint, and a job that reads rows also finds all required work.
  */
 export interface Events {
   /** A signing request reached SIGNED or FAILED in this process. */
@@ -12,7 +12,7 @@ export interface Events {
   'signing.moved': { requestId: string };
   /** An approval received a vote or was decided in this process. */
   'approval.changed': { approvalId: string };
-  /** A row that grants rights was rejected because it does not match its seal. `key` is its primary key. */
+  /** A row that grants rights was rejected because it does not match its seal. `key` is the primary key of the row. */
   'row.not-sealed': { table: string; key: string };
   /** The database contains objects that no migration created, given as `kind name`. */
   'catalogue.changed': { objects: readonly string[] };

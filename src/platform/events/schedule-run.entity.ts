@@ -4,10 +4,10 @@ import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 export const RUN_STATUSES = ['DUE', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-/** `time`: it became due. `missed`: no worker was running when it became due. `hand`: a caller requested it. */
+/** `time`: the run became due. `missed`: no worker was running when the run became due. `hand`: a caller requested the run. */
 export type RunTrigger = 'time' | 'missed' | 'hand';
 
-/** ScheduleRun is one run of a schedule. The unique constraint on schedule and due time ensures that it starts once. */
+/** ScheduleRun is one run of a schedule. The unique constraint on schedule and due time ensures that a run starts only once. */
 @Entity('schedule_run')
 @Unique('schedule_run_due', ['scheduleId', 'dueAt'])
 @Index('schedule_run_open', ['status', 'id'], { where: "status IN ('DUE', 'RUNNING')" })
@@ -27,7 +27,7 @@ export class ScheduleRun {
   @Column('text', { default: 'DUE' })
   status: RunStatus;
 
-  /** ID of the caller who started the run; null if it runs on behalf of the schedule's author. */
+  /** ID of the caller who started the run; null if the run is on behalf of the schedule's author. */
   @Column('text', { nullable: true })
   askedBy: string | null;
 

@@ -12,7 +12,7 @@ export interface StartingRun {
   readonly dueAt: Date;
   /** Settings of the schedule for this target, as validated by `check`. */
   readonly settings: Record<string, unknown>;
-  /** ID of the person, API key or OAuth client on whose behalf the run starts: who started it manually, otherwise who created or last changed the schedule. */
+  /** ID of the person, API key or OAuth client on whose behalf the run starts: the caller who started the run manually, or the last editor of the schedule. */
   readonly madeBy: string;
 }
 
@@ -21,15 +21,15 @@ export interface RunEnd extends RunOutcome {
   readonly commit?: (tx: EntityManager) => Promise<void>;
 }
 
-/** ScheduleTarget is an operation that schedules can start. It implements `start` or `carryOut`. */
+/** ScheduleTarget is an operation that schedules can start. A target implements `start` or `carryOut`. */
 export interface ScheduleTarget {
-  /** Scope required to run the operation directly. It is also required to create, change or start a schedule with this target. */
+  /** Scope required to run the operation directly. The scope is also required to create, change or start a schedule with this target. */
   readonly scope: string;
   /** Validates settings. Throws a Problem if they are invalid. */
   check(settings: Record<string, unknown>): Promise<void> | void;
   /**
-   * Records the work in the transaction that marks the run as started, so that both happen exactly once or not at all. When the work has ended, the target
-   * calls `ScheduledRuns.end`.
+   * Records the work in the transaction that marks the run as started, so that the start and the work are recorded exactly once or not at all. When the
+   * work has ended, the target calls `ScheduledRuns.end`.
    */
   start?(tx: EntityManager, run: StartingRun): Promise<void>;
   /**
@@ -39,7 +39,7 @@ export interface ScheduleTarget {
   carryOut?(settings: Record<string, unknown>): Promise<RunEnd>;
 }
 
-/** ScheduleTargets holds the targets that schedules can start, by kind. Modules register their own at startup. */
+/** ScheduleTargets holds the targets that schedules can start, by kind. Modules register their targets at startup. */
 @Injectable()
 export class ScheduleTargets {
   private readonly targets = new Map<string, ScheduleTarget>();
@@ -58,7 +58,7 @@ export class ScheduleTargets {
 }
 
 /**
- * assertNoSettings rejects settings for targets that have none.
+ * assertNoSettings rejects settings for targets without settings.
  * @throws Problem 422 `schedule.settings`
  */
 export function assertNoSettings(settings: Record<string, unknown>): void {

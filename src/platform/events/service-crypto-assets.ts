@@ -7,7 +7,7 @@ export interface ServiceCryptoAsset {
   readonly occurrence: { readonly location: string; readonly symbol?: string };
 }
 
-/** ServiceCryptoAssets collects the cryptographic assets that the service itself uses. Each module registers its own at startup. */
+/** ServiceCryptoAssets collects the cryptographic assets that the service itself uses. Each module registers its assets at startup. */
 @Injectable()
 export class ServiceCryptoAssets {
   private readonly lists = new Map<string, () => Promise<ServiceCryptoAsset[]>>();

@@ -6,7 +6,7 @@ const NULLABLE = Symbol('nullable');
 export const SHAPE = 'shape';
 export const MISSING = 'is required';
 
-/** Nullable allows null for a property, with which a caller removes its value. Other properties reject null. */
+/** Nullable allows null for a property. A caller sends null to remove the value. Other properties reject null. */
 export function Nullable(): PropertyDecorator {
   return (target, name) => Reflect.defineMetadata(NULLABLE, true, target, name);
 }
@@ -15,7 +15,7 @@ interface Member {
   readonly name: string;
   readonly isOptional: boolean;
   readonly isNullable: boolean;
-  /** Whether a rule decides if the member is validated at all. */
+  /** Whether a condition determines if the member is validated. */
   readonly isConditional: boolean;
   /** Set if the value has its own class: one object, or a list of objects. */
   readonly nested: 'one' | 'many' | undefined;
@@ -29,7 +29,7 @@ export function shapeErrors(body: object): ValidationError[] {
   return membersOf(body).flatMap((member) => errorsOf(member, (body as Record<string, unknown>)[member.name]));
 }
 
-/** unknownMembers finds the members that the class of an object does not declare, also in nested objects, and yields their pointers. */
+/** unknownMembers yields the pointers of members that the class of an object does not declare, including members of nested objects. */
 export function* unknownMembers(body: object, at = ''): Generator<string, undefined> {
   const members = membersOf(body);
   const names = new Set(members.map(({ name }) => name));
@@ -73,7 +73,7 @@ function errorAt(property: string, fault: string | undefined, children: Validati
 
 const known = new Map<unknown, Member[]>();
 
-/** Cached by class, because the rules of a class do not change. */
+/** Returns the members of an object's class. The result is cached by class, because the rules of a class do not change. */
 function membersOf(body: object): Member[] {
   const type = body.constructor;
   const members = known.get(type) ?? readMembers(type);

@@ -18,8 +18,8 @@ export const DEFAULT_LIMIT = 50;
 const SEAL_BYTES = 16;
 
 /**
- * Cursors creates and verifies signed cursors. A cursor contains the list name and the keyset position, so callers can only request pages that were offered.
- * Its format is base64url(JSON) "." base64url(HMAC-SHA-256, first 16 bytes).
+ * Cursors creates and verifies signed cursors. A cursor contains the list name and the keyset position, so callers can request only pages that the service
+ * offered. Its format is base64url(JSON) "." base64url(HMAC-SHA-256, first 16 bytes).
  */
 @Injectable()
 export class Cursors {
@@ -29,7 +29,7 @@ export class Cursors {
     this.keys = derivedKeys(config, 'sealwright cursor');
   }
 
-  /** @param list name of the list including its filters; cursors of other lists are rejected */
+  /** Returns a cursor. @param list name of the list including its filters; cursors of other lists are rejected */
   write(list: string, position: readonly string[]): string {
     const body = Buffer.from(JSON.stringify([list, ...position])).toString('base64url');
     return `${body}.${this.seal(body)}`;

@@ -22,7 +22,7 @@ const open = new OpenCalls(MAX_STREAMS, (max) => {
 export interface Followed<View> {
   readonly id: string;
   readonly view: View;
-  /** State of the row; ID of the event. */
+  /** State of the row, used as the ID of the event. */
   readonly mark: string;
   readonly final: boolean;
 }

@@ -6,7 +6,7 @@ import { oneKeyLine } from '../../formats/ssh/key-line.js';
 import { nameFault } from '../text/plain-name.js';
 import { publicKeyFault } from '../../formats/ssh/public-key.js';
 
-/** Matches RFC 3339 section 5.6. A date without time means its start (UTC). PostgreSQL does not accept the year 0. */
+/** Matches RFC 3339 section 5.6. A date without a time means the start of the day in UTC. PostgreSQL does not accept the year 0. */
 const DATE_TIME = /^((?!0000)\d{4}-\d\d-\d\d)(?:T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))?$/i;
 
 /** IsDateTime validates a date and time. Numbers are rejected, because they could mean seconds or milliseconds. */
@@ -49,7 +49,7 @@ export function IsPlainName(options?: ValidationOptions): PropertyDecorator {
   );
 }
 
-/** Rejects days such as 30 February, which JavaScript would convert to 2 March. */
+/** Returns the time in a value; undefined for other values and for days such as 30 February, which JavaScript would convert to 2 March. */
 function momentIn(value: unknown): Date | undefined {
   const day = typeof value === 'string' ? DATE_TIME.exec(value)?.[1] : undefined;
   if (day === undefined || Number.isNaN(Date.parse(day))) return undefined;
@@ -80,7 +80,10 @@ export function IsBase64Text(): PropertyDecorator {
     });
 }
 
-/** WholeNumber converts text, such as a query parameter, to a whole number. It accepts only digits, so that a later rule rejects `1e1`, ` 7` or empty text. */
+/**
+ * WholeNumber converts text, such as a query parameter, to a whole number. Only digits are converted, so that a later rule rejects `1e1`, ` 7` or empty
+ * text.
+ */
 export function WholeNumber(): PropertyDecorator {
   return Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value,

@@ -6,7 +6,7 @@ import { OldRows } from '../work/old-rows.js';
 import { Problem } from '../errors/problem.js';
 import { markReplay, rememberCall } from './replays.js';
 
-/** IdempotencyKey maps an Idempotency-Key to the resource it created. It is committed together with the resource. */
+/** IdempotencyKey maps an Idempotency-Key to the resource that the request created. The row is committed together with the resource. */
 @Entity('idempotency_key')
 export class IdempotencyKey {
   /** Caller that sent the key. Keys of different callers are independent. */
@@ -61,7 +61,7 @@ export interface IdempotentCall extends Pick<IdempotentUse, 'principal' | 'opera
 }
 
 /**
- * idempotentUse returns the use of a request's Idempotency-Key; undefined without the header.
+ * idempotentUse returns an IdempotentUse for a request with an Idempotency-Key, or undefined without the header.
  *
  * @throws Problem 400 `idempotency.key` if the header is malformed
  */
@@ -86,9 +86,9 @@ export class IdempotencyKeys {
   constructor(private readonly db: DataSource) {}
 
   /**
-   * Claims keys in the caller's transaction. Returns for each use the ID of the key's resource: its own if the key was new, otherwise the earlier one. Waits
-   * for a concurrent transaction that claims the same key. If keys were used before and commits are synchronous, the commit waits until a standby has the
-   * earlier resources.
+   * Claims keys in the caller's transaction. Returns the resource ID for each use: `use.resource` if the key is new, otherwise the ID of the resource that
+   * was created earlier. Waits for a concurrent transaction that claims the same key. If keys were used before and commits are synchronous, the commit
+   * waits until a standby has the earlier resources.
    */
   async claim(tx: EntityManager, uses: readonly IdempotentUse[]): Promise<string[]> {
     if (uses.length === 0) return [];
@@ -130,10 +130,7 @@ export class IdempotencyKeys {
     return resource === use.resource ? undefined : resource;
   }
 
-  /**
-   * Returns what `earlier` will return if the earlier request has completed, without claiming the key. For requests that need much work before anything is
-   * written.
-   */
+  /** Like `earlier`, but finds only completed requests and does not claim the key. For requests that require much work before the first write. */
   async known(use: IdempotentUse | undefined): Promise<string | undefined> {
     if (use === undefined) return undefined;
     const [row]: { resource: string }[] = await this.db.query(

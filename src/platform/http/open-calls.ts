@@ -1,6 +1,6 @@
 import type { Problem } from '../errors/problem.js';
 
-/** OpenCalls limits the calls of one caller that a process keeps open at the same time. */
+/** OpenCalls limits the number of open calls per caller and process. */
 export class OpenCalls {
   private readonly counts = new Map<string, number>();
 

@@ -5,7 +5,7 @@ import { truncate } from '../text/truncate.js';
 
 /** Origin is the source of a request, for audit entries and log lines. */
 export interface Origin {
-  /** X-Request-Id from the caller if it is well-formed, otherwise a generated one. */
+  /** X-Request-Id from the caller if it is well-formed, otherwise a generated ID. */
   readonly requestId: string;
   /** Client address as reported by trusted proxies. */
   readonly address: string;

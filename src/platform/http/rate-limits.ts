@@ -12,15 +12,16 @@ const MAX_COUNTERS = 100_000;
 interface Count {
   /** Calls counted by this process. */
   own: number;
-  /** Part of these calls that Redis has received. */
+  /** Number of these calls that were added to Redis. */
   shared: number;
   /** Calls counted by other processes, as of the last exchange with Redis. */
   others: number;
 }
 
 /**
- * RateLimits limits calls, or another amount, per caller and minute across all processes. A call costs two lookups in memory. Within a second, the process adds
- * its counts to Redis and reads those of others, so a quota can be exceeded by the calls in between. Without Redis, each process enforces the quota separately.
+ * RateLimits limits calls, or another amount, per caller and minute across all processes. A call costs two lookups in memory. Within a second, the process
+ * adds its counts to Redis and reads the counts of other processes, so calls in between can exceed a quota. Without Redis, each process enforces the quota
+ * separately.
  */
 @Injectable()
 export class RateLimits implements OnApplicationShutdown {
@@ -60,7 +61,7 @@ export class RateLimits implements OnApplicationShutdown {
     throw new Problem('overloaded', 'rate-limit.exceeded', detail, { retryAfter: left });
   }
 
-  /** Returns the remaining amount of a caller in this minute. `spend` counts it. */
+  /** Returns the remaining amount of a caller in this minute. `spend` counts used amounts. */
   left(amount: string, caller: string, quota: number): number {
     this.roll(Date.now());
     const { own, others } = this.counts.get(`${amount}:${caller}`) ?? { own: 0, others: 0 };

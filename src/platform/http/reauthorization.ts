@@ -15,8 +15,8 @@ export interface AuthorizedRequest extends FastifyRequest {
 }
 
 /**
- * ReauthorizationInterceptor authorizes slow reads again before returning the result, because the caller may have lost the right. Changes always return their
- * result.
+ * ReauthorizationInterceptor authorizes the caller of a slow read again before returning the result, because the caller may have lost the right. Changes
+ * always return their result.
  */
 @Injectable()
 export class ReauthorizationInterceptor implements NestInterceptor {
@@ -41,8 +41,8 @@ export function isStillAuthorized({ reauthorize: readmit }: AuthorizedRequest): 
 }
 
 /**
- * watchRight calls `lost` when the caller of a long response is no longer authorized. Without it, a client that stops reading would hold the resources of the
- * response, because it never requests the next part, where whileAuthorized would notice.
+ * watchRight calls `lost` when the caller of a long response is no longer authorized. whileAuthorized checks the caller only when the client reads the next
+ * part, so a client that stops reading would otherwise hold the resources of the response.
  *
  * @returns function that stops the watch
  */
@@ -53,8 +53,8 @@ export function watchRight(request: AuthorizedRequest, lost: () => void, every =
 }
 
 /**
- * whileAuthorized yields the parts of a long response while the caller is authorized. Otherwise it rejects between two parts, which cuts the connection, so
- * that the client cannot mistake a partial response for a complete one.
+ * whileAuthorized yields the parts of a long response while the caller is authorized. Otherwise, whileAuthorized rejects between two parts. The connection
+ * is then closed, so that the client cannot mistake a partial response for a complete response.
  *
  * @param every milliseconds between two checks
  */

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** HttpCall is a request in progress. `isReplay`: its response is that of an earlier request. */
+/** HttpCall is a request in progress. `isReplay`: the response is the response of an earlier request. */
 interface HttpCall {
   isReplay: boolean;
 }
@@ -25,7 +25,7 @@ export function markReplay(use: object): void {
   if (call !== undefined) call.isReplay = true;
 }
 
-/** announceReplays adds `Idempotent-Replayed: true` to responses of requests that did nothing because an earlier one had used the key. */
+/** announceReplays adds `Idempotent-Replayed: true` to responses of requests that were not carried out because an earlier request had used the key. */
 export function announceReplays(server: FastifyInstance): void {
   server.addHook('onRequest', (_request, _reply, done) => calls.run({ isReplay: false }, done));
   server.addHook('onSend', (_request, reply, payload, done) => {

@@ -10,7 +10,10 @@ const RULES = { whitelist: true, forbidNonWhitelisted: true };
 
 rememberRulesOfClasses();
 
-/** Makes class-validator cache the rules of a class, which never change. Otherwise it searches the rules of all classes for every object. */
+/**
+ * Makes class-validator cache the rules of a class, which never change. Without the cache, class-validator searches the rules of all classes for every
+ * object.
+ */
 function rememberRulesOfClasses(): void {
   const storage = getMetadataStorage();
   const search = storage.getTargetValidationMetadatas.bind(storage);
@@ -23,7 +26,7 @@ function rememberRulesOfClasses(): void {
   };
 }
 
-/** Returns the errors according to the rules of a body's class; if there are none, the errors in its shape. */
+/** Returns the errors according to the rules of a body's class or, if there are none, the shape errors. */
 async function errorsOf(body: object, rules: ValidatorOptions): Promise<ValidationError[]> {
   const errors = await validate(body, rules);
   return errors.length > 0 ? errors : shapeErrors(body);
@@ -39,7 +42,10 @@ class BodyPipe extends ValidationPipe {
   }
 }
 
-/** Composing an error takes the validator a few microseconds, and a body can have tens of thousands of unknown members. */
+/**
+ * Rejects a body with too many unknown members early. The validator takes a few microseconds per error, and a body can have tens of thousands of unknown
+ * members.
+ */
 function assertFewUnknown(body: object): void {
   const errors: Fault[] = [];
   for (const pointer of unknownMembers(body)) {
@@ -77,7 +83,7 @@ export async function checkedBody<Body extends object>(
   return body;
 }
 
-/** faultsOfBody returns the faults of a part of a body. It does not throw, because other parts may be valid. */
+/** faultsOfBody returns the faults of a part of a body. Does not throw, because other parts may be valid. */
 export async function faultsOfBody(type: new () => object, given: unknown, at: string): Promise<Fault[]> {
   return (await errorsOf(plainToInstance(type, given), RULES)).flatMap((error) => faultsOf(error, at));
 }
@@ -96,7 +102,10 @@ function faultsOf(error: ValidationError, parent: string): Fault[] {
   return [...own, ...(error.children ?? []).flatMap((child) => faultsOf(child, pointer))];
 }
 
-/** Reports a wrong type before a wrong length: class-validator lists the rules of a field from last to first. */
+/**
+ * Returns the message of the first violated rule, so that a wrong type is reported before a wrong length. class-validator lists the rules of a field from
+ * last to first.
+ */
 function detailOf({ value, constraints = {} }: ValidationError): string | undefined {
   const [rule, text] = Object.entries(constraints).at(-1) ?? [];
   if (rule === 'whitelistValidation') return UNKNOWN;

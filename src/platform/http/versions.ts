@@ -50,10 +50,10 @@ function expectedVersion(header: string | undefined): number {
 }
 
 /**
- * isKnown returns true if If-None-Match matches the current representation (RFC 9110 section 13.1.2). Tags are compared weakly, because a proxy that compresses
- * a response makes its tag weak, and clients send the weak tag.
+ * isKnown returns true if If-None-Match matches the current representation (RFC 9110 section 13.1.2). Tags are compared weakly, because a proxy that
+ * compresses a response weakens its tag, and clients send the weak tag.
  *
- * @param tag tag including its quotation marks
+ * @param tag tag including the quotation marks
  */
 export function isKnown(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false;
@@ -75,7 +75,7 @@ export function staleProblem(instance: string): Problem {
   );
 }
 
-/** VersionInterceptor sets the ETag from the member `revision`, otherwise `version`. For controllers whose resources people edit. */
+/** VersionInterceptor sets the ETag from the member `revision`, otherwise from `version`. For controllers whose resources people edit. */
 @Injectable()
 export class VersionInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {

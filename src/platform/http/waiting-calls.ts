@@ -4,7 +4,7 @@ import { Problem } from '../errors/problem.js';
 import { OpenCalls } from './open-calls.js';
 import type { AuthorizedRequest } from './reauthorization.js';
 
-/** Maximum number of calls per caller and process that wait for a change. When the change happens, all of them read the resource. */
+/** Maximum number of calls per caller and process that wait for a change. When the change happens, all waiting calls read the resource. */
 const MAX_WAITING = 100;
 const RETRY_SECONDS = 10;
 

@@ -14,9 +14,9 @@ import { type DatabaseLook, InstanceRepository, type InstanceRow } from './insta
 import { PRODUCT_BUILD, epochFault, NEWEST_MIGRATION, unappliedFault } from '../observability/product-version.js';
 
 const BEAT_EVERY_MS = 2000;
-/** While the database does not accept writes, it is checked more often, so that its recovery is detected quickly. */
+/** While the database does not accept writes, the database is checked more often, so that a recovery is detected quickly. */
 const RETRY_EVERY_MS = 500;
-/** Interval at which the state of jobs is written. It is larger than the rest of the row and less urgent. */
+/** Interval at which the state of jobs is written. This state is larger than the rest of the row and less urgent. */
 const JOBS_EVERY_MS = 10_000;
 /** Maximum age of a commit that proves the database is writable. */
 const MAX_AGE_MS = 5000;
@@ -69,7 +69,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
   }
 
   /**
-   * Starts the heartbeat. Commands of the command line do not call it.
+   * Starts the heartbeat. Not called by commands of the command line.
    * @param outOfService called once, when the schema is no longer compatible with this version
    */
   async begin(outOfService: (reason: string) => void): Promise<void> {
@@ -78,7 +78,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     this.plan();
   }
 
-  /** Removes the row while the database is still open. Work that ends afterwards is no longer attributed to a live process. */
+  /** Removes the row while the database connection is still open. Work that ends later no longer belongs to a live process. */
   async beforeApplicationShutdown(): Promise<void> {
     if (this.timer === undefined) return;
     clearTimeout(this.timer);
@@ -89,7 +89,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
 
   /** Returns why the database does not accept writes; undefined if a row was committed within the last seconds. */
   async databaseFault(): Promise<string | undefined> {
-    // The process may have been too busy for its heartbeat, so check again before reporting a fault.
+    // The process may have been too busy for a heartbeat, so check again before reporting a fault.
     if (this.age() > BEAT_EVERY_MS + PATIENCE_MS && this.timer !== undefined)
       await Promise.race([this.beat(), sleep(PATIENCE_MS, undefined, { ref: false })]);
     if (this.fault !== undefined) return this.fault;
@@ -102,7 +102,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     return this.schemaFault;
   }
 
-  /** Fault if migrations of this version are not recorded as applied; undefined if all are. */
+  /** Fault if migrations of this version are not recorded as applied; undefined if all migrations are recorded. */
   get migrationTrouble(): string | undefined {
     return this.unapplied;
   }
@@ -118,14 +118,14 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
   }
 
   /**
-   * Time of the database clock before the last confirmed write of this process; undefined before the first. Everything committed before this time is as durable
-   * as the database guarantees: with synchronous replication, this write waited for all earlier WAL records.
+   * Time of the database clock before the last confirmed write of this process; undefined before the first. Every commit before this time has the
+   * durability that the database guarantees: with synchronous replication, the confirmed write waited for all earlier WAL records.
    */
   get confirmedUntil(): Date | undefined {
     return this.confirmed;
   }
 
-  /** Returns the processes found by the last heartbeat, with the milliseconds since each was seen. */
+  /** Returns the processes found by the last heartbeat, with the milliseconds since the last heartbeat of each process. */
   seen(): readonly (InstanceRow & { readonly agoMs: number })[] {
     const now = this.databaseNow();
     return this.known.map((instance) => ({ ...instance, agoMs: Math.max(0, now - instance.seenAt.getTime()) }));
@@ -145,7 +145,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     return this.beats.run(() => this.tryTwice());
   }
 
-  /** After an outage, the first query may fail on a broken connection, so only a second failure counts. */
+  /** Performs a heartbeat, and repeats it once on failure. After an outage, the first query may fail on a broken connection. */
   private async tryTwice(): Promise<void> {
     const first = await this.once();
     const fault = first === undefined ? undefined : await this.once();
@@ -165,7 +165,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     }
   }
 
-  /** Performs one heartbeat in a single transaction, since an idle installation commits little else. */
+  /** Performs one heartbeat in a single transaction, because an idle installation commits few other transactions. */
   private async beatOn(on: EntityManager): Promise<string | undefined> {
     let began = 0;
     const jobs = this.jobsToWrite();
@@ -200,7 +200,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     return isDue ? states : undefined;
   }
 
-  /** Assumes that the database read its clock halfway through the round trip. */
+  /** Updates the clock offset. Assumes that the database read its clock halfway through the round trip. */
   private compareClocks({ now }: DatabaseLook, roundTripMs: number): void {
     this.databaseTime = now.getTime();
     this.lookedAt = performance.now();

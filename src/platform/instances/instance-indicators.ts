@@ -7,9 +7,9 @@ import { type InstanceJobs, InstanceRepository } from './instance.repository.js'
 
 /** Time after which a process is considered to have died or to be unable to write. */
 export const MISSED_AFTER_MS = 15_000;
-/** Time for which a missing process is reported. By then, an operator has dealt with it or stopped it intentionally. */
+/** Time for which a missing process is reported. Later, the process is assumed to have been stopped or replaced by an operator. */
 const NAMED_FOR_MS = 15 * 60_000;
-/** Larger offsets are visible in times that people compare, and make IDs of different processes sort incorrectly. */
+/** Maximum clock offset. Larger offsets are noticeable in displayed times and cause IDs of different processes to sort incorrectly. */
 const MAX_CLOCK_OFFSET_MS = 2000;
 const MAX_NAMED = 5;
 
@@ -34,7 +34,7 @@ export class InstanceIndicators {
   }
 }
 
-/** workersAmong returns DOWN if no process does background work, in which case asynchronous and scheduled work waits. */
+/** workersAmong returns DOWN if no process runs background work. Asynchronous and scheduled work then waits. */
 export function workersAmong(seen: readonly Seen[]): Indication {
   const working = seen.filter(({ role, agoMs }) => role !== 'api' && agoMs <= MISSED_AFTER_MS);
   const missed = seen.filter(({ agoMs }) => agoMs > MISSED_AFTER_MS && agoMs <= NAMED_FOR_MS);
@@ -64,7 +64,7 @@ export function backgroundAmong(instances: readonly InstanceJobs[]): Indication 
   return { status: 'UP', detail: `no failing jobs (${count} jobs in ${present.length} processes)` };
 }
 
-/** Joins the first texts and adds the number of omitted ones. */
+/** Joins the first texts and adds the number of omitted texts. */
 function firstOf(texts: readonly string[], separator: string): string {
   const more = texts.length - MAX_NAMED;
   return texts.slice(0, MAX_NAMED).join(separator) + (more > 0 ? `${separator}and ${more} more` : '');

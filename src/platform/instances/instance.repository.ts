@@ -3,10 +3,10 @@ import { DataSource, type EntityManager, Column, Entity, PrimaryColumn } from 't
 import type { BackgroundState } from '../work/background-job.js';
 import { type Epoch, MIGRATION_NAMES } from '../observability/product-version.js';
 
-/** ServiceInstance is a process of the service. It updates its own row every two seconds, so `seenAt` is the time of its last commit. */
+/** ServiceInstance is a process of the service. Every process updates its row every two seconds, so `seenAt` is the time of its last commit. */
 @Entity('service_instance')
 export class ServiceInstance {
-  /** ID generated at every start. It also identifies the process in rows that it claims. */
+  /** ID generated at every start. The ID also identifies the process in rows that the process claims. */
   @PrimaryColumn('uuid')
   id: string;
 
@@ -52,7 +52,7 @@ export interface InstanceJobs extends Pick<ServiceInstance, 'role' | 'host' | 'p
 
 const COLUMNS = `id, role, host, pid, version, schema, started_at AS "startedAt", seen_at AS "seenAt", clock_offset_ms AS "clockOffsetMs"`;
 
-/** Maximum number of rows read. No installation has more processes. */
+/** Maximum number of rows read. No installation has more processes than this. */
 const MAX_INSTANCES = 500;
 
 /** DatabaseLook is the state of the database as seen by one process. */
@@ -70,7 +70,7 @@ export interface DatabaseLook {
 export class InstanceRepository {
   constructor(private readonly db: DataSource) {}
 
-  /** Runs `work` on one connection, so that its measurements exclude the wait for a free connection. */
+  /** Runs `work` on one connection, so that the measurements of `work` exclude the wait for a free connection. */
   async onOneConnection<Result>(work: (on: EntityManager) => Promise<Result>): Promise<Result> {
     const runner = this.db.createQueryRunner();
     try {
@@ -99,15 +99,15 @@ export class InstanceRepository {
   }
 
   /**
-   * Rejects if the disk of the database has no space for a new file. Updating a row may need no new space and would succeed while everything that has to grow
-   * fails. The exported snapshot is a file that exists only during the statement.
+   * Rejects if the disk of the database has no space for a new file. An update of a row would not detect a full disk, because the update may need no new
+   * space. The exported snapshot is a file that exists only during the statement.
    */
   async assertRoom(on: EntityManager): Promise<void> {
     await on.query('SELECT pg_export_snapshot()');
   }
 
   /**
-   * Records that the process is alive, and returns all processes, starting with this one.
+   * Records that the process is alive, and returns all processes, starting with this process.
    *
    * @param jobs state of the background jobs; undefined keeps the stored state
    */
@@ -155,7 +155,7 @@ export class InstanceRepository {
     )) as InstanceJobs[];
   }
 
-  /** Removes the row of a process that exits regularly. Remaining rows belong to processes that died. */
+  /** Removes the row of a process that exits normally. Remaining rows belong to processes that died. */
   async remove(id: string): Promise<void> {
     await this.db.query('DELETE FROM service_instance WHERE id = $1', [id]);
   }

@@ -11,8 +11,9 @@ import { isDatabaseTrouble } from '../errors/database-error.js';
 import { ReadReplica, type ReadSource } from './read-replica.js';
 
 /**
- * Reads from a standby if its data is recent enough: within SVC_DATABASE_READ_MAX_AGE_SECONDS and the age the caller accepts (`Cache-Control: max-age=2`,
- * `no-cache`). The header `Age` contains the maximum age in seconds (RFC 9111, sections 5.1 and 5.2.1). If the standby fails, the primary is used.
+ * ReplicaInterceptor reads from a standby if the data of the standby is recent enough: within SVC_DATABASE_READ_MAX_AGE_SECONDS and the age that the caller
+ * accepts (`Cache-Control: max-age=2`, `no-cache`). The header `Age` contains the maximum age in seconds (RFC 9111, sections 5.1 and 5.2.1). If the standby
+ * fails, the primary is used.
  */
 @Injectable()
 class ReplicaInterceptor implements NestInterceptor {

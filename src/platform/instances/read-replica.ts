@@ -21,8 +21,9 @@ export interface ReadSource {
 }
 
 /**
- * ReadReplica manages the standbys of SVC_DATABASE_READ_URL. Processes write the time into the database every two seconds, so the newest of these times on a
- * standby limits the age of its data, regardless of the replication method and even if it has lost its primary. Only the primary's clock is used.
+ * ReadReplica manages the standbys of SVC_DATABASE_READ_URL. Processes write the time into the database every two seconds, so the newest time on a standby
+ * limits the age of the standby's data, regardless of the replication method and even if the standby has lost its primary. Only the clock of the primary is
+ * used.
  */
 @Injectable()
 export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -30,7 +31,7 @@ export class ReadReplica implements OnApplicationBootstrap, OnApplicationShutdow
   private readonly chosen = new AsyncLocalStorage<ReadSource>();
   readonly primary: ReadSource;
   private readonly standby: ReadSource | undefined;
-  /** Newest time found on the standby by the last check, by the primary's clock; NaN if it did not respond. */
+  /** Newest time found on the standby by the last check, by the primary's clock; NaN if the standby did not respond. */
   private stateOf = NaN;
   private fault: string | undefined = 'the standby has not been checked yet';
 

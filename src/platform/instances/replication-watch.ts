@@ -10,8 +10,8 @@ const LOOK_EVERY_MS = 5000;
 const LOOKS_PER_IDLE_LOOK = 6;
 
 /**
- * ReplicationWatch reports whether a failover of the database could lose acknowledged commits: in the log on every change, in health, and in the metric
- * `sealwright_db_replication_fault`. With SVC_DATABASE_REPLICATION=required, a process does not start in this state (schema-gate.ts).
+ * ReplicationWatch reports whether a failover of the database could lose acknowledged commits. The state is logged on every change, and is part of health
+ * and of the metric `sealwright_db_replication_fault`. With SVC_DATABASE_REPLICATION=required, a process does not start in this state (schema-gate.ts).
  */
 @Injectable()
 export class ReplicationWatch implements OnApplicationBootstrap {
@@ -33,7 +33,7 @@ export class ReplicationWatch implements OnApplicationBootstrap {
     await this.look().catch(() => undefined);
   }
 
-  /** Returns the state of the last check; without one, reads it. */
+  /** Returns the state of the last check. Reads the state if there has been no check. */
   async read(): Promise<Replication> {
     return this.last ?? readReplication((text) => this.db.query(text));
   }
@@ -41,7 +41,7 @@ export class ReplicationWatch implements OnApplicationBootstrap {
   @Background({ name: 'replication-watch', scope: 'process', every: LOOK_EVERY_MS })
   async look(): Promise<void> {
     this.looks += 1;
-    // If there is no standby and none is required, occasional checks are sufficient to detect the first standby.
+    // If no standby is connected or required, occasional checks are sufficient to detect the first standby.
     if (this.last !== undefined && this.isExpected(this.last) && this.looks % LOOKS_PER_IDLE_LOOK !== 0) return;
     this.last = await readReplication((text) => this.db.query(text));
     const fault = asynchronousFault(this.last);
@@ -52,7 +52,7 @@ export class ReplicationWatch implements OnApplicationBootstrap {
     else this.logger.warn(fault);
   }
 
-  /** Without any standby, no failover can happen. */
+  /** Returns whether asynchronous commits are expected: without a standby, no failover can happen. */
   private isExpected({ names, standbys }: Replication): boolean {
     return this.config.databaseReplication === 'any' && names === '' && standbys === 0;
   }

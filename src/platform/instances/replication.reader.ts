@@ -8,7 +8,10 @@ export interface Replication {
   readonly standbys: number;
 }
 
-/** With these values of `synchronous_commit`, a commit returns after a synchronous standby has flushed it to disk (PostgreSQL manual, section 20.5). */
+/**
+ * Values of `synchronous_commit` with which a commit returns only after a synchronous standby has flushed the commit to disk (PostgreSQL manual, section
+ * 20.5).
+ */
 const CONFIRMED = ['on', 'remote_apply'];
 
 /** asynchronousFault returns why a failover could lose acknowledged commits; undefined if every acknowledged commit is on two machines. */
@@ -27,7 +30,7 @@ export function synchronousDetail({ names, standbys }: Replication): string {
   return `commits are acknowledged once a standby (${names}) has flushed them`;
 }
 
-/** Every role sees the rows of `pg_stat_replication`, but only pg_read_all_stats sees their content, so the rows are only counted. */
+/** Query for the replication state. All roles can count the rows of `pg_stat_replication`, but only pg_read_all_stats can read their content. */
 const REPLICATION = `SELECT current_setting('synchronous_standby_names') AS names, current_setting('synchronous_commit') AS commit,
   (SELECT count(*)::int FROM pg_stat_replication) AS standbys`;
 

@@ -8,8 +8,8 @@ import { type Epoch, schemaFault, type SchemaState } from '../observability/prod
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * SchemaEpoch is a single row with the versions of the service that can use the schema. A migration that removes something that an earlier version reads or
- * writes increases the minimum (docs/upgrade.md). Versions are compared by SCHEMA_EPOCH, which increases with each such migration.
+ * SchemaEpoch is a single row with the versions of the service that can use the schema. A migration that removes a table or column that an earlier version
+ * uses increases the minimum (docs/upgrade.md). Versions are compared by SCHEMA_EPOCH, which increases with each of these migrations.
  */
 @Entity('schema_epoch')
 @Check('schema_epoch_one_row', 'id = 1')
@@ -30,8 +30,8 @@ export class SchemaEpoch {
 const LOOK_EVERY_MS = 1000;
 
 /**
- * untilSchemaFits waits until the database responds, its schema matches this version, and its replication satisfies SVC_DATABASE_REPLICATION. Nothing else
- * starts before, because every part of the service would fail differently on another schema.
+ * untilSchemaFits waits until the database responds, its schema matches this version, and its replication satisfies SVC_DATABASE_REPLICATION. All other
+ * parts of the service start afterwards, because each part would fail differently with another schema.
  *
  * @param says called with each new reason for waiting
  */
@@ -46,7 +46,7 @@ export async function untilSchemaFits(config: Config, says: (reason: string) => 
   }
 }
 
-/** schemaFaultOf returns why this version cannot use the schema; undefined if it can. Rejects if the database does not respond. */
+/** schemaFaultOf returns why this version cannot use the schema; undefined if the schema is compatible. Rejects if the database does not respond. */
 export function schemaFaultOf(config: Config): Promise<string | undefined> {
   return onAnyHost(config, () => look(config, schemaFaultOn));
 }
@@ -88,7 +88,7 @@ async function readSchema(client: Client): Promise<SchemaState> {
   return { applied: applied?.map(({ name }) => name), epoch: epochs?.[0] };
 }
 
-/** Returns undefined if the table does not exist. */
+/** Returns the rows of a query; undefined if the table does not exist. */
 async function rowsOf<Row extends object>(client: Client, text: string): Promise<Row[] | undefined> {
   try {
     return (await client.query<Row>(text)).rows;

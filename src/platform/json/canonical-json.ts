@@ -1,6 +1,6 @@
 /**
- * TextWriter returns the JSON for a string. `name` is the name of its member, or of the member whose list contains it; `within` is the name of the enclosing
- * object's member.
+ * TextWriter returns the JSON for a string. `name` is the name of the string's member, or of the member whose list contains the string. `within` is the
+ * member name of the enclosing object.
  */
 export type TextWriter = (text: string, name: string, within: string) => string;
 
@@ -33,14 +33,14 @@ export function inCanonicalOrder<Item>(items: readonly Item[]): readonly Item[] 
   return texts.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)).map(({ item }) => item);
 }
 
-/** Most strings need no escaping, and this test is faster than JSON.stringify. */
+/** Matches characters that may need escaping. Most strings contain none, and this test is faster than JSON.stringify. */
 const ESCAPED = /[^ !#-[\]-~]/;
 
 export function quoted(text: string): string {
   return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-/** Insertion sort is faster than Array.prototype.sort for up to this many names, which are usually almost sorted. */
+/** Maximum number of names for insertion sort, which is faster than Array.prototype.sort for few names that are usually almost sorted. */
 const FEW = 16;
 
 function inOrder(names: string[]): string[] {
@@ -54,7 +54,7 @@ function inOrder(names: string[]): string[] {
   return names;
 }
 
-/** Cached beginnings of members, because the same names occur again and again. All but the first member begin with a comma. */
+/** Maximum number of cached member prefixes, such as `,"name":`. The same names occur repeatedly. Only the first member of an object has no comma. */
 const MAX_NAMES = 4096;
 const FIRST = new Map<string, string>();
 const NEXT = new Map<string, string>();

@@ -2,7 +2,7 @@
 export interface JsonFault {
   readonly line: number;
   readonly column: number;
-  /** States the fault and what is expected. Quotes at most one character of the text. */
+  /** Describes the fault and the expected text. Quotes at most one character of the text. */
   readonly detail: string;
 }
 
@@ -19,7 +19,7 @@ class Fault extends Error {
   }
 }
 
-/** jsonFault returns the first fault of text that JSON.parse rejects; undefined if there is none. Not recursive. */
+/** jsonFault returns the first fault of text that JSON.parse rejects; undefined if there is none. The parser is not recursive. */
 export function jsonFault(text: string): JsonFault | undefined {
   try {
     new Reader(text).read();
@@ -35,7 +35,7 @@ class Reader {
   private at = 0;
   /** Closing brackets of the enclosing lists and objects. */
   private readonly around: ('}' | ']')[] = [];
-  /** Whether nothing follows the last opening bracket yet. */
+  /** Whether the current list or object is still empty. */
   private isNew = false;
 
   constructor(private readonly text: string) {}

@@ -32,9 +32,9 @@ const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * outlineOf finds the positions of the members of the outermost object using only brackets and quotes, which for 100 MB costs a fraction of parsing. The result
- * is meaningless if the text is not JSON. Returns undefined for text that is not an object, for duplicate names, for names with escapes, and for unterminated
- * lists.
+ * outlineOf finds the positions of the members of the outermost object using only brackets and quotes, which takes a fraction of the time of parsing. The
+ * result is meaningless if the text is not JSON. Returns undefined for text that is not an object, for duplicate names, for names with escapes, and for
+ * unterminated lists.
  */
 export function outlineOf(text: Uint8Array): Outline | undefined {
   const members = new Map<string, MemberSpan>();
@@ -64,7 +64,7 @@ export function isList(text: Uint8Array, { start }: Span): boolean {
 }
 
 /**
- * itemsOf yields the positions of the items of a list. It checks the text between the items, but not the items.
+ * itemsOf yields the positions of the items of a list. Validates the text between the items, but not the items.
  * @throws SyntaxError if the list is malformed
  */
 export function* itemsOf(text: Uint8Array, list: Span): Generator<Span> {
@@ -80,8 +80,8 @@ export function* itemsOf(text: Uint8Array, list: Span): Generator<Span> {
 }
 
 /**
- * stretchesOf yields ranges of consecutive items, which are lists without brackets. The caller validates their content: in a list with cuts, an empty range
- * means a superfluous comma.
+ * stretchesOf yields ranges of consecutive items; each range is a list without brackets. The caller validates the ranges: in a list with cuts, an empty
+ * range means a superfluous comma.
  */
 export function* stretchesOf(text: Uint8Array, { start, end, cuts, members }: MemberSpan): Generator<StretchSpan> {
   let from = start + 1;
@@ -99,7 +99,7 @@ function lastOf(text: Uint8Array, end: number): number {
   return at;
 }
 
-/** withoutLists returns the text with the named members that are lists replaced by empty lists. */
+/** withoutLists returns the text with each named list replaced by an empty list. */
 export function withoutLists(text: Uint8Array, outline: ReadonlyMap<string, Span>, names: readonly string[]): Buffer {
   const lists = names.flatMap((name) => outline.get(name) ?? []).filter((span) => isList(text, span));
   const parts: Uint8Array[] = [];

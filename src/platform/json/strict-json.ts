@@ -4,7 +4,7 @@ import { jsonFault } from './json-fault.js';
 import { truncate } from '../text/truncate.js';
 import { pointerStep } from './json-pointer.js';
 
-/** JsonRefused reports text that is not JSON or that parsers may interpret differently. The message completes "FILE cannot be read: …". */
+/** JsonRefused reports text that is not JSON or that parsers interpret differently. The message completes "FILE cannot be read: …". */
 export class JsonRefused extends SyntaxError {
   constructor(
     message: string,
@@ -16,14 +16,14 @@ export class JsonRefused extends SyntaxError {
 }
 
 export interface ReadOptions {
-  /** Accepts numbers with more digits than a double holds, for documents whose numbers are not used. Otherwise such numbers are rejected. */
+  /** Accepts numbers that a double cannot represent, for documents whose numbers are not used. By default, these numbers are rejected. */
   readonly roundsNumbers?: boolean;
 }
 
 /**
- * readJson parses JSON from outside the service: a file, a message, or the payload of a signature. It skips a leading byte order mark (RFC 8259 section 8.1),
- * and rejects duplicate names in an object (RFC 7493 section 2.3) and numbers that a double cannot represent (section 2.2), because one parser could validate
- * values that another does not use.
+ * readJson parses JSON from outside the service: a file, a message, or the payload of a signature. Skips a leading byte order mark (RFC 8259 section 8.1).
+ * Rejects duplicate names in an object (RFC 7493 section 2.3) and numbers that a double cannot represent (section 2.2), because one parser could validate a
+ * value while another parser uses a different value.
  *
  * @throws JsonRefused
  */
@@ -78,19 +78,19 @@ export interface Ambiguity {
 const [QUOTE, BACKSLASH, COMMA, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x2d, 0x30, 0x39];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const NUMBER = /[-+.\deE]+/y;
-/** Shorter numbers are always represented exactly. */
+/** Maximum length of numbers that a double always represents exactly. */
 const MAX_EXACT_LENGTH = 15;
 const MAX_QUOTED_LENGTH = 64;
 
 /** Around is an enclosing list or object. */
 interface Around {
-  /** Names in the object so far; undefined for a list. The last one is the current member. */
+  /** Names in the object so far; undefined for a list. The last name is the current member. */
   readonly names: Set<string> | undefined;
   name: string;
   index: number;
 }
 
-/** findAmbiguity returns the first duplicate name or inexact number in text that JSON.parse accepts; undefined if there is none. Not recursive. */
+/** findAmbiguity returns the first duplicate name or inexact number in text that JSON.parse accepts; undefined if there is none. The scan is not recursive. */
 export function findAmbiguity(text: string, { roundsNumbers = false }: ReadOptions = {}): Ambiguity | undefined {
   return new AmbiguityScan(text, roundsNumbers).run();
 }
@@ -187,7 +187,7 @@ function endOfString(text: string, quote: number): number {
   return end + 1;
 }
 
-/** A quote is escaped if an odd number of backslashes precedes it. */
+/** Returns whether the quote is escaped, which is the case if an odd number of backslashes precedes the quote. */
 function isEscaped(text: string, quote: number): boolean {
   let at = quote - 1;
   while (text.charCodeAt(at) === BACKSLASH) at -= 1;
@@ -200,7 +200,7 @@ function endOfNumber(text: string, start: number): number {
   return NUMBER.lastIndex;
 }
 
-/** A number is exact if its shortest form as a double has the same digits. */
+/** Returns whether a double represents the number exactly: the shortest form of the double has the same digits. */
 function isExact(number: string): boolean {
   return digitsOf(number) === digitsOf(String(Number(number)));
 }

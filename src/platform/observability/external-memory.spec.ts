@@ -5,7 +5,7 @@ import { collectAfter } from './external-memory.js';
 const PIECE_BYTES = 64 * 1024;
 const MEGABYTE = 1024 * 1024;
 
-/** Returns the maximum memory outside the heap while pieces are created and dropped, in bytes. */
+/** Returns the maximum external memory in bytes while pieces are allocated and dropped. */
 function mostWhile(pass: (piece: Uint8Array) => void): number {
   const before = memoryUsage().arrayBuffers;
   let most = 0;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Indication is the state of a component. UNKNOWN: not configured, or currently not known. */
+/** Indication is the state of a component. UNKNOWN: the component is not configured, or its state cannot be determined. */
 export interface Indication {
   readonly status: 'UP' | 'DOWN' | 'UNKNOWN';
   /** One line for the operator, without secrets. */
@@ -12,7 +12,10 @@ export interface Indication {
 
 const PATIENCE_MS = 1000;
 
-/** HealthIndicators collects health indicators other than those of the stores. Modules register their own. Signing works without any of these components. */
+/**
+ * HealthIndicators collects the health indicators that modules register. The database, Redis and the HSM are checked separately. Signing works without the
+ * registered components.
+ */
 @Injectable()
 export class HealthIndicators {
   private readonly readers = new Map<string, () => Promise<Indication>>();
@@ -35,7 +38,7 @@ export class HealthIndicators {
 const STARTING = 'The service is starting.';
 let current = STARTING;
 
-/** startReason returns why this process is not ready yet, in one line for the operator. The management port and the API address return it. */
+/** startReason returns why this process is not ready yet, in one line for the operator. The management port and the API address return the reason. */
 export function startReason(): string {
   return current;
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 
-/** Metrics defines the metrics for Prometheus. Their help texts explain them. */
+/** Metrics defines the metrics for Prometheus. The help text of each metric explains its meaning. */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();

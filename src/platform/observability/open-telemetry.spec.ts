@@ -16,7 +16,7 @@ interface ReceivedSpan {
   readonly status: { readonly code?: number; readonly message?: string };
 }
 
-/** An OTLP/HTTP collector that stores what it receives and responds as the test decides. */
+/** An OTLP/HTTP collector that stores received spans and responds with `answer`. */
 let server: Server;
 let spans: ReceivedSpan[] = [];
 let answer: (response: ServerResponse) => void = (response) => response.end('{}');

@@ -27,7 +27,7 @@ import type { TracingSettings } from '../config/tracing-settings.js';
 import { PRODUCT_BUILD, PRODUCT_VERSION } from './product-version.js';
 import { oneLine } from '../text/truncate.js';
 
-/** SpanFacts are attributes of a step that are safe to expose: kinds and names in code, never a digest, an address or a person. */
+/** SpanFacts are attributes of a step that are safe to expose: kinds and names defined in code, never a digest, an address or a person. */
 export type SpanFacts = Readonly<Record<string, string | number>>;
 
 /** TracedCall is a request in progress. */
@@ -43,11 +43,11 @@ export interface Tracer {
   step<Result>(name: string, facts: SpanFacts, work: () => Promise<Result>): Promise<Result>;
   /** Runs work from another process or an earlier transaction in the trace given by `traceParent`. */
   resume<Result>(traceParent: string, name: string, facts: SpanFacts, work: () => Promise<Result>): Promise<Result>;
-  /** Starts the span of an incoming request, in the trace of its `traceparent` if it has one. */
+  /** Starts the span of an incoming request, in the trace of its `traceparent` header, if present. */
   call(method: string, traceParent: string | undefined): TracedCall;
   /** Returns the W3C Trace Context of the current step, for work processed later; undefined outside of a recorded trace. */
   traceParent(): string | undefined;
-  /** Exports the remaining spans, within a time limit. */
+  /** Exports the remaining spans within a time limit. */
   stop(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ export class OpenTelemetry implements Tracer {
 
   step<Result>(name: string, facts: SpanFacts, work: () => Promise<Result>): Promise<Result> {
     const parent = this.contexts.getStore();
-    // Steps outside of a recorded trace cost nothing.
+    // A step outside of a recorded trace has no overhead.
     if (parent === undefined || trace.getSpan(parent)?.isRecording() !== true) return work();
     return this.run(this.tracer.startSpan(name, { attributes: facts }, parent), parent, work);
   }
@@ -148,13 +148,13 @@ export class OpenTelemetry implements Tracer {
   }
 }
 
-/** Returns the context of a `traceparent`. A malformed one starts a new trace (W3C Trace Context section 3.2). */
+/** Returns the context of a `traceparent`. A malformed `traceparent` starts a new trace (W3C Trace Context section 3.2). */
 function contextOf(traceParent: string): Context {
   const remote = parseTraceParent(traceParent);
   return remote === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
 }
 
-/** OpenTelemetry may throw errors, strings or other values. */
+/** Returns the reason as one line. OpenTelemetry may throw errors, strings or other values. */
 function reasonOf(error: unknown): string {
   const { message = String(error) } = error as Partial<Error>;
   return oneLine(message, MAX_REASON);

@@ -9,8 +9,8 @@ export const PRODUCT_VERSION = (
 ).version;
 
 /**
- * PRODUCT_COMMIT names the sources of this build, for example `1f2e3d4c5b6a`. It ends in `.modified` if the work tree had changes, and is
- * `unknown` for sources that run without a build.
+ * PRODUCT_COMMIT is the commit of this build, for example `1f2e3d4c5b6a`. The value ends in `.modified` if the work tree had changes, and is `unknown` if
+ * the sources run without a build.
  */
 export const PRODUCT_COMMIT = readCommit(join(import.meta.dirname, '../../build.json'));
 
@@ -23,8 +23,8 @@ function readCommit(file: string): string {
 }
 
 /**
- * SCHEMA_EPOCH is the schema requirement of this version. Increase by one when a migration removes something, in the release after the one that stopped using
- * it. This migration sets `schema_epoch` to the same number (docs/upgrade.md).
+ * SCHEMA_EPOCH is the schema requirement of this version. Increase the number by one when a migration removes a table or column, in the release after the
+ * release that stopped using it. The migration sets `schema_epoch` to the same number (docs/upgrade.md).
  */
 export const SCHEMA_EPOCH = 1;
 
@@ -53,8 +53,8 @@ const NO_SCHEMA = [
 ].join(' ');
 
 /**
- * schemaFault returns why this version cannot use a schema, and the remedy; undefined if it can. A newer schema is accepted, unless its epoch excludes this
- * version.
+ * schemaFault returns why this version cannot use a schema, and the remedy; undefined if the schema is compatible. A newer schema is accepted, unless its
+ * epoch excludes this version.
  */
 export function schemaFault({ applied, epoch }: SchemaState): string | undefined {
   if (applied === undefined || applied.length === 0) return NO_SCHEMA;

@@ -11,7 +11,10 @@ const LEVELS: Record<LogLevel, ('debug' | 'log' | 'warn' | 'error' | 'fatal')[]>
 
 const NEST_AT_START = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 
-/** Patterns of API keys, bearer tokens and passwords in URLs. None can match again within its own match, so the time is linear in the length of the text. */
+/**
+ * Patterns of API keys, bearer tokens and passwords in URLs. No pattern can match again within its own match, so the run time is linear in the length of
+ * the text.
+ */
 const SECRETS: readonly [RegExp, string][] = [
   [/\bsw_[0-9A-Za-z]{1,64}_[0-9A-Za-z]+/g, 'sw_***'],
   [/\beyJ[\w.-]+/g, 'eyJ***'],
@@ -28,11 +31,11 @@ const FOLD_MS = 30_000;
 /** Maximum number of distinct warnings that are remembered. */
 const MAX_FOLDED = 200;
 
-/** RepeatedWarnings limits recurring warnings, as during a database outage, to one every 30 seconds. */
+/** RepeatedWarnings limits each recurring warning, as during a database outage, to one line every 30 seconds. */
 export class RepeatedWarnings {
   private readonly known = new Map<string, { printedAt: number; folded: number }>();
 
-  /** Returns how often the line was suppressed since it was last printed, if it must be printed now; undefined to suppress it. */
+  /** Returns undefined if the line must be suppressed; otherwise the number of times the line was suppressed since it was last printed. */
   take(line: string, now = performance.now()): number | undefined {
     const seen = this.known.get(line);
     if (seen !== undefined && now - seen.printedAt < FOLD_MS) {
@@ -45,7 +48,7 @@ export class RepeatedWarnings {
   }
 }
 
-/** StructuredLogger writes JSON lines in prod and readable lines in dev. It is the last line of defense against secrets in logs. */
+/** StructuredLogger writes JSON lines in prod and readable lines in dev. StructuredLogger also redacts secrets, as the last line of defense. */
 export class StructuredLogger extends ConsoleLogger {
   private readonly repeated = new RepeatedWarnings();
 
@@ -65,7 +68,7 @@ export class StructuredLogger extends ConsoleLogger {
     else super.log(message, ...rest);
   }
 
-  /** Warnings about a single request, which have its ID as an additional parameter, are never suppressed. */
+  /** Suppresses repeated warnings, except warnings about a single request, which have the request ID as an additional parameter. */
   override warn(message: unknown, ...rest: unknown[]): void {
     const [context] = rest;
     if (typeof message !== 'string' || rest.length !== 1 || typeof context !== 'string')
@@ -81,7 +84,7 @@ export class StructuredLogger extends ConsoleLogger {
     return redacted(super.formatMessage(level, typeof message === 'string' ? onOneLine(message) : message, ...rest));
   }
 
-  /** Indents all lines of a stack trace, including those of its message. */
+  /** Indents all lines of a stack trace, including the lines of its message. */
   protected override printStackTrace(stack: string): void {
     if (stack) super.printStackTrace(redacted(stack.split('\n').map(onOneLine).join('\n    ')));
   }
@@ -93,7 +96,7 @@ export class StructuredLogger extends ConsoleLogger {
   }
 }
 
-/** CommandLogger writes to stderr, because stdout is the output of the command, which programs read. */
+/** CommandLogger writes to stderr, because stdout contains the output of the command, which other programs may read. */
 export class CommandLogger extends StructuredLogger {
   protected override printMessages(...args: Parameters<ConsoleLogger['printMessages']>): void {
     const [messages, context, level, , ...rest] = args;
@@ -101,7 +104,7 @@ export class CommandLogger extends StructuredLogger {
   }
 }
 
-/** Replaces control characters and line separators by their code points. */
+/** Replaces control characters and line separators with their code points. */
 function onOneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

@@ -3,7 +3,7 @@ import type { TracingSettings } from '../config/tracing-settings.js';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { SpanFacts, TracedCall, Tracer } from './open-telemetry.js';
 
-/** Undefined while tracing is off. Its packages are then not loaded, and a step only runs its work. */
+/** Active tracer; undefined while tracing is off. The tracing packages are then not loaded, and a step only runs its work. */
 let tracer: Tracer | undefined;
 
 /** startTracing enables tracing if a collector is configured. Call it once, before the first request is served. */

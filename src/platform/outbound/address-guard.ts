@@ -42,7 +42,7 @@ const CLOSED_6 = [
 
 type Family = 'ipv4' | 'ipv6';
 
-/** OutboundAddressGuard decides which addresses outbound requests may reach: public internet addresses and those the operator allows. */
+/** OutboundAddressGuard decides which addresses outbound requests may reach: public internet addresses and addresses that the operator allows. */
 export class OutboundAddressGuard {
   private readonly named: BlockList;
 
@@ -51,7 +51,7 @@ export class OutboundAddressGuard {
     this.named = blockListOf(allowed);
   }
 
-  /** Returns the kind of an address that must not be reached; undefined if it is allowed. Invalid addresses are refused. */
+  /** Returns the kind of an address that must not be reached; undefined if the address is allowed. Invalid addresses are refused. */
   refusal(address: string): string | undefined {
     const [plain = ''] = address.split('%');
     const version = isIP(plain);
@@ -79,7 +79,10 @@ function refusalOf6(address: string): string | undefined {
   return closedAs(CLOSED, address, 'ipv6') ?? (OPEN.check(address, 'ipv6') ? undefined : 'reserved');
 }
 
-/** Compares the family, because rules for IPv4 would also match IPv4-mapped addresses, which have their own kind. */
+/**
+ * Returns the kind of the block that contains the address. The family is compared, because rules for IPv4 would also match IPv4-mapped addresses, which
+ * have a separate kind.
+ */
 function closedAs(rules: typeof CLOSED, address: string, family: Family): string | undefined {
   return rules.find((rule) => rule.family === family && rule.list.check(address, family))?.kind;
 }

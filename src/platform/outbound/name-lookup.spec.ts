@@ -40,7 +40,7 @@ it('gives up names that the system resolves as well, and does not begin names wh
     begun.push(name);
     return new Promise<never>(() => undefined);
   };
-  // Without a name server that listens, the query fails immediately.
+  // No name server listens at this address, so the query fails immediately.
   const names = nameLookup({ servers: ['127.0.0.1:1'], timeoutMs: 500, system });
   const lookups = ['one', 'two', 'three'].map(
     (name) => new Promise((resolve) => names(name, { all: true }, (error) => resolve(error?.message))),

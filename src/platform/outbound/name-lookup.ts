@@ -15,7 +15,7 @@ export interface NameLookupOptions {
   readonly servers?: readonly string[];
   /** Timeout for one name, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Resolves a name by the system. Defaults to `dns.lookup`. */
+  /** Resolves a name with the resolver of the system. Defaults to `dns.lookup`. */
   readonly system?: (name: string, options: { all: true }) => Promise<LookupAddress[]>;
 }
 
@@ -24,10 +24,10 @@ const HOSTS_FILE = '/etc/hosts';
 const systemAddresses = promisify(lookup);
 
 /**
- * nameLookup returns a lookup in which slow names do not delay others. `dns.lookup` (getaddrinfo) blocks one of the process's few threads until name servers
- * respond, so a few names with unresponsive servers would block every request by name. The lookup therefore reads the hosts file and sends DNS queries, which
- * need no thread. Names that only the system resolves (search domains, other name sources) are resolved by getaddrinfo, one at a time. The timeout covers
- * all of this, including the wait for other names.
+ * nameLookup returns a lookup in which slow names do not delay other names. `dns.lookup` (getaddrinfo) blocks one of the process's few threads until name
+ * servers respond, so a few names with unresponsive servers would block every other lookup. The returned lookup therefore reads the hosts file and sends
+ * DNS queries, which need no thread. Names that only the system resolves (search domains, other name sources) are resolved by getaddrinfo, one at a time.
+ * The timeout covers the whole lookup, including the wait for other names.
  */
 export function nameLookup({
   servers,
@@ -75,7 +75,7 @@ async function addressesOf(
 
 /** Queries the A and AAAA records of a name. */
 async function queried(name: string, servers: readonly string[] | undefined, timeoutMs: number) {
-  // Each name has its own resolver, since `cancel` cancels all queries of a resolver.
+  // Each name has its own resolver, because `cancel` cancels all queries of a resolver.
   const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
   if (servers !== undefined) resolver.setServers(servers);
   let isSilent = false;

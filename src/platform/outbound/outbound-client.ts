@@ -15,7 +15,7 @@ export interface OutboundOrder {
   readonly url: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;
-  /** PEM: trusted authorities for the target, client certificate and its key. */
+  /** PEM: CA certificates for the target, client certificate, and private key of the client certificate. */
   readonly tls?: {
     readonly ca?: string | undefined;
     readonly cert?: string | undefined;
@@ -30,19 +30,19 @@ export interface OutboundOrder {
 export interface OutboundAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Decoded as UTF-8 and truncated to 64 kB. */
+  /** Response body, decoded as UTF-8 and truncated to 64 kB. */
   readonly body: string;
 }
 
-/** Tells the operator how to allow an address. */
+/** Remedy for an address that is not allowed. */
 const REMEDY = 'to allow it, an operator must add it to SVC_OUTBOUND_ALLOW';
 
-/** OutboundRefused means that the target is not allowed. The message states the reason but not the other addresses of the name. */
+/** OutboundRefused means that the target is not allowed. The message states the reason, but does not list the addresses of the name. */
 export class OutboundRefused extends Error {}
 
 const MAX_REASON = 300;
 
-/** networkReason returns a network error as one line. The message about a refused address describes the address without naming it. */
+/** networkReason returns a network error as one line. The message about a refused address states the kind of the address, but not the address. */
 export function networkReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return oneLine(code === undefined || message.includes(code) ? message : `${code}: ${message}`, MAX_REASON);
@@ -51,12 +51,13 @@ export function networkReason(error: unknown): string {
 const MAX_BYTES = 64 * 1024;
 const PATIENCE_MS = 15_000;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Maximum interim responses (RFC 9110 section 15.2) before the final one. */
+/** Maximum interim responses (RFC 9110 section 15.2) before the final response. */
 const MAX_INTERIM = 10;
 
 /**
  * OutboundClient sends requests to URLs chosen by users. A name is resolved once per connection, and the connection uses one of the addresses that were
- * checked, so DNS rebinding has no effect. Redirects are returned as responses and not followed. Plain HTTP is allowed only to addresses named by the operator.
+ * checked, so DNS rebinding has no effect. Redirects are returned as responses and not followed. Plain HTTP is allowed only to addresses that the operator
+ * allowed explicitly.
  */
 @Injectable()
 export class OutboundClient {
@@ -102,7 +103,7 @@ export class OutboundClient {
     return first.address;
   }
 
-  /** Checks everything about the URL that does not require DNS. */
+  /** Parses the URL and performs all checks that do not require DNS. */
   private read(target: string): URL {
     if (!URL.canParse(target)) throw new OutboundRefused('the target is not a URL');
     const url = new URL(target);
@@ -122,7 +123,7 @@ export class OutboundClient {
       throw new OutboundRefused('the target does not use HTTPS');
   }
 
-  /** Returns all addresses of the name. Rejects if one of them is not allowed, because any of them may be used. */
+  /** Returns all addresses of the name. Rejects if one address is not allowed, because the connection may use any of the addresses. */
   private async resolve(url: URL): Promise<LookupAddress[]> {
     const { promise, resolve, reject } = Promise.withResolvers<LookupAddress[]>();
     this.lookup(url.hostname, { all: true }, (error, found) => (error === null ? resolve(found) : reject(error)));
@@ -160,7 +161,7 @@ export class OutboundClient {
       interim += 1;
       if (interim > MAX_INTERIM) request.destroy(new Error('the target sent too many interim responses (1xx)'));
     });
-    // Node.js emits no error if the target responds with 101 or closes the connection, and passes the socket of a 101 on without a listener.
+    // Node.js emits no error if the target responds with 101 or closes the connection. The socket of a 101 response has no error listener.
     request.once('upgrade', (_response, socket) => {
       socket.on('error', () => undefined);
       socket.destroy();

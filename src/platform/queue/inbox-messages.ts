@@ -5,9 +5,9 @@
 export interface AssetsFound {
   /** Reporting module, which also owns the assets: `discovery`, `signing`. */
   readonly reporter: string;
-  /** Source of the assets, such as a host or a scan scope. Assets that are no longer found are determined per source. */
+  /** Source of the assets, such as a host or a scan scope. The inventory compares each report with the earlier assets of the same source. */
   readonly source: string;
-  /** Whether `assets` is complete for the source, so that all other assets of the source no longer exist there. */
+  /** Whether `assets` lists all assets of the source. All other assets of the source then no longer exist there. */
   readonly complete: boolean;
   readonly assets: readonly Record<string, unknown>[];
 }
@@ -23,7 +23,7 @@ export type InboxTopic = keyof InboxMessages;
 export interface FoundSshKey {
   /** `authorized-key`: a line that authorizes the key; `private-key`: a file that contains the private key, whose content was not read. */
   readonly kind: 'authorized-key' | 'private-key';
-  /** Login that the line authorizes, or that owns the file. */
+  /** Account that the line authorizes, or that owns the file. */
   readonly account: string;
   readonly uid: number | null;
   /** Absolute path on the host. */
@@ -42,7 +42,7 @@ export interface FoundSshKey {
   readonly options: string | null;
   /** Whether a passphrase protects the private key; null if unknown. */
   readonly passphrase: boolean | null;
-  /** Time of the last modification of the file (ISO 8601, UTC). The key was placed there no later. */
+  /** Time of the last modification of the file (ISO 8601, UTC). The key was added at this time or earlier. */
   readonly modifiedAt: string | null;
 }
 
@@ -58,15 +58,15 @@ export interface SshKeyUse {
   readonly evidence: string;
 }
 
-/** SshKeysFound lists SSH keys found by a deep scan of one host, or a part of them. */
+/** SshKeysFound lists all or some of the SSH keys that a deep scan of a host found. */
 export interface SshKeysFound {
   readonly hostId: string;
   readonly scanId: string;
   /** Time of the scan, ISO 8601 in UTC. */
   readonly seenAt: string;
-  /** Files covered completely by this message. Keys recorded there that are not in `keys` no longer exist. */
+  /** Files that this message covers completely. Keys recorded in these files that are not in `keys` no longer exist. */
   readonly readPaths: readonly string[];
-  /** Directories searched completely for private keys. Keys recorded below them that are not in `keys` no longer exist. */
+  /** Directories that were searched completely for private keys. Keys recorded below these directories that are not in `keys` no longer exist. */
   readonly searched?: readonly string[];
   readonly keys: readonly FoundSshKey[];
   readonly uses: readonly SshKeyUse[];

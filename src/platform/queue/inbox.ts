@@ -23,7 +23,7 @@ export class InboxMessage {
   @Column('text', { nullable: true })
   traceParent: string | null;
 
-  /** Time from which the message may be claimed: the end of the lease during processing, or of the pause after a failure. */
+  /** Time from which the message may be claimed: the end of the lease during processing, or the end of the pause after a failure. */
   @Column('timestamptz', { default: () => 'now()' })
   dueAt: Date;
 
@@ -52,9 +52,9 @@ const QUEUE = {
 };
 
 /**
- * Inbox passes messages from one module to another without loss. A message commits together with the change that caused it, and stays until the recipient has
- * processed it. Messages of a topic are processed one at a time: immediately after a commit of this process, otherwise at the next poll. If a process dies, its
- * message becomes due again when the lease expires. A message may be processed twice, so processing must be idempotent.
+ * Inbox passes messages from one module to another without loss. A message commits together with the change that caused it, and stays until the recipient
+ * has processed it. Messages of a topic are processed one at a time: immediately after a commit in this process, otherwise at the next poll. If a process
+ * dies, the claimed message becomes due again when the lease expires. A message may be processed twice, so processing must be idempotent.
  */
 @Injectable()
 export class Inbox {

@@ -5,7 +5,10 @@ import { newId } from '../database/new-id.js';
 import { lockDue } from '../work/claim.js';
 import { BackgroundJobs } from '../work/background-jobs.js';
 
-/** OutboxMessage is a signal that must follow a change. It is inserted in the change's transaction and deleted after the queue has received it. */
+/**
+ * OutboxMessage is a signal that must follow a change. The row is inserted in the transaction of the change, and deleted after the queue has received the
+ * signal.
+ */
 @Entity('outbox_message')
 @Index('outbox_message_topic', ['topic', 'id'])
 export class OutboxMessage {
@@ -35,8 +38,8 @@ type Deliver = (subjects: string[]) => Promise<void>;
 const BATCH_SIZE = 500;
 
 /**
- * Outbox holds job signals that commit together with the change they announce, and delivers them to their queue: immediately after a commit of this process,
- * otherwise at the next poll. Nothing is lost with Redis, because the rows record the pending work.
+ * Outbox stores job signals in the transaction of the change that they announce, and delivers the signals to their queue: immediately after a commit in
+ * this process, otherwise at the next poll. A loss of Redis loses no work, because rows record the pending work.
  */
 @Injectable()
 export class Outbox {
@@ -58,8 +61,8 @@ export class Outbox {
   }
 
   /**
-   * Starts delivering the messages of a topic. `deliver` passes a group of subjects to the queue. It must time out within one or two seconds, because the rows
-   * stay locked until then. If it rejects, the same messages are delivered again.
+   * Starts delivering the messages of a topic. `deliver` passes a group of subjects to the queue. `deliver` must time out within one or two seconds,
+   * because the rows stay locked until then. If `deliver` rejects, the same messages are delivered again.
    */
   serve(topic: string, deliver: Deliver): void {
     const due = { table: 'outbox_message', where: `topic = '${topic}'`, order: 'id' };
@@ -72,7 +75,7 @@ function jobOf(topic: string): string {
   return `outbox-${topic}`;
 }
 
-/** Delivers messages and deletes them. Any number of relays share the table. Returns the number of messages delivered. */
+/** Delivers messages, deletes the delivered messages, and returns their number. Any number of relays can share the table. */
 async function relay(tx: EntityManager, topic: string, deliver: Deliver): Promise<number> {
   const rows = await lockDue<Pick<OutboxItem, 'id' | 'subject'>>(
     tx,

@@ -11,8 +11,8 @@ const CLOSE_WITHIN_MS = 2000;
 /**
  * QueueConsumer consumes the signals of a queue. Due work is read from rows; a signal only triggers the query.
  *
- * It registers its own handler instead of using `@Process`, which ignores rejected promises of Bull: if the connection closes before Redis has responded, the
- * unhandled rejection would end the process together with its running work.
+ * The class registers its handler itself instead of using `@Process`, which ignores rejected promises of Bull: if the connection closes before Redis has
+ * responded, the unhandled rejection would end the process together with its running work.
  */
 export abstract class QueueConsumer<Signal> implements OnModuleInit, OnModuleDestroy, BeforeApplicationShutdown {
   protected readonly logger = new Logger(this.constructor.name);
@@ -28,13 +28,13 @@ export abstract class QueueConsumer<Signal> implements OnModuleInit, OnModuleDes
 
   protected abstract answer(signal: Signal): Promise<void>;
 
-  /** Accepts no further work; resolves when running work has ended. */
+  /** Stops accepting work and resolves when running work has ended. */
   protected abstract finish(): Promise<void>;
 
   onModuleInit(): void {
     this.queue.on('error', (error) => this.complain(error));
     Object.assign(this.queue, {
-      // Bull names its connections and ignores the promise. The names are not used.
+      // Bull sets connection names and ignores the promise. The names are not needed.
       setWorkerName: () => Promise.resolve(),
       // The default of `@nestjs/bull` waits for Bull without a limit.
       onApplicationShutdown: () => Promise.race([this.queue.close(), sleep(CLOSE_WITHIN_MS)]),
@@ -47,14 +47,17 @@ export abstract class QueueConsumer<Signal> implements OnModuleInit, OnModuleDes
       });
   }
 
-  /** Pauses all queues at the beginning of a shutdown and lets their work end in parallel. Does not wait for Redis, which may be the cause of the shutdown. */
+  /**
+   * Pauses the queue at the beginning of a shutdown, so that the work of all queues ends in parallel. Does not wait for Redis, which may be the cause of
+   * the shutdown.
+   */
   onModuleDestroy(): void {
     void this.queue.pause(true, true).catch(() => undefined);
     const ms = this.config.stopSeconds * 1000 * SHARE_OF_STOP;
     this.finished = Promise.race([this.finish(), sleep(ms, undefined, { ref: false })]);
   }
 
-  /** Waits while database and HSM are still open. */
+  /** Waits for running work while the database and the HSM are still open. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.finished;
   }

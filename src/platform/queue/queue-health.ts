@@ -12,12 +12,12 @@ const PATIENCE_MS = 1000;
 const KEY_LIFE_MS = 10_000;
 
 /**
- * QueueHealth checks whether Redis accepts writes, over its own connection, so that a stuck queue does not hide a fault. A full Redis responds, but accepts no
- * signals.
+ * QueueHealth checks whether Redis accepts writes, over a separate connection, so that a stuck queue does not hide a fault. A full Redis server responds,
+ * but accepts no signals.
  */
 @Injectable()
 export class QueueHealth implements OnApplicationShutdown {
-  /** Resolves after the first check. Before, the state is unknown. */
+  /** Resolves after the first check. The state is unknown until then. */
   readonly known: Promise<void>;
   private readonly logger = new Logger(QueueHealth.name);
   private readonly redis: Redis;
@@ -26,7 +26,7 @@ export class QueueHealth implements OnApplicationShutdown {
   private readonly key: string;
   /** Current fault; empty if there is none, undefined before the first check. */
   private fault: string | undefined;
-  /** Reason why the connection failed. A command without a connection reports only that there is none. */
+  /** Reason why the connection failed. A command without a connection reports only that the connection is missing. */
   private refusal: unknown;
   private policy = 'noeviction';
 
@@ -51,12 +51,12 @@ export class QueueHealth implements OnApplicationShutdown {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.known = promise;
     const look = () => void this.looks.run(() => this.look()).then(resolve);
-    // Checks even if the connection fails, because every check determines the state itself.
+    // Checks even if the connection fails, because every check determines the state again.
     this.redis.connect().then(look, look);
     this.timer = setInterval(look, LOOK_EVERY_MS);
   }
 
-  /** False after a failed check. */
+  /** Whether the last check succeeded. */
   get reachable(): boolean {
     return this.fault === '';
   }
@@ -86,7 +86,7 @@ export class QueueHealth implements OnApplicationShutdown {
     this.metrics.queueReachable.set(fault === '' ? 1 : 0);
   }
 
-  /** With an eviction policy, Redis could silently drop job signals. */
+  /** Reads the eviction policy. With any policy other than noeviction, Redis could silently drop job signals. */
   private async readPolicy(): Promise<void> {
     const [, policy = 'noeviction'] = (await this.redis.config('GET', 'maxmemory-policy').catch(() => [])) as string[];
     this.policy = policy;
@@ -94,7 +94,10 @@ export class QueueHealth implements OnApplicationShutdown {
   }
 }
 
-/** Redis states why it rejects a command: OOM if it is full, READONLY if it is a replica, WRONGPASS and NOAUTH. */
+/**
+ * Returns the fault as one line. Redis rejects a command with OOM if it is full, READONLY if it is a replica, and WRONGPASS or NOAUTH for invalid
+ * credentials.
+ */
 function faultOf(error: unknown, refusal: unknown): string {
   const cause = error instanceof ReplyError ? error : refusal;
   const said = cause instanceof ReplyError ? (cause as Error).message : '';

@@ -5,20 +5,21 @@ import { Config } from '../config/config.js';
 import { QueueHealth } from './queue-health.js';
 import { newRedis } from './redis-connection.js';
 
-/** Commands fail quickly if Redis does not respond, instead of waiting for it. */
+/** Options of connections for commands, which fail quickly if Redis does not respond. */
 const ASKING: RedisOptions = { enableOfflineQueue: false, commandTimeout: 1500, maxRetriesPerRequest: 1 };
-/** Blocking and subscribed connections wait by design. */
+/** Options of blocking and subscribed connections, which wait by design. */
 const LISTENING: RedisOptions = { maxRetriesPerRequest: null, enableReadyCheck: false };
 
 /** RedisUse is the type of a connection, as passed to Bull's `createClient`. */
 export type RedisUse = 'client' | 'subscriber' | 'bclient';
 
 /**
- * QueueConnection is a connection of a queue. It reconnects until it is closed.
+ * QueueConnection is a connection of a queue. The connection reconnects until it is closed.
  *
- * To interrupt a blocking command, a queue that is paused or closed disconnects and calls `connect`. Its promise may stay pending while Redis accepts
- * connections but does not respond. It may also be rejected, because the connection is already opening or Redis is down; if unhandled, the rejection would end
- * the process together with its running jobs. It therefore resolves immediately; events and QueueHealth report whether Redis responds.
+ * To interrupt a blocking command, a queue that is paused or closed disconnects and calls `connect`. The promise of ioredis may stay pending while Redis
+ * accepts connections but does not respond. The promise may also reject, because the connection is already opening or Redis is down; an unhandled rejection
+ * would end the process together with its running jobs. This `connect` therefore resolves immediately; events and QueueHealth report whether Redis
+ * responds.
  */
 class QueueConnection extends Redis {
   override async connect(): Promise<void> {
@@ -38,7 +39,10 @@ function connectToRedis(config: Config, use: RedisUse): Redis {
   return redis;
 }
 
-/** Bull on Redis carries only job signals. lockDuration and maxStalledCount matter little, since attempts and leases are managed in rows. */
+/**
+ * QueueModule provides Bull on Redis, which carries only job signals. lockDuration and maxStalledCount have little effect, because attempts and leases are
+ * managed in rows.
+ */
 @Global()
 @Module({
   imports: [

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 
 type RedisClass = new (options: RedisOptions) => Redis;
 
-/** newRedis connects to Redis, or to the current master according to the sentinels, also after a failover. */
+/** newRedis connects to Redis. With sentinels, connects to the current master, also after a failover. */
 export function newRedis(config: Config, options: RedisOptions, Connection: RedisClass = Redis): Redis {
   const { hosts, master, isEncrypted, user, password, sentinelPassword, database } = config.redis;
   const [{ host, port }] = hosts;

@@ -4,8 +4,8 @@ import type { JobOptions, Queue } from 'bull';
 import { Outbox } from './outbox.js';
 
 /**
- * Attempts and retries are managed in rows, so Bull makes one attempt and keeps nothing. There is no Bull timeout, because it fails the job while the handler
- * continues to run.
+ * Attempts and retries are managed in rows, so Bull makes one attempt and keeps no finished jobs. No Bull timeout is set, because a timeout would fail the
+ * job while the handler continues to run.
  */
 const OPTIONS: JobOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true };
 /** Maximum number of IDs in a priority signal. Larger signals come from batches; the sweep finds jobs that have waited too long. */
@@ -25,7 +25,7 @@ export function signalRelay(topic: string, max: number, signalOf: (ids: string[]
         const signals = [];
         for (let at = 0; at < ids.length; at += max) {
           const some = ids.slice(at, at + max);
-          // Bull takes smaller numbers first, so that single jobs do not wait behind the batches of others.
+          // Bull takes smaller numbers first, so that single jobs do not wait behind batches of other callers.
           signals.push({ data: signalOf(some), opts: { ...OPTIONS, priority: some.length > MAX_SMALL ? 2 : 1 } });
         }
         await queue.addBulk(signals);

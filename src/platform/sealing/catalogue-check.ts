@@ -16,9 +16,9 @@ const CACHE_MS = 5000;
 const MAX_NAMED = 5;
 
 /**
- * CatalogueCheck finds database objects that no migration created and that change the meaning of statements: triggers, rules, views that replace
- * tables, functions, operators and row-level security. With such objects, the database owner can hide rows from individual statements or alter
- * what the service writes.
+ * CatalogueCheck finds database objects that no migration created and that change the meaning of statements: triggers, rules, views that replace tables,
+ * functions, operators and row-level security. With these objects, the database owner can hide rows from individual statements or alter what the service
+ * writes.
  */
 @Injectable()
 export class CatalogueCheck {
@@ -36,7 +36,7 @@ export class CatalogueCheck {
     indicators.add('catalogue', () => recent.get());
   }
 
-  /** Checks and reports when a service process starts. Operator commands do not call it, because they must not add entries to the log they examine. */
+  /** Checks and reports when a service process starts. Not called by operator commands, which must not add entries to the log that they examine. */
   async atStart(): Promise<void> {
     await this.reported(this.db.manager).catch((error: unknown) =>
       this.logger.warn(`unable to check the database catalogue: ${String(error)}`),
@@ -52,8 +52,8 @@ export class CatalogueCheck {
   }
 
   /**
-   * Verifies the catalogue as the transaction sees it. Call it before and after statements that must not be misled: their locks protect triggers and views
-   * until the transaction ends, and the first check finds functions that could remove themselves.
+   * Verifies the catalogue that is visible to the transaction. Call assertUnchanged before and after statements whose meaning must not change: the locks of
+   * the statements protect triggers and views until the transaction ends, and the first check finds functions that could remove themselves.
    *
    * @throws Problem `database.changed`
    */
@@ -67,7 +67,7 @@ export class CatalogueCheck {
     throw new Problem('unavailable', 'database.changed', detail);
   }
 
-  /** Returns the findings. Logs and emits them if they differ from the last check. */
+  /** Returns the findings. Logs and emits the findings if they differ from the last check. */
   private async reported(tx: EntityManager): Promise<string[]> {
     const found = await this.findings(tx);
     const text = found.join();

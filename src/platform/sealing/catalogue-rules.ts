@@ -24,16 +24,16 @@ const VIEWS = new Set(['judged_asset']);
 
 /** Schemas on the search path of the service. */
 const PATH = `SELECT n.oid, n.nspname FROM pg_catalog.pg_namespace n WHERE n.nspname = ANY (pg_catalog.current_schemas(false))`;
-/** Objects with this oid or a higher one were not created by initdb. */
+/** Smallest OID of objects that initdb did not create. */
 const FIRST_NORMAL_OID = 16_384;
-/** Matches extension functions written in C. A database owner can add functions to an extension, but not in C. */
+/** SQL condition for extension functions written in C. A database owner can add functions to an extension, but not functions in C. */
 const IS_OF_EXTENSION = (oid: string) =>
   `EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.objid = ${oid} AND d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.deptype = 'e')
      AND EXISTS (SELECT FROM pg_catalog.pg_proc x JOIN pg_catalog.pg_language l ON l.oid = x.prolang WHERE x.oid = ${oid} AND l.lanname = 'c')`;
 
 /**
- * Qualifies the operators of a query. PostgreSQL prefers an operator in another schema if its types match better than those of the built-in operator,
- * for example `oid = regproc`.
+ * Returns the query with qualified operators. PostgreSQL prefers an operator in another schema if its types match better than the types of the built-in
+ * operator, for example `oid = regproc`.
  */
 function withBuiltInOperators(sql: string): string {
   return ['=', '<>', '>=', '>', '||'].reduce(
@@ -43,10 +43,10 @@ function withBuiltInOperators(sql: string): string {
 }
 
 /**
- * READ_CATALOGUE is the query that lists objects that can change the meaning of statements: functions and operators in the schemas of the search
- * path, and casts that use user-defined functions or convert between built-in types. For the relations of the service, whose names are the
- * parameter, it lists everything except plain columns, indexes and constraints. All names and operators in the query are qualified, so that none
- * resolves to an object that an attacker placed in the search path.
+ * READ_CATALOGUE is the query that lists objects that can change the meaning of statements: functions and operators in the schemas of the search path, and
+ * casts that use user-defined functions or convert between built-in types. For the relations of the service, whose names are the parameter, the query lists
+ * everything except plain columns, indexes and constraints. All names and operators in the query are qualified, so that no name resolves to an object that
+ * an attacker placed in the search path.
  */
 export const READ_CATALOGUE = withBuiltInOperators(`
   WITH path AS (${PATH}),
@@ -91,7 +91,7 @@ const rowsOf = (catalogue: string, id = 'oid', where = `oid >= ${FIRST_NORMAL_OI
 
 /**
  * CATALOGUE_FINGERPRINT is SQL for a fingerprint of the catalogue: the ID and writing transaction of each row that READ_CATALOGUE may read. An unchanged
- * fingerprint means unchanged findings. It takes a fraction of the time.
+ * fingerprint means unchanged findings. The fingerprint takes a fraction of the time of READ_CATALOGUE.
  */
 export const CATALOGUE_FINGERPRINT = withBuiltInOperators(`
   SELECT pg_catalog.concat_ws(' ', pg_catalog.current_schemas(false)::text, pg_catalog.current_setting('session_replication_role'),
@@ -107,8 +107,8 @@ export const CATALOGUE_FINGERPRINT = withBuiltInOperators(`
   ].join(' UNION ALL ')}) AS item`);
 
 /**
- * Triggers created by migrations, with their function, their enabled state, and the bits of pg_trigger.tgtype: when they fire, for which statements,
- * and for each row or statement.
+ * Triggers created by migrations, with their function, their enabled state, and the bits of pg_trigger.tgtype: timing, statements, and row or statement
+ * level.
  */
 const TRIGGERS = new Map([
   ['audit_entry audit_entry_is_final', 'audit_entry_is_final O 58'],
@@ -134,7 +134,7 @@ const HIDDEN_CALL = /" ?\(|::"?\w+"?\./;
 /** Prefixes of findings about a trigger of the service that is disabled or missing. */
 const [DISABLED, MISSING] = ['disabled-trigger', 'missing-trigger'];
 
-/** foreignObjects returns the objects that differ from what the migrations created, as `kind name`. */
+/** foreignObjects returns the objects that differ from the objects that the migrations created, as `kind name`. */
 export function foreignObjects(found: readonly CatalogueObject[]): string[] {
   const triggers = new Set(found.filter(({ kind }) => kind === 'trigger').map(({ name }) => localName(name)));
   const missing = [...TRIGGERS.keys()].filter((name) => !triggers.has(name));
@@ -145,8 +145,8 @@ export function foreignObjects(found: readonly CatalogueObject[]): string[] {
 }
 
 /**
- * isMisleading returns true if the object of a finding can mislead statements. A disabled or missing trigger of the service no longer protects entries,
- * but misleads nothing.
+ * isMisleading returns true if the object of a finding can mislead statements. A disabled or missing trigger of the service no longer protects entries, but
+ * does not change the meaning of statements.
  */
 export function isMisleading(found: string): boolean {
   return ![DISABLED, MISSING].some((prefix) => found.startsWith(`${prefix} `));

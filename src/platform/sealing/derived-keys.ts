@@ -3,12 +3,13 @@ import type { Config } from '../config/config.js';
 
 const KEY_BYTES = 32;
 
-/** Current key, followed by earlier ones. */
+/** Current key, followed by earlier keys. */
 export type DerivedKeys = readonly [KeyObject, ...KeyObject[]];
 
 /**
- * derivedKeys derives keys for one use (HKDF, RFC 5869) from SVC_JWT_SECRET and from each secret in SVC_JWT_SECRET_PREVIOUS. New data uses the first key and
- * all are accepted, so that the secret can be replaced at runtime. It returns key objects, because an HMAC with a key in bytes takes five times as long.
+ * derivedKeys derives keys for one use (HKDF, RFC 5869) from SVC_JWT_SECRET and from each secret in SVC_JWT_SECRET_PREVIOUS. New data uses the first key,
+ * and all keys are accepted, so that the secret can be replaced at runtime. The result contains key objects, because an HMAC with a key in bytes takes five
+ * times as long.
  */
 export function derivedKeys({ jwtSecrets }: Pick<Config, 'jwtSecrets'>, use: string): DerivedKeys {
   const [present, ...earlier] = jwtSecrets;

@@ -17,7 +17,8 @@ interface Resealed {
 
 /**
  * Resealer re-encrypts data encrypted with an earlier secret, an earlier HSM key, or in the format of an earlier version. Rows are replaced with
- * compare-and-set, so it can run concurrently and be interrupted at any time. When it finds nothing more to do, earlier secrets can be removed.
+ * compare-and-set, so Resealer can run concurrently and be interrupted at any time. Once a run finds no more data to re-encrypt, earlier secrets can be
+ * removed.
  */
 @Injectable()
 export class Resealer {
@@ -29,7 +30,7 @@ export class Resealer {
     private readonly rows: RowSealKeeper,
   ) {}
 
-  /** Re-encrypts and returns counts. Data that cannot be decrypted is kept and counted. Throws Problems of the KeyVault. */
+  /** Re-encrypts data and returns counts. Data that cannot be decrypted is kept and counted. Throws Problems of the KeyVault. */
   async run(stopping: () => boolean = () => false): Promise<Resealed> {
     const done = { resealed: 0, notOpenable: 0 };
     done.resealed += await this.rows.run(stopping);
@@ -59,7 +60,7 @@ export class Resealer {
     }
   }
 
-  /** Returns false if the row cannot be decrypted. */
+  /** Re-encrypts a row. Returns false if the row cannot be decrypted. */
   private async reseal(column: SealedColumn, row: SealedRow): Promise<boolean> {
     if ((await reasonNotToOpen(column, row)) !== undefined) return false;
     const { seal, purpose } = column;
@@ -85,7 +86,10 @@ export class ResealerJobs {
     private readonly health: RowSealHealth,
   ) {}
 
-  /** Every process schedules the job after its start, because it may have a new secret, but only one process runs it at a time. */
+  /**
+   * Re-encrypts data with the current key. Every process schedules the job after its start, because the process may have a new secret, but only one process
+   * at a time runs the job.
+   */
   @Background({ name: 'reseal', scope: 'process', every: 10 * MINUTE_MS, first: 10_000 })
   async reseal(isStopping: () => boolean): Promise<void> {
     await this.leases.alone('reseal', () => this.resealer.run(isStopping));

@@ -14,7 +14,7 @@ const KEPT: Readonly<
   2: { statement: 'rows without a seal are refused, generation 2', column: 'rows_seal2' },
 };
 
-/** AdoptionMark records outside the database that rows without a seal are rejected from now on. It is stored in the HSM, see audit/rows. */
+/** AdoptionMark records outside the database that rows without a seal are rejected from now on. The mark is stored in the HSM (RowAdoption). */
 export abstract class AdoptionMark {
   /** Rejects if the HSM does not respond. */
   abstract isSet(generation: SealGeneration): Promise<boolean>;
@@ -33,7 +33,8 @@ interface EpochRow {
 }
 
 /**
- * PendingGeneration is a generation whose adoption is not recorded in the database. `adopt`: its rows must be sealed now. `confirm`: only the HSM has the mark.
+ * PendingGeneration is a generation whose adoption is not recorded in the database. `adopt`: the rows of the generation must be sealed now. `confirm`: only
+ * the HSM has the mark.
  */
 export interface PendingGeneration {
   readonly generation: SealGeneration;
@@ -41,9 +42,10 @@ export interface PendingGeneration {
 }
 
 /**
- * RowSealEpoch decides for each generation of sealed tables whether rows without a seal are rejected. They are accepted only between the migration of an
- * earlier version's database and the adoption of its rows, while processes of that version may still write. The end of this period is stored under a seal in
- * the database and in the HSM, so that nobody with write access to the database can restart it. If the HSM does not respond, rows without a seal are rejected.
+ * RowSealEpoch decides for each generation of sealed tables whether rows without a seal are rejected. Rows without a seal are accepted only between the
+ * migration of an earlier version's database and the adoption of its rows, while processes of the earlier version may still write. The end of this period
+ * is stored under a seal in the database and in the HSM, so that an attacker with write access to the database cannot restart the period. If the HSM does
+ * not respond, rows without a seal are rejected.
  */
 @Injectable()
 export class RowSealEpoch implements OnModuleInit {
@@ -88,7 +90,7 @@ export class RowSealEpoch implements OnModuleInit {
     return pending;
   }
 
-  /** Returns whether the database was created with sealed rows and this is not recorded yet. */
+  /** Returns whether the database was created with sealed rows and the adoption has not been recorded yet. */
   async isUnrecorded(): Promise<boolean> {
     return this.unsettled().length > 0 && (await this.read()).is_new;
   }

@@ -18,7 +18,7 @@ import {
 
 const PAGE_ROWS = 500;
 const MAX_NAMED = 20;
-/** Maximum rows of a table that an operator reviews by their keys. */
+/** Maximum rows of a table whose keys are listed for review by an operator. */
 const MAX_REVIEWED = 1000;
 
 /** ForgedRows lists the rows of a table that grant rights but do not match their seal. */
@@ -31,13 +31,13 @@ export interface ForgedRows {
 
 /** ReviewedRows lists the rows of a table that an operator is about to accept. */
 export interface ReviewedRows extends ForgedRows {
-  /** The sealed columns of the rows in `keys`, as JSON. Secrets and long values are replaced by their SHA-256. */
+  /** The sealed columns of the rows in `keys`, as JSON. Secrets and long values are replaced with their SHA-256. */
   readonly contents: readonly string[];
-  /** ID and edit of each row of a table with an edit counter, for the audit log. */
+  /** ID and edit counter of each row, for the audit log; empty for a table without an edit counter. */
   readonly edits: readonly AcceptedEdit[];
 }
 
-/** Primary key and edit of an accepted row. */
+/** Primary key and edit counter of an accepted row. */
 export type AcceptedEdit = readonly [id: string, edit: number];
 
 /** SealReview contains all rows that do not match their seal. */
@@ -86,7 +86,7 @@ export class RowSealKeeper implements OnApplicationBootstrap {
   }
 
   /**
-   * Adopts rows if due, and replaces seals made with earlier keys.
+   * Adopts rows if adoption is due, and replaces seals made with earlier keys.
    * @returns number of rows resealed
    */
   async run(stopping: () => boolean = () => false): Promise<number> {
@@ -123,15 +123,15 @@ export class RowSealKeeper implements OnApplicationBootstrap {
     return sealed;
   }
 
-  /** Returns the rows that are rejected because they do not match their seal, by table; empty if all match. */
+  /** Returns the rows that are rejected because they do not match their seal, by table; empty if all rows match. */
   async forged(): Promise<ForgedRows[]> {
     const { tables } = await this.review(this.db, { seal: false });
     return tables.map(({ table, count, keys }) => ({ table, count, keys: keys.slice(0, MAX_NAMED) }));
   }
 
   /**
-   * Returns the rows that do not match their seal, with a digest over their content, and seals them if `seal` is set. The list in each row is used as
-   * currently stored.
+   * Returns the rows that do not match their seal, with a digest over their content, and seals them if `seal` is set. The list in each row is replaced with
+   * the current rows of the other table.
    *
    * @param tx with `seal`, a REPEATABLE READ transaction, so that exactly the rows covered by the digest are sealed
    */
@@ -171,7 +171,7 @@ export class RowSealKeeper implements OnApplicationBootstrap {
   /**
    * Yields rows that grant rights, in pages by primary key. `agrees` reports whether the list in the row matches the other table.
    *
-   * @param withPresentList replaces the list in the row with that of the other table
+   * @param withPresentList replaces the list in the row with the current rows of the other table
    */
   private async *rows(
     entity: SealedClass,
@@ -197,7 +197,7 @@ export class RowSealKeeper implements OnApplicationBootstrap {
     }
   }
 
-  /** Seals a row as read, including its list, unless another process has sealed it in the meantime. */
+  /** Stores the seal of a row as read, including its list, unless another process has sealed the row in the meantime. */
   private async store(entity: SealedClass, row: SealedEntity, tx: Database = this.db): Promise<boolean> {
     const text: RowText<SealedEntity> = this.seals.rowText(entity);
     const key = Object.values(text.whereKey(row));

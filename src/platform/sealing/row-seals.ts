@@ -25,13 +25,13 @@ const MAX_READ = 100_000;
 
 /** LoggedRows contains the facts about rows in the audit log. */
 export interface LoggedRows {
-  /** Last edit of each row with an edit counter, by ID. */
+  /** Edit counter of each row in the audit log, by ID. */
   readonly edits: ReadonlyMap<string, number>;
   /** Time at which API keys and clients were revoked, by ID. */
   readonly revoked: ReadonlyMap<string, number>;
   /** Time at which providers, issuers, trusts and rules were removed or disabled, by ID. */
   readonly withdrawn: ReadonlyMap<string, number>;
-  /** IDs of accounts by the names under which they were created: `addressName`, `subjectName`. */
+  /** IDs of accounts by the names under which the accounts were created: `addressName`, `subjectName`. */
   readonly accounts: ReadonlyMap<string, string>;
 }
 
@@ -45,7 +45,7 @@ export interface LogOfRows {
   current(): Promise<LoggedRows>;
 }
 
-/** addressName returns the lookup key of an account: a hash of its canonical email address, because the log is passed on. */
+/** addressName returns the lookup key of an account: a hash of the canonical email address, because the audit log is exported to third parties. */
 export function addressName(email: string): string {
   return createHash('sha256').update(email).digest('base64');
 }
@@ -58,12 +58,12 @@ export function subjectName(providerId: string, subject: string): string {
 const BY_SOURCE = new WeakMap<DataSource, RowSeals>();
 
 /**
- * RowSeals authenticates rows that are credentials or rights. A seal consists of an 8-byte key ID and the HMAC-SHA-256 of RowText. The keys are
- * derived from SVC_JWT_SECRET and SVC_JWT_SECRET_PREVIOUS, which are not in the database, so SQL alone cannot create or change these rows. A row
- * without a matching seal is treated as missing.
+ * RowSeals authenticates rows that are credentials or rights. A seal consists of an 8-byte key ID and the HMAC-SHA-256 of RowText. The keys are derived
+ * from SVC_JWT_SECRET and SVC_JWT_SECRET_PREVIOUS, which are not in the database, so SQL alone cannot create or change these rows. A row without a matching
+ * seal is treated as missing.
  *
- * A seal does not prevent replay: an earlier version of a row is accepted again together with its seal. A change that revokes something therefore
- * sets `seal` to null and is recorded in the audit log, see docs/security.md.
+ * A seal does not prevent replay: an earlier version of a row with its seal is accepted again. A revocation therefore sets `seal` to null and is recorded
+ * in the audit log (docs/security.md).
  */
 @Injectable()
 export class RowSeals {
@@ -81,9 +81,9 @@ export class RowSeals {
   };
   private logFault: Problem | undefined;
   private log: LogOfRows | undefined;
-  /** Edits of rows in open transactions, by ID of the row. */
+  /** Edit counters of rows that were changed in open transactions, by ID of the row. */
   private readonly edited = new WeakMap<object, Map<string, number>>();
-  /** Edits of rows that this process has read, by ID of the row. */
+  /** Edit counters of rows that this process has read, by ID of the row. */
   private readonly read = new Map<string, number>();
 
   constructor(
@@ -96,7 +96,7 @@ export class RowSeals {
     BY_SOURCE.set(db, this);
   }
 
-  /** Whether rows without a seal are rejected in every table. False only during an upgrade from a version that seals no or fewer tables. */
+  /** Whether rows without a seal are rejected in every table. False only during an upgrade from a version that seals fewer tables or no tables. */
   get isStrict(): boolean {
     return this.demanded.size === SEAL_GENERATIONS.length;
   }
@@ -106,13 +106,13 @@ export class RowSeals {
     return this.demanded.has(generationOf(entity));
   }
 
-  /** Sets whether unsealed rows of a generation are rejected. Only RowSealEpoch calls it. */
+  /** Sets whether unsealed rows of a generation are rejected. Called only by RowSealEpoch. */
   demand(generation: SealGeneration, strict: boolean): void {
     if (strict) this.demanded.add(generation);
     else this.demanded.delete(generation);
   }
 
-  /** First bytes of seals made with the current key. */
+  /** Key ID of the current key, which is the prefix of new seals. */
   get prefix(): Buffer {
     return this.ids[0] ?? Buffer.alloc(0);
   }
@@ -126,13 +126,13 @@ export class RowSeals {
     try {
       return this.isSeal(row.seal, this.rowText(entity).textOf(row));
     } catch (error) {
-      // PostgreSQL stores times that the service does not support, such as infinity or years BC.
+      // PostgreSQL can store times that the service does not support, such as infinity or years BC.
       if (error instanceof RangeError) return false;
       throw error;
     }
   }
 
-  /** Seals a statement of the service that is not a row. */
+  /** Returns the seal of a text other than a row. */
   sealOfText(text: string): Buffer {
     return this.macOf(this.keys[0], this.prefix, text);
   }
@@ -153,7 +153,7 @@ export class RowSeals {
     return null;
   }
 
-  /** Reports whether the service revoked, ended or used up a row, which removes its seal. */
+  /** Reports whether the service revoked, ended or consumed a row, which removes the seal of the row. */
   hasEnded<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row): boolean {
     if (row.seal !== null) return false;
     const ends = new Set(
@@ -166,16 +166,16 @@ export class RowSeals {
   }
 
   /**
-   * Sets the facts about rows from the audit log. Rows with an earlier edit were restored together with their seals, and are rejected.
+   * Sets the facts about rows from the audit log. A row with a smaller edit counter was restored together with its seal, and is rejected.
    *
-   * @param fault the reason if log entries were changed or removed: until it is resolved, rows with an edit counter cannot be verified
+   * @param fault set if log entries were changed or removed; rows with an edit counter cannot be verified until the fault is resolved
    */
   learn(logged: LoggedRows, fault?: Problem): void {
     this.logged = logged;
     this.logFault = fault;
   }
 
-  /** Sets the functions that read the audit log. Both call `learn`. */
+  /** Sets the reader of the audit log. The reader passes the facts that it reads to `learn`. */
   learnBy(log: LogOfRows): void {
     this.log = log;
   }
@@ -189,7 +189,7 @@ export class RowSeals {
   }
 
   /**
-   * Reads the audit log to its end, so that restored earlier rows of rules and trusts are detected however long the database owner delays the log.
+   * Reads the audit log to its end, so that restored earlier versions of rules and trusts are detected even if the database owner delays the log.
    *
    * @throws Problems of the log if it cannot be read or is behind
    */
@@ -197,7 +197,7 @@ export class RowSeals {
     if (this.log !== undefined) this.logged = await this.log.current();
   }
 
-  /** Rejects rows with an edit counter while the log has a fault, and triggers a read of the log if there was none within the last few seconds. */
+  /** Rejects rows with an edit counter while the log has a fault, and triggers a read of the log unless the log was read within the last few seconds. */
   private assertLogIntact(entity: SealedClass): void {
     if (sealedOptions(entity).edits === undefined) return;
     void this.log?.recent();
@@ -205,8 +205,8 @@ export class RowSeals {
   }
 
   /**
-   * Asserts that the audit log contains no account under any of these names: such an account was deleted directly in the database, and would exist
-   * twice once its row is restored.
+   * Asserts that the audit log contains no account under any of these names: an account that exists only in the log was deleted directly in the database,
+   * and would exist twice once its row is restored.
    *
    * @throws Problem `row.not-sealed`, and the Problems of the log if it cannot be read
    */
@@ -218,7 +218,7 @@ export class RowSeals {
     throw new Problem('conflict', 'row.not-sealed', detail);
   }
 
-  /** Records the edit of a row for its audit entry in the same transaction. */
+  /** Records the edit counter of a changed row, for the audit entry in the same transaction. */
   noteEdit<Row extends SealedEntity>(tx: EntityManager, entity: SealedClass<Row>, row: Partial<Row>): void {
     const edit = editOf(entity, row);
     if (edit === undefined || tx.queryRunner === undefined) return;
@@ -226,7 +226,7 @@ export class RowSeals {
     this.edited.set(tx.queryRunner, known.set(this.rowText(entity).keyOf(row), edit));
   }
 
-  /** Returns the last edit of a row that was noted in the transaction; undefined if none was. */
+  /** Returns the last edit counter of a row that `noteEdit` recorded in the transaction; undefined if there is none. */
   notedEdit({ queryRunner }: Pick<EntityManager, 'queryRunner'>, id: string): number | undefined {
     return queryRunner === undefined ? undefined : this.edited.get(queryRunner)?.get(id);
   }
@@ -238,7 +238,7 @@ export class RowSeals {
     if (edit === undefined) return false;
     const logged = this.logged.edits.get(key);
     if (edit < Math.max(logged ?? 0, this.read.get(key) ?? 0)) return true;
-    // A row that was enabled again has a later edit than the log if its entry has not been read yet.
+    // The edit counter of a row that was enabled again is ahead of the log until its audit entry has been read.
     const isEnabled = 'enabled' in row && row.enabled === true;
     return isEnabled && this.logged.withdrawn.has(key) && (logged === undefined || edit <= logged);
   }
@@ -249,8 +249,8 @@ export class RowSeals {
   }
 
   /**
-   * Returns a trusted row and remembers its edit, so that this process rejects earlier rows. Do not call it within a transaction, which may roll
-   * back.
+   * Returns a trusted row and stores its edit counter, so that this process rejects earlier versions of the row. Do not call within a transaction, which
+   * may roll back.
    */
   remember<Row extends SealedEntity>(entity: SealedClass<Row>, row: Row | null): Row | null {
     const edit = row === null ? undefined : editOf(entity, row);

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Background } from '../work/background.js';
 import { DataSource, Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** SealFormatRow is a single row with the time from which secrets are encrypted in the format that identifies the key. */
+/** SealFormatRow is a single row with the time from which ciphertexts identify their key. */
 @Entity('seal_format')
 export class SealFormatRow {
   @PrimaryColumn('boolean', { default: true, primaryKeyConstraintName: 'seal_format_one_row' })
@@ -15,7 +15,7 @@ export class SealFormatRow {
   @Column('timestamptz', { nullable: true })
   rowsSealedFrom: Date | null;
 
-  /** Seal that proves that rows without a seal are rejected, see RowSealEpoch. */
+  /** Seal that proves that rows without a seal are rejected (RowSealEpoch). */
   @Column('bytea', { nullable: true })
   rowsSeal: Buffer | null;
 
@@ -27,9 +27,9 @@ export class SealFormatRow {
 const LOOK_EVERY_MS = 5000;
 
 /**
- * SealFormat decides whether ciphertexts may identify their key and be produced by the HSM. The previous version supports neither, so its format is used until
- * none of its processes can be running: for a day after the migration, or until an operator ends the period (`sealwright-admin reseal`). One row in the
- * database decides for all processes.
+ * SealFormat decides whether ciphertexts may identify their key and be produced by the HSM. The previous version supports neither, so the format of the
+ * previous version is used while its processes may still be running: for a day after the migration, or until an operator ends the period
+ * (`sealwright-admin reseal`). A row in the database determines the format for all processes.
  */
 @Injectable()
 export class SealFormat implements OnModuleInit {
@@ -46,7 +46,7 @@ export class SealFormat implements OnModuleInit {
     await this.look();
   }
 
-  /** Irreversible: once ciphertexts identify their key, this process does not check again. */
+  /** Reads which format is in effect. The new format is final, so this process does not check again afterwards. */
   @Background({ name: 'seal-format', scope: 'process', every: LOOK_EVERY_MS })
   async look(): Promise<void> {
     if (this.named) return;

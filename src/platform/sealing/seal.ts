@@ -8,13 +8,16 @@ import { SealFormat } from './seal-format.js';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_BYTES = 8;
-/** Prefix of ciphertexts that identify their key. Earlier versions started with a random nonce, which matches this prefix with a probability of 2^-64. */
+/**
+ * Prefix of ciphertexts that identify their key. Ciphertexts of earlier versions start with a random nonce, which matches this prefix with a probability of
+ * 2^-64.
+ */
 export const KEY_MARK = Buffer.from('sealkey1');
 
 /**
- * Seal encrypts short-lived secrets with AES-256-GCM: `sealkey1` ‖ key ID (8 bytes) ‖ nonce (12) ‖ tag (16) ‖ ciphertext; earlier versions had neither prefix
- * nor key ID. Each purpose has its own key derived from SVC_JWT_SECRET, so decryption requires both this setting and the database. A ciphertext for one purpose
- * and place cannot be decrypted for another.
+ * Seal encrypts short-lived secrets with AES-256-GCM: `sealkey1` ‖ key ID (8 bytes) ‖ nonce (12) ‖ tag (16) ‖ ciphertext; ciphertexts of earlier versions
+ * have neither prefix nor key ID. Each purpose has its own key derived from SVC_JWT_SECRET, so decryption requires both this setting and the database. A
+ * ciphertext can be decrypted only for the purpose and place for which it was encrypted.
  */
 @Injectable()
 export class Seal {
@@ -29,17 +32,17 @@ export class Seal {
     this.ids = [idOf(present), ...earlier.map(idOf)];
   }
 
-  /** First bytes of new ciphertexts; undefined while they do not identify their key. */
+  /** Prefix of new ciphertexts, or undefined until ciphertexts include a key ID. */
   get prefix(): Buffer | undefined {
     return this.format.namesKeys ? Buffer.concat([KEY_MARK, this.ids[0]]) : undefined;
   }
 
-  /** First bytes of the ciphertexts with a key ID that this process can decrypt. */
+  /** Prefixes of the ciphertexts with a key ID that this process can decrypt. */
   get knownPrefixes(): Buffer[] {
     return this.ids.map((id) => Buffer.concat([KEY_MARK, id]));
   }
 
-  /** @param place bound to the ciphertext, such as the ID of the row */
+  /** @param place associated data to which the ciphertext is bound, such as the ID of the row */
   close(purpose: string, place: string, plain: Buffer): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.keys(purpose)[0], nonce).setAAD(Buffer.from(place));
@@ -47,7 +50,7 @@ export class Seal {
     return Buffer.concat([this.prefix ?? Buffer.alloc(0), nonce, cipher.getAuthTag(), sealed]);
   }
 
-  /** Throws Problem `secret.not-openable` if none of the known secrets decrypts the bytes for this purpose and place. */
+  /** Decrypts a ciphertext. Throws Problem `secret.not-openable` if no known secret decrypts the ciphertext for this purpose and place. */
   open(purpose: string, place: string, sealed: Buffer): Buffer {
     const at = this.knownPrefixes.findIndex((prefix) => sealed.subarray(0, prefix.length).equals(prefix));
     const keys = this.keys(purpose);

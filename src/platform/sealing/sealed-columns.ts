@@ -11,7 +11,7 @@ export interface SealedColumn {
   readonly column: string;
   /** Purpose of the encryption. */
   readonly purpose: string;
-  /** SQL expression on the row `t` for the associated data to which its bytes are bound, as text. */
+  /** SQL expression on the row `t` for the associated data of the ciphertext, as text. */
   readonly place: string;
   readonly seal: Pick<LastingSeal, 'close' | 'open' | 'prefix'>;
 }
@@ -22,14 +22,14 @@ export interface SealedRow {
   readonly sealed: Buffer;
 }
 
-/** Result of decrypting rows. `notOpenable` counts failures; `reason` is that of the last failure. */
+/** Result of decrypting rows. `notOpenable` counts failures; `reason` is the reason of the last failure. */
 interface Openings {
   readonly looked: number;
   readonly notOpenable: number;
   readonly reason?: string;
 }
 
-/** Number of rows per column that the health check decrypts. A missing secret affects all of them. */
+/** Number of rows per column that the health check decrypts. A missing secret affects all rows. */
 const SAMPLE = 20;
 
 /** SealedColumns registers the encrypted columns of all modules that store secrets for longer than minutes. */
@@ -47,7 +47,7 @@ export class SealedColumns {
     this.columns.push(...columns);
   }
 
-  /** Returns rows after `after` whose bytes do not begin with `prefix`, ordered by ID. */
+  /** Returns rows after `after` whose ciphertexts do not begin with `prefix`, ordered by ID. */
   async rows(
     { table, column, place }: SealedColumn,
     prefix: Buffer,
@@ -61,7 +61,7 @@ export class SealedColumns {
     );
   }
 
-  /** Replaces the bytes of a row, unless they were replaced in the meantime. */
+  /** Replaces the ciphertext of a row, unless it was replaced in the meantime. */
   async replace({ table, column }: SealedColumn, { id, sealed }: SealedRow, next: Buffer): Promise<boolean> {
     const [rows]: [unknown[], number] = await this.db.query(
       `UPDATE ${table} SET ${column} = $3 WHERE id = $1 AND ${column} = $2 RETURNING id`,
@@ -111,7 +111,7 @@ export function columnSealOf(seal: Seal): SealedColumn['seal'] {
   };
 }
 
-/** Decrypting each row may require a call to the HSM. */
+/** Time for which the result of the health check is cached, because decrypting a row may require a call to the HSM. */
 const CACHE_MS = 30_000;
 
 /**
@@ -123,7 +123,7 @@ export class SealedColumnsHealth {
     private readonly columns: SealedColumns,
     indicators: HealthIndicators,
   ) {
-    // A read that fails because of the HSM is not cached and is repeated by the next check. HSM faults have their own indicator.
+    // A read that fails because of the HSM is not cached and is repeated by the next check. A separate indicator reports HSM faults.
     const recent = new RecentValue(CACHE_MS, () => this.read());
     indicators.add('secrets', () => recent.get());
   }

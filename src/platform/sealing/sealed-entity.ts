@@ -2,14 +2,14 @@ import { Column } from 'typeorm';
 
 /** SealedEntity is a table whose rows are credentials or rights. RowSeals computes and verifies the seal. */
 export abstract class SealedEntity {
-  /** Null if the row was never sealed, or was revoked and grants nothing. */
+  /** Null if the row was never sealed, or was revoked and grants no rights. */
   @Column('bytea', { nullable: true })
   seal: Buffer | null;
 }
 
 /**
- * SEAL_GENERATIONS numbers the upgrades that introduced sealed tables. Rows written by the version before such an upgrade have no seal. They are accepted until
- * the upgrade ends, only for the tables of its generation.
+ * SEAL_GENERATIONS numbers the upgrades that introduced sealed tables. Rows written by the version before an upgrade have no seal. These rows are accepted
+ * until the upgrade ends, and only in the tables of its generation.
  */
 export const SEAL_GENERATIONS = [1, 2] as const;
 export type SealGeneration = (typeof SEAL_GENERATIONS)[number];
@@ -17,15 +17,15 @@ export type SealGeneration = (typeof SEAL_GENERATIONS)[number];
 export type SealedClass<Row extends SealedEntity = SealedEntity> = new () => Row;
 
 export interface SealedOptions<Row extends SealedEntity = SealedEntity> {
-  /** Columns not covered by the seal. Anyone with write access to the database can change them, so they must not grant or restrict anything. */
+  /** Columns not covered by the seal. Anyone with write access to the database can change these columns, so they must not grant or restrict rights. */
   readonly except: readonly Exclude<keyof Row & string, 'seal'>[];
   /** SQL condition on the row `t` that is true while the row grants rights. Other rows need no seal. */
   readonly while?: string;
   /** Upgrade that introduced the seal of the table. Defaults to 1. */
   readonly generation?: SealGeneration;
-  /** Column, a number or a time, that each recorded edit raises. The audit log contains its value, so that restoring an earlier row is detected. */
+  /** Column that each recorded edit increases: a number or a time. The audit log contains the value, so that a restored earlier row is detected. */
   readonly edits?: string;
-  /** True if `changeSealed` raises `edits`, a nullable number, by one with each change. */
+  /** True if `changeSealed` increments `edits`, a nullable number, with each change. */
   readonly countsEdits?: true;
   /** Column that lists the related rows of another table, so that deleted rows are detected. */
   readonly list?: {
@@ -37,12 +37,12 @@ export interface SealedOptions<Row extends SealedEntity = SealedEntity> {
 
 const SEALED = new Map<SealedClass, SealedOptions>();
 
-/** Sealed seals every column of an entity except those listed, so that columns added later are sealed by default. */
+/** Sealed seals every column of an entity except the columns in `except`, so that columns added later are sealed by default. */
 export function Sealed<Row extends SealedEntity>(options: SealedOptions<Row>): (target: SealedClass<Row>) => void {
   return (target) => void SEALED.set(target, options as unknown as SealedOptions);
 }
 
-/** sealedClasses returns the sealed entities, or only those of one generation. */
+/** sealedClasses returns the sealed entities, optionally of only one generation. */
 export function sealedClasses(generation?: SealGeneration): readonly SealedClass[] {
   const all = [...SEALED.keys()];
   return generation === undefined ? all : all.filter((entity) => generationOf(entity) === generation);
@@ -52,7 +52,7 @@ export function generationOf(entity: SealedClass): SealGeneration {
   return sealedOptions(entity).generation ?? 1;
 }
 
-/** editOf returns the edit of a row of a table with `edits`; undefined for other tables. */
+/** editOf returns the edit counter of a row; undefined if the table has none. */
 export function editOf<Row extends SealedEntity>(entity: SealedClass<Row>, row: Partial<Row>): number | undefined {
   const { edits } = sealedOptions(entity);
   return edits === undefined ? undefined : Number(row[edits as keyof Row] ?? 0);

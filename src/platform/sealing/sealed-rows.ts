@@ -27,8 +27,8 @@ export function sealedRow<Row extends SealedEntity>(
 }
 
 /**
- * changeSealed changes sealed rows: it locks them, verifies their seals, and writes the change with new seals. Sealing without verification would legitimize
- * changes made directly in the database.
+ * changeSealed changes sealed rows: it locks the rows, verifies their seals, and writes the change with new seals. Sealing without verification would
+ * legitimize changes made directly in the database.
  *
  * @returns number of changed rows
  * @throws Problem `row.not-sealed` if a row does not match its seal; `row.not-written` if the database did not write a change
@@ -73,8 +73,8 @@ export function trusted<Row extends SealedEntity>(
 }
 
 /**
- * findTrusted returns the row selected by the condition if its seal matches, otherwise null. It compares the values of the condition again, because the
- * database owner could define an operator with which PostgreSQL selects another row that also has a matching seal.
+ * findTrusted returns the row selected by the condition if its seal matches, otherwise null. The values of the condition are compared again, because the
+ * database owner could define an operator that makes PostgreSQL select another row with a matching seal.
  */
 export async function findTrusted<Row extends SealedEntity>(
   tx: EntityManager,
@@ -133,11 +133,12 @@ export function notSealed(table: string, key: string): Problem {
 }
 
 /**
- * consumeSealed uses rows once, such as one-time tokens: it marks them as used, removes their seals, and returns them as they were before.
+ * consumeSealed consumes rows that may be used only once, such as one-time tokens: it marks the rows as used, removes their seals, and returns the rows in
+ * their earlier state.
  *
  * @param where SQL condition on `t`, with `values` as its parameters
  * @param set SQL assignments
- * @param is values that a returned row must have, so that the decision which token was presented does not depend on PostgreSQL alone
+ * @param is values that a returned row must have, so that the match of a presented token does not depend on PostgreSQL alone
  * @returns the rows whose seals matched
  */
 export async function consumeSealed<Row extends SealedEntity>(
@@ -179,7 +180,7 @@ export async function lockSealed<Row extends SealedEntity>(
 }
 
 /**
- * assertSealed returns the row, or null if there is none or it has ended.
+ * assertSealed returns the row, or null if there is no row or the row has ended.
  * @throws Problem `row.not-sealed` if the row does not match its seal
  */
 export function assertSealed<Row extends SealedEntity>(

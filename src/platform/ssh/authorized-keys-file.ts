@@ -22,7 +22,7 @@ export interface AuthorizedKey extends SshPublicKey {
   readonly comment: string;
 }
 
-/** One character per byte, because authorized_keys has no encoding and every byte must be preserved. */
+/** Encoding with one character per byte, because authorized_keys has no defined encoding and every byte must be preserved. */
 const BYTES = 'latin1';
 const NO_LINE = /[\n\u0100-\uffff]/;
 
@@ -51,13 +51,13 @@ export function writeLines(lines: readonly Pick<AuthorizedKeysLine, 'text' | 'en
   return Buffer.from(lines.map(({ text, end }) => text + end).join(''), BYTES);
 }
 
-/** lineEndOf returns the line break used in the file; `\n` if it has none yet. */
+/** lineEndOf returns the line break used in the file; `\n` if the file has no line break yet. */
 export function lineEndOf(lines: readonly AuthorizedKeysLine[]): string {
   return lines.find(({ end }) => end !== '')?.end ?? '\n';
 }
 
 /**
- * lineOf returns a new line. `options` and `indent` are copied from another line of the file; `rest` is any text and encoded as UTF-8. Throws Problem
+ * lineOf returns a new line. `options` and `indent` are copied from another line of the file; `rest` is any text and is encoded as UTF-8. Throws Problem
  * `ssh-key.unwritable` if the result would be more than one line.
  */
 export function lineOf(options: string, rest: string, indent = ''): AuthorizedKeysLine {
@@ -90,7 +90,10 @@ function readKey(line: string): AuthorizedKey | undefined {
   return key && { ...key, indent, options, rest: line.slice(seen.length - own.length) };
 }
 
-/** The base64 may contain white space other than spaces and tabs, because sshd decodes it with b64_pton(3), which skips white space. */
+/**
+ * Parses a key without options. The base64 may contain white space other than spaces and tabs, because sshd decodes the base64 with b64_pton(3), which
+ * skips white space.
+ */
 function keyAt(text: string): (SshPublicKey & { comment: string }) | undefined {
   const match = /^([^ \t]+)[ \t]+([^ \t]+)/.exec(text);
   const key = match && readBlob(match[1] ?? '', (match[2] ?? '').replaceAll(/[\v\f\r]/g, ''));
@@ -109,8 +112,8 @@ function optionsAt(body: string): string | undefined {
 }
 
 /**
- * keyFileLine returns a new terminated line for a file in which every line has a meaning. The parts are joined by spaces. This is the last check before a file
- * is written: throws Problem `ssh-key.unwritable` if a part contains a line break or a character that key files cannot contain.
+ * keyFileLine returns a new terminated line for a key file, with the parts joined by spaces. As the last check before the file is written, throws Problem
+ * `ssh-key.unwritable` if a part contains a line break or a character that key files cannot contain.
  */
 export function keyFileLine(...parts: readonly string[]): string {
   return `${keyFileText(...parts)}\n`;

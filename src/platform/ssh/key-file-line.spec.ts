@@ -99,7 +99,7 @@ describe('keys are recognized as sshd recognizes them', () => {
   const directory = mkdtempSync(join(tmpdir(), 'key-lines-'));
   const file = join(directory, 'line');
   afterAll(() => rmSync(directory, { recursive: true }));
-  /** Fingerprint according to OpenSSH, which parses .pub files and authorized_keys with the same function. */
+  /** Returns the fingerprint according to OpenSSH, which parses .pub files and authorized_keys with the same function. */
   const fingerprintByOpenSsh = (line: string) => {
     writeFileSync(file, Buffer.from(`${line}\n`, 'latin1'));
     return spawnSync('ssh-keygen', ['-l', '-f', file], { encoding: 'utf8' }).stdout.split(' ')[1];

@@ -1,11 +1,11 @@
-/** UnixAccount is the account that logs in, with the values of the tokens in AuthorizedKeysFile. */
+/** UnixAccount is the account of a login, with the values for the tokens in AuthorizedKeysFile. */
 export interface UnixAccount {
   readonly name: string;
   readonly uid: number;
   readonly home: string;
 }
 
-/** KeyFileSettings are the sshd settings for the keys of one account. */
+/** KeyFileSettings contains the sshd settings for the keys of one account. */
 export interface KeyFileSettings {
   /** Configured patterns of AuthorizedKeysFile. */
   readonly patterns: readonly string[];
@@ -26,8 +26,8 @@ export function readEffective(output: string): KeyFileSettings {
 }
 
 /**
- * readConfigured parses sshd_config files without evaluating Match blocks. All files named in them count, because a removed key must be absent from every file
- * that any of them may use.
+ * readConfigured parses sshd_config files without evaluating Match blocks. The result contains every configured file, because a removed key must be absent
+ * from every file that sshd may use.
  */
 export function readConfigured(text: string): KeyFileSettings {
   const directives = directivesOf(text);
@@ -85,10 +85,11 @@ function patternsOf(directives: Directive[]): string[] {
 }
 
 /**
- * FIND_SSHD is a POSIX shell script. It stores the path of the configuration of the sshd that accepted this login in `$config`. `settings_for ACCOUNT` prints
- * the effective settings of this sshd for a login of the account from the same client, or nothing if they are not available. The options of sshd come from the
- * ancestor processes, otherwise sshd is found on PATH. sudo removes SSH_CONNECTION, so it is taken from the ancestors too. Match LocalAddress and LocalPort
- * need the local address and port, which old versions do not support.
+ * FIND_SSHD is a POSIX shell script. The script stores in `$config` the path of the configuration of the sshd that accepted this login.
+ * `settings_for ACCOUNT` prints the effective settings of the sshd for a login of the account from the same client, or nothing if the settings are not
+ * available. The script reads the options of sshd from the ancestor processes, and otherwise finds sshd on PATH. The script also reads SSH_CONNECTION from
+ * the ancestor processes, because sudo removes SSH_CONNECTION. Match LocalAddress and LocalPort need the local address and port, which old versions do not
+ * support.
  */
 export const FIND_SSHD = `
 LC_ALL=C; export LC_ALL; PATH="$PATH:/usr/sbin:/usr/local/sbin:/sbin"; export PATH

@@ -1,9 +1,9 @@
-/** Names are suggested only if at most this fraction of their characters differs. */
+/** Maximum edit distance of a suggested name, as a fraction of the name's length. */
 const MAX_DIFFERENCE = 0.5;
-/** Longer texts are not misspelled names. The cost of the comparison is the product of both lengths. */
+/** Maximum length of a misspelled name. The cost of a comparison is the product of both lengths. */
 const MAX_LENGTH = 100;
 
-/** nearestName returns the known name with the smallest edit distance to `name`; undefined if none is similar. */
+/** nearestName returns the known name with the smallest edit distance to `name`; undefined if no known name is similar. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   if (name.length > MAX_LENGTH) return undefined;
   const distances = known.map((one) => ({ one, distance: distanceOf(name, one) }));

@@ -1,4 +1,4 @@
-/** Characters that are invisible or rendered as nothing: controls, format characters, fillers, U+2800 and U+FFFC; also the replacement character U+FFFD. */
+/** Characters without a visible glyph: controls, format characters, fillers, U+2800 and U+FFFC; also the replacement character U+FFFD. */
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800\ufffc\ufffd]/u;
 /**
  * White space that makes a name look like another name: leading, trailing or repeated white space, and any white space other than the plain space.
@@ -15,8 +15,9 @@ const NOT_BESIDE_LATIN =
 /** Scripts with many letters that look like letters of another script. */
 const ALIKE = [/\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u, /\p{Script=Cherokee}/u];
 /**
- * Stacked marks, strokes through letters, a dot above a letter that already has a dot, and phonetic letters that look like plain letters. Marks of one script,
- * such as the vowel and tone of a Thai syllable, are stacked in ordinary words; marks that every script shares are not, except in Arabic.
+ * Stacked marks, strokes through letters, a dot above a letter that already has a dot, and phonetic letters that look like plain letters. Ordinary words
+ * can stack marks of one script, such as the vowel and tone of a Thai syllable. Marks that all scripts share are not stacked in ordinary words, except in
+ * Arabic.
  */
 const ODD_LETTERS =
   /(?:(?![\u064b-\u065f\u0670])\p{Script=Inherited}){2}|\p{M}{5}|[\u0334-\u0338\u20d0-\u20f0]|\p{Soft_Dotted}\u0307|[\u0250-\u02af\u1d00-\u1dbf]/u;
@@ -24,9 +25,9 @@ const ODD_LETTERS =
 const LATIN_LOOK = /^[аеорсухіјѕһԁԛԝӏкАВЕКМНОРСТУХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧορνιυ0-9]+$/u;
 
 /**
- * nameFault returns why a name can be mistaken for another name, as the end of a sentence that begins with the name; undefined if it cannot. This is
- * the only rule for names that one person chooses and other people read: names of keys, sources, sensors, hosts, groups, policies and accounts. Case
- * is significant: "Web" and "web" are two names.
+ * nameFault returns why a name can be mistaken for another name, as a predicate whose subject is the name; undefined if the name is acceptable. This rule
+ * applies to all names that one person chooses and other people read: names of keys, sources, sensors, hosts, groups, policies and accounts. Names are
+ * case-sensitive: "Web" and "web" are different names.
  */
 export function nameFault(text: string): string | undefined {
   const name = text.normalize('NFC');

@@ -4,8 +4,8 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const ELLIPSIS = '…';
 
 /**
- * truncate returns at most `max` UTF-16 code units of a text. It cuts between grapheme clusters (UAX #29) and never within a code point. The result is
- * well-formed: lone surrogates are replaced by U+FFFD.
+ * truncate returns at most `max` UTF-16 code units of a text. The cut is between grapheme clusters (UAX #29) and never within a code point. The result is
+ * well-formed: lone surrogates are replaced with U+FFFD.
  */
 export function truncate(text: string, max: number): string {
   return (text.length <= max ? text : text.slice(0, boundary(text, max))).toWellFormed();
@@ -44,7 +44,7 @@ function wholeBefore(text: string, at: number): number {
 /** Characters that end or hide a line: controls, line and paragraph separators, and bidirectional overrides (UAX #9). */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
 
-/** withoutControls replaces each run of characters that end or hide a line by a space. The result is well-formed. */
+/** withoutControls replaces each run of characters that end or hide a line with a space. The result is well-formed. */
 export function withoutControls(text: string): string {
   return text.replaceAll(CONTROLS, ' ').toWellFormed();
 }
@@ -52,15 +52,15 @@ export function withoutControls(text: string): string {
 /** Characters that move the cursor, change colors or reverse the text direction in a terminal. Tab and line feed are excluded. */
 const TERMINAL_CONTROLS = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** forTerminal replaces each character that would control a terminal with an escape such as \u001b. JSON text keeps its meaning. */
+/** forTerminal replaces each character that would control a terminal with an escape such as \u001b. The meaning of JSON text does not change. */
 export function forTerminal(text: string): string {
   return text.replaceAll(TERMINAL_CONTROLS, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /**
- * nameInTitle returns a caller-chosen name for the title of an approval, on one line of at most `max` UTF-16 code units. Whitespace and characters
- * without a glyph (controls, Hangul fillers, the blank Braille pattern) are collapsed into single spaces, so that nothing is pushed out of sight. URLs are broken by a space, so that mail programs do not turn
- * them into links.
+ * nameInTitle returns a caller-chosen name for the title of an approval, on one line of at most `max` UTF-16 code units. Whitespace and characters without
+ * a glyph (controls, Hangul fillers, the blank Braille pattern) are collapsed into single spaces, so that no part of the text can be moved out of view. A
+ * space is inserted into URLs, so that mail programs do not turn URLs into links.
  */
 export function nameInTitle(name: string, max: number): string {
   const plain = name
@@ -73,9 +73,9 @@ export function nameInTitle(name: string, max: number): string {
 
 /**
  * oneLine returns text from outside as one line of at most `max` UTF-16 code units, for mail headers, log lines, and message lines that must not imitate
- * others. Characters that would end the line become spaces.
+ * other lines. Characters that would end the line are replaced with spaces.
  */
 export function oneLine(text: string, max: number): string {
-  // Text that will be cut off need not be processed.
+  // Truncates early, so that removed text is not processed.
   return truncate(withoutControls(truncate(text, max * 2)).trim(), max);
 }

@@ -6,7 +6,7 @@ const HEX = Buffer.from('0123456789abcdef', 'latin1');
 for (const [value, digit] of HEX.entries()) NIBBLES[digit] = value;
 const VERSION_AT = 6;
 const VARIANT_AT = 8;
-/** Reused for all UUIDs, because concatenating the parts would cost more than the hash. */
+/** Buffer that is reused for all UUIDs, because concatenating the parts would take longer than the hash. */
 const TEXT = Buffer.from('00000000-0000-0000-0000-000000000000', 'latin1');
 
 /**

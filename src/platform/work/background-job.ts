@@ -5,13 +5,13 @@ import { backOff } from './claim.js';
 import { oneLine } from '../text/truncate.js';
 import type { BackgroundOptions, BackgroundWork } from './background.js';
 
-/** TICK_MS is the resolution of the clock that starts jobs, in milliseconds. A job may start late by up to this time. */
+/** TICK_MS is the resolution of the clock that starts jobs, in milliseconds. A job may start up to this many milliseconds late. */
 export const TICK_MS = 250;
-/** Maximum delay before a failed job is retried. It is short, so that work resumes soon after an outage. */
+/** Maximum delay before a failed job is retried. The delay is short, so that work resumes soon after an outage. */
 const MAX_RETRY_MS = 5000;
 const MAX_CLUSTER_RETRY_MS = 60_000;
 const FIRST_RETRY_MS = 500;
-/** Maximum default delay before a new process runs a cluster job, since cluster jobs must not run during its startup. */
+/** Maximum default delay before a new process runs a cluster job, so that cluster jobs do not run during startup. */
 const MAX_FIRST_CLUSTER_MS = 60_000;
 const DEFAULT_EVERY_MS = 900_000;
 const MAX_ERROR_CHARACTERS = 300;
@@ -21,12 +21,12 @@ export interface BackgroundState {
   readonly name: string;
   readonly scope: BackgroundOptions['scope'];
   readonly isRunning: boolean;
-  /** Time of the last run without an error, or of the last check that found nothing due; null before the first. */
+  /** Time of the last run without an error, or of the last check that found no due work; null before the first run or check. */
   readonly lastSuccessAt: string | null;
   readonly lastFailureAt: string | null;
-  /** Error of the last run; null if it succeeded. */
+  /** Error of the last run; null if the run succeeded. */
   readonly lastError: string | null;
-  /** Duration of the last run; null before the first. */
+  /** Duration of the last run; null before the first run. */
   readonly lastMs: number | null;
   readonly runs: number;
   readonly consecutiveFailures: number;
@@ -35,12 +35,12 @@ export interface BackgroundState {
 /** Consecutive failures before health reports a job. A job that fails once usually succeeds at its retry. */
 const FAILURES_TO_REPORT = 3;
 
-/** isFailing reports whether the last three runs of the job failed. Such jobs are reported by health. */
+/** isFailing reports whether the last three runs of the job failed. Health reports failing jobs. */
 export function isFailing({ consecutiveFailures }: BackgroundState): boolean {
   return consecutiveFailures >= FAILURES_TO_REPORT;
 }
 
-/** Execution executes one run. It resolves to false if nothing was done because another process holds the lease or has just run the job. */
+/** Execution executes one run. Resolves to false if the job was not run because another process holds the lease or has just run the job. */
 export type Execution = (work: () => Promise<void>) => Promise<boolean>;
 
 interface JobHooks {
@@ -107,7 +107,7 @@ export class BackgroundJob {
     await this.running;
   }
 
-  /** Records a check that found nothing due. After a failure, this means that another process has done the work. */
+  /** Records a check that found no due work. After a failure, this result means that another process has done the work. */
   foundNothing(): void {
     Object.assign(this.state, { lastSuccessAt: new Date(), lastError: null, consecutiveFailures: 0 });
   }

@@ -9,10 +9,10 @@ import type { BackgroundOptions, BackgroundWork } from './background.js';
 import { BackgroundJob, type BackgroundState, type Execution, TICK_MS } from './background-job.js';
 import { DueJobs } from './due-jobs.js';
 
-/** CLOCK names both the timer of the clock and the job that selects due jobs. */
+/** CLOCK is the name of the clock's timer and of the job that selects due jobs. */
 const CLOCK = 'background';
 const LOOK_EVERY_MS = 1000;
-/** Maximum time to select due jobs. If a lock or a slow database delays the selection for longer, all jobs run, so that none is delayed. */
+/** Maximum time to select due jobs. If a lock or a slow database delays the selection for longer, all jobs run, so that no job is delayed. */
 const LOOK_PATIENCE_MS = 2000;
 /** Fraction of SVC_STOP_SECONDS for which a shutdown waits for jobs. The leases of unfinished work expire. */
 const SHARE_OF_STOP = 0.75;
@@ -38,7 +38,7 @@ export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdow
     this.add({ name: CLOCK, scope: 'process', every: LOOK_EVERY_MS, first: 0 }, () => this.startDue());
   }
 
-  /** True once the process is stopping. Long work then ends at a point where it can be resumed. */
+  /** Whether the process is stopping. Long work then ends at a point from which it can be resumed. */
   get isStopping(): boolean {
     return this.stopping;
   }
@@ -60,7 +60,7 @@ export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdow
     this.jobs.set(name, job);
   }
 
-  /** Starts a job of this process, after its current run if one is in progress. Ignores names that no job of this process has. */
+  /** Starts a job of this process, after the current run of the job if it is running. Ignores unknown names. */
   wake(name: string): void {
     if (!this.stopping) void this.jobs.get(name)?.run();
   }
@@ -70,13 +70,13 @@ export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdow
     return [...this.jobs.values()].map((job) => job.read()).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Starts the clock. Commands of the command line do not call this: they run only the jobs that they wake. */
+  /** Starts the clock. Not called by commands of the command line, which run only the jobs that they wake. */
   begin(): void {
     const tick = setInterval(() => this.tick(), Math.max(1, TICK_MS / this.config.clockSpeed));
     this.schedule.addInterval(CLOCK, tick);
   }
 
-  /** Stops starting jobs. Running jobs see `isStopping` from here on. */
+  /** Stops starting jobs. From now on, `isStopping` returns true to running jobs. */
   onModuleDestroy(): void {
     this.stopping = true;
     if (this.schedule.doesExist('interval', CLOCK)) this.schedule.deleteInterval(CLOCK);
@@ -100,8 +100,8 @@ export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdow
   }
 
   /**
-   * Starts the jobs that are due. If the selection fails or takes too long, all jobs run, so that a lock or a faulty condition delays nothing. While
-   * the database is unavailable, no job runs.
+   * Starts the jobs that are due. If the selection fails or takes too long, all jobs run, so that a lock or a faulty condition does not delay any job.
+   * While the database is unavailable, no job runs.
    */
   private async startDue(): Promise<void> {
     const jobs = [...this.jobs.values()].filter((job) => job.isReady && this.due.canSelect(job));

@@ -11,7 +11,7 @@ const MAILS: Claim = {
   returning: 't.id, t.attempts',
 };
 
-/** A connection that returns `answer` for every query and records the queries. */
+/** Returns a connection that returns `answer` for every query and records the queries. */
 function answering(answer: unknown) {
   const asked: unknown[][] = [];
   return { asked, query: async (...query: unknown[]) => (asked.push(query), answer) };

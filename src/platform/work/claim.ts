@@ -32,8 +32,8 @@ export type Claim = DueRows & ClaimedChange;
 export type Queries = Pick<EntityManager, 'query'>;
 
 /**
- * dueRows returns a statement that selects due rows and locks them until the end of the transaction. It skips rows locked by other transactions, so that any
- * number of processes share a table without waiting, and no row is claimed twice concurrently.
+ * dueRows returns a statement that selects due rows and locks them until the end of the transaction. Rows locked by other transactions are skipped, so that
+ * any number of processes can share a table without waiting, and no row is claimed twice concurrently.
  */
 export function dueRows({ table, join, columns = 't.id', where, order, limit, locks = 't' }: DueRows): string {
   return `SELECT ${columns} FROM ${fromOf({ table, join })} WHERE ${where} ORDER BY ${order} LIMIT ${Math.trunc(limit)} FOR UPDATE OF ${locks} SKIP LOCKED`;
@@ -45,8 +45,8 @@ export function fromOf({ table, join }: Pick<DueRows, 'table' | 'join'>): string
 }
 
 /**
- * whenDue runs `work` in a transaction if rows are due; otherwise it returns undefined. Most polls find nothing, and one statement costs a third of a
- * transaction. The order makes PostgreSQL use the same index as the claim. `work` must handle the case that another process has claimed the rows.
+ * whenDue runs `work` in a transaction if rows are due, and otherwise returns undefined. Most polls find no rows, and one statement takes a third of the
+ * time of a transaction. The order makes PostgreSQL use the same index as the claim. `work` must handle the case that another process has claimed the rows.
  *
  * @param parameters parameters of `where`
  */
@@ -69,14 +69,14 @@ export function lockDue<Row>(tx: EntityManager, due: DueRows, parameters: unknow
 }
 
 /**
- * claimDue claims due rows in one statement. The values it sets (a lease, the next attempt number) keep other processes away after the lock is released. The
- * rows are selected once before the update, regardless of the query plan, so the limit is never exceeded.
+ * claimDue claims due rows in one statement. The assigned values (a lease, the next attempt number) keep other processes from claiming the rows after the
+ * lock is released. The rows are selected once before the update, regardless of the query plan, so the limit is never exceeded.
  */
 export async function claimDue<Row>(db: Queries, claim: Claim, parameters: unknown[] = []): Promise<Row[]> {
   return claimFrom<Row>(db, dueRows(claim), claim, parameters);
 }
 
-/** claimFrom claims the rows of `due`, a statement that selects and locks them, as `claimDue` does. */
+/** claimFrom is like `claimDue`, for a statement `due` that selects and locks the rows. */
 export async function claimFrom<Row>(
   db: Queries,
   due: string,
@@ -90,7 +90,10 @@ export async function claimFrom<Row>(
   return rows;
 }
 
-/** WORKER_ID identifies this process in rows that it has claimed. It is generated at every start, so a process that died cannot return under its name. */
+/**
+ * WORKER_ID identifies this process in rows that it has claimed. The ID is generated at every start, so a restarted process never has the ID of a process
+ * that died.
+ */
 export const WORKER_ID = randomUUID();
 
 /** backOff returns the pause after the given number of attempts (at least 1): `first`, doubled for each further attempt, up to `longest`, in the same unit. */
@@ -103,7 +106,7 @@ export function jittered(pause: number): number {
   return pause * (0.5 + Math.random() / 2);
 }
 
-/** underLease runs `work` and renews its lease every `everyMs` until it ends. A failed renewal is ignored, because the next one follows. */
+/** underLease runs `work` and renews the lease every `everyMs` until `work` ends. A failed renewal is ignored, because the next renewal follows. */
 export async function underLease<Result>(
   everyMs: number,
   renew: () => Promise<unknown>,

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FairQueue } from '../database/fair-queue.js';
 
 /**
- * CpuShare runs synchronous work one piece at a time and pauses after each piece for as long as it took. The event loop has at least half of the time for other
- * calls. Callers take turns.
+ * CpuShare runs synchronous work one piece at a time. After each piece, CpuShare pauses for as long as the piece took, so that the event loop has at least
+ * half of the time for other calls. Callers take turns.
  */
 export class CpuShare {
   private readonly waiting = new FairQueue<() => void>();

@@ -45,7 +45,10 @@ function selectOf(look: DueLook): string {
   return `SELECT 1 FROM ${fromOf(from)} WHERE ${where} ORDER BY ${order}`;
 }
 
-/** Selects the lease if it prevents a run, as in JobLeases: another process runs the job, or the job succeeded less than `seconds` ago. */
+/**
+ * Returns SQL that selects the lease if the lease prevents a run, as in JobLeases: another process runs the job, or the job succeeded less than `seconds`
+ * ago.
+ */
 function leaseThatHolds(name: string, seconds: number): string {
   return `SELECT FROM job_lease j WHERE j.name = '${name}' AND (j.owner IS NOT NULL AND j.lease_until >= clock_timestamp()
     OR j.last_success_at > clock_timestamp() - make_interval(secs => ${seconds}))`;

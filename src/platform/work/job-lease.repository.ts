@@ -13,19 +13,19 @@ export class JobLease {
   @Column('uuid', { nullable: true })
   owner: string | null;
 
-  /** End of the lease. A process that died stops renewing it, and another one claims the job. */
+  /** End of the lease. A process that died no longer renews the lease, so another process claims the job. */
   @Column('timestamptz')
   leaseUntil: Date;
 
   @Column('timestamptz', { nullable: true })
   lastSuccessAt: Date | null;
 
-  /** Error of the last failed run since the last success; null if there is none. */
+  /** Error of the last run if it failed; null after a success. */
   @Column('text', { nullable: true })
   lastError: string | null;
 }
 
-/** BACKUP_JOB is the row under which `sealwright-admin backup` records its outcome. No process claims it. */
+/** BACKUP_JOB is the name of the row in which `sealwright-admin backup` records its outcome. No process claims this row. */
 export const BACKUP_JOB = 'backup';
 
 const LEASE_SECONDS = 15;
@@ -42,8 +42,9 @@ export interface JobState {
 }
 
 /**
- * JobLeases runs jobs in one process at a time. The lease is a row rather than a session lock: it works through a connection pooler, needs no connection while
- * the job runs, and records the last success. Jobs must tolerate that a process whose renewals were lost runs them concurrently.
+ * JobLeases runs jobs in one process at a time. The lease is a row rather than a session lock: the lease works through a connection pooler, needs no
+ * connection while the job runs, and records the last success. Jobs must tolerate concurrent runs, because a process whose renewals failed may still be
+ * running the job.
  */
 @Injectable()
 export class JobLeases {
@@ -54,7 +55,7 @@ export class JobLeases {
     return (await this.claim(name, 0)) ? { result: await this.run(name, work) } : undefined;
   }
 
-  /** Runs `work` unless another process is running the job or it succeeded within the last `seconds`. Returns whether it ran. */
+  /** Runs `work` unless another process is running the job or the job succeeded within the last `seconds`. Returns whether `work` ran. */
   async onceEvery(seconds: number, name: string, work: () => Promise<unknown>): Promise<boolean> {
     if (!(await this.claim(name, seconds))) return false;
     await this.run(name, work);

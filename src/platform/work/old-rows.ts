@@ -4,7 +4,7 @@ import { firstIdAt } from '../database/new-id.js';
 import { Background } from './background.js';
 
 const HOUR_MS = 3_600_000;
-/** Delay that keeps the first moments of a process free for its startup. */
+/** Delay after the start of a process, so that deletion does not slow down startup. */
 const FIRST_MS = 3000;
 const KEPT_DAYS = 90;
 /** Maximum number of rows per statement, so that deleting years of rows does not exceed the statement timeout. */
@@ -15,7 +15,7 @@ export interface OldRowsRule {
   readonly table: string;
   /** SQL condition on `t` for rows that are final and no longer change. */
   readonly where: string;
-  /** Column with the time from which a row is final; `id` if it is a UUIDv7 generated with the row. */
+  /** Column with the time from which a row is final; `id` for a UUIDv7 that was generated with the row. */
   readonly since: string;
   readonly days?: number;
   /** Primary key columns. Defaults to `id`. */
@@ -23,7 +23,7 @@ export interface OldRowsRule {
 }
 
 /**
- * OldRows deletes rows that have been final for a long time; the audit log keeps the records that may be needed years later. One process runs it once
+ * OldRows deletes rows that have been final for a long time; the audit log keeps the records that may be needed years later. One process deletes rows once
  * per hour.
  */
 @Injectable()
@@ -49,7 +49,7 @@ export class OldRows {
     const age = since === 'id' ? `t.id < '${idsBefore(days)}'` : `t.${since} < now() - interval '${days} days'`;
     const isOld = `(${where}) AND ${age}`;
     const columns = key.map((column) => `t.${column}`).join(', ');
-    // The condition is repeated, so that a row changed since the subquery is kept.
+    // The condition is repeated, so that a row that changed after the subquery is kept.
     const batch = `DELETE FROM ${table} t WHERE (${columns}) IN (SELECT ${columns} FROM ${table} t WHERE ${isOld} LIMIT ${BATCH}) AND ${isOld}`;
     for (let deleted = BATCH; deleted === BATCH;) [, deleted] = (await this.db.query(batch)) as [unknown, number];
   }

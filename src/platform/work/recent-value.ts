@@ -9,7 +9,7 @@ export class RecentValue<Value> {
     [this.maxAgeMs, this.read] = [maxAgeMs, read];
   }
 
-  /** Returns the value. Rejects if `read` does. */
+  /** Returns the value. Rejects if `read` rejects. */
   get(): Promise<Value> {
     if (this.value !== undefined && performance.now() - this.readAt < this.maxAgeMs) return this.value;
     const value = this.read();

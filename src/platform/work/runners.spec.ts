@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { SingleFlight } from './runners.js';
 
-/** Returns work that ends when the test decides. */
+/** Returns work that ends when the test calls an entry of `ends`. */
 function heldWork() {
   const ends: ((error?: Error) => void)[] = [];
   const work = () =>

@@ -1,4 +1,4 @@
-/** SingleFlight runs work at most once at a time in this process. A call during a run joins this run. */
+/** SingleFlight allows one run of the work at a time in this process. A call during a run joins that run. */
 export class SingleFlight {
   private running: Promise<void> | undefined;
   private stopped = false;
@@ -21,7 +21,7 @@ export class SingleFlight {
     return this.running;
   }
 
-  /** Starts no further run and resolves when the current run has ended. */
+  /** Prevents further runs and resolves when the current run has ended. */
   async stop(): Promise<void> {
     this.stopped = true;
     await this.running;

@@ -4,14 +4,14 @@ import { SingleFlight } from './runners.js';
 export interface ClaimedWork<Work> {
   /** Maximum number of items that run concurrently in a process. */
   readonly max: number;
-  /** Claims at most `capacity` due items. Returns an empty list if none are due. */
+  /** Claims at most `capacity` due items. Returns an empty list if no items are due. */
   claim(capacity: number): Promise<readonly Work[]>;
   run(work: Work): Promise<void>;
   /** Handles the error of failed work. The row remains and is claimed again. */
   failed(error: unknown, work: Work): void;
 }
 
-/** WorkPool runs work of one kind with bounded concurrency. It claims due work when `fill` is called and whenever an item ends. */
+/** WorkPool runs work of one kind with bounded concurrency. Due work is claimed when `fill` is called and whenever an item ends. */
 export class WorkPool<Work> {
   private readonly running = new Set<Promise<void>>();
   private readonly filling = new SingleFlight((error) => (this.claimFault = error));
@@ -19,7 +19,7 @@ export class WorkPool<Work> {
 
   constructor(private readonly kind: ClaimedWork<Work>) {}
 
-  /** True after `stop`. Work that can be resumed later should then end. */
+  /** Whether `stop` was called. Work that can be resumed later should then end. */
   get isStopping(): boolean {
     return this.filling.isStopping;
   }
@@ -31,7 +31,7 @@ export class WorkPool<Work> {
     if (this.claimFault !== undefined) throw this.claimFault;
   }
 
-  /** Claims no further work and waits for running work. */
+  /** Stops claiming work and waits for running work. */
   async stop(): Promise<void> {
     await this.filling.stop();
     await Promise.all(this.running);

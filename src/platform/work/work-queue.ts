@@ -8,9 +8,9 @@ export interface QueueTable {
   readonly key?: string;
   /** Column that counts the claims of a row. A claim may write only while the count equals its attempt. */
   readonly attempt: string;
-  /** Column with the time of the next claim: now, the end of the lease, or the end of the pause after a failure. */
+  /** Column with the time from which the row may be claimed, such as the end of the lease or of the pause after a failure. */
   readonly dueAt: string;
-  /** Condition for rows whose work is not finished. */
+  /** Condition for rows with unfinished work. */
   readonly open: string;
   /** Order of claims. Defaults to the due time. */
   readonly order?: string;
@@ -19,7 +19,7 @@ export interface QueueTable {
   /** Assignments of each claim in addition to attempt and due time. */
   readonly begin?: string;
   readonly leaseSeconds: number;
-  /** First and longest pause of `retry`. They default to 0, for tables whose rows are only postponed. */
+  /** First and longest pause of `retry`. Both default to 0, for tables whose rows are only postponed. */
   readonly firstPauseSeconds?: number;
   readonly longestPauseSeconds?: number;
 }
@@ -38,9 +38,9 @@ export function dueRowsOf({ table, open, dueAt, order = dueAt }: QueueTable): Pi
 }
 
 /**
- * WorkQueue claims, renews, retries and changes the rows of a table. A claim leases the row and increments its attempt. If the process dies, the
- * lease expires and another process claims the row. Every write of a claim is conditional on its attempt, so a process that lost its lease writes
- * nothing. All timestamps come from the database clock.
+ * WorkQueue claims, renews, retries and changes the rows of a table. A claim leases the row and increments its attempt. If the process dies, the lease
+ * expires and another process claims the row. Every write of a claim is conditional on its attempt, so a process that lost its lease changes no row. All
+ * timestamps come from the database clock.
  */
 export class WorkQueue<Row extends ClaimedRow> {
   constructor(
@@ -58,7 +58,10 @@ export class WorkQueue<Row extends ClaimedRow> {
     return this.claimFrom(dueRows({ ...due, where: `${where} AND ${also}`, limit }), parameters);
   }
 
-  /** Claims the rows of `due`, a statement that selects their keys and locks them. `columns` may contain its other columns as `due.name`. */
+  /**
+   * Claims the rows of `due`, a statement that selects the keys of rows and locks the rows. `columns` may contain other columns of the statement as
+   * `due.name`.
+   */
   claimFrom(due: string, parameters: unknown[] = [], db: Queries = this.db): Promise<Row[]> {
     const { table, key = 'id', attempt, begin, columns } = this.queue;
     const change = {

@@ -11,7 +11,7 @@ export interface ConsoleFile {
   readonly type: string;
   /** Strong validator of the content (ETag). */
   readonly tag: string;
-  /** The content in the codings created by the build: text in all of them, fonts and images uncompressed. */
+  /** The content in the codings created by the build: text in all codings, fonts and images only uncompressed. */
   readonly bytes: ReadonlyMap<Coding, Buffer>;
 }
 
@@ -23,7 +23,10 @@ const TYPES: Record<string, string> = {
   '.woff2': 'font/woff2',
 };
 
-/** The built console, read once in processes that serve browsers: a few megabytes, compressed at build time and not on each request. */
+/**
+ * ConsoleFiles holds the built console in memory, in processes that serve browsers. The files are a few megabytes, compressed at build time rather than on
+ * each request.
+ */
 @Injectable()
 export class ConsoleFiles {
   private readonly files = new Map<string, ConsoleFile>();

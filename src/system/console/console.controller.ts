@@ -6,7 +6,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { isKnown } from '../../platform/http/versions.js';
 import { codingFor, type ConsoleFile, ConsoleFiles } from './console-files.js';
 
-/** First path segments of the console's pages. All other paths belong to the API, which rejects unknown ones. */
+/** First path segments of the console's pages. All other paths belong to the API, which rejects unknown paths. */
 const SECTIONS = [
   'alerts',
   'approvals',
@@ -47,9 +47,9 @@ const SECTIONS = [
 export const CONSOLE_PAGES = ['', ...SECTIONS.flatMap((section) => [section, `${section}/*`])];
 
 /**
- * Allows no inline scripts, inline style elements or other sites. Scripts come from our own files, and no text is parsed as markup (Trusted Types;
- * the console's default policy permits only the empty string, which the charts need). Style attributes are allowed because the SVG of the charts uses
- * them.
+ * Allows no inline scripts, inline style elements or other sites. Scripts come only from the service's own files, and no text is parsed as markup (Trusted
+ * Types; the console's default policy permits only the empty string, which the charts need). Style attributes are allowed because the SVG of the charts
+ * uses them.
  */
 const POLICY = [
   "default-src 'none'",
@@ -70,7 +70,7 @@ const POLICY = [
 /** File names contain a hash of the content, so a changed file has a new name. */
 const FOR_A_YEAR = 'public, max-age=31536000, immutable';
 
-/** The web console. It uses the public API and has no separate endpoints. */
+/** Serves the web console, which uses only the public API. */
 @ApiExcludeController()
 @Controller()
 export class ConsoleController {

@@ -34,7 +34,7 @@ export class ExplorerController {
     return this.explorer.ownFile('sign-in.html');
   }
 
-  /** Issues the browser a pass for the explorer's pages, which is valid as long as the caller's credential. */
+  /** Sets a cookie with a pass for the explorer's pages. The pass is valid only while the caller's credential is valid. */
   @Post('swagger-ui/session')
   @HttpCode(204)
   @SignedIn()

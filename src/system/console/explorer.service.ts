@@ -19,8 +19,8 @@ const PASS_SECONDS = 3600;
 const MAC_BYTES = 32;
 
 /**
- * Creates and reads the explorer's cookie: `<kind>.<id>.<end>.<HMAC-SHA-256>`, base64url where necessary. It identifies the session or API key that
- * requested it and contains no secret, so it is valid only for these pages, and only as long as that session or key.
+ * Creates and reads the explorer's cookie: `<kind>.<id>.<end>.<HMAC-SHA-256>`, base64url where necessary. The cookie identifies the session or API key that
+ * requested the cookie, and contains no secret. The cookie is valid only for the explorer's pages, and only while the session or key is valid.
  */
 class ExplorerPass {
   private readonly keys: DerivedKeys;
@@ -56,8 +56,8 @@ const TYPES: Record<string, string> = {
 };
 
 /**
- * Serves the files of the explorer and authenticates its users. Its cookie contains a pass, which grants access only to the explorer's pages and is
- * not a credential.
+ * Serves the files of the explorer and authenticates its users. The explorer's cookie contains a pass, which grants access only to the explorer's pages and
+ * is not a credential.
  */
 @Injectable()
 export class ExplorerService {
@@ -73,7 +73,7 @@ export class ExplorerService {
     this.pass = new ExplorerPass(config);
   }
 
-  /** Returns true for a credential in the header, or a pass in the explorer's cookie. */
+  /** Reports whether the request has a valid credential in the header or, without a header, a valid pass in the explorer's cookie. */
   async admits(request: FastifyRequest): Promise<boolean> {
     const { authorization, cookie = '' } = request.headers;
     if (authorization !== undefined) {
@@ -108,7 +108,7 @@ export class ExplorerService {
     return { bytes: await readFile(join(folder, name)), type: TYPES[extname(name)] ?? 'application/octet-stream' };
   }
 
-  /** API descriptions are available without a credential only in development. */
+  /** Throws in profile prod. API descriptions are available without a credential only in development. */
   assertDevelopment(): void {
     if (this.config.isProd)
       throw new Problem('missing', 'route.missing', 'Path not found. See /swagger-ui/index.html for all operations.');

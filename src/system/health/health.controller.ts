@@ -18,7 +18,7 @@ export class HealthController {
 
   /**
    * Get health
-   * @remarks Returns 200 if the service is ready, otherwise 503. Authenticated callers also get the state of each component.
+   * @remarks Returns 200 if the service is ready, otherwise 503. Authenticated callers also get the details of each component.
    */
   @Get('health')
   @Public()

@@ -6,13 +6,14 @@ import { InstanceHeartbeat } from '../../platform/instances/heartbeat.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import type { ComponentHealth, Health, HealthComponents } from './health.dto.js';
 
-/** With a larger offset, other processes would misinterpret times that this process writes (IDs, expiries, tokens). */
+/** Maximum clock offset of a ready process. With a larger offset, other processes would misinterpret times that this process writes (IDs, expiries, tokens). */
 const MAX_READY_CLOCK_OFFSET_MS = 30_000;
 
 /**
- * Reports the state of the service and its dependencies. `read` covers everything. Without the database or the HSM nothing can be signed: DOWN.
- * Without Redis everything still completes through polling: DEGRADED, as when no process runs background work, or mails, timestamps or checkpoints
- * are delayed. `readiness` covers what this process can serve, which is most of the API while the HSM is unavailable; `signing` covers signatures.
+ * Reports the state of the service and its dependencies. `read` covers everything. The state is DOWN if the database or the HSM is unavailable, because
+ * nothing can be signed. The state is DEGRADED if Redis is unavailable, no process runs background work, or mails, timestamps or checkpoints are delayed.
+ * Without Redis, all work still completes through polling. `readiness` covers what this process can serve, which is most of the API while the HSM is
+ * unavailable. `signing` covers signatures.
  */
 @Injectable()
 export class HealthService {

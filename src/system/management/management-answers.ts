@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
 import { problemText } from '../../platform/http/server/problem.filter.js';
 
-/** Responses at the management address, and instead of the API while the service waits for its schema. */
+/** A response at the management address, or at the API address while the service waits for its schema. */
 export interface ManagementAnswer {
   readonly status: number;
   readonly type: string;
@@ -15,7 +15,7 @@ export interface ManagementAnswers {
   signing(): Promise<ManagementAnswer>;
   liveness(): Promise<ManagementAnswer>;
   metrics(): Promise<ManagementAnswer>;
-  /** Response for every other path. */
+  /** Returns the response for every other path. */
   other(): Promise<ManagementAnswer>;
 }
 

@@ -7,20 +7,20 @@ import { MANAGEMENT_PATHS, type ManagementAnswer, type ManagementAnswers } from 
 const LIMITS = { headersTimeout: 5000, requestTimeout: 5000, keepAliveTimeout: 5000, maxHeaderSize: 8 * 1024 };
 
 /**
- * Serves health and metrics at a separate address, in every role and from the start of the process. No credential is required: anyone who can reach
- * the address can read them.
+ * Serves health and metrics at a separate address, in every role and from the start of the process. No credential is required: anyone who can reach the
+ * address can read health and metrics.
  */
 export class ManagementServer {
   private readonly server: Server = createServer(LIMITS, (request, response) => void this.answer(request, response));
 
-  /** @param answers initial responses, until they are replaced */
+  /** @param answers initial responses, until `serve` replaces them */
   constructor(private answers: ManagementAnswers) {
     // Neither the server nor an open probe connection keeps the process from exiting.
     this.server.unref();
     this.server.on('connection', (socket) => socket.unref());
   }
 
-  /** @returns the port. */
+  /** Starts listening. @returns the port */
   async listen(port: number, host: string): Promise<number> {
     this.server.listen(port, host);
     await once(this.server, 'listening');

@@ -9,7 +9,7 @@ import { json, type ManagementAnswers, waitingAnswers } from './management-answe
 import { ManagementServer } from './management-server.js';
 
 /**
- * The management address of a process, which is open from its start if SVC_MANAGEMENT_PORT is set. Until the schema is compatible, the API address
+ * Management serves the management address of a process, from startup on, if SVC_MANAGEMENT_PORT is set. Until the schema is compatible, the API address
  * returns the same responses, so that an operator who opens the console can read the remedy.
  */
 export class Management {
@@ -38,7 +38,7 @@ export class Management {
     setStartReason();
   }
 
-  /** The address may still be in use by the process that this one replaces. */
+  /** Reports whether the API address could be opened. The address may still be in use by the previous process. */
   private async openInPlace(server: ManagementServer): Promise<boolean> {
     try {
       await server.listen(this.config.port, this.config.host);
@@ -49,7 +49,7 @@ export class Management {
     }
   }
 
-  /** From here on, the application itself responds. */
+  /** Replaces the waiting responses with the responses of the running application. */
   serve(app: INestApplicationContext): void {
     this.own.serve(answersOf(app.get(HealthService), app.get(Metrics)));
   }

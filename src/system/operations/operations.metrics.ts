@@ -36,7 +36,7 @@ type Sample = readonly [value: number, ...labels: string[]];
 
 /**
  * Gauges for operators, read on each scrape. Gauges of table contents are the same in every process: alert on the maximum. While the database is
- * unavailable they have no samples, and `sealwright_db_write_up` is 0.
+ * unavailable, the gauges of table contents have no samples, and `sealwright_db_write_up` is 0.
  */
 @Injectable()
 export class OperationsMetrics {

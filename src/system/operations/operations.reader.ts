@@ -1,7 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 
-/** MAX_COUNTED limits how many rows of a queue are counted. A longer queue is a problem whatever its exact length, and counting it would be expensive. */
+/**
+ * MAX_COUNTED limits how many rows of a queue are counted. A longer queue is a problem regardless of its exact length, and counting all rows would be
+ * expensive.
+ */
 const MAX_COUNTED = 10_000;
 
 /** Pending work of a queue. */
@@ -25,7 +28,7 @@ interface Queue {
 }
 
 /**
- * Every queue of the service. In a queue longer than MAX_COUNTED, the oldest row is that of the counted ones. A row leaves its queue once its work is
+ * Every queue of the service. In a queue longer than MAX_COUNTED, the oldest row is the oldest of the counted rows. A row leaves its queue once its work is
  * done, so queues are short in normal operation.
  */
 const QUEUES: readonly Queue[] = [
@@ -114,7 +117,7 @@ export class OperationsReader {
     )) as NamedNumber[];
   }
 
-  /** Returns the age of the oldest open transaction in this database, in seconds: rows that it may still see cannot be vacuumed. */
+  /** Returns the age of the oldest open transaction in this database, in seconds. VACUUM cannot remove rows that are visible to this transaction. */
   async oldestTransaction(): Promise<number> {
     const [row] = (await this.db.query(
       `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float8 AS age FROM pg_stat_activity

@@ -24,7 +24,7 @@ export interface OperationsState {
   readonly streams: readonly StreamState[];
 }
 
-/** Reads the state of the service at most every ten seconds, however often it is requested. */
+/** Reads the state of the service at most every ten seconds, regardless of the number of requests. */
 @Injectable()
 export class OperationsService {
   private readonly state = new RecentValue(FRESH_MS, () => this.readState());

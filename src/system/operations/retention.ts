@@ -4,8 +4,8 @@ import { OldRows, type OldRowsRule } from '../../platform/work/old-rows.js';
 
 /**
  * Deletes data that the service no longer needs. Data is deleted only if a retention setting is configured. Data in use is never deleted: the newest
- * document of a source, documents that may be linked to, pending results, open alerts. Signatures, approvals and actions are not covered: the audit
- * log and its requests are kept.
+ * document of a source, documents that may be linked to, pending results, open alerts. The audit log and the requests in it, such as signing requests and
+ * approvals, are always kept.
  */
 @Injectable()
 export class Retention {

@@ -19,15 +19,15 @@ const SIGN_IN: ReadonlyMap<string, number> = new Map(
     'auth.stepped-up': OTHER,
   }),
 );
-/** Activities of API Activity (create, update, delete), by the last word of an action; all others are `Other`. */
+/** Activities of API Activity (create, update, delete), by the last word of an action; all other actions are `Other`. */
 const CHANGES: readonly [RegExp, number][] = [
   [/\b(?:created|added|registered|invited|imported|requested|accepted|entered)$/, 1],
   [/\b(?:changed|rotated|renewed|replaced|enabled|disabled|paused|reset)$/, 3],
   [/\b(?:removed|revoked|destroyed|cancelled|dropped)$/, 4],
 ];
-/** Success and Failure. */
+/** OCSF status IDs by outcome: Success and Failure. */
 const STATUS: ReadonlyMap<string, number> = new Map(Object.entries({ done: 1, refused: 2, failed: 2 }));
-/** Informational, Medium, High; Critical for changes to the log outside the service. */
+/** OCSF severity IDs by outcome: Informational, Medium and High. Changes to the log outside the service are Critical. */
 const SEVERITY: ReadonlyMap<string, number> = new Map(Object.entries({ done: 1, refused: 3, failed: 4 }));
 const CRITICAL = 5;
 /** Types of the User object; other actors, such as API keys, are `Other` with their own name. */
@@ -47,7 +47,7 @@ export function ocsfOf(leaf: StreamedLeaf): string {
     ...classified(action, user, target),
     severity_id: isTampered(leaf) ? CRITICAL : (SEVERITY.get(outcome) ?? CRITICAL),
     status_id: STATUS.get(outcome) ?? 0,
-    // For a deleted entry, only the log records that it existed.
+    // The time of a deleted entry is unknown: the log records only that the entry existed.
     time: at === '' ? 0 : Date.parse(at),
     message: action,
     metadata: {
@@ -82,7 +82,7 @@ function classified(action: string, user: object, target: { kind: string; id: st
   };
 }
 
-/** Background work has no IP address, and `ip` accepts nothing else. */
+/** Returns the source endpoint. Background work has no IP address, and `ip` accepts only IP addresses. */
 function endpointOf(source: string): object {
   if (source === '') return { svc_name: 'sealwright' };
   return isIP(source) === 0 ? { name: source } : { ip: source };

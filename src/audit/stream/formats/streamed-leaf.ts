@@ -5,12 +5,12 @@ import type { LeafKind } from '../../../verifier/log-verifier.js';
 import { type LeafRow, loggedEntry } from '../../log/log-leaf.js';
 import { redacted } from '../../../platform/observability/structured-logger.js';
 
-/** An entry in the form in which its leaf contains it, with the SHA-256 of its record. */
+/** An entry as contained in its leaf, with the SHA-256 of its record. */
 type LogEntry = ReturnType<typeof loggedEntry>;
 
-/** A leaf of the audit log in the form in which receivers get it. `log` and `number` together identify it permanently. */
+/** A leaf of the audit log as sent to receivers. `log` and `number` together identify it permanently. */
 export interface StreamedLeaf {
-  /** Name of the log. It changes when a restored database is accepted, so that no number identifies two leaves. */
+  /** Name of the log. The name changes when a restored database is accepted, so that `log` and `number` never identify two leaves. */
   readonly log: string;
   /** Number of the leaf, from 0, without gaps. */
   readonly number: number;
@@ -18,7 +18,7 @@ export interface StreamedLeaf {
   readonly entryId: string;
   /** Undefined if the entry was removed from the database. */
   readonly entry: LogEntry | undefined;
-  /** The record of a signature, if the leaf is one; otherwise undefined. */
+  /** The record of a signature, if the leaf contains a record; otherwise undefined. */
   readonly record: unknown;
 }
 
@@ -78,8 +78,8 @@ export function isTampered({ kind }: StreamedLeaf): boolean {
 const LENGTHS = [2000, 500, 100, 30, 10] as const;
 
 /**
- * Returns the message for a leaf, in at most `maxBytes` octets. If a leaf is too long, its detail or record is replaced with its SHA-256 and size;
- * the log contains the original. If that is not enough, strings are truncated, so that no leaf is skipped or blocks the others.
+ * Returns the message for a leaf, in at most `maxBytes` octets. If a leaf is too long, its detail or record is replaced with its SHA-256 and size; the log
+ * contains the original. If that is not enough, strings are truncated, so that no leaf is skipped or blocks later leaves.
  */
 export function fitted(leaf: StreamedLeaf, maxBytes: number, write: (leaf: StreamedLeaf) => string): string {
   const whole = write(leaf);
@@ -137,7 +137,7 @@ export function asciiJson(value: unknown): string {
 }
 
 /**
- * Returns a leaf as JSON: `{"log","number","kind", …}` with `entry`, with `entryId` and `record`, or only with `entryId` if it is missing. The
+ * Returns a leaf as JSON: `{"log","number","kind", …}` with `entry`, with `entryId` and `record`, or only with `entryId` if the entry is missing. The
  * canonical JSON (RFC 8785) of `entry` is what the log hashed, unless the entry lists omitted members.
  */
 export function jsonOf({ log, number, kind, entryId, entry, record }: StreamedLeaf): string {

@@ -16,7 +16,7 @@ const MAX_MSGID = 32;
 const BOM = '\u{feff}';
 const IS_ASCII = /^[ -~]*$/;
 
-/** The parts of a destination that determine its messages: limits and names. */
+/** The settings of a destination that determine its messages. */
 export type SyslogForm = Pick<StreamDestination, 'format' | 'maxBytes' | 'enterprise'>;
 
 /**
@@ -44,7 +44,7 @@ function syslogMessage(leaf: StreamedLeaf, hostname: string, { format, enterpris
   return `${header} ${origin}${place} ${contentOf(leaf, format)}`;
 }
 
-/** UTF-8 begins with a byte order mark (RFC 5424 section 6.4); ASCII does not need one, and JSON parsers reject it. */
+/** Returns the MSG part. UTF-8 text begins with a BOM (RFC 5424 section 6.4). ASCII text needs no BOM, and JSON parsers reject a BOM. */
 function contentOf(leaf: StreamedLeaf, format: SyslogForm['format']): string {
   if (format !== 'cef') return jsonOf(leaf);
   const text = cefOf(leaf);
@@ -59,7 +59,7 @@ function element(id: string, parameters: Readonly<Record<string, string>>): stri
   return `[${id}${written.join('')}]`;
 }
 
-/** PRINTUSASCII of RFC 5424: no spaces or control characters. */
+/** Returns the text as PRINTUSASCII (RFC 5424), without spaces or control characters. */
 function printable(text: string, max: number): string {
   return truncate(text.replaceAll(/[^!-~]/g, '?'), max) || NONE;
 }

@@ -31,8 +31,8 @@ const STATEMENTS: readonly string[] = [
 ];
 
 /**
- * Creates the schema of an empty database. It replaces 102 migrations: a database with all of them continues unchanged, and a database with only some of them
- * is rejected.
+ * Creates the schema of an empty database. The baseline replaces 102 migrations. A database with all of these migrations continues unchanged, and a
+ * database with only some of them is rejected.
  */
 export class Baseline1798000048250 implements MigrationInterface {
   name = 'Baseline1798000048250';

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Adds everyone who could have made the call that added a member to an approver group. Null if only the person in added_by could have, or if this was not
- * recorded.
+ * Adds a column with the IDs of all people who could have made the call that added a member to an approver group. Null if only the person in added_by could
+ * have made the call, or if the people were not recorded.
  */
 export class PeopleBehindMembers1798000048300 implements MigrationInterface {
   name = 'PeopleBehindMembers1798000048300';

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Adds everyone who has ever changed a workload trust. Null in rows of earlier versions, for which only the last editor is known. */
+/** Adds a column with the IDs of all people who have changed a workload trust. Null in rows of earlier versions, for which only the last editor is known. */
 export class EditorsOfTrusts1798000048400 implements MigrationInterface {
   name = 'EditorsOfTrusts1798000048400';
 

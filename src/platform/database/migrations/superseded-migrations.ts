@@ -11,7 +11,7 @@ export function isSuperseded(name: string): boolean {
   return Number(name.slice(-13)) <= Number(LAST.slice(-13));
 }
 
-/** tooOldFault returns why this version cannot migrate a database with these migrations, and the remedy; undefined if it can. */
+/** tooOldFault returns why this version cannot migrate a database with these migrations, and the remedy; undefined if the migration is possible. */
 export function tooOldFault(applied: readonly string[]): string | undefined {
   if (!applied.some(isSuperseded) || applied.includes(LAST)) return undefined;
   return `The schema of the database is older than the oldest one that this version can migrate. Run "sealwright-admin migrate" of version 0.1.0 (commit ${COMMIT}) first.`;

@@ -27,7 +27,7 @@ afterAll(() => server.close());
 /** Sends the bytes unchanged, with a pause between parts, and returns the status line; empty without a response. */
 const send = (head: string, ...parts: (string | Buffer)[]) => sendEvery(5, head, ...parts);
 
-/** Like real clients, it receives the response while it is sending. */
+/** Sends the parts at intervals of `ms`. Like real clients, receives the response while sending. */
 async function sendEvery(ms: number, head: string, ...parts: (string | Buffer)[]): Promise<string> {
   taken.length = 0;
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -81,7 +81,7 @@ describe('the bytes of a body', () => {
     const declared = `Content-Length: ${LIMIT}`;
     expect(await sendEvery(60, declared, ...Array.from({ length: 10 }, () => tenth))).toBe(OK);
     expect(taken).toEqual([Buffer.alloc(LIMIT, 1)]);
-    // Lasts longer than a second, the interval after which the pace is checked again.
+    // The parts take longer than a second, the interval at which the pace is checked.
     const drops = Array.from({ length: 7 }, () => 'a');
     expect(await sendEvery(200, declared, ...drops)).toMatch(/ 408 /);
     expect(await sendEvery(200, 'Transfer-Encoding: chunked', 'ff\r\n', ...drops)).toMatch(/ 408 /);

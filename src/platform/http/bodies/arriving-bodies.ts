@@ -98,7 +98,7 @@ class BodyOfKnownLength {
     detachBuffer(chunk);
   }
 
-  /** Call only after all bytes have arrived: the buffer is allocated uninitialized and could otherwise disclose memory. */
+  /** Returns the body. Call only after all bytes have arrived: the buffer is allocated uninitialized and could otherwise disclose memory. */
   whole(): Buffer {
     return this.bytes;
   }

@@ -5,8 +5,8 @@ import { BODY_MEMORY_BYTES, LARGE_BODY_MEMORY_BYTES } from './body-limits.js';
 /** Minimum number of bytes counted per body, which limits the number of bodies. */
 const MIN_BYTES = 128 * 1024;
 /**
- * A caller may hold this many times the free memory. A single caller gets at most three quarters, and even if many callers use their full share, some memory
- * remains for the next one (dynamic threshold of shared buffers, Choudhury and Hahne 1998).
+ * A caller may hold this many times the free memory. A single caller gets at most three quarters, and even if many callers use their full share, some
+ * memory remains for the next caller (dynamic threshold of shared buffers, Choudhury and Hahne 1998).
  */
 const SHARE_OF_FREE = 3;
 const MAX_WAIT_SECONDS = 30;
@@ -58,12 +58,14 @@ export class BodyMemory {
   private pace = BODY_MEMORY_BYTES / 10_000;
 
   /**
+   * Takes memory for a body until the lease is released.
+   *
    * @param caller ID of the principal that sends the body
    * @throws Problem 429 `request.busy`
    */
   take(bytes: number, caller: string): BodyLease {
     const size = Math.max(bytes, MIN_BYTES);
-    // A large body is counted separately, because it would never fit among many small ones.
+    // A large body is counted separately, because a large body would never fit among many small bodies.
     if (size > BODY_MEMORY_BYTES / 2) return this.takeLarge(size, caller);
     const free = BODY_MEMORY_BYTES - this.shared.total - size;
     const own = this.shared.of(caller) + size;
@@ -73,7 +75,7 @@ export class BodyMemory {
     return new BodyLease(() => this.leave(size, caller));
   }
 
-  /** A caller with one large body may hold further ones only within half of the memory. */
+  /** Takes memory for a large body. A caller that already holds a large body may hold more only within half of the memory. */
   private takeLarge(size: number, caller: string): BodyLease {
     const own = this.large.of(caller);
     const isFull = this.large.total > 0 && this.large.total + size > LARGE_BODY_MEMORY_BYTES;
@@ -91,7 +93,7 @@ export class BodyMemory {
     this.span = { since: performance.now(), bytes: 0 };
   }
 
-  /** Retry-After is the time to release the bodies admitted before, with jitter to spread retries. */
+  /** Returns the refusal. Retry-After is the estimated time to release the bodies admitted earlier, with jitter to spread retries. */
   private refusal(before: number): Problem {
     const seconds = (before / this.pace / 1000) * (0.5 + Math.random());
     const retryAfter = Math.min(MAX_WAIT_SECONDS, Math.max(1, Math.ceil(seconds)));

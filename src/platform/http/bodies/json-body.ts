@@ -9,13 +9,13 @@ import { pointerStep } from '../../json/json-pointer.js';
 const MAX_DEPTH = 32;
 const MAX_VALUES = 2000;
 const MAX_POINTER_LENGTH = 200;
-/** Names that are never allowed, because they reach the prototype of any object they are copied into. */
+/** Member names that are never allowed, because copying a member with this name to an object would access the prototype of the object. */
 const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * parseJsonBody parses a JSON body. It rejects deep nesting, too many values, prototype names, NUL characters and lone surrogates (PostgreSQL cannot store
- * them), numbers that change as a double, and duplicate names. An empty body returns undefined, because many clients send a media type with every request. A
- * UTF-8 byte order mark is skipped; the error for another encoding names the encoding.
+ * parseJsonBody parses a JSON body. Rejects deep nesting, too many values, prototype names, NUL characters and lone surrogates (which PostgreSQL cannot
+ * store), numbers beyond the safe integers of a double, and duplicate names. An empty body returns undefined, because many clients send a media type with
+ * every request. A UTF-8 byte order mark is skipped; the error for another encoding names the encoding.
  */
 export function parseJsonBody(body: Buffer, mostValues = MAX_VALUES): unknown {
   if (body.length === 0) return undefined;
@@ -55,7 +55,7 @@ interface Place {
   readonly depth: number;
 }
 
-/** Iterative, so that deep nesting cannot overflow the stack. */
+/** Inspects all values iteratively, so that deep nesting cannot overflow the stack. */
 function inspect(root: unknown, mostValues: number): void {
   const stack: Place[] = [{ value: root, pointer: '', depth: 0 }];
   let seen = 0;
@@ -74,7 +74,10 @@ function inspect(root: unknown, mostValues: number): void {
   }
 }
 
-/** Other JSON parsers do not preserve larger numbers (RFC 7493 section 2.2), and people must approve exactly what was sent. 1e400 would become null. */
+/**
+ * Rejects numbers that other JSON parsers do not preserve (RFC 7493 section 2.2), because approvers must see exactly what was sent. 1e400 would become
+ * null.
+ */
 function assertKept(value: number, pointer: string): void {
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER)
     throw refusal(pointer, 'is a number beyond ±9007199254740991 (2^53−1); send it as a string');

@@ -4,7 +4,7 @@ import type { FastifyContentTypeParser, FastifyInstance, FastifyRequest, RouteOp
 import type { BodyLease, BodyMemory } from './body-memory.js';
 import { jsonScopeOf } from './json-body.js';
 
-/** UploadAuthorizer is the port that decides who may send a large body, before any of it is read. */
+/** UploadAuthorizer is the port that decides who may send a large body, before the body is read. */
 export abstract class UploadAuthorizer {
   /** Returns the ID of the caller that sends the body. Throws Problem 401 or 403. */
   abstract authorize(request: FastifyRequest, scope: string): Promise<string>;
@@ -15,7 +15,8 @@ interface RawRoute {
   readonly limit: number;
   readonly types: readonly string[];
   /**
-   * Set for routes with large bodies. Before reading the body, the request is rejected if the caller lacks this scope or if the body does not fit in memory.
+   * Required scope, for routes with large bodies. Before the body is read, a request is rejected if the caller lacks this scope or if the body does not fit
+   * in memory.
    */
   readonly scope?: string;
 }
@@ -92,7 +93,7 @@ export function readRawBodies(server: FastifyInstance, read: FastifyContentTypeP
   });
 }
 
-/** admitLargeBodies admits large bodies of authorized callers, and raw ones while memory is available. */
+/** admitLargeBodies admits large bodies of authorized callers, and raw bodies only while memory is available. */
 export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuthorizer, memory: BodyMemory): void {
   server.addHook('preParsing', async (request, reply) => {
     const raw = rawRoute(request.routeOptions.config);
@@ -101,7 +102,7 @@ export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuth
     if (raw?.scope === undefined) return;
     const caller = await authorizer.authorize(request, raw.scope);
     const length = lengthOf(request, raw);
-    // A body that is too long is rejected based on its length.
+    // Reading the body rejects a body that exceeds the limit.
     if (length > raw.limit || reply.raw.closed) return;
     const lease = memory.take(length, caller);
     leases.set(request, lease);
@@ -109,12 +110,12 @@ export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuth
   });
 }
 
-/** Whether a body may be longer than the limit of routes that set none. */
+/** Returns whether a body may be longer than the default limit. */
 function isAboveLimit({ headers }: FastifyRequest, limit = 0): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > limit;
 }
 
-/** RFC 9112 section 6.3. A body without a declared length may have any length up to the limit. */
+/** Returns the maximum length of a body (RFC 9112 section 6.3). A body without a declared length may have any length up to the limit. */
 function lengthOf({ headers }: FastifyRequest, { limit }: RawRoute): number {
   if (headers['transfer-encoding'] !== undefined) return limit;
   return Number(headers['content-length'] ?? 0);

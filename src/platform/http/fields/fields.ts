@@ -49,7 +49,7 @@ export function Text(min: number, max: number, schema: Schema = {}): Field {
   return field([IsString, length], { type: String, ...lengths, ...schema });
 }
 
-/** IdRef is the UUID of a resource. The property holds it in lower case, as PostgreSQL returns it and the audit log compares it. */
+/** IdRef is the UUID of a resource. The property contains the UUID in lowercase, as in PostgreSQL and in the audit log. */
 export function IdRef(schema: Schema = {}): Field {
   const rules: Rule[] = [
     (options) => IsUUID(undefined, options),

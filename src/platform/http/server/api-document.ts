@@ -16,7 +16,7 @@ const INTRODUCTION = [
   'If a signature requires an approval or takes longer, the operation returns 202 with a `Location` to poll. Errors are `application/problem+json` (RFC 9457) with a stable `code`; docs/errors.md describes each code.',
 ].join('\n\n');
 
-/** ApiDocument generates the OpenAPI 3.1 document of the running application on first request, so that it does not delay startup. */
+/** ApiDocument generates the OpenAPI 3.1 document of the running application on first request, so that generation does not delay startup. */
 @Injectable()
 export class ApiDocument {
   private app: INestApplication | undefined;
@@ -95,7 +95,10 @@ function refine(document: OpenAPIObject): void {
 
 type Parameters = NonNullable<NonNullable<OpenAPIObject['paths'][string]['get']>['parameters']>;
 
-/** Merges the parameters that `@Headers()` and `@ApiHeader()` declare for the same header (case-insensitive, RFC 9110). The one with a description is kept. */
+/**
+ * Merges the parameters that `@Headers()` and `@ApiHeader()` declare for the same header (case-insensitive, RFC 9110). The parameter with a description is
+ * kept.
+ */
 function onePerHeader(parameters: Parameters): Parameters {
   const isDescribedElsewhere = (name: string) =>
     parameters.some((other) => 'in' in other && other.name !== name && other.name.toLowerCase() === name.toLowerCase());

@@ -48,10 +48,10 @@ const EXPOSED = [
 const POLL_SECONDS = '2';
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
-/** Prefix of SignServer's REST interface, which its clients are configured with (jsign documentation, `--keystore`). */
+/** Path prefix that clients of SignServer's REST interface use (jsign documentation, `--keystore`), and its replacement. */
 const SIGN_SERVER = ['/signserver/rest/', '/rest/'] as const;
 
-/** httpAdapter returns the HTTP server with limits that a slow or endless client cannot exceed. */
+/** httpAdapter returns the HTTP server with limits for slow clients and endless requests. */
 export function httpAdapter(config: Config): FastifyAdapter {
   const mounts = config.transitMounts.map((mount) => [`/v1/${mount}/`, '/v1/transit/'] as const);
   const path = new TolerantPath(new Map([...mounts, SIGN_SERVER]));
@@ -76,7 +76,7 @@ export function httpAdapter(config: Config): FastifyAdapter {
   });
 }
 
-/** configureHttp applies all HTTP settings of the application. Main and the tests both use it. */
+/** configureHttp applies all HTTP settings of the application. The entry point and the tests use the same settings. */
 export function configureHttp(app: NestFastifyApplication): void {
   const config = app.get(Config);
   const server = app.getHttpAdapter().getInstance();
@@ -100,7 +100,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: EXPOSED });
 }
 
-/** Removes ports from the addresses that trusted proxies added. Runs before anything uses the client address. */
+/** Removes ports from the addresses that trusted proxies added. This hook runs before the client address is used. */
 function readForwardedAddresses(server: FastifyInstance): void {
   server.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw;
@@ -115,7 +115,7 @@ function requestId(request: { headers: IncomingMessage['headers'] }): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** JSON under any of its names. Other media types are accepted by individual routes. */
+/** Media types of JSON. Other media types are accepted by individual routes. */
 const TYPES = [JSON_TYPE, 'text/json'];
 const ANY_JSON = /^application\/[\w!#$&^.+-]+\+json(?:$|[\s;])/i;
 
@@ -123,7 +123,7 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   server.removeAllContentTypeParsers();
   server.addHook('onRequest', (request, _reply, done) => {
     const coding = request.headers['content-encoding'];
-    // Without a body, media type and coding are not reported as the error.
+    // The media type of an empty body is ignored. An unknown path is reported before an unsupported coding.
     if (isEmpty(request) && !takesMediaType(request)) delete request.raw.headers['content-type'];
     if (request.is404) done(new NotFoundException());
     else done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
@@ -144,14 +144,14 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   readRawBodies(server, read);
 }
 
-/** Without content, the media type is irrelevant: some clients send one even if they post nothing (RFC 9112 section 6.3). */
+/** Returns whether the request has no content (RFC 9112 section 6.3). Some clients send a media type even without content. */
 function isEmpty({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }
 
 /**
- * Sets security headers on every response; pages override the content security policy. No other site may frame a page. Responses are not cached unless they
- * allow it, because a proxy could return them to another caller.
+ * Sets security headers on every response; pages override the content security policy. No other site may frame a page. Responses are not cached by default,
+ * because a proxy could return a cached response to another caller.
  */
 function secure(server: FastifyInstance, config: Config): void {
   const https = config.publicUrl.startsWith('https:');

@@ -4,7 +4,7 @@ import { SCHEMA_FIELDS, SINGLE_FIELDS } from './single-fields.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-/** Descriptions of parameters that have none in their controllers. */
+/** Descriptions of parameters without a description in their controllers. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   ...SHARED_FIELDS,
   ...SINGLE_FIELDS,
@@ -47,7 +47,7 @@ interface Schema extends Described {
   anyOf?: Schema[];
 }
 
-/** describe adds a description to every schema, field and parameter that has none. */
+/** describe adds a description to every schema, field and parameter without a description. */
 export function describe(document: OpenAPIObject): void {
   const schemas = (document.components?.schemas ?? {}) as Record<string, Schema>;
   for (const [name, schema] of Object.entries(schemas)) describeFields(name, schema);

@@ -6,27 +6,27 @@ import { promisify } from 'node:util';
 import { Config } from '../../config/config.js';
 import { ArrivingBodies } from '../bodies/arriving-bodies.js';
 
-/** An active client sends another request within this time and learns from the response that the connection closes. */
+/** Time within which an active client sends another request, whose response announces that the connection closes. */
 const LINGER_MS = 3000;
 const LOOK_EVERY_MS = 50;
 /** Maximum time for a new connection to send the head of its first request during shutdown. */
 const HEAD_WITHIN_MS = 1000;
-/** Pace for bodies that begin after that. */
+/** Pace for bodies that begin to arrive after draining. */
 const LAST_PACE = { graceMs: 1000, bytesPerSecond: Number.POSITIVE_INFINITY };
 
 /**
- * GracefulShutdown drains HTTP connections when the process stops. Requests are still served, each on a connection that closes with its response, and readiness
- * fails, so that load balancers use other instances. For SVC_DRAIN_SECONDS the server stays open even without connections, since a load balancer keeps sending
- * requests until its next check. The server then closes when no connection is left, but at the latest three seconds after the shutdown began. Without this
- * wait, a client with a keep-alive connection would be cut off in its next request. When the server closes, bodies that are still arriving are rejected, since
- * some take minutes. Connections without a request are closed too: Node.js closes connections that have had a request, but waits indefinitely for those that
- * port checks, load balancers and browsers opened in advance.
+ * GracefulShutdown drains HTTP connections when the process stops. Requests are still served, but each response closes its connection, and readiness fails,
+ * so that load balancers use other instances. For SVC_DRAIN_SECONDS, the server stays open even without connections, because a load balancer keeps sending
+ * requests until its next check. Afterwards, the server closes as soon as no connection is left, but waits at most until three seconds after the shutdown
+ * began. Without this wait, the next request of a client with a keep-alive connection would fail. When the server closes, bodies that are still arriving
+ * are rejected, because some bodies take minutes. Connections without a request are closed as well: Node.js closes connections that have had a request, but
+ * waits indefinitely for connections that port checks, load balancers and browsers opened in advance.
  */
 @Injectable()
 export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutdown {
   private server: Server | undefined;
   private started = false;
-  /** Connections without a request in progress, with the time since when. */
+  /** Connections without a request in progress, with the time at which each became idle. */
   private readonly waiting = new Map<Socket, number>();
 
   constructor(
@@ -39,7 +39,7 @@ export class GracefulShutdown implements OnModuleDestroy, BeforeApplicationShutd
     return this.started;
   }
 
-  /** Sets the server to drain. Processes that do not serve HTTP do not call it. */
+  /** Sets the server to drain. Not called in processes that do not serve HTTP. */
   serves(server: Server): void {
     this.server = server;
     const waits = (socket: Socket) => !socket.destroyed && this.waiting.set(socket, performance.now());

@@ -4,12 +4,12 @@ import { isLoopback } from '../../../formats/encoding/address.js';
 import type { Config } from '../../config/config.js';
 import { Problem } from '../../errors/problem.js';
 
-/** Monitoring (kubelet, load balancers) requests these paths by IP address. The responses contain nothing confidential. */
+/** Monitoring (kubelet, load balancers) requests these paths by IP address. The responses contain no confidential data. */
 const HEALTH = /^\/actuator\/health(?:[/?]|$)/;
 
 /**
- * refuseForeignHosts rejects requests for names other than the service's own. If an attacker's name resolves to this machine (DNS rebinding), the attacker's
- * page is of the same origin as the service, and only the Host header differs (RFC 9110 section 7.4).
+ * refuseForeignHosts rejects requests for names other than the service's own. If an attacker's name resolves to this machine (DNS rebinding), the
+ * attacker's page and the service have the same origin, and only the Host header differs from legitimate requests (RFC 9110 section 7.4).
  */
 export function refuseForeignHosts(server: FastifyInstance, config: Config): void {
   const isOurs = hostCheck(config);
@@ -20,7 +20,7 @@ export function refuseForeignHosts(server: FastifyInstance, config: Config): voi
   });
 }
 
-/** HTTP/1.0 has no Host header (RFC 1945). Browsers do not use it, but some TSA clients do. */
+/** Returns whether a request uses HTTP/1.0 without a Host header (RFC 1945). Browsers do not use HTTP/1.0, but some TSA clients do. */
 function isOfHttp10({ raw, headers }: FastifyRequest): boolean {
   return raw.httpVersion === '1.0' && headers.host === undefined;
 }
@@ -28,8 +28,8 @@ function isOfHttp10({ raw, headers }: FastifyRequest): boolean {
 type HostCheck = (host: string | undefined, localAddress: string) => boolean;
 
 /**
- * hostCheck returns a check whether a Host header names this service: the name in SVC_PUBLIC_URL, a name in SVC_ALLOWED_HOSTS, a name of this machine, or the
- * address on which the connection arrived, which cannot be rebound. Ports are ignored.
+ * hostCheck returns a function that checks whether a Host header names this service: the name in SVC_PUBLIC_URL, a name in SVC_ALLOWED_HOSTS, a name of
+ * this machine, or the address on which the connection arrived, which cannot be rebound. Ports are ignored.
  */
 export function hostCheck({ publicUrl, allowedHosts }: Pick<Config, 'publicUrl' | 'allowedHosts'>): HostCheck {
   const names = new Set([new URL(publicUrl).hostname, ...allowedHosts]);
@@ -42,7 +42,7 @@ export function hostCheck({ publicUrl, allowedHosts }: Pick<Config, 'publicUrl' 
   });
 }
 
-/** Caches the last result, because nearly all requests have the same Host and parsing it takes longer than the rest of the hook. */
+/** Caches the last result, because nearly all requests have the same Host header, and parsing the header takes longer than the rest of the hook. */
 function withLast(check: HostCheck): HostCheck {
   let last: { readonly host?: string; readonly address: string; readonly answer: boolean } | undefined;
   return (host, address) => {
@@ -63,7 +63,7 @@ function bare(name: string): string {
   return name.replace(/^\[(.*)\]$/, '$1');
 }
 
-/** Returns IPv4 addresses without the prefix that a dual-stack socket adds. */
+/** Returns the local address of the connection. Removes the prefix that a dual-stack socket adds to an IPv4 address. */
 function localAddressOf({ raw }: FastifyRequest): string {
   return (raw.socket.localAddress ?? '').replace(/^::ffff:/, '');
 }

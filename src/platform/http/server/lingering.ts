@@ -9,7 +9,7 @@ const TOO_SLOW = 408;
 
 /**
  * lingerAfterRefusals keeps the connection open after responding to a request whose body is still arriving. Data that arrives at a closed socket triggers a
- * reset, which discards a response the client has not read yet (RFC 9112 section 9.6), and HTTP/1.0 proxies would return 502 instead. The response is sent
+ * reset, which discards a response that the client has not read yet (RFC 9112 section 9.6). An HTTP/1.0 proxy would then return 502. The response is sent
  * immediately, the rest of the body is discarded, and then the connection closes.
  */
 export function lingerAfterRefusals(server: FastifyInstance, closing: GracefulShutdown): void {
@@ -21,7 +21,7 @@ export function lingerAfterRefusals(server: FastifyInstance, closing: GracefulSh
   });
 }
 
-/** See RFC 9112 section 6.3. */
+/** Returns whether a request has a body (RFC 9112 section 6.3). */
 function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
@@ -29,7 +29,7 @@ function hasBody({ headers }: FastifyRequest): boolean {
 async function linger({ raw: request }: FastifyRequest, reply: FastifyReply, closing: GracefulShutdown): Promise<void> {
   const { raw: response } = reply;
   const { socket } = request;
-  // Node.js closes the connection after a response if the request or the response demands it.
+  // Node.js closes the connection after a response if the request or the response contains `Connection: close`.
   const isLast = !response.shouldKeepAlive;
   reply.removeHeader('connection');
   response.shouldKeepAlive = true;

@@ -11,8 +11,8 @@ interface ListRequest {
 }
 
 /**
- * listRequestIn parses a complete request with the method LIST, Vault's own equivalent of `GET …?list=true`, from bytes that Node's parser rejected. It is
- * stricter than HTTP: one request without a body, each header at most once. Returns undefined for anything else.
+ * listRequestIn parses a complete request with the method LIST, Vault's own equivalent of `GET …?list=true`, from bytes that Node's parser rejected. The
+ * parser is stricter than HTTP: it accepts one request without a body, with each header at most once, and returns undefined otherwise.
  */
 export function listRequestIn(packet: Buffer): ListRequest | undefined {
   const text = packet.toString('latin1');
@@ -39,7 +39,7 @@ function headersIn(lines: readonly string[]): Record<string, string> | undefined
   return headers;
 }
 
-/** answerList responds as to the equivalent GET and closes the connection. */
+/** answerList sends the response of the equivalent GET request and closes the connection. */
 export async function answerList(
   server: FastifyInstance,
   socket: Socket,

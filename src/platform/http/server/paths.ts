@@ -7,7 +7,7 @@ const DOUBLED = /\/{2,}/g;
  * keeps its trailing slash, so that an empty ID cannot address the whole collection.
  */
 export class TolerantPath {
-  /** @param aliases prefixes that stand for another one, such as `/v1/kms/` for `/v1/transit/` */
+  /** @param aliases prefixes that are replaced with another prefix, such as `/v1/kms/` with `/v1/transit/` */
   constructor(private readonly aliases: ReadonlyMap<string, string>) {}
 
   of({ url = '/', method = 'GET' }: { readonly url?: string; readonly method?: string }): string {

@@ -7,7 +7,7 @@ export class FaultView {
   column?: number;
 }
 
-/** RFC 9457. */
+/** Problem details (RFC 9457). */
 export class ProblemView {
   /** @example urn:sealwright:problem:digest.length */
   type: string;
@@ -19,7 +19,7 @@ export class ProblemView {
   detail: string;
   /** Stable error code, documented in docs/errors.md. @example digest.length */
   code: string;
-  /** X-Request-Id of the request. Quote it in support requests. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
+  /** X-Request-Id of the request. Include the ID in support requests. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
   requestId: string;
   /** Path of the resource that the problem concerns. @example /api/v1/sign/requests/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   instance?: string;

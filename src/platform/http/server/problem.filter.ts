@@ -6,7 +6,7 @@ import { allowedMethods } from './paths.js';
 import { mediaTypesOf } from '../bodies/raw-body.js';
 import { Problem, type ProblemKind } from '../../errors/problem.js';
 
-/** Refusals is the port that records rejected requests before the response is sent. If it rejects, the caller receives 503. */
+/** Refusals is the port that records rejected requests before the response is sent. If `record` rejects, the caller receives 503. */
 export abstract class Refusals {
   abstract record(request: FastifyRequest, problem: Problem): Promise<void>;
 }
@@ -25,7 +25,7 @@ const STATUS: Record<ProblemKind, { status: number; title: string }> = {
   unavailable: { status: 503, title: 'Service Unavailable' },
 };
 
-/** Errors of the HTTP layer by status. They never reach a service. */
+/** Errors of the HTTP layer by status. Requests with these errors never reach a service. */
 const OF_HTTP = {
   400: { code: 'request.malformed', title: 'Bad Request', detail: 'The request is not valid HTTP.' },
   404: {
@@ -66,7 +66,7 @@ export interface Answer extends Refusal {
   readonly title: string;
 }
 
-/** ProblemFilter converts every error to application/problem+json (RFC 9457). It is the only place that maps problems to status codes. */
+/** ProblemFilter converts every error to application/problem+json (RFC 9457). Only ProblemFilter maps problems to status codes. */
 @Catch()
 @Injectable()
 export class ProblemFilter implements ExceptionFilter {
@@ -167,7 +167,7 @@ function send(reply: FastifyReply, request: FastifyRequest, answer: Answer): voi
   if (status === 415 && request.headers['content-encoding'] !== undefined)
     void reply.header('accept-encoding', 'identity');
   const { retryAfter, scope } = problem;
-  // Otherwise a client that was rejected within its body could continue to send it.
+  // Without `close`, a client whose body was rejected could continue to send the body.
   if (status === 408 || status === 413) void reply.header('connection', 'close');
   if (retryAfter !== undefined) void reply.header('retry-after', String(retryAfter));
   if (status === 401 || scope !== undefined)
@@ -193,7 +193,7 @@ export function problemText({ status, title, problem }: Answer, requestId: strin
   return JSON.stringify({ type, title, status, detail, code, requestId, instance, scope, errors });
 }
 
-/** RFC 6750 section 3, with the DPoP scheme if the caller used it (RFC 9449 section 7.1). */
+/** Returns the WWW-Authenticate value (RFC 6750 section 3), with the DPoP scheme if the caller used DPoP (RFC 9449 section 7.1). */
 function challengeOf(status: number, { code, scope }: Problem, { headers }: FastifyRequest): string {
   const scheme = /^dpop /i.test(headers.authorization ?? '') ? 'DPoP' : 'Bearer';
   if (scope !== undefined) return `${scheme} realm="sealwright", error="insufficient_scope", scope="${scope}"`;

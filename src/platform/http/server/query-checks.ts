@@ -6,7 +6,7 @@ import { truncate } from '../../text/truncate.js';
 
 const ROUTE_ARGUMENTS = '__routeArguments__';
 
-/** UnknownQueryGuard rejects query parameters of handlers that take none, because a misspelled or misplaced parameter would otherwise have no effect. */
+/** UnknownQueryGuard rejects query parameters if the handler has no query parameters. Otherwise, a misspelled or misplaced parameter would have no effect. */
 @Injectable()
 export class UnknownQueryGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -28,7 +28,7 @@ export function refuseNulInQuery(server: FastifyInstance): void {
   server.addHook('onRequest', (request, _reply, done) => done(hasNul(request.url) ? refusal(request) : undefined));
 }
 
-/** Runs first for every request and must therefore be cheap. */
+/** Returns whether the query contains a NUL character. This check runs for every request and must therefore be cheap. */
 function hasNul(url: string): boolean {
   const query = url.indexOf('?');
   return query !== -1 && url.includes('%00', query);

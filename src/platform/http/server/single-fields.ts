@@ -1,4 +1,4 @@
-/** SINGLE_FIELDS describes fields of one schema whose class has no text for them, for the OpenAPI document. */
+/** SINGLE_FIELDS describes fields of a single schema whose class has no doc comment for the field, for the OpenAPI document. */
 export const SINGLE_FIELDS: Readonly<Record<string, string>> = {
   action: 'Action.',
   actor: 'Caller who performed the action.',

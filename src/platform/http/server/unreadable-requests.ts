@@ -5,10 +5,10 @@ import { errorShapeOf, answerOfHttp, type HttpRefusal, isHttpRefusal, problemTex
 import { answerList, listRequestIn } from './list-method.js';
 
 const TYPE = 'application/problem+json; charset=utf-8';
-/** HTTP statuses for errors of Node's HTTP parser. All others are 400. */
+/** HTTP statuses for errors of Node's HTTP parser. All other errors result in 400. */
 const STATUS_OF_PARSER: Record<string, HttpRefusal> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
-/** refuseAddress responds to a URL that the router cannot parse. Such requests reach no handler, hook or filter. */
+/** refuseAddress responds to a URL that the router cannot parse. No handler, hook or filter receives these requests. */
 export function refuseAddress(
   error: Error & { statusCode?: number },
   request: FastifyRequest,
@@ -29,8 +29,8 @@ export function refuseAddress(
 }
 
 /**
- * refuseConnection responds to data that is not valid HTTP and closes the connection. Only the socket of such a request is available. Vault's method LIST is
- * served.
+ * refuseConnection responds to data that is not valid HTTP and closes the connection. The request itself is not available, only its socket. Requests with
+ * Vault's method LIST are served.
  */
 export function refuseConnection(
   this: FastifyInstance,
