@@ -84,7 +84,7 @@ export class ScheduleView {
   /** The next five due times; empty while the schedule is paused. */
   @ApiProperty({ type: String, format: 'date-time', isArray: true, example: ['2026-11-21T01:30:00.000Z'] })
   next: Date[];
-  /** Version of the schedule. In quotation marks, it is the ETag. @example 1 */
+  /** Version of the schedule. The ETag is this version in double quotes. @example 1 */
   version: number;
   createdAt: Date;
 

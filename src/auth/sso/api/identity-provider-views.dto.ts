@@ -46,7 +46,7 @@ export class IdentityProviderView {
    * `redirect` to `own`.
    */
   @ApiProperty({ enum: ['own', 'shared'] }) redirect: OidcRedirect;
-  /** Version of the provider. In quotation marks, it is the ETag. @example 3 */
+  /** Version of the provider. The ETag is this version in double quotes. @example 3 */
   version: number;
 
   static of(provider: IdentityProvider, publicUrl: string): IdentityProviderView {
