@@ -137,7 +137,7 @@ export class ApprovalPolicyView {
   unless: PolicyExceptionBody[];
   /** Ways in which callers can avoid the policy, and exceptions that never hold. */
   warnings: PolicyWarningView[];
-  /** Incremented by each change. In quotation marks, it is the ETag for If-Match. @example 1 */
+  /** Incremented by each change. The ETag for If-Match is this version in quotation marks. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;
