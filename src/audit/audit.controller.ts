@@ -95,7 +95,7 @@ export class LogController {
 
   /**
    * Export the log
-   * @remarks Streams the whole log as lines of JSON, which can be verified without this service.
+   * @remarks Streams the entire log as JSON Lines. The export can be verified without this service.
    */
   @Get('export')
   @Needs('audit:read')

@@ -34,7 +34,7 @@ export class CreateScheduleBody {
   @Text(1, 64) target: string;
   /** Settings of the target. */
   @ApiPropertyOptional(SETTINGS) @IsOptional() @IsObject() @JsonAtMost(16_384) settings?: Record<string, unknown>;
-  /** For runs that became due while no worker was running: `once` starts one run for all of them, `skip` starts none. */
+  /** For runs that became due while no worker was running: `once` starts one run for all of them, and `skip` starts none. */
   @Optional(OneOf(MISSED_RULES, { example: 'once' })) missed?: MissedRule;
   /** A run that takes longer fails. @example 1440 */
   @Optional(Int(1, 10_080)) timeoutMinutes?: number;
@@ -84,7 +84,7 @@ export class ScheduleView {
   /** The next five due times; empty while the schedule is paused. */
   @ApiProperty({ type: String, format: 'date-time', isArray: true, example: ['2026-11-21T01:30:00.000Z'] })
   next: Date[];
-  /** Version of the schedule. In quotation marks, it is the ETag. @example 1 */
+  /** Version of the schedule. The ETag is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
 

@@ -118,7 +118,7 @@ export class SensorView {
   lastErrorAt: Date | null;
   /** Time at which a missing heartbeat was detected; null if the sensor is not silent. */
   silentSince: Date | null;
-  /** Version of the sensor. In quotation marks, it is the ETag. @example 1 */
+  /** Version of the sensor. The ETag is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
 

@@ -97,7 +97,7 @@ export class AlertRuleView {
   /** @example true */
   enabled: boolean;
   mutedUntil: Date | null;
-  /** Version of the rule. In quotation marks, it is the ETag. @example 1 */
+  /** Version of the rule. The ETag is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
 

@@ -37,7 +37,7 @@ export async function examineRights(
   if (!wholeLog && size > MAX_UNASKED_LEAVES)
     return [ok(what, `not compared because the log has ${size} leaves; run sealwright-admin doctor --log to compare`)];
   const { found, foreign } = await reviewRights(app);
-  const none = ok(what, `no action without a right was found in ${size} leaves of the log`);
+  const none = ok(what, `no unauthorized action was found in ${size} leaves of the log`);
   return [
     ...(found.length === 0 ? [none] : firstOf(found, all).map((detail) => bad(what, detail, 'runbook: rows'))),
     ...firstOf(foreign, all).map((detail) => warn('foreign leaves', detail, 'runbook: log')),
@@ -238,7 +238,7 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
     ...(await differingMembers(db, history)),
     ...(await earlierRows(db.manager, history)).map(
       ({ table, id, edit, logged }) =>
-        `row ${id} of ${table} is an earlier one: edit ${edit}, and the log has edit ${logged}`,
+        `row ${id} of ${table} is an earlier version: it has edit ${edit}, but the log has edit ${logged}`,
     ),
     ...(await differingPolicies(db, history)),
     ...(await restoredThings(db, history)),

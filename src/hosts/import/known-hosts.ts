@@ -66,7 +66,7 @@ function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'fau
   // A name is more meaningful than an address, and stays the same when the machine's address changes.
   const place =
     places.find((one) => one !== undefined && /[a-z]/i.test(one.address) && !one.address.includes(':')) ?? places[0];
-  if (place === undefined) return badItem(pointer, '', 'names no host');
+  if (place === undefined) return badItem(pointer, '', 'has no host name');
   const plain = place.address.replaceAll(':', '-');
   const name = place.port === 22 ? plain : `${plain}-${place.port}`;
   return { ...common, name, fields: { name, ...place } };

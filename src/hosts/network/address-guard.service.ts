@@ -91,7 +91,7 @@ export class HostAddressGuard {
     const texts = await (this.resolver === undefined ? systemAddresses(name) : resolved(this.resolver, name));
     const addresses = texts.flatMap((text) => parseAddress(text) ?? []);
     if (addresses.length > 0) return addresses;
-    throw new Problem('refused', 'network.no-address', `Host name "${shown(name)}" has no address.`);
+    throw new Problem('refused', 'network.no-address', `Host name "${shown(name)}" does not resolve to an address.`);
   }
 
   /** Asserts that the target is not one of the service's own stores or its API, at any address. */

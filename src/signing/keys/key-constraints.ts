@@ -139,7 +139,7 @@ function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse
     throw forbidden('key-policy.identity', '/key', `key "${name}" requires a workload with a verified identity`);
   const unmet = unmetCondition(constraints.verified, identity.claims);
   if (unmet === undefined) return;
-  const detail = `key "${name}" requires the claim ${unmet.claim} to be one of: ${list(unmet.values)}`;
+  const detail = `key "${name}" requires the ${unmet.claim} claim to be one of: ${list(unmet.values)}`;
   throw forbidden('key-policy.claim', '/key', detail);
 }
 

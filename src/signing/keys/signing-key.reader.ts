@@ -184,7 +184,7 @@ export class SigningKeyReader {
     assertPermitted(key, use, now);
     const { verified } = key.constraints;
     if (verified === undefined || namesIssuer(verified) || !(await hasSeveralIssuers(this.db.manager))) return;
-    const detail = `key "${key.name}" requires claims that any issuer can assert: add the claim iss to its constraints`;
+    const detail = `key "${key.name}" requires claims that any issuer can assert: add the iss claim to its constraints`;
     throw forbidden('key-policy.claim', '/key', detail);
   }
 

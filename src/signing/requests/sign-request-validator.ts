@@ -181,11 +181,7 @@ function useOf(caller: Caller, order: SigningOrder, resource: string): Idempoten
 function purposeOf({ format, purpose }: SigningOrder): SignaturePurpose | undefined {
   if (format === 'openpgp' && (purpose === undefined || purpose === 'openpgp')) return 'openpgp';
   if (format !== 'openpgp' && purpose !== 'openpgp') return purpose;
-  throw invalid(
-    '/format',
-    'openpgp.format',
-    'the format openpgp requires the purpose openpgp, and the purpose openpgp requires this format',
-  );
+  throw invalid('/format', 'openpgp.format', 'format "openpgp" and purpose "openpgp" must be used together');
 }
 
 /** The digest of an attestation is that of its statement. */
@@ -198,7 +194,7 @@ function digestOf(order: SigningOrder): Digest {
   assertNoText(bytes);
   if (format === 'openpgp') return { algorithm, digest: bytes, content: hashedPart(encoded) };
   if (encoded !== undefined)
-    throw malformedContent('content.unexpected', 'is allowed only for the formats authenticode and openpgp');
+    throw malformedContent('content.unexpected', 'is allowed only for the "authenticode" and "openpgp" formats');
   return { algorithm, digest: bytes, content: null };
 }
 

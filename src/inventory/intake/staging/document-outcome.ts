@@ -88,7 +88,7 @@ const OF_ONE_ARRIVAL = new Set([FUTURE.code, SHORTENED.code, TAKEN_OVER.code, WI
 /** together merges the outcomes of the documents in one body. The result names the first source and document. */
 export function together(outcomes: readonly IngestOutcome[]): IngestOutcome {
   const [first, ...others] = outcomes;
-  if (first === undefined) throw new RangeError('a body contains at least one document');
+  if (first === undefined) throw new RangeError('the body contains no document');
   return others.reduce(
     (all, one) => ({
       ...all,

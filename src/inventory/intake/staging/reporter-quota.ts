@@ -42,6 +42,6 @@ export async function assertRoom(
 }
 
 function tooMany(total: number, things: string, most: number): Problem {
-  const detail = `With this document, your sources would report ${total} ${things}; the maximum per reporter is ${most}. Report fewer, delete sources, use a key with the scope inventory:write, or ask the operator to raise SVC_REPORTER_MAX_ASSETS.`;
+  const detail = `With this document, your sources would report ${total} ${things}; the maximum per reporter is ${most}. Report fewer, delete sources, use a key with the inventory:write scope, or ask the operator to raise SVC_REPORTER_MAX_ASSETS.`;
   return new Problem('refused', 'reporter.too-many-assets', detail);
 }

@@ -127,7 +127,7 @@ export class HostResidentKey {
 }
 
 function holderOf({ settings }: Rotation): Holder {
-  if (settings.holder === undefined) throw new Error('a key in the custody of a host has a holder');
+  if (settings.holder === undefined) throw new Error('the key is in the custody of a host but has no holder');
   return settings.holder;
 }
 

@@ -115,10 +115,10 @@ function assertFits(custody: NewCustody, { publicKey, settings }: SshKeyRotation
   const faults = [
     ...((custody === 'human') === (publicKey !== undefined)
       ? []
-      : [{ pointer: '/publicKey', detail: 'is allowed only with custody human' }]),
+      : [{ pointer: '/publicKey', detail: 'is allowed only with custody "human"' }]),
     ...((custody === 'host') === (settings.holder !== undefined)
       ? []
-      : [{ pointer: '/holder', detail: 'is allowed only with custody host' }]),
+      : [{ pointer: '/holder', detail: 'is allowed only with custody "host"' }]),
   ];
   const [first] = faults;
   if (first === undefined) return;
