@@ -111,7 +111,9 @@ function endAtOnce(signal: NodeJS.Signals): void {
  */
 function stopOnSignals(app: INestApplicationContext, { stopSeconds }: Config): void {
   const giveUp = () => {
-    new Logger('Stop').fatal(`not ended ${stopSeconds} s after the signal: unfinished work is left to its leases`);
+    new Logger('Stop').fatal(
+      `not stopped ${stopSeconds} s after the signal: unfinished work is retried once its leases expire`,
+    );
     process.exit(1);
   };
   for (const signal of SIGNALS) {

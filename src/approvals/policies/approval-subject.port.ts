@@ -84,7 +84,7 @@ export class ApprovalSubjectsService {
   /** Throws if no module is registered for the kind; then nothing is decided. */
   of(kind: ApprovalKind): ApprovalSubject {
     const subject = this.subjects.get(kind);
-    if (subject === undefined) throw new Error(`no module is registered for approvals of the kind "${kind}"`);
+    if (subject === undefined) throw new Error(`no module is registered for approvals of kind "${kind}"`);
     return subject;
   }
 }

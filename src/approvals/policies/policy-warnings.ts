@@ -43,7 +43,7 @@ export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
 function warningOfIssuers(policy: PolicyRules): PolicyWarning[] {
   const claim = claimOfAnybody(policy);
   if (claim === undefined) return [];
-  const detail = `Every trusted issuer can assert "${claim.fact}", and users with settings:write can add issuers. Combine the claim with a condition on "verified.iss" or "trust". While several issuers are enabled, the claim alone exempts no run.`;
+  const detail = `Every trusted issuer can assert "${claim.fact}", and users with settings:write can add issuers. Combine the claim with a condition on "verified.iss" or "trust". While several issuers are enabled, the claim alone does not exempt any run.`;
   return [{ code: 'issuer-exception', fact: claim.fact, detail }];
 }
 

@@ -160,7 +160,7 @@ export class RightsReview {
     const isRepeated = revision <= (this.history.policies.get(targetId) ?? 0);
     if (isRepeated || (typeof policySet === 'number' && policySet <= this.history.policySet))
       this.note(
-        `leaf ${index}: the approval policy ${targetId} was changed to revision ${revision}, which the log already contains`,
+        `leaf ${index}: approval policy ${targetId} was changed to revision ${revision}, but the log already contains this revision`,
       );
   }
 
@@ -231,7 +231,7 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
     if (kind === 'session' && history.ended.has(id)) return [`session ${id} is valid, but ended according to the log`];
     if (history.revoked.has(id)) return [`${kind} ${id} is valid, but revoked according to the log`];
     const more = logged === undefined ? [] : (roles ?? []).filter((role) => !logged.some((one) => one === role));
-    return more.length === 0 ? [] : [`account ${id} has the roles ${more.join(', ')}, which the log does not show`];
+    return more.length === 0 ? [] : [`account ${id} has roles that the log does not show: ${more.join(', ')}`];
   });
   return [
     ...credentials,

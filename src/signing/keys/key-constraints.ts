@@ -87,7 +87,7 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
       `key "${key.name}" allows only these digest algorithms: ${list(algorithms)}`,
     );
   if (algorithms !== undefined && isTruncated(key.type, use)) {
-    const detail = `the key "${key.name}" of type ${key.type} would sign only the first octets of a ${use.algorithm} digest, which can be another digest`;
+    const detail = `the key "${key.name}" of type ${key.type} would sign only the first octets of a ${use.algorithm} digest, so the signature would also be valid for other digests`;
     throw forbidden('key-policy.algorithm', '/algorithm', detail);
   }
   if (excludes(schemes, use.scheme))

@@ -302,7 +302,7 @@ export class SigningKeyReader {
     if (rows[0] !== undefined) return stopped(rows[0]);
     const errors = [{ pointer: '/key', detail: `no active signing key is named "${wanted}"` }];
     const detail = isDefault
-      ? `No key was named, and the default key "${wanted}" does not exist. Name a key.`
+      ? `No key was specified, and the default key "${wanted}" does not exist. Specify a key.`
       : `No active signing key is named "${wanted}".`;
     return new Problem('refused', 'signing-key.unknown', detail, { errors });
   }

@@ -314,7 +314,7 @@ function assertNoText(digest: Buffer): void {
   } catch {
     return;
   }
-  throw invalid('/digest', 'digest.text', 'is a text and not a hash value; send base64 of the binary hash value');
+  throw invalid('/digest', 'digest.text', 'is text, not a hash value; send the binary hash value in base64');
 }
 
 const SCHEMES_OF = {

@@ -197,7 +197,7 @@ function onlyAttribute(attributes: DerElement, type: string): DerElement {
   const value = attributeOf(attributes, type);
   assertNone(more);
   tagged(attribute, DER.sequence);
-  if (value === undefined) throw new BadSignature('it has an unsigned attribute that no signature of this service has');
+  if (value === undefined) throw new BadSignature('it has an unsigned attribute that this service never adds');
   return tagged(value, DER.sequence);
 }
 

@@ -100,7 +100,7 @@ export function ruleFor<Rule extends Pick<SshLoginRule, 'id' | 'name' | 'conditi
   throw new Problem(
     'conflict',
     'ssh-login.which',
-    `Several rules allow you to request a certificate. Name one of: ${names}.`,
+    `Several rules allow you to request a certificate. Specify one of: ${names}.`,
   );
 }
 

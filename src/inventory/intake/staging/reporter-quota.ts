@@ -38,7 +38,7 @@ export async function assertRoom(
     [owner, maxRows + 1],
   )) as { rows: number }[];
   const all = (stored?.rows ?? 0) + rows;
-  if (all > maxRows) throw tooMany(all, 'places and relationships', maxRows);
+  if (all > maxRows) throw tooMany(all, 'locations and relationships', maxRows);
 }
 
 function tooMany(total: number, things: string, most: number): Problem {
