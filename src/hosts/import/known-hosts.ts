@@ -34,7 +34,7 @@ function readLine(pointer: string, line: string): ImportItem {
     return badItem(
       pointer,
       names,
-      `has the marker ${truncate(mark, 40)}: add authorities with the policy ca of a host instead`,
+      `has the marker ${truncate(mark, 40)}, which is not supported: to trust an authority, use the "ca" host key policy`,
     );
   const key = readHostKeyLine(rest);
   if (key === undefined) return badItem(pointer, truncate(names, 100), 'is not a known_hosts line: NAMES TYPE BASE64');

@@ -92,7 +92,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
       .sign(subjectId)
       .catch((error: unknown) =>
         this.logger.warn(
-          `SSH certificate ${subjectId} was not signed at once; the next sweep signs it: ${String(error)}`,
+          `SSH certificate ${subjectId} was not signed immediately; the next sweep will sign it: ${String(error)}`,
         ),
       );
   }

@@ -114,7 +114,7 @@ export class OidcService {
     const sharing = await this.providers.sharingRedirect();
     if (sharing.length <= 1) return;
     const names = sharing.map(({ name }) => `"${name}"`).join(', ');
-    const detail = `Several identity providers share one redirect URI (${names}), and the response does not name its issuer. An administrator must set "redirect" of each provider to "own".`;
+    const detail = `Several identity providers share one redirect URI (${names}), and the response does not name its issuer. An administrator must set "redirect" to "own" for each provider.`;
     throw new Problem('forbidden', 'sso.redirect-shared', detail);
   }
 

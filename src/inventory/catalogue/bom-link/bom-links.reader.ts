@@ -100,7 +100,7 @@ export class BomLinksReader {
       const asset = id === undefined ? undefined : await this.asset(id);
       if (asset !== undefined) return { link: bomLinkOf(uuid, version, ref), document, asset };
     }
-    throw unresolved('The document is known, but no asset in the inventory has this bom-ref in it.');
+    throw unresolved('The document is known, but no asset in the inventory has this bom-ref in the document.');
   }
 
   /** Returns the documents that can be linked to, newest first. */
@@ -150,7 +150,7 @@ export class BomLinksReader {
     if (ref === undefined) return { link: bomLinkOf(uuid, version), document };
     const asset = await this.asset(ref);
     if (asset === undefined)
-      throw unresolved('The document is known, but no asset in the inventory has this bom-ref in it.');
+      throw unresolved('The document is known, but no asset in the inventory has this bom-ref in the document.');
     return { link: bomLinkOf(uuid, version, ref), document, asset };
   }
 

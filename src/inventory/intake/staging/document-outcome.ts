@@ -6,7 +6,7 @@ import { type KnownSource, TAKEN_OVER } from './source-owner.js';
 export const SUPERSEDED: Remark = {
   pointer: '/metadata/timestamp',
   code: 'document.superseded',
-  detail: 'a newer document of this source is known; this one was recorded without effect',
+  detail: 'a newer document of this source was already imported; this document was recorded but has no effect',
 };
 
 /** contradictions returns remarks about algorithms whose name and OID contradict each other. Both are classified. */

@@ -165,7 +165,7 @@ export const SHARED_FIELDS: Readonly<Record<string, string>> = {
   jumpHostId: 'ID of the jump host; null for a direct connection.',
   hostKeyPolicy: 'Handling of unknown host keys.',
   managementMode: 'Whether the service may change the host.',
-  privilege: 'Method by which the login obtains the rights of other accounts.',
+  privilege: 'Method by which the login account runs commands as other accounts.',
   sshVersion: 'Version string of the SSH server.',
   reachability: 'Result of the last connection attempt.',
   checkedAt: 'Time at which the host was last checked.',

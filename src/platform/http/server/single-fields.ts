@@ -175,7 +175,7 @@ export const SINGLE_FIELDS: Readonly<Record<string, string>> = {
   jurisdictions: 'Jurisdictions.',
   favour: 'Authorities that recommend or allow the algorithm.',
   against: 'Authorities that deprecate or disallow the algorithm.',
-  means: 'Name of the known algorithm for which the name stands.',
+  means: 'Known algorithm that the name stands for.',
   judged: 'Number of sets of facts classified so far.',
   before: 'Verdict before the change.',
   after: 'Verdict after the change.',

@@ -141,7 +141,7 @@ function unproven(rotation: Rotation, why: string): Problem {
   return new Problem(
     'conflict',
     'rotation.holder-unproven',
-    `${path} of ${account} could not be shown to hold the old private key, so nothing was changed. ${why}`,
+    `Unable to prove that ${path} of ${account} contains the old private key, so nothing was changed. ${why}`,
   );
 }
 

@@ -82,7 +82,7 @@ export class RotationPlanner {
       throw new Problem(
         'refused',
         'rotation.nowhere',
-        'No location of the key is known. Scan the hosts, or specify targets.',
+        'No locations of the key are known. Scan the hosts, or specify targets.',
       );
     const names = new Set(chosen.map(nameOf));
     const left = known.filter((account) => !names.has(nameOf(account)));
