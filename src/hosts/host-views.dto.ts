@@ -55,7 +55,7 @@ export class HostView {
   checkedAt?: Date;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   lastScanId?: string;
-  /** The ETag. @example 1 */
+  /** Version of the host. The ETag is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

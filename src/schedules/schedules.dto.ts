@@ -22,7 +22,7 @@ const SETTINGS = {
 const SHOWN = 5;
 
 export class CreateScheduleBody {
-  /** Unique. @example 'nightly scan of the data centre' */
+  /** Unique name of the schedule. @example 'nightly scan of the data centre' */
   @Name(1, 100) name: string;
   /** Five fields: minute, hour, day of month, month, day of week. Mutually exclusive with `intervalSeconds`. @example '30 2 * * *' */
   @Optional(Text(9, 100)) cron?: string;

@@ -15,7 +15,7 @@ const CONFIGURATION = {
 const EXPIRY = { format: 'date-time', example: '2027-10-31T00:00:00Z' } as const;
 
 export class RegisterSensorBody {
-  /** Unique. @example 'data centre east' */
+  /** Unique name of the sensor. @example 'data centre east' */
   @Name(1, 80) name: string;
   @OneOf(SENSOR_KINDS, { example: 'host' }) kind: SensorKind;
   /** Scan configuration. The sensor receives it in the response to its heartbeat. */

@@ -31,7 +31,7 @@ export class RuleParametersBody {
 }
 
 export class CreateAlertRuleBody {
-  /** Unique. @example 'certificates of the web team' */
+  /** Unique name of the alert rule. @example 'certificates of the web team' */
   @Name(1, 100) name: string;
   /** The event or state for which the rule opens alerts. */
   @OneOf(ALERT_CONDITIONS, { example: 'certificate-expiring' }) condition: AlertConditionName;

@@ -3,7 +3,7 @@ import { ASSET_SORTS, type AssetSort } from '../assets/assets.reader.js';
 import type { SavedView, ViewOrder } from './saved-views.service.js';
 
 export class SavedViewBody {
-  /** Unique. @example 'RSA to replace by 2030' */
+  /** Unique name of the saved query. @example 'RSA to replace by 2030' */
   @Name(1, 100) name: string;
   /** Query, in the syntax of the `q` parameter of the asset list. @example 'level>=HIGH and family=RSA' */
   @Text(1, 2000) q: string;

@@ -71,7 +71,7 @@ export class PolicyRequirementBody {
 }
 
 export class PolicyPackBody {
-  /** Unique. @example 'Our crypto policy' */
+  /** Unique name of the policy pack. @example 'Our crypto policy' */
   @Name(1, 100) name: string;
   /** @example 1.0 */
   @Text(1, 100) version: string;

@@ -33,6 +33,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   targetId: 'ID of the target.',
   ticket: 'Sign-in ticket.',
   to: 'End of the time range.',
+  version: 'Version of the rules.',
 };
 
 interface Described {
