@@ -238,7 +238,7 @@ describe('the shared script', () => {
   it.each([
     ['a file that is not there', 'missing.pkg', 'missing.pkg'],
     ['a pattern that matches nothing', '*.none', 'No file matches "*.none"'],
-    ['no file', '', 'names no file'],
+    ['no file', '', 'does not name a file'],
   ])('exits with the reason for %s, and requests no signature', async (_, names, said) => {
     const ended = await started({ SEALWRIGHT_FILES: names });
     expect(ended.code).toBeGreaterThan(0);
