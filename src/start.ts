@@ -84,10 +84,10 @@ function listenFault(error: unknown): string | undefined {
     EADDRINUSE: 'another process listens there',
     EADDRNOTAVAIL: 'this machine does not have the address',
     EACCES: 'the account of this process cannot use the port',
-    ENOTFOUND: 'the name has no address',
+    ENOTFOUND: 'the name does not resolve to an address',
   };
   const settings = 'SVC_HOST and SVC_PORT, or SVC_MANAGEMENT_HOST and SVC_MANAGEMENT_PORT';
-  return `${message}: ${meaning[code] ?? 'it cannot be listened on'}; correct ${settings}`;
+  return `${message}: ${meaning[code] ?? 'unable to listen on it'}; correct ${settings}`;
 }
 
 /**
@@ -111,7 +111,9 @@ function endAtOnce(signal: NodeJS.Signals): void {
  */
 function stopOnSignals(app: INestApplicationContext, { stopSeconds }: Config): void {
   const giveUp = () => {
-    new Logger('Stop').fatal(`not ended ${stopSeconds} s after the signal: unfinished work is left to its leases`);
+    new Logger('Stop').fatal(
+      `not stopped ${stopSeconds} s after the signal: unfinished work is retried once its leases expire`,
+    );
     process.exit(1);
   };
   for (const signal of SIGNALS) {

@@ -83,7 +83,7 @@ export class AlertView {
   /** Name of the user who resolved the alert; null if the alert resolved automatically. @example 'Ada Lovelace' */
   resolvedBy: string | null;
   notifiedAt: Date | null;
-  /** Version of the alert. The ETag is this version in quotation marks. @example 1 */
+  /** Version of the alert. The ETag is this value in double quotes. @example 1 */
   version: number;
 
   static of(alert: Alert): AlertView {

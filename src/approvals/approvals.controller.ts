@@ -44,7 +44,7 @@ export class ApprovalsController {
   @ApiProduces('text/event-stream')
   @ApiOkResponse({
     schema: { type: 'string', example: EVENT_EXAMPLE },
-    description: 'A stream of events whose data is the approval',
+    description: 'Server-sent events, each containing the approval',
   })
   async followApproval(
     @TheCaller() caller: Caller,

@@ -96,7 +96,7 @@ export class LogController {
 
   /**
    * Export the log
-   * @remarks Streams the whole log as newline-delimited JSON, which can be verified without this service.
+   * @remarks Streams the entire log as JSON Lines. The export can be verified without this service.
    */
   @Get('export')
   @Needs('audit:read')

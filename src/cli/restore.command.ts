@@ -110,9 +110,7 @@ async function hold(
       ADMIN_EXIT.usage,
     );
   await app.get(LogRestore).hold(backup, time);
-  print(
-    'Held: processes serve nothing from now on until the restore is accepted. Next: sealwright-admin restore status',
-  );
+  print('Held: processes serve no requests until the restore is accepted. Next: sealwright-admin restore status');
 }
 
 async function revokedSince(

@@ -47,7 +47,7 @@ export const sealRows: AdminCommand = {
     'Without --accept, it lists the rows with their content and changes nothing. Secrets and long values are shown',
     'as SHA-256.',
     'With the printed digest, it seals exactly these rows, including any rights added directly in the database. If a row was changed since, nothing is sealed.',
-    'It also lists rows that are older than the audit log. Restart all processes after accepting such rows.',
+    'It also lists rows that are older than the audit log. Restart all processes after accepting these rows.',
     'Use it for a restored database from before rows were sealed, or after SVC_JWT_SECRET was lost. See docs/runbook.md, "rows".',
     '',
     '  --accept DIGEST   seals the rows if their content still has this digest (SHA-256)',

@@ -55,7 +55,7 @@ export class HostView {
   checkedAt?: Date;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   lastScanId?: string;
-  /** Version number, used as the ETag. @example 1 */
+  /** Version of the host. The ETag is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;
@@ -77,7 +77,7 @@ export class DroppedView implements DroppedByChange {
   credential: boolean;
   /** Number of host keys that must be confirmed again. @example 1 */
   pinnedKeys: number;
-  /** Number of hosts reached through this host whose credentials were removed. @example 0 */
+  /** Number of hosts that are reached through this host and whose credentials were removed. @example 0 */
   credentialsBehind: number;
 }
 
@@ -99,7 +99,7 @@ export class ConnectionTestView implements ConnectionTest {
   code?: string;
   /** @example "The host presented the key SHA256:Dv7H…, which is not confirmed." */
   detail?: string;
-  /** Fingerprint of the host key. The host has proved possession of the key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  /** Fingerprint of the host key that the host proved it holds. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   hostKeyFingerprint?: string;
   /** @example deploy */
   user?: string;

@@ -73,7 +73,7 @@ export class ScheduleStarter {
     if (await this.rights.allHold(givers, wanted, tx)) return target.start?.(tx, run);
     if (!run.byHand) await this.pause(tx, run, target.scope);
     const detail = run.byHand
-      ? `The user who requested the run no longer has the scope ${target.scope}.`
+      ? `The user who requested the run no longer has the ${target.scope} scope.`
       : pausedFor(target.scope);
     await this.runs.end(tx, run.runId, { ok: false, detail });
   }
@@ -101,7 +101,7 @@ export class ScheduleStarter {
 }
 
 function pausedFor(scope: string): string {
-  return `Paused: the last author of this schedule no longer has the scope ${scope}. A user with this scope can resume the schedule, which then runs in that user's name.`;
+  return `Paused: the last author of this schedule no longer has the ${scope} scope. A user with this scope can resume the schedule, which then runs in that user's name.`;
 }
 
 /** Marks the oldest due run as started; other workers select other runs at the same time. */

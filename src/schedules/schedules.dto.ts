@@ -22,7 +22,7 @@ const SETTINGS = {
 const SHOWN = 5;
 
 export class CreateScheduleBody {
-  /** Unique. @example 'nightly scan of the data centre' */
+  /** Unique name of the schedule. @example 'nightly scan of the data centre' */
   @Name(1, 100) name: string;
   /** Five fields: minute, hour, day of month, month, day of week. Mutually exclusive with `intervalSeconds`. @example '30 2 * * *' */
   @Optional(Text(9, 100)) cron?: string;
@@ -34,7 +34,7 @@ export class CreateScheduleBody {
   @Text(1, 64) target: string;
   /** Settings of the target. */
   @ApiPropertyOptional(SETTINGS) @IsOptional() @IsObject() @JsonAtMost(16_384) settings?: Record<string, unknown>;
-  /** For runs that became due while no worker was running: `once` starts one run for all missed due times, `skip` starts no run. */
+  /** For runs that became due while no worker was running: `once` starts one run for all of them, and `skip` starts none. */
   @Optional(OneOf(MISSED_RULES, { example: 'once' })) missed?: MissedRule;
   /** Time limit of a run in minutes. A run that takes longer fails. @example 1440 */
   @Optional(Int(1, 10_080)) timeoutMinutes?: number;
@@ -84,7 +84,7 @@ export class ScheduleView {
   /** The next five due times; empty while the schedule is paused. */
   @ApiProperty({ type: String, format: 'date-time', isArray: true, example: ['2026-11-21T01:30:00.000Z'] })
   next: Date[];
-  /** Version of the schedule. The ETag is this version in double quotes. @example 1 */
+  /** Version of the schedule. The ETag is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
 

@@ -15,7 +15,7 @@ const CONFIGURATION = {
 const EXPIRY = { format: 'date-time', example: '2027-10-31T00:00:00Z' } as const;
 
 export class RegisterSensorBody {
-  /** Unique. @example 'data centre east' */
+  /** Unique name of the sensor. @example 'data centre east' */
   @Name(1, 80) name: string;
   @OneOf(SENSOR_KINDS, { example: 'host' }) kind: SensorKind;
   /** Scan configuration. The sensor receives it in the response to its heartbeat. */
@@ -118,7 +118,7 @@ export class SensorView {
   lastErrorAt: Date | null;
   /** Time at which a missing heartbeat was detected; null if the sensor is not silent. */
   silentSince: Date | null;
-  /** Version of the sensor. The ETag is this version in double quotes. @example 1 */
+  /** Version of the sensor. The ETag is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
 

@@ -68,7 +68,10 @@ export class SigningController {
   @Get('requests/:id/events')
   @Needs('sign:read')
   @ApiProduces('text/event-stream')
-  @ApiOkResponse({ schema: { type: 'string', example: EVENT_EXAMPLE }, description: 'Events with the request as data' })
+  @ApiOkResponse({
+    schema: { type: 'string', example: EVENT_EXAMPLE },
+    description: 'Server-sent events, each containing the request',
+  })
   async followSigningRequest(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

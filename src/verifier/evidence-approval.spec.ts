@@ -125,15 +125,15 @@ describe('an approval whose history was logged with the claim of the request', (
   });
 
   it('is invalid without a rejection, or without an extension and what followed', () => {
-    expect(faults(without(1)).faults).toEqual(['entries about its approval are left out: 1']);
-    expect(faults(without(4, 5, 6)).faults).toEqual(['entries about its approval are left out: 3']);
+    expect(faults(without(1)).faults).toEqual(['entries about its approval are missing: 1']);
+    expect(faults(without(4, 5, 6)).faults).toEqual(['entries about its approval are missing: 3']);
   });
 
   it('is valid without this history if an earlier version claimed the request, but the result states so', () => {
     const file = evidenceWith({ voters: ['ben', 'cleo'] });
     expect(faultsOfApproval(file)).toEqual([]);
     expect(unsaidOfApproval(file)).toEqual([
-      expect.stringContaining('does not say whether the approval had other votes'),
+      expect.stringContaining('does not show whether the approval had other votes'),
     ]);
   });
 });

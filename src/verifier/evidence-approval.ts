@@ -23,8 +23,8 @@ export function faultsOfApproval(evidence: EvidenceFile): string[] {
   const history = historyIn(all, requestId);
   const about = all.filter(({ target }) => target.id === logged);
   const missing = history?.filter((entry) => !about.some(({ id }) => id === entry)) ?? [];
-  if (missing.length > 0) return [`entries about its approval are left out: ${missing.length}`];
-  // A later extension of the approval concerns other requests of the batch, which were signed later.
+  if (missing.length > 0) return [`entries about its approval are missing: ${missing.length}`];
+  // A later extension concerns other requests of a batch, which were signed later.
   const facts = about.filter(({ id = '' }) => history === undefined || history.includes(id));
   const asked = facts.find(({ action }) => action === 'approval.requested');
   const decided = facts.find(({ action, detail }) => action === 'approval.decided' && detail['to'] === 'APPROVED');
@@ -55,7 +55,7 @@ function historyIn(facts: readonly LoggedFact[], requestId: string): readonly st
 export function unsaidOfApproval(evidence: EvidenceFile): string[] {
   const { approvalId, requestId } = evidence.request;
   if (approvalId === undefined || historyIn(loggedFactsIn(evidence), requestId) !== undefined) return [];
-  return ['the log does not say whether the approval had other votes or extensions'];
+  return ['the log does not show whether the approval had other votes or extensions'];
 }
 
 /** Reports whether the log contains the hash of the document that the file presents as approved, either directly or as a leaf of the batch manifest. */

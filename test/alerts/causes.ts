@@ -168,7 +168,7 @@ export const CAUSES: Record<string, Cause> = {
         status: 'RESOLVED',
         resolvedBy: null,
         title: expect.stringMatching(/^An approval is pending: [0-9a-f-]{36}$/),
-        ...why(/^It was requested at [^ ]+, and half of the time to decide has passed\.$/),
+        ...why(/^It was requested at [^ ]+, and half of the decision period has passed\.$/),
       },
     ],
     cause: async ({ stage, service, key, heard }) => {

@@ -226,7 +226,7 @@ describe('an approval policy applies to requests', () => {
     const unless = [{ fact: 'caller', op: 'in', values: ['release-bot'] }];
     const body = { ...(await draftPolicy({ keys: ['default'] })), conditions, unless };
     const warnings = [
-      { code: 'metadata-condition', fact: 'metadata.branch', detail: expect.stringContaining('avoids this policy') },
+      { code: 'metadata-condition', fact: 'metadata.branch', detail: expect.stringContaining('bypasses this policy') },
     ];
     expect((await call('POST', `${POLICIES}/test`, { policy: body })).body).toEqual({ results: [], warnings });
     const { body: made } = await call('POST', POLICIES, body);

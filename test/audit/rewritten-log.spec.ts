@@ -84,7 +84,7 @@ describe('the log', () => {
     ).toBe(true);
     expect(await found()).toContain(`an entry is not in the log: {"id":"${id}"`);
     await until('health says so', 60, async () => (await health()).includes('log.unlogged'));
-    expect(service.log()).toContain(`entry ${id} is neither in the audit log nor waiting for it`);
+    expect(service.log()).toContain(`entry ${id} is neither in the audit log nor queued for it`);
     await sql(`DELETE FROM audit_entry WHERE id = $1`, [id]);
     await until('health is well again', 60, async () => !(await health()).includes('log.unlogged'));
   });

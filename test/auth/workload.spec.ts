@@ -118,7 +118,7 @@ describe('a workload token is rejected', () => {
     ['that has expired', { iat: now() - 400, exp: now() - 100 }, /expired/],
     ['from the future', { iat: now() + 600, exp: now() + 900 }, /iat/],
     ['of a repository with a longer name', { repository: 'octo-org/octo-repo-evil' }, /repository/],
-    ['of a ref with a path upwards', { ref: 'refs/tags/v1/../x' }, /claim ref/],
+    ['of a ref with a path upwards', { ref: 'refs/tags/v1/../x' }, /ref claim/],
     ['of a repository in another case', { repository: 'Octo-org/octo-repo' }, /repository/],
     ['of a repository with a Cyrillic letter', { repository: 'octo-оrg/octo-repo' }, /repository/],
   ])('%s', async (_what, change, why) => {

@@ -124,7 +124,7 @@ describe('GitHub Actions', () => {
     const refused = await started({ url: service.url, key: 'default', files: file('c.txt') });
     expect(refused).toMatchObject({
       code: 4,
-      said: expect.stringContaining('does not accept the value of the claim sub'),
+      said: expect.stringContaining('does not accept the value of the sub claim'),
     });
     const without = await started({ url: service.url, key: 'default', files: 'c.txt' }, {});
     expect(without).toMatchObject({ code: 3, said: expect.stringContaining('id-token: write') });
@@ -187,7 +187,7 @@ describe.skipIf(!existsSync(GROOVY))('Jenkins', () => {
     const sealwright = await issuer.tokenFor({ sub: 'https://jenkins.example/job/other/' }, service.url);
     const ended = await step({ files: [file('k.txt')] }, { sealwright });
     expect(ended.code).toBeGreaterThan(0);
-    expect(ended.said).toContain('does not accept the value of the claim sub');
+    expect(ended.said).toContain('does not accept the value of the sub claim');
   });
 });
 
@@ -238,7 +238,7 @@ describe('the shared script', () => {
   it.each([
     ['a file that is not there', 'missing.pkg', 'missing.pkg'],
     ['a pattern that matches nothing', '*.none', 'No file matches "*.none"'],
-    ['no file', '', 'names no file'],
+    ['no file', '', 'does not name a file'],
   ])('exits with the reason for %s, and requests no signature', async (_, names, said) => {
     const ended = await started({ SEALWRIGHT_FILES: names });
     expect(ended.code).toBeGreaterThan(0);

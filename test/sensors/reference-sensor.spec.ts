@@ -211,7 +211,7 @@ it('a sensor scans when the service requests it, with the settings of the comman
   expect(ended).toMatchObject({ status: 'SUCCEEDED', detail: expect.stringMatching(/^\d+ assets$/) });
   expect(staying.exitCode).toBeNull();
   // A second sensor with the same spool would interfere.
-  expect(await run(root)).toMatchObject({ code: 1, err: expect.stringContaining('uses this spool') });
+  expect(await run(root)).toMatchObject({ code: 1, err: expect.stringContaining('is using this spool') });
   staying.kill('SIGKILL');
   await once(staying, 'close');
 });

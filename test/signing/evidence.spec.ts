@@ -88,7 +88,7 @@ describe('signature evidence verifies with the log key only', () => {
     for (const cast of ['approval.approved', 'approval.rejected']) {
       const at = said.findIndex(({ action }: { action: string }) => action === cast);
       const log = { ...evidence.log, leaves: evidence.log.leaves.toSpliced(at, 1) };
-      expect(verifyEvidence({ ...evidence, log }, { logKey })).toEqual(['entries about its approval are left out: 1']);
+      expect(verifyEvidence({ ...evidence, log }, { logKey })).toEqual(['entries about its approval are missing: 1']);
     }
     const { approval, ...without } = evidence;
     expect(verifyEvidence(without, { logKey })).toEqual(['the log has no approval of this request']);

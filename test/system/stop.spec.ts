@@ -60,7 +60,7 @@ describe.skipIf(process.platform !== 'linux')(
       stop();
       const [code] = await once(child, 'exit');
       expect([code, said()]).toEqual([0, expect.stringContaining('received SIGTERM')]);
-      expect(said()).not.toMatch(/FATAL|not ended/);
+      expect(said()).not.toMatch(/FATAL|not stopped/);
     });
   },
 );
@@ -100,7 +100,7 @@ it.each([
   if (text.startsWith(CALL)) await once(socket, 'data');
   try {
     expect(await service.kill()).toBe('SIGTERM');
-    expect(service.log()).not.toContain('not ended');
+    expect(service.log()).not.toContain('not stopped');
   } finally {
     socket.destroy();
   }

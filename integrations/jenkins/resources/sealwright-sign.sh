@@ -21,7 +21,7 @@ done <<FILES
 $SEALWRIGHT_FILES
 FILES
 if [ $# -eq 0 ]; then
-  echo 'sealwright-sign: SEALWRIGHT_FILES names no file' >&2
+  echo 'sealwright-sign: SEALWRIGHT_FILES does not name a file' >&2
   exit 2
 fi
 options="--wait $wait"

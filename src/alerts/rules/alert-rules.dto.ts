@@ -31,7 +31,7 @@ export class RuleParametersBody {
 }
 
 export class CreateAlertRuleBody {
-  /** Unique name of the rule. @example 'certificates of the web team' */
+  /** Unique name of the alert rule. @example 'certificates of the web team' */
   @Name(1, 100) name: string;
   /** The event or state for which the rule opens alerts. */
   @OneOf(ALERT_CONDITIONS, { example: 'certificate-expiring' }) condition: AlertConditionName;
@@ -97,7 +97,7 @@ export class AlertRuleView {
   /** @example true */
   enabled: boolean;
   mutedUntil: Date | null;
-  /** Version of the rule. The ETag is this version in quotation marks. @example 1 */
+  /** Version of the rule. The ETag is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
 

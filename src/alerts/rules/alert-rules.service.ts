@@ -148,8 +148,8 @@ function assertParameters({ condition, parameters }: Pick<AlertRule, 'condition'
   const pointer = `/parameters/${surplus ?? wanted}`;
   const detail =
     surplus === undefined
-      ? `is required for the condition ${condition}`
-      : `is not a parameter of the condition ${condition}`;
+      ? `is required for the "${condition}" condition`
+      : `is not a parameter of the "${condition}" condition`;
   throw new Problem('refused', 'alert-rule.parameters', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 

@@ -65,7 +65,7 @@ function pending(): Problem {
   return new Problem(
     'conflict',
     'webhook.pending',
-    'This delivery is still pending and does not have to be requested again.',
+    'This delivery is still pending, so there is no need to request it again.',
   );
 }
 

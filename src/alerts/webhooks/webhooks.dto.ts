@@ -72,7 +72,7 @@ export class WebhookView {
    * @example 'The receiver responded with 410 Gone.'
    */
   disabledReason: string | null;
-  /** Version of the endpoint. The ETag is this version in quotation marks. @example 1 */
+  /** Version of the endpoint. The ETag is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
 

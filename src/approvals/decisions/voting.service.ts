@@ -163,7 +163,7 @@ function assertPerson({ kind }: Caller): void {
 }
 
 function busy(): Problem {
-  const detail = 'Another transaction keeps the approval locked. Retry in a few seconds.';
+  const detail = 'The approval is locked by another transaction. Retry in a few seconds.';
   return new Problem('unavailable', 'row.busy', detail, { retryAfter: 2 });
 }
 

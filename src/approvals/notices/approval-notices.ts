@@ -149,6 +149,6 @@ async function isMuted(tx: EntityManager, kind: NoticeKind, { ownerId, status }:
 
 /** Returns the alert event of a pending approval. Title and requester are omitted, because alerts may reach more people than the approval. */
 function waitingOf({ id, createdAt }: Asked): AlertEvent {
-  const why = `It was requested at ${createdAt.toISOString()}, and half of the time to decide has passed.`;
+  const why = `It was requested at ${createdAt.toISOString()}, and half of the decision period has passed.`;
   return { type: 'approval.waiting', subject: { kind: 'approval', id, name: id }, facts: { why } };
 }

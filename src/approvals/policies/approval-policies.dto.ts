@@ -36,8 +36,8 @@ export class PolicyConditionBody {
   @IsFact() fact: string;
   @OneOf(['in', 'not-in']) op: 'in' | 'not-in';
   /**
-   * A value that ends in `*` is a prefix. For `trust` and `verified.<claim>`, `*` matches characters within a segment, and `**` at the end matches
-   * the rest of a path.
+   * A value that ends in `*` is a prefix. For `trust` and `verified.<claim>`, `*` matches characters within a segment, and a trailing `**` matches
+   * the rest of the path.
    * @example ["authenticode"]
    */
   @ListOf(Text(1, 200), { min: 1, max: 50 })
@@ -107,7 +107,7 @@ export class PolicyWarningView {
   /** Fact of the condition or exception. @example format */
   fact: string;
   /**
-   * How the policy can be avoided, and the remedy. @example 'Callers choose the format, so a request for jws, attestation avoids this policy. Remove the
+   * How callers can bypass the policy, and how to prevent it. @example 'Callers choose the format, so a request for jws, attestation bypasses this policy. Remove the
    * condition, or restrict the formats of the key.'
    */
   detail: string;
@@ -135,9 +135,9 @@ export class ApprovalPolicyView {
   rejectThreshold: number;
   conditions: PolicyConditionBody[];
   unless: PolicyExceptionBody[];
-  /** Ways in which callers can avoid the policy, and exceptions that never hold. */
+  /** Ways in which callers can bypass the policy, and exceptions that never hold. */
   warnings: PolicyWarningView[];
-  /** Incremented by each change. The ETag for If-Match is this version in quotation marks. @example 1 */
+  /** Incremented by each change. The ETag for `If-Match` is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

@@ -84,7 +84,7 @@ export class ApprovalSubjectsService {
   /** Returns the module that owns a kind. Throws if no module is registered, so that the approval is not decided. */
   of(kind: ApprovalKind): ApprovalSubject {
     const subject = this.subjects.get(kind);
-    if (subject === undefined) throw new Error(`no module is registered for approvals of the kind "${kind}"`);
+    if (subject === undefined) throw new Error(`no module is registered for approvals of kind "${kind}"`);
     return subject;
   }
 }

@@ -13,9 +13,9 @@ import { PolicyEvaluation } from './policy-evaluation.js';
 const WHOLE = '*';
 /** Term for the names in `keys`, by kind of subject. */
 const NAMED: Readonly<Record<PolicySubject, string>> = {
-  'signing-request': 'signing key with the name',
-  'ssh-rotation': 'SSH key with the fingerprint',
-  'ssh-certificate': 'SSH authority with the name',
+  'signing-request': 'signing key named',
+  'ssh-rotation': 'SSH key with fingerprint',
+  'ssh-certificate': 'SSH authority named',
 };
 
 /** A policy with the keys that it covers now. */

@@ -258,7 +258,7 @@ function judgedBy(book: Book, kind: PolicySubject, uses: readonly KeyUseToApprov
 
 function rolledBack(): Problem {
   const detail =
-    'The approval policies in the database are older than those in the audit log, because earlier rows were restored. An operator must restore the newest policies, or accept the present ones with "sealwright-admin seal-rows".';
+    'The approval policies in the database are older than those in the audit log, because earlier rows were restored. An operator must restore the newest policies, or accept the current ones with "sealwright-admin seal-rows".';
   return new Problem('unavailable', 'approval-policy.changed', detail);
 }
 

@@ -153,7 +153,7 @@ export class TriedUseView {
 
 export class PolicyTrialView {
   results: TriedUseView[];
-  /** Ways in which callers can avoid the submitted policy. */
+  /** Ways in which callers can bypass the submitted policy. */
   warnings: PolicyWarningView[];
 
   static of(tried: readonly TriedUse[], policy: PolicyRules | undefined): PolicyTrialView {

@@ -10,17 +10,17 @@ const isNot = (fact: string, ...values: string[]): Condition => ({ fact, op: 'no
 const COMPOSED = ['authenticode', 'attestation'];
 
 const ROWS: Row[] = [
-  ['one format', 'signing-request', is('format', 'authenticode'), 'format-condition', /for attestation avoids/],
+  ['one format', 'signing-request', is('format', 'authenticode'), 'format-condition', /for attestation bypasses/],
   [
     'all formats but one',
     'signing-request',
     isNot('format', 'attestation'),
     'format-condition',
-    /a request for attestation avoids/,
+    /a request for attestation bypasses/,
   ],
-  ['raw alone', 'signing-request', is('format', 'raw'), 'format-condition', /authenticode, attestation avoids/],
+  ['raw alone', 'signing-request', is('format', 'raw'), 'format-condition', /authenticode, attestation bypasses/],
   ['all composed formats', 'signing-request', is('format', ...COMPOSED), undefined],
-  ['metadata', 'signing-request', is('metadata.branch', 'main'), 'metadata-condition', /another value avoids/],
+  ['metadata', 'signing-request', is('metadata.branch', 'main'), 'metadata-condition', /another value bypasses/],
   ['an algorithm', 'signing-request', is('algorithm', 'sha256'), 'choice-condition'],
   ['a scheme', 'signing-request', is('scheme', 'rsa-pss'), 'choice-condition'],
   ['listed callers', 'signing-request', is('caller', 'id'), 'caller-condition', /another API key/],

@@ -19,7 +19,7 @@ export interface PolicyWarning {
   readonly code: PolicyWarningCode;
   /** The fact of the condition or exception. */
   readonly fact: string;
-  /** How the policy can be avoided, and the remedy. */
+  /** How callers can bypass the policy, and how to prevent it. */
   readonly detail: string;
 }
 
@@ -30,7 +30,7 @@ const CHOICES: Readonly<Record<PolicySubject, readonly string[]>> = {
   'ssh-certificate': ['algorithm', 'metadata.keyId'],
 };
 
-/** policyWarningsOf returns how callers can avoid a policy through facts that they choose, and which of its exceptions never hold. */
+/** policyWarningsOf returns how callers can bypass a policy through facts that they choose, and which of its exceptions never hold. */
 export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
   return [
     ...policy.conditions.flatMap((condition) => warningOfCondition(policy, condition) ?? []),
@@ -43,7 +43,7 @@ export function policyWarningsOf(policy: PolicyRules): PolicyWarning[] {
 function warningOfIssuers(policy: PolicyRules): PolicyWarning[] {
   const claim = claimOfAnybody(policy);
   if (claim === undefined) return [];
-  const detail = `Every trusted issuer can assert "${claim.fact}", and users with settings:write can add issuers. Combine the claim with a condition on "verified.iss" or "trust". While several issuers are enabled, the claim alone exempts no run.`;
+  const detail = `Every trusted issuer can assert "${claim.fact}", and users with settings:write can add issuers. Combine the claim with a condition on "verified.iss" or "trust". While several issuers are enabled, the claim alone does not exempt any run.`;
   return [{ code: 'issuer-exception', fact: claim.fact, detail }];
 }
 
@@ -57,39 +57,37 @@ function warningOfCondition({ subject }: PolicyRules, condition: Condition): Pol
     return {
       code: 'metadata-condition',
       fact,
-      detail: `Callers choose "${fact}", so a request with another value avoids this policy. Use a condition on a verified fact, or remove the condition.`,
+      detail: `Callers choose "${fact}", so a request with another value bypasses this policy. Use a condition on a verified fact, or remove the condition.`,
     };
   if (CHOICES[subject].includes(fact))
     return {
       code: 'choice-condition',
       fact,
-      detail: `Callers choose "${fact}", so a request with another value avoids this policy. Remove the condition, or restrict the use of the key.`,
+      detail: `Callers choose "${fact}", so a request with another value bypasses this policy. Remove the condition, or restrict the use of the key.`,
     };
   if (subject === 'ssh-rotation' && ON_RECORD.test(fact))
     return {
       code: 'record-condition',
       fact,
-      detail: `Users with hosts:write can change "${fact}" in the record, and operators have this scope as well as keys:rotate, so an operator who changes it before a rotation avoids this policy. Remove the condition, or list the keys by fingerprint.`,
+      detail: `Users with hosts:write can change "${fact}" in the record, and operators have this scope as well as keys:rotate, so an operator who changes it before a rotation bypasses this policy. Remove the condition, or list the keys by fingerprint.`,
     };
   if (fact !== 'caller' || op !== 'in') return undefined;
   return {
     code: 'caller-condition',
     fact,
     detail:
-      'Only the listed callers need approval, so a user whose own ID is not listed avoids this policy with another API key. List the IDs of users, or remove the condition.',
+      'Only the listed callers need approval, so a user whose own ID is not listed bypasses this policy with another API key. List the IDs of users, or remove the condition.',
   };
 }
 
-/**
- * Warns about formats that avoid the policy. Signatures over the caller's own digest meet every condition on the format, so only the other formats are checked.
- */
+/** warningOfFormats warns about formats that bypass the policy. Signatures over a caller's digest meet every condition on the format, so only other formats are checked. */
 function warningOfFormats(condition: Condition): PolicyWarning | undefined {
   const rules = { subject: 'signing-request' as const, keys: ['*'], conditions: [condition], unless: [] };
   const free = COMPOSED_FORMATS.filter(
     (format) => !verdictOf(rules, 'signing-request', { key: '', facts: { format: [format] } }).applies,
   );
   if (free.length === 0) return undefined;
-  const detail = `Callers choose the format, so a request for ${free.join(', ')} avoids this policy. Remove the condition, or restrict the formats of the key.`;
+  const detail = `Callers choose the format, so a request for ${free.join(', ')} bypasses this policy. Remove the condition, or restrict the formats of the key.`;
   return { code: 'format-condition', fact: 'format', detail };
 }
 

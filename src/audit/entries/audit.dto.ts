@@ -10,7 +10,7 @@ import type { PlacedEntry } from './audit.service.js';
 const PRINTABLE = /^\P{C}+$/u;
 
 export class AuditQuery extends PageQuery {
-  /** One action, or a prefix with `.*`. @example signing.* */
+  /** An action, or a group of actions such as `signing.*`. @example signing.* */
   @Optional(Text(1, 100))
   @Matches(/^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\.\*)?$/, {
     message: 'action must be a dotted name such as signing.signed, or a prefix such as signing.*',

@@ -54,7 +54,7 @@ describe('an entry that is logged late counts despite newer entries', () => {
       'user.changed',
       lowered,
     ]);
-    expect(history.objectionTo(votes)).toBe('no role of the account eve includes the scope approvals:approve');
+    expect(history.objectionTo(votes)).toBe('no role of the account eve includes the approvals:approve scope');
   });
 
   it('but does not override newer entries about the same fact', () => {

@@ -255,7 +255,7 @@ export class RightsHistory {
     if (isOver(disabledAt)) return `the account ${id} is disabled`;
     if (session !== undefined && isOver(this.ended.get(session))) return `the session ${session} has ended`;
     if (scope !== undefined && roles !== undefined && !mayDo(scopesOf(roles), scope))
-      return `no role of the account ${id} includes the scope ${scope}`;
+      return `no role of the account ${id} includes the ${scope} scope`;
     if (methods?.includes('mfa') === false && Object.values(factors).some((entry) => isOver(timeOfId(entry))))
       return `the account ${id} has a second factor, but this sign-in did not use it`;
     return this.objectionToMember(person, isOver);

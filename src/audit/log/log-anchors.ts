@@ -115,6 +115,6 @@ export interface UnsignedTree {
 /** Returns the number of leaves of the tree. */
 export async function checkpointSizeOf(tx: EntityManager): Promise<number> {
   const [head]: { size: string }[] = await tx.query(`SELECT size FROM log_head`);
-  if (head === undefined) throw new Error('the table log_head has no row');
+  if (head === undefined) throw new Error('the log_head table has no row');
   return Number(head.size);
 }

@@ -59,7 +59,7 @@ export class LogGaps {
     if (this.ofPass.size < MAX_NAMED) this.ofPass.add(id);
     if (this.found.includes(id)) return;
     this.logger.error(
-      `entry ${id} is neither in the audit log nor waiting for it, so it was inserted outside the service`,
+      `entry ${id} is neither in the audit log nor queued for it, so it was inserted outside the service`,
     );
     this.found = [...this.found, id].slice(0, MAX_NAMED);
   }

@@ -84,6 +84,6 @@ export class LogHealth {
     const [first] = unlogged;
     if (first === undefined) return undefined;
     const more = unlogged.length === 1 ? '' : ` and ${unlogged.length - 1} more`;
-    return `log.unlogged: The entry ${first}${more} is neither in the log nor waiting for it, so it was inserted outside the service. Run "sealwright log verify";`;
+    return `log.unlogged: The entry ${first}${more} is neither in the log nor queued for it, so it was inserted outside the service. Run "sealwright log verify";`;
   }
 }

@@ -49,7 +49,7 @@ export class LogKeys {
       JSON.stringify(evidence),
     ]);
     const made = await this.current();
-    if (made === undefined) throw new Error('the table log_key has no row with a public key');
+    if (made === undefined) throw new Error('the log_key table has no row with a public key');
     return made;
   }
 
@@ -91,13 +91,13 @@ export function logHeld(why: LogHold, anchor: LogAnchor | undefined, size: numbe
       return new Problem(
         'conflict',
         'log.other-key',
-        `The HSM and the database have different keys for this audit log, and the HSM has signed ${signed} leaves. Restore the table log_key; ${ACCEPT}.`,
+        `The HSM and the database have different keys for this audit log, and the HSM has signed ${signed} leaves. Restore the log_key table; ${ACCEPT}.`,
       );
     case 'no-anchor':
       return new Problem(
         'conflict',
         'log.no-anchor',
-        `The HSM has no record of this audit log, and the database contains no checkpoint signed with its key. Restore the table log_checkpoint; ${ACCEPT}.`,
+        `The HSM has no record of this audit log, and the database contains no checkpoint signed with its key. Restore the log_checkpoint table; ${ACCEPT}.`,
       );
   }
 }

@@ -167,7 +167,7 @@ export class LogReader {
       [entryId],
     );
     if (unlogged === undefined) return notYet(size);
-    const detail = `The audit entry ${entryId} is neither in the log nor waiting for it, so it was inserted outside the service. Run "sealwright log verify".`;
+    const detail = `The audit entry ${entryId} is neither in the log nor queued for it, so it was inserted outside the service. Run "sealwright log verify".`;
     return new Problem('conflict', 'log.unlogged', detail);
   }
 

@@ -54,7 +54,7 @@ export async function verifyClientAssertion(
     throw new ClientAssertionRefused('The client assertion is not a JWT in compact serialization.');
   const { typ: type } = decoded.header;
   if (!TYPES.includes(typeof type === 'string' ? type.toLowerCase().replace(/^application\//, '') : type))
-    throw new ClientAssertionRefused('The header typ of the client assertion is not accepted.');
+    throw new ClientAssertionRefused('The typ header of the client assertion is not accepted.');
   const reader = async (fresh: boolean) => ({ keys: [...(await keys(fresh))] });
   const options = { issuer: clientId, subject: clientId, currentDate: now, clockTolerance: SKEW_SECONDS };
   const required = ['iss', 'sub', 'aud', 'exp', 'jti'];
@@ -70,7 +70,7 @@ export async function verifyClientAssertion(
 function refusalOf(error: errors.JOSEError): ClientAssertionRefused {
   if (error instanceof errors.JWTExpired) return new ClientAssertionRefused('The client assertion has expired.');
   if (error instanceof errors.JWTClaimValidationFailed)
-    return new ClientAssertionRefused(`The claim ${error.claim} of the client assertion is missing or not accepted.`);
+    return new ClientAssertionRefused(`The ${error.claim} claim of the client assertion is missing or not accepted.`);
   return new ClientAssertionRefused('The signature of the client assertion does not match any key of the client.');
 }
 
@@ -83,7 +83,7 @@ function assertAudience({ aud }: JWTPayload, audiences: readonly string[]): void
 function jtiOf({ jti }: JWTPayload): string {
   if (isJti(jti)) return jti;
   throw new ClientAssertionRefused(
-    `The claim jti of the client assertion must be a string of at most ${MAX_JTI_LENGTH} characters.`,
+    `The jti claim of the client assertion must be a string of at most ${MAX_JTI_LENGTH} characters.`,
   );
 }
 

@@ -94,11 +94,11 @@ export class CreateOAuthClientBody extends ClientCertificateMembers {
   @Optional(JsonObject(MAX_KEY_SET_BYTES, { example: EXAMPLE_KEYS })) jwks?: Record<string, unknown>;
   /** URL at which the client publishes its JWK Set (`private_key_jwt`). @example https://client.example.com/jwks.json */
   @Optional(Text(1, 500)) jwks_uri?: string;
-  /** Whether tokens are issued only with a DPoP proof and bound to the key of the proof (RFC 9449 section 5.2). */
+  /** Whether tokens are issued only with a DPoP proof and are bound to its key (RFC 9449 section 5.2). */
   @Optional(Flag()) dpop_bound_access_tokens?: boolean = false;
   /**
-   * Whether tokens are issued only if the client presents a certificate, and are bound to that certificate (RFC 8705 section 3.4). Defaults to true for clients
-   * that authenticate with a certificate.
+   * Whether tokens are issued only to clients that present a certificate and are bound to it (RFC 8705 section 3.4). Defaults to true for clients that
+   * authenticate with a certificate.
    */
   @Optional(Flag()) tls_client_certificate_bound_access_tokens?: boolean;
 

@@ -23,7 +23,7 @@ export class OAuthParameters {
 
   require(name: string): string {
     const value = this.values.get(name);
-    if (value === undefined) throw new OAuthError('invalid_request', `The parameter ${name} is missing.`);
+    if (value === undefined) throw new OAuthError('invalid_request', `The ${name} parameter is missing.`);
     return value;
   }
 }

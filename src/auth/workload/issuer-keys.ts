@@ -45,7 +45,7 @@ export class IssuerKeys {
   async read({ issuer }: Pick<WorkloadIssuer, 'issuer'>): Promise<PublicJwk[]> {
     const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
     const isPlain = [url?.search, url?.hash, url?.username, url?.password].every((part) => part === '');
-    if (!isPlain) throw new Error('must be a URL without a query, a fragment and a user');
+    if (!isPlain) throw new Error('must be a URL without a query, fragment or user');
     return discoverKeys(issuer, (at) => this.documents.read(at));
   }
 

@@ -50,7 +50,7 @@ export function trustFor<Trust extends Rules & { readonly id: string }>(
       refusals.length === 1 ? (refusals[0] ?? '') : 'No trust accepts the claims of this token.',
     );
   if (more.length > 0)
-    throw new WorkloadTokenRefused('Several trusts accept this token. Select one with the parameter trust.');
+    throw new WorkloadTokenRefused('Several trusts accept this token. Select one with the trust parameter.');
   return met;
 }
 
@@ -61,7 +61,7 @@ export function trustRefusalOf(trust: Rules, claims: Claims): string | undefined
   const name = printable(trust.name);
   if (mismatch.fault === 'pull-request')
     return `The trust ${name} does not accept runs that are, or may have been, started by a pull request.`;
-  return `The trust ${name} does not accept the value of the claim ${printable(mismatch.condition.claim)}.`;
+  return `The trust ${name} does not accept the value of the ${printable(mismatch.condition.claim)} claim.`;
 }
 
 /** The reason why a trust does not accept claims. */

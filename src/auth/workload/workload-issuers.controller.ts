@@ -23,7 +23,7 @@ export class WorkloadIssuersController {
 
   /**
    * Create a workload issuer
-   * @remarks Adds an issuer of workload tokens. Its keys are discovered, or uploaded if the service cannot reach the issuer. Without a trust, an issuer
+   * @remarks Adds a workload issuer. Its keys are discovered, or uploaded if the service cannot reach the issuer. Without a trust, an issuer
    * grants nothing.
    */
   @Post()
@@ -39,7 +39,7 @@ export class WorkloadIssuersController {
 
   /**
    * List workload issuers
-   * @remarks Returns issuers of workload tokens, newest first.
+   * @remarks Returns workload issuers, newest first.
    */
   @Get()
   @Needs('settings:read')
@@ -49,7 +49,7 @@ export class WorkloadIssuersController {
 
   /**
    * Get a workload issuer
-   * @remarks Returns an issuer of workload tokens with its ETag.
+   * @remarks Returns a workload issuer with its ETag.
    */
   @Get(':id')
   @Needs('settings:read')

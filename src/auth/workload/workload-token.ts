@@ -52,7 +52,7 @@ export function unverifiedIssuerOf(token: string): string {
   const issuer = decoded?.payload['iss'];
   if (typeof issuer === 'string') return issuer;
   throw new WorkloadTokenRefused(
-    'The token is not a JWT in compact serialization with the claim iss, or contains a duplicate name or a number beyond 2^53.',
+    'The token is not a JWT in compact serialization with an iss claim, or contains a duplicate name or a number beyond 2^53.',
   );
 }
 
@@ -116,8 +116,8 @@ async function verifyingKey(
       if (error instanceof errors.JWTExpired)
         throw new WorkloadTokenRefused('The token has expired or is too old. Request a new token from the issuer.');
       if (error instanceof errors.JWTClaimValidationFailed)
-        throw new WorkloadTokenRefused(`The claim ${printable(error.claim)} of the token is missing or not accepted.`);
-      // For any other error, the key did not create the signature, or has another type.
+        throw new WorkloadTokenRefused(`The ${printable(error.claim)} claim of the token is missing or not accepted.`);
+      // For any other error, this key did not make the signature, or has another type.
     }
   }
   return undefined;
@@ -133,8 +133,8 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
   const { exp, jti, sub } = claims;
   // RFC 7519 section 4.1.2: the subject string identifies a workload.
   if (typeof sub !== 'string' || sub === '')
-    throw new WorkloadTokenRefused('The claim sub of the token must be a non-empty string.');
-  if (Number(exp) > MAX_TIME_SECONDS) throw new WorkloadTokenRefused('The claim exp of the token is not a valid time.');
+    throw new WorkloadTokenRefused('The sub claim of the token must be a non-empty string.');
+  if (Number(exp) > MAX_TIME_SECONDS) throw new WorkloadTokenRefused('The exp claim of the token is not a valid time.');
   const signed = createHash('sha256').update(signingInput).digest();
   return {
     token,

@@ -69,7 +69,7 @@ export class WorkloadIssuerView {
   keys: string[];
   keysReadAt: Date | null;
   enabled: boolean;
-  /** Incremented by each change. The ETag for If-Match is this version in quotation marks. @example 1 */
+  /** Incremented by each change. The ETag for `If-Match` is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;
@@ -100,9 +100,9 @@ export class WorkloadTrustBody {
   @ListOf(Text(1, 64), { max: 200, unique: true }) keys: string[];
   /** Lifetime of the access tokens in seconds. @example 900 */
   @Optional(Int(60, MAX_LIFE_SECONDS)) lifeSeconds?: number = MAX_LIFE_SECONDS;
-  /** Whether access tokens are issued only with a DPoP proof and bound to the key of the proof (RFC 9449). */
+  /** Whether access tokens are issued only with a DPoP proof and are bound to its key (RFC 9449). */
   @Optional(Flag()) dpopBound?: boolean = false;
-  /** Whether access tokens are issued only with a client certificate and bound to that certificate (RFC 8705). */
+  /** Whether tokens are issued only to clients that present a certificate and are bound to it (RFC 8705). */
   @Optional(Flag()) certificateBound?: boolean = false;
   @Optional(Flag()) enabled?: boolean = true;
 
@@ -144,7 +144,7 @@ export class WorkloadTrustView {
   @ApiProperty({ enum: TRUST_WARNINGS, isArray: true, example: [] }) warnings: TrustWarning[];
   /** ID of the last user who changed the trust. The tokens are limited to the rights of this user. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   ownerId: string;
-  /** Incremented by each change. The ETag for If-Match is this version in quotation marks. @example 1 */
+  /** Incremented by each change. The ETag for `If-Match` is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

@@ -157,7 +157,7 @@ export const EXAMINATIONS: Readonly<Record<string, Examination>> = {
     });
   },
   administrators: examineAdministrators,
-  'redirect addresses': examineRedirects,
+  'redirect URIs': examineRedirects,
   policies: async (app) => examinePolicies(await app.get(ApprovalPoliciesService).ignoredExceptions()),
   search: examineSearch,
   webhooks: async (app) => examineWebhooks(await app.get(DataSource).manager.find(WebhookEndpoint)),
@@ -344,14 +344,14 @@ async function examineAdministrators(app: INestApplicationContext): Promise<read
  * in the response.
  */
 async function examineRedirects(app: INestApplicationContext): Promise<readonly Finding[]> {
-  const what = 'redirect addresses';
+  const what = 'redirect URIs';
   const sharing = await app.get(IdentityProvidersService).sharingRedirect();
-  if (sharing.length === 0) return [ok(what, 'every OpenID Connect provider has its own redirect address')];
+  if (sharing.length === 0) return [ok(what, 'every OpenID Connect provider has its own redirect URI')];
   const names = sharing.map(({ name }) => name).join(', ');
   const next =
-    'docs/access.md, "Redirect addresses": register the provider-specific address, then set `redirect` to `own`';
-  if (sharing.length === 1) return [warn(what, `${names} uses the redirect address of earlier versions`, next)];
-  const detail = `${names} share the redirect address of earlier versions; responses without an issuer (RFC 9207) are rejected`;
+    'docs/access.md, "Redirect URIs": register the provider-specific URI with the provider, then set `redirect` to `own`';
+  if (sharing.length === 1) return [warn(what, `${names} uses the redirect URI of earlier versions`, next)];
+  const detail = `${names} share the redirect URI of earlier versions; responses without an issuer (RFC 9207) are rejected`;
   return [bad(what, detail, next)];
 }
 

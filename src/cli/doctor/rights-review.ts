@@ -39,7 +39,7 @@ export async function examineRights(
   if (!wholeLog && size > MAX_UNASKED_LEAVES)
     return [ok(what, `not compared because the log has ${size} leaves; run sealwright-admin doctor --log to compare`)];
   const { found, foreign } = await reviewRights(app);
-  const none = ok(what, `no action without a right was found in ${size} leaves of the log`);
+  const none = ok(what, `no unauthorized action was found in ${size} leaves of the log`);
   return [
     ...(found.length === 0 ? [none] : firstOf(found, all).map((detail) => bad(what, detail, 'runbook: rows'))),
     ...firstOf(foreign, all).map((detail) => warn('foreign leaves', detail, 'runbook: log')),
@@ -162,7 +162,7 @@ export class RightsReview {
     const isRepeated = revision <= (this.history.policies.get(targetId) ?? 0);
     if (isRepeated || (typeof policySet === 'number' && policySet <= this.history.policySet))
       this.note(
-        `leaf ${index}: the approval policy ${targetId} was changed to revision ${revision}, which the log already contains`,
+        `leaf ${index}: approval policy ${targetId} was changed to revision ${revision}, but the log already contains this revision`,
       );
   }
 
@@ -233,14 +233,14 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
     if (kind === 'session' && history.ended.has(id)) return [`session ${id} is valid, but ended according to the log`];
     if (history.revoked.has(id)) return [`${kind} ${id} is valid, but revoked according to the log`];
     const more = logged === undefined ? [] : (roles ?? []).filter((role) => !logged.some((one) => one === role));
-    return more.length === 0 ? [] : [`account ${id} has the roles ${more.join(', ')}, which the log does not show`];
+    return more.length === 0 ? [] : [`account ${id} has roles that the log does not show: ${more.join(', ')}`];
   });
   return [
     ...credentials,
     ...(await differingMembers(db, history)),
     ...(await earlierRows(db.manager, history)).map(
       ({ table, id, edit, logged }) =>
-        `row ${id} of ${table} is an earlier one: edit ${edit}, and the log has edit ${logged}`,
+        `row ${id} of ${table} is an earlier version: it has edit ${edit}, but the log has edit ${logged}`,
     ),
     ...(await differingPolicies(db, history)),
     ...(await restoredThings(db, history)),

@@ -80,7 +80,9 @@ function assertRestorable({ version, schema, database }: BackupManifest, server:
   }
   const tooOld = tooOldFault(schema.migrations);
   if (tooOld !== undefined)
-    throw new AdminError(`The backup was made by version ${version}. ${tooOld} Restore the backup with that version.`);
+    throw new AdminError(
+      `The backup was made by version ${version}, and its schema is too old for this version. Restore it with version ${version}. ${tooOld}`,
+    );
   const later = schema.migrations.filter((name) => !MIGRATION_NAMES.includes(name) && !isSuperseded(name));
   if (later.length > 0) {
     throw new AdminError(

@@ -53,7 +53,7 @@ export class PrivateSocket {
         EXIT.failed,
         `${directory} must be accessible only to you. Run chmod 700, or specify another directory.`,
       );
-    if (await answers(path)) throw new ClientError(EXIT.failed, `Another agent is listening at ${path}.`);
+    if (await answers(path)) throw new ClientError(EXIT.failed, `Another agent is listening on ${path}.`);
     await unlink(path).catch(() => undefined);
     return PrivateSocket.listen(path, serve, undefined);
   }

@@ -141,7 +141,7 @@ interface Verification {
  * signature. The document may name the key, but the public key in the document is never trusted.
  */
 async function faultsBy(api: ApiClient, { file, document, name, mustExist }: Verification): Promise<string[]> {
-  if (typeof name !== 'string') return ['the document names no signing key. Specify one with --key NAME'];
+  if (typeof name !== 'string') return ['the document does not name a signing key. Specify one with --key NAME'];
   const isKnown = mustExist || (await listSigningKeys(api)).some((key) => key.name === name);
   if (!isKnown) return [`the service has no signing key named "${name}". Specify one with --key NAME`];
   let faults = [`signing key "${name}" has no version yet`];

@@ -55,7 +55,8 @@ async function withApiKey({ environment, note, print }: Invocation, url: string)
     headers: { authorization: `Bearer ${token}` },
     redirect: 'error',
   });
-  if (response.status === 401) throw new ClientError(EXIT.authentication, 'The service does not know this API key.');
+  if (response.status === 401)
+    throw new ClientError(EXIT.authentication, 'The service does not recognize this API key.');
   if (!response.ok)
     throw new ClientError(
       EXIT.failed,

@@ -141,7 +141,7 @@ function signingKey(keys: readonly GpgKey[], name: string | undefined, console: 
   const [key, ...others] = name === undefined ? keys : gpgKeysNamed(keys, name);
   if (others.length > 0)
     throw usageError(
-      `${name === undefined ? 'No key was named, and several keys can sign' : `"${name}" matches several keys`}. Name one by its fingerprint with -u.`,
+      `${name === undefined ? 'No key was specified, and several keys can sign' : `"${name}" matches several keys`}. Specify one by its fingerprint with -u.`,
     );
   const refusal = key === undefined ? { code: 9, why: 'No secret key' } : refusalOf(key);
   if (refusal === undefined) return key;

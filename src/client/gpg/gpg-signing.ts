@@ -163,7 +163,7 @@ function documentStates(call: GpgCall): Promise<FileState[]> {
 function assertFree(call: GpgCall): void {
   const output = outputOf(call);
   if (typeof output === 'number' || call.flags.has('yes') || !existsSync(output)) return;
-  throw new ClientError(EXIT.failed, `${output} exists. Remove it, or use --yes.`);
+  throw new ClientError(EXIT.failed, `${output} already exists. Remove it, or use --yes.`);
 }
 
 async function reserved(call: GpgCall): Promise<OutputFile | number> {

@@ -63,7 +63,7 @@ export async function* lookAtTree(path: string, options: LookOptions): AsyncGene
         yield* findings;
       }
       if (room !== Infinity) left.set(uid, room);
-      if (room === 0) onFault(file, `more than ${MAX_FINDINGS_OF_ACCOUNT} findings of the account ${uid}`);
+      if (room === 0) onFault(file, `more than ${MAX_FINDINGS_OF_ACCOUNT} findings for account ${uid}`);
     } catch (error) {
       onFault(file, unreadableReasonOf(error));
     }

@@ -138,7 +138,7 @@ async function locked(file: string): Promise<FileHandle> {
     if (owner > 0 && owner !== process.pid && isAlive(owner))
       throw new ClientError(
         EXIT.failed,
-        `Another sensor (process ${owner}) uses this spool. Specify another spool with --spool.`,
+        `Another sensor (process ${owner}) is using this spool. Specify another spool with --spool.`,
       );
     await rm(file, { force: true });
   }

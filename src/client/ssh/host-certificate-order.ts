@@ -94,5 +94,5 @@ async function hostAuthorityId(api: ApiClient, name: string): Promise<string> {
   const found = all.find((one) => one.name === name);
   if (found === undefined) throw new ClientError(EXIT.failed, `SSH authority "${name}" not found.`);
   if (found.kind === 'host') return found.id;
-  throw usageError(`Authority "${name}" is for users. Specify one whose kind is host.`);
+  throw usageError(`Authority "${name}" is for users. Specify an authority of kind host.`);
 }

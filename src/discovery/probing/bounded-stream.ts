@@ -89,7 +89,7 @@ export class BoundedStream {
         this.keep(all.subarray(end + 1));
         return all.toString('latin1', 0, end).replace(/\r$/, '');
       }
-      if (all.length > maxLength) throw new ProbeFault('flood', 'sent a line without an end');
+      if (all.length > maxLength) throw new ProbeFault('flood', 'sent an unterminated line');
       this.chunks = [all];
       await this.more();
     }

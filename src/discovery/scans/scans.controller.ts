@@ -94,7 +94,10 @@ export class ScanEventsController {
   @Get(':id/events')
   @Needs('discovery:run')
   @ApiProduces('text/event-stream')
-  @ApiOkResponse({ schema: { type: 'string', example: EVENT_EXAMPLE }, description: 'Events with the scan as data' })
+  @ApiOkResponse({
+    schema: { type: 'string', example: EVENT_EXAMPLE },
+    description: 'Server-sent events, each containing the scan',
+  })
   async followScan(@Param() { id }: IdParam, @Res() reply: FastifyReply): Promise<void> {
     await answerEvents(reply, this.reader.watch, () => this.reader.follow(id, (scan) => ScanView.of(scan)));
   }

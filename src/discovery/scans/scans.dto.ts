@@ -51,7 +51,7 @@ export class ScanListView {
   ports: number[];
   /** Total number of target and port combinations. @example 65536 */
   total: number;
-  /** Number of target and port combinations that are complete. @example 32768 */
+  /** Number of target and port combinations probed so far. @example 32768 */
   cursor: number;
   /** Number of times a worker claimed the scan. @example 1 */
   attempts: number;

@@ -82,7 +82,7 @@ export class TargetProber {
     return probe.catch((error: unknown) => {
       if (error instanceof ProbeFault || isOwnFault(error)) throw error;
       this.logger.warn(`could not parse a response: ${String(error)}`);
-      throw new ProbeFault('malformed', 'a response that cannot be parsed');
+      throw new ProbeFault('malformed', 'the response cannot be parsed');
     });
   }
 }

@@ -109,15 +109,16 @@ interface Opening {
 async function exchange(stream: BoundedStream, opening: Opening): Promise<ProbedHostKey> {
   const { kex, asked, version, theirs, algorithms } = opening;
   const agreement = KEY_AGREEMENTS[kex]?.();
-  if (agreement === undefined) throw new Error('an unknown key exchange');
+  if (agreement === undefined) throw new Error('the key exchange is unknown');
   const ours = writeKexInit({ ...algorithms, kex: [kex], hostKey: [asked], languagesIn: [], languagesOut: [] });
   writePacket(stream, ours);
   writePacket(stream, Buffer.concat([Buffer.from([MSG.kexStart]), agreement.sent]));
   const reply = new MessageReader(await readPacket(stream));
-  if (reply.byte() !== MSG.kexReply) throw new ProbeFault('malformed', 'no response to the key exchange');
+  if (reply.byte() !== MSG.kexReply)
+    throw new ProbeFault('malformed', 'the server did not respond to the key exchange');
   const [blob, half, signature] = [reply.string(), reply.string(), reply.string()];
   const type = new MessageReader(blob).string().toString('latin1');
-  if (type !== keyTypeOf(asked)) throw new ProbeFault('malformed', 'a host key of a different type than requested');
+  if (type !== keyTypeOf(asked)) throw new ProbeFault('malformed', 'the host key is not of the requested type');
   const exchanged = [Buffer.from(CLIENT), Buffer.from(version, 'latin1'), ours, theirs, blob].map(wireString);
   return { blob, proven: proof(agreement, Buffer.concat(exchanged), half, signature), kex };
 

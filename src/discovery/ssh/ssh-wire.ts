@@ -21,7 +21,7 @@ const MAX_LINE = 8192;
 /** MessageReader parses a message from the peer. Throws ProbeFault `malformed` when reading past the end of the message. */
 export class MessageReader extends WireReader {
   protected override tooShort(): Error {
-    return new ProbeFault('malformed', 'a truncated message');
+    return new ProbeFault('malformed', 'the message is truncated');
   }
 }
 
@@ -31,7 +31,7 @@ export async function readVersion(stream: BoundedStream): Promise<string> {
     const line = await stream.readLine(MAX_LINE);
     if (line.startsWith('SSH-')) return line;
   }
-  throw new ProbeFault('malformed', 'no SSH version');
+  throw new ProbeFault('malformed', 'the server did not send an SSH version');
 }
 
 export function writePacket(stream: BoundedStream, payload: Buffer): void {

@@ -45,7 +45,7 @@ export async function exchangeHellos(host: string, port: number, offer: Offer): 
   } catch (error) {
     // Many servers close the connection if they do not accept the offer, which is a valid result.
     if (error instanceof ProbeFault && (error.code === 'hung-up' || error.code === 'throttled')) return undefined;
-    if (error instanceof RangeError) throw new ProbeFault('malformed', 'a truncated ServerHello');
+    if (error instanceof RangeError) throw new ProbeFault('malformed', 'the ServerHello is truncated');
     throw error;
   } finally {
     stream.close();

@@ -47,7 +47,7 @@ export async function probeTls(host: string, port: number, name?: string): Promi
     if (taken.length > 0) suites[version] = taken;
   }
   const groups = await acceptedGroups(hello, suites);
-  if (Object.keys(suites).length === 0) throw new ProbeFault('malformed', 'accepts no TLS version');
+  if (Object.keys(suites).length === 0) throw new ProbeFault('malformed', 'does not accept any known TLS version');
   const handshake = await fullHandshake(host, port, name);
   return {
     versions: Object.keys(suites),

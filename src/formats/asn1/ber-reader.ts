@@ -48,7 +48,7 @@ function pieceAt(bytes: Buffer, at: number, depth: number): Piece {
   if (bytes[at + 1] !== INDEFINITE) {
     const { start, length } = derHeader(bytes.subarray(at, at + MAX_HEADER_BYTES));
     const end = at + start + length;
-    if (end > bytes.length) throw new RangeError('a truncated element');
+    if (end > bytes.length) throw new RangeError('the element is truncated');
     return { der: bytes.subarray(at, end), contents: bytes.subarray(at + start, end), end };
   }
   const tag = bytes[at] ?? 0;

@@ -127,7 +127,7 @@ function attributeAt(text: string, at: number): { attribute: Attribute; end: num
   if (name === undefined)
     throw new Error(`an attribute type followed by = is missing after character ${at} (RFC 4514)`);
   const type = /^\d/.test(name) ? name : TYPES[name.toLowerCase()];
-  if (type === undefined) throw new Error(`unknown attribute type ${name}: write its object identifier`);
+  if (type === undefined) throw new Error(`unknown attribute type ${name}: use its object identifier instead`);
   VALUE.lastIndex = TYPE.lastIndex;
   const [raw = ''] = VALUE.exec(text) ?? [];
   const value = textValueOf(raw);

@@ -87,7 +87,7 @@ function contentOf(
   const kind = isAlone ? 'secret-key' : 'private-key';
   if (tag === TAGS.certificate) return { kind: 'certificate', securedBy: '', secret: undefined };
   if (tag === TAGS.key) return { kind, securedBy: undefined, secret: encodedKey(fields) };
-  if (tag !== TAGS.sealed && tag !== TAGS.secret) throw new RangeError('an entry of an unknown type');
+  if (tag !== TAGS.sealed && tag !== TAGS.secret) throw new RangeError('the type of an entry is unknown');
   const sealed = fields.block();
   const secret = isAlone && tag === TAGS.sealed && password !== '' ? opened(sealed, password, budget) : undefined;
   return { kind, securedBy: SEAL, secret };

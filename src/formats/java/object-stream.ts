@@ -63,7 +63,7 @@ class ObjectStream extends DataInput {
     this.depth += 1;
     this.contents += 1;
     if (this.depth > MAX_DEPTH || this.contents > MAX_CONTENTS)
-      throw new RangeError('a Java object with too many parts');
+      throw new RangeError('the Java object has too many parts');
     const value = this.contentOf(type);
     this.depth -= 1;
     return value;
@@ -92,13 +92,13 @@ class ObjectStream extends DataInput {
         this.handles.push(this.classDesc());
         return null;
       default:
-        throw new RangeError('an unsupported part of a Java object');
+        throw new RangeError('a part of the Java object is not supported');
     }
   }
 
   private object(): JavaObject {
     const desc = this.classDesc();
-    if (desc === undefined) throw new RangeError('a Java object without a class');
+    if (desc === undefined) throw new RangeError('the Java object has no class');
     const fields = new Map<string, JavaValue>();
     const object = { className: desc.name, fields };
     this.handles.push(object);
@@ -112,7 +112,7 @@ class ObjectStream extends DataInput {
       for (const { type, name } of fields) into.set(name, this.field(type));
       if ((flags & SC.writeMethod) !== 0) this.annotation();
     } else if ((flags & SC.externalizable) !== 0) {
-      if ((flags & SC.blockData) === 0) throw new RangeError('a Java object without a length');
+      if ((flags & SC.blockData) === 0) throw new RangeError('the Java object has no length');
       this.annotation();
     }
   }
@@ -151,9 +151,9 @@ class ObjectStream extends DataInput {
     const type = this.octet();
     if (type === TC.null) return undefined;
     if (type === TC.reference) return this.handle() as ClassDesc;
-    if (type !== TC.classDesc) throw new RangeError('an unsupported Java class');
+    if (type !== TC.classDesc) throw new RangeError('the Java class is not supported');
     this.depth += 1;
-    if (this.depth > MAX_DEPTH) throw new RangeError('a Java object with too many parts');
+    if (this.depth > MAX_DEPTH) throw new RangeError('the Java object has too many parts');
     const name = this.text();
     this.take(8);
     const made: { -readonly [Member in keyof ClassDesc]: ClassDesc[Member] } = {
@@ -192,7 +192,8 @@ class ObjectStream extends DataInput {
 
   private handle(): unknown {
     const index = this.number() - BASE_HANDLE;
-    if (index < 0 || index >= this.handles.length) throw new RangeError('a dangling reference in a Java object');
+    if (index < 0 || index >= this.handles.length)
+      throw new RangeError('the Java object contains a dangling reference');
     return this.handles[index];
   }
 }

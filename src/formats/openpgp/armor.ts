@@ -10,7 +10,7 @@ export function dearmored(block: string): Buffer {
   const start = head > 0 && lines.slice(1, head).every((line) => line.includes(': ')) ? head + 1 : 1;
   const body = lines.slice(start, -1).filter((line) => !CHECKSUM.test(line) && !line.includes(':'));
   const bytes = fromBrokenBase64(body.join(''));
-  if (bytes === undefined) throw new RangeError('an armored block that is not base64');
+  if (bytes === undefined) throw new RangeError('the armored block is not base64');
   return bytes;
 }
 

@@ -98,6 +98,6 @@ export function writtenLength(length: number): Buffer {
 
 function slice(bytes: Buffer, start: number, length: number): Framed {
   const end = start + length;
-  if (end > bytes.length) throw new RangeError('a truncated OpenPGP packet');
+  if (end > bytes.length) throw new RangeError('the OpenPGP packet is truncated');
   return { body: bytes.subarray(start, end), end };
 }

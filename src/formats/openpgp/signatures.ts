@@ -92,7 +92,7 @@ export function subpacketsIn(bytes: Buffer): PgpSubpacket[] {
   for (let at = 0; at < bytes.length;) {
     const { length, next } = subpacketLength(bytes, at);
     const end = next + length;
-    if (length === 0 || end > bytes.length) throw new RangeError('a truncated subpacket');
+    if (length === 0 || end > bytes.length) throw new RangeError('a subpacket is truncated');
     const type = bytes[next] ?? 0;
     found.push({ type: type & 0x7f, critical: type >= 0x80, value: bytes.subarray(next + 1, end) });
     at = end;

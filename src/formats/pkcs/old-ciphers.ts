@@ -33,7 +33,7 @@ export function rc2Decrypt(key: Buffer, iv: Buffer, bytes: Buffer): Buffer {
   const padding = clear.at(-1) ?? 0;
   const end = clear.length - padding;
   if (padding < 1 || padding > BLOCK || clear.subarray(end).some((octet) => octet !== padding))
-    throw new RangeError('no valid padding');
+    throw new RangeError('the padding is invalid');
   return clear.subarray(0, end);
 }
 

@@ -51,7 +51,7 @@ export class DerivationBudget {
    * @throws DerivationTooCostly if too few rounds are left
    */
   spend(rounds: number, blocks = 1): void {
-    if (!this.take(rounds, blocks)) throw new DerivationTooCostly('too many rounds of key derivation');
+    if (!this.take(rounds, blocks)) throw new DerivationTooCostly('the key derivation has too many rounds');
   }
 }
 

@@ -152,7 +152,7 @@ function openedBags(
 function take(bag: DerElement, store: Pkcs12Store, options: Pkcs12Options, depth = 0): void {
   const [id, wrapped, attributes] = elementsInside(bag);
   const [value] = elementsInside(wrapped);
-  if (value === undefined) throw new RangeError('a bag without a value');
+  if (value === undefined) throw new RangeError('a bag has no value');
   const type = oidOf(id);
   if (type === SAFE_CONTENTS_BAG && depth < MAX_DEPTH)
     for (const inner of elementsInside(value)) take(inner, store, options, depth + 1);

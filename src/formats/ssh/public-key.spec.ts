@@ -111,7 +111,7 @@ describe('input that is not a public key line', () => {
 
   it.each<[string, () => string, RegExp]>([
     ['a certificate', () => file('own-cert.pub'), /^is a certificate/],
-    ['RFC 4716', () => keygen('-e', '-f', 'own.pub'), /^is in the format of RFC 4716/],
+    ['RFC 4716', () => keygen('-e', '-f', 'own.pub'), /^is in RFC 4716 format/],
     ['PEM', () => keygen('-e', '-m', 'PKCS8', '-f', 'rsa2048.pub'), /^is PEM/],
     ['a private key', () => file('own'), /^is a private key, which is now disclosed/],
     [

@@ -109,7 +109,7 @@ const INSTEAD: readonly (readonly [RegExp, string])[] = [
     /^PuTTY-User-Key-File-/,
     'is a private key, which is now disclosed: generate a new key pair and send the line that PuTTYgen shows',
   ],
-  [/^---- BEGIN SSH2 PUBLIC KEY ----/, 'is in the format of RFC 4716: convert it with ssh-keygen -i -f FILE'],
+  [/^---- BEGIN SSH2 PUBLIC KEY ----/, 'is in RFC 4716 format: convert it with ssh-keygen -i -f FILE'],
   [/^-----BEGIN PUBLIC KEY-----/, 'is PEM: convert it with ssh-keygen -i -m PKCS8 -f FILE'],
 ];
 

@@ -49,7 +49,7 @@ export class WireReader {
   }
 
   protected tooShort(): Error {
-    return new RangeError('truncated SSH data');
+    return new RangeError('the SSH data is truncated');
   }
 
   private take(length: number): Buffer {

@@ -61,7 +61,7 @@ export function certificateFault(
   const isNamed = (principal: string) =>
     namesHost(principal) && [name, address].some((one) => matchesHostPattern(principal.toLowerCase(), one));
   if (!principals.some(isNamed))
-    return `names ${principals.slice(0, 5).join(', ') || 'no host'}, but neither ${name} nor ${address}`;
+    return `is for ${principals.slice(0, 5).join(', ') || 'no host'}, not for ${name} or ${address}`;
   return criticalOptions.length === 0 ? undefined : `has the critical option ${criticalOptions[0]}`;
 }
 

@@ -64,7 +64,7 @@ class IniReading {
         ? stray && { column: stray.column, detail: `${truncate(stray.text, 40)} must be NAME=VALUE` }
         : { column: words.open, detail: 'contains an unclosed quote' };
     if (fault !== undefined || pattern === undefined) {
-      const detail = `column ${(fault?.column ?? 0) + indent + 1}: ${fault?.detail ?? 'names no host'}`;
+      const detail = `column ${(fault?.column ?? 0) + indent + 1}: ${fault?.detail ?? 'host name is missing'}`;
       return this.graph.refuse(pointer, pattern?.text ?? line, detail);
     }
     const vars = Object.fromEntries(

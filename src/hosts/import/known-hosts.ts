@@ -34,7 +34,7 @@ function readLine(pointer: string, line: string): ImportItem {
     return badItem(
       pointer,
       names,
-      `has the marker ${truncate(mark, 40)}: add authorities with the policy ca of a host instead`,
+      `has the marker ${truncate(mark, 40)}, which is not supported: to trust an authority, use the "ca" host key policy`,
     );
   const key = readHostKeyLine(rest);
   if (key === undefined) return badItem(pointer, truncate(names, 100), 'is not a known_hosts line: NAMES TYPE BASE64');
@@ -66,7 +66,7 @@ function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'fau
   // Prefer a name to an address. A name is more meaningful, and stays the same when the machine's address changes.
   const place =
     places.find((one) => one !== undefined && /[a-z]/i.test(one.address) && !one.address.includes(':')) ?? places[0];
-  if (place === undefined) return badItem(pointer, '', 'names no host');
+  if (place === undefined) return badItem(pointer, '', 'has no host name');
   const plain = place.address.replaceAll(':', '-');
   const name = place.port === 22 ? plain : `${plain}-${place.port}`;
   return { ...common, name, fields: { name, ...place } };

@@ -91,7 +91,7 @@ export class HostAddressGuard {
     const texts = await (this.resolver === undefined ? systemAddresses(name) : resolved(this.resolver, name));
     const addresses = texts.flatMap((text) => parseAddress(text) ?? []);
     if (addresses.length > 0) return addresses;
-    throw new Problem('refused', 'network.no-address', `Host name "${shown(name)}" has no address.`);
+    throw new Problem('refused', 'network.no-address', `Host name "${shown(name)}" does not resolve to an address.`);
   }
 
   /** Throws Problem if the target is the service's own API or one of the service's stores, at any of their addresses. */

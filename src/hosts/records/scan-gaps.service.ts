@@ -23,7 +23,7 @@ export class ScanGapsService {
       `SELECT name, scan_gap AS gap FROM host WHERE scan_gap IS NOT NULL ORDER BY name LIMIT ${MAX_HOSTS + 1}`,
     );
     const named = hosts.slice(0, MAX_HOSTS).map(sentenceOf);
-    return hosts.length > MAX_HOSTS ? [...named, 'The last scans of further hosts were incomplete.'] : named;
+    return hosts.length > MAX_HOSTS ? [...named, 'The last scans of other hosts were also incomplete.'] : named;
   }
 }
 

@@ -46,7 +46,7 @@ export class Canary {
     const { token, directory } = this.parts;
     token.assertPresent();
     if (this.pair === undefined || directory.all(CKO.PRIVATE_KEY, KEY).length === 0) {
-      throw new KeyProcessFault('unavailable', 'the token has lost its canary key', true);
+      throw new KeyProcessFault('unavailable', 'the token no longer contains its canary key', true);
     }
     if (!(await this.works(this.pair))) {
       throw new KeyProcessFault('wrong-signature', 'a signature of the canary key did not verify', true);

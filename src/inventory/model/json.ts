@@ -127,7 +127,7 @@ function assertNumber(value: unknown, pointer: string): void {
   throw unstorable(pointer, 'exceeds ±9007199254740991 (2^53−1): send it as a string', 'a number');
 }
 
-function unstorable(pointer: string, detail: string, what = 'a text'): Problem {
+function unstorable(pointer: string, detail: string, what = 'a string'): Problem {
   return new Problem('refused', 'document.invalid', `The document was rejected: ${what} ${detail}.`, {
     errors: [{ pointer, detail }],
   });

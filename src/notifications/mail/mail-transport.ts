@@ -59,7 +59,7 @@ export function isRecipientUnknown(error: unknown): boolean {
 
 export interface MailTrialResult {
   readonly sent: boolean;
-  /** Response of the SMTP server, verbatim. */
+  /** Response from the SMTP server, verbatim. */
   readonly answer: string;
 }
 

@@ -9,7 +9,7 @@ export const WEBHOOK_EVENTS = {
   'alert.resolved': 'The condition of an alert has ended.',
   'alert.asked': 'A user requested another notification of an alert, or a test of its rule.',
   'approval.requested': 'An approval was requested, or its next stage has begun.',
-  'approval.reminder': 'Half of the time to decide a pending approval has passed.',
+  'approval.reminder': 'Half of the decision period of a pending approval has passed.',
   'approval.approved': 'An approval was granted.',
   'approval.rejected': 'An approval was rejected.',
   'approval.expired': 'An approval expired without a decision.',

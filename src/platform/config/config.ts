@@ -287,7 +287,7 @@ export class Config extends SettingReader {
     const value = this.text('SVC_PUBLIC_URL') || `http://localhost:${this.port}`;
     const { protocol, username, origin, pathname } = new URL(URL.canParse(value) ? value : 'no:address');
     if (/^https?:$/.test(protocol) && username === '' && !/[?#]/.test(value)) return trimEndOf(origin + pathname, '/');
-    this.faults.push(`SVC_PUBLIC_URL must be an HTTP(S) URL without a user, a query and a fragment, not "${value}"`);
+    this.faults.push(`SVC_PUBLIC_URL must be an HTTP(S) URL without a user, query or fragment, not "${value}"`);
     return `http://localhost:${this.port}`;
   }
 

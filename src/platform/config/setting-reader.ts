@@ -146,7 +146,7 @@ export abstract class SettingReader {
     const wrong = values.find((value) => !HOST_NAME.test(value));
     if (wrong !== undefined) {
       this.faults.push(
-        `${name} must consist of host names or addresses without scheme and port, such as sealwright.example.com, not "${wrong}"`,
+        `${name} must consist of host names or addresses without a scheme or port, such as sealwright.example.com, not "${wrong}"`,
       );
     }
     return values;

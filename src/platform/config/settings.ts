@@ -144,7 +144,7 @@ export const SETTINGS = {
   ),
   SVC_REPORTER_MAX_ASSETS: setting(
     '2000000',
-    'Maximum assets in all sources of an API key, client, sensor or user without the scope inventory:write. Further documents are rejected with 422',
+    'Maximum assets in all sources of an API key, client, sensor or user without the inventory:write scope. Further documents are rejected with 422',
   ),
   SVC_DERIVATION_ROUNDS_PER_MINUTE: setting(
     '30000000',
@@ -173,7 +173,7 @@ export const SETTINGS = {
   SVC_DEFAULT_KEY: setting('default', 'Signing key for requests that do not specify one'),
   SVC_TSA_KEY: setting(
     'tsa',
-    'Signing key of the timestamp authority. It must have the purpose timestamping and a certificate',
+    'Signing key of the timestamp authority. It must have the "timestamping" purpose and a certificate',
   ),
   SVC_TSA_POLICY: setting(
     '2.25.147707749704932427504177978547516550719',

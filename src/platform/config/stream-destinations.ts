@@ -113,7 +113,7 @@ function readUrl(text: string): URL {
     throw new Fault('must have a URL with the scheme syslog+tls:// or https://');
   if (url.username !== '' || url.password !== '')
     throw new Fault(
-      'must not have a user or a password in its URL; put the credential into a file and refer to it with authorization=',
+      'must not have a user or a password in its URL; put the credential in a file and refer to it with authorization=',
     );
   if (url.protocol !== 'syslog+tls:') return url;
   if (url.hostname === '' || url.pathname.length > 1 || url.search !== '')

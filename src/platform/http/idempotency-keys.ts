@@ -71,7 +71,7 @@ export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall
     throw new Problem(
       'malformed',
       'idempotency.key',
-      'The header Idempotency-Key must consist of 1 to 255 visible ASCII characters.',
+      'The Idempotency-Key header must consist of 1 to 255 visible ASCII characters.',
     );
   }
   return rememberCall({ ...call, key: header, fingerprint: fingerprintOf(body) });

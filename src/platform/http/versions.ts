@@ -38,7 +38,7 @@ function expectedVersion(header: string | undefined): number {
     throw new Problem(
       'unconditional',
       'request.if-match-missing',
-      'This operation requires the header If-Match. Send the ETag of the resource as you last read it.',
+      'This operation requires the If-Match header. Send the ETag of the resource as you last read it.',
     );
   const version = TAG.exec(header.trim())?.[1];
   if (version !== undefined) return Number(version);

@@ -99,7 +99,7 @@ export class OutboundClient {
     url.host = isIP(host) === 6 ? `[${host}]` : host;
     if (isIP(host) !== 0) this.judge(host, url);
     const [first] = isIP(host) === 0 ? await this.resolve(url) : [{ address: host }];
-    if (first === undefined) throw new Error('the host name of the target has no address');
+    if (first === undefined) throw new Error('the host name of the target does not resolve to an address');
     return first.address;
   }
 

@@ -18,13 +18,13 @@ export class BatchItemBody {
   @Optional(Text(1, 200)) reference?: string;
   /** Free-form descriptive data, up to 1 KB; `filename` names the artifact. */
   @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
-  /** Digest algorithm of this item. Defaults to the algorithm of the batch. */
+  /** Digest algorithm of this item. Defaults to the batch's algorithm. */
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES) })) algorithm?: string;
-  /** Signature scheme of this item. Defaults to the scheme of the batch. */
+  /** Signature scheme of this item. Defaults to the batch's scheme. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
-  /** Format of this item. Defaults to the format of the batch. */
+  /** Format of this item. Defaults to the batch's format. */
   @Optional(OneOf(BATCH_FORMATS)) format?: SignatureFormat;
-  /** Whether this item gets a timestamp. Defaults to the setting of the batch. */
+  /** Whether this item gets a timestamp. Defaults to the batch's setting. */
   @Optional(Flag()) timestamp?: boolean;
 }
 

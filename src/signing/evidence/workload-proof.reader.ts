@@ -39,7 +39,7 @@ export class WorkloadProofReader {
        FROM workload_identity, LATERAL (SELECT token_expires_at + make_interval(secs => $2) AS over) late WHERE id = $1`,
       [identity.id, ACCEPTED_LATE_SECONDS],
     );
-    if (row === undefined) throw new Error('workload identities are never deleted');
+    if (row === undefined) throw new Error('the workload identity does not exist');
     const { token: sealed, from: tokenFrom, isOver, key } = row;
     if (!isOver) return { identity, key, tokenFrom };
     const token = await this.seal.open(SEALED_WORKLOAD_TOKEN.purpose, identity.id, sealed);

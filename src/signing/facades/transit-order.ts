@@ -123,7 +123,7 @@ function hashAlgorithmOf(given: readonly (string | undefined)[]): DigestAlgorith
   if (other === undefined) return algorithm;
   throw refusal(
     'hash_algorithm',
-    `conflicting hash algorithms "${truncate(first, 40)}" and "${truncate(other, 40)}": name only one`,
+    `conflicting hash algorithms "${truncate(first, 40)}" and "${truncate(other, 40)}": specify only one`,
   );
 }
 

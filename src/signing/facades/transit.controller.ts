@@ -64,7 +64,7 @@ export class TransitController {
 
   /**
    * Create a Transit key
-   * @remarks Creates a signing key unless a key with this name exists.
+   * @remarks Creates a signing key unless a key with this name already exists.
    */
   @Post('keys/:name')
   @HttpCode(200)
@@ -81,7 +81,7 @@ export class TransitController {
 
   /**
    * Create a Transit key (PUT)
-   * @remarks Creates a signing key unless a key with this name exists.
+   * @remarks Creates a signing key unless a key with this name already exists.
    */
   @Put('keys/:name')
   @Needs('signing-keys:write')

@@ -199,7 +199,7 @@ function claimOf(item: WeakValues, options: TransitOptions): TransitClaim {
 
 /** Returns a signature in Vault's format. Throws the Problem of the item, or Problem `signing-key.version` if the key was rotated in the meantime. */
 function shownAs(outcome: BatchSignature | Problem | undefined, options: TransitOptions): TransitSigned {
-  if (outcome === undefined || outcome instanceof Problem) throw outcome ?? new Error('every order has an outcome');
+  if (outcome === undefined || outcome instanceof Problem) throw outcome ?? new Error('an order has no outcome');
   const { signature, keyVersion: version } = outcome;
   if (options.version !== 0) assertCurrent(options, version);
   const encoding = options.marshaling === 'jws' ? 'base64url' : 'base64';

@@ -15,7 +15,7 @@ const SIGN_ALONE = 'this service supports only signing and verification';
 const CARE_ELSEWHERE = 'rotate, certify and restrict keys at /api/v1/signing-keys or in the console';
 const SEND_HASH = 'hash the input yourself and send the hash value with prehashed: true';
 const OTHER_MOUNT =
-  'signing keys are available at transit/ and at the names in SVC_TRANSIT_MOUNTS (TRANSIT_SECRET_ENGINE_PATH of cosign)';
+  'signing keys are available at transit/ and at the mount paths in SVC_TRANSIT_MOUNTS (TRANSIT_SECRET_ENGINE_PATH of cosign)';
 
 /**
  * Returns errors as Vault does: `{"errors": [text, …]}` without other members, because Vault's Go client treats a 404 with other members as a response. A

@@ -32,7 +32,7 @@ function envelopeOf(order: FormatOrder, signature: Buffer): DsseEnvelope {
 }
 
 function statementOf({ content }: FormatOrder): Buffer {
-  if (content === undefined) throw new Error('an attestation has a statement');
+  if (content === undefined) throw new Error('the attestation has no statement');
   return content;
 }
 

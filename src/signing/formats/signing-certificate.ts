@@ -45,7 +45,7 @@ export function signingCertificate(certificate: Buffer): Buffer {
 export function readSigningCertificate(version: SigningCertificateVersion, value: Buffer): CertificateId[] {
   const [certificates] = elementsOfSequence(value);
   const ids = elementsInside(certificates).map((one) => readCertificateId(version, one));
-  if (ids.length === 0) throw new RangeError('the signing-certificate attribute names no certificate');
+  if (ids.length === 0) throw new RangeError('the signing-certificate attribute does not name a certificate');
   return ids;
 }
 

@@ -50,7 +50,7 @@ export class KeyConstraintsBody implements KeyConstraints {
   @Optional(ListOf(OneOf(SCHEMES), { min: 1, unique: true, example: ['ecdsa-der'] })) schemes?: SignatureScheme[];
   @Optional(ListOf(OneOf(SIGNATURE_FORMATS), { min: 1, unique: true, example: ['cms', 'authenticode'] }))
   formats?: SignatureFormat[];
-  /** `metadata.filename` must match one of these patterns; `*` matches any characters, `?` matches one character. @example ["app-*.tar.gz"] */
+  /** `metadata.filename` must match one of these patterns; `*` matches any characters and `?` matches one. @example ["app-*.tar.gz"] */
   @Optional(ListOf(Text(1, 200), { min: 1, max: 50 })) fileNames?: string[];
   /** IDs of API keys, OAuth clients, workload trusts or users. A user ID includes everything that acts on behalf of the user. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   @Optional(ListOf(Text(1, 64), { min: 1, max: 200 })) callers?: string[];

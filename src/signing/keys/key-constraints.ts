@@ -89,7 +89,7 @@ export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void 
       `key "${key.name}" allows only these digest algorithms: ${list(algorithms)}`,
     );
   if (algorithms !== undefined && isTruncated(key.type, use)) {
-    const detail = `the key "${key.name}" of type ${key.type} would sign only the first octets of a ${use.algorithm} digest, which can be another digest`;
+    const detail = `the key "${key.name}" of type ${key.type} would sign only the first octets of a ${use.algorithm} digest, so the signature would also be valid for other digests`;
     throw forbidden('key-policy.algorithm', '/algorithm', detail);
   }
   if (excludes(schemes, use.scheme))
@@ -141,7 +141,7 @@ function assertVerified({ name, constraints }: Constrained, { identity }: KeyUse
     throw forbidden('key-policy.identity', '/key', `key "${name}" requires a workload with a verified identity`);
   const unmet = unmetCondition(constraints.verified, identity.claims);
   if (unmet === undefined) return;
-  const detail = `key "${name}" requires the claim ${unmet.claim} to be one of: ${list(unmet.values)}`;
+  const detail = `key "${name}" requires the ${unmet.claim} claim to be one of: ${list(unmet.values)}`;
   throw forbidden('key-policy.claim', '/key', detail);
 }
 

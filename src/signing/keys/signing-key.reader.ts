@@ -184,7 +184,7 @@ export class SigningKeyReader {
     assertPermitted(key, use, now);
     const { verified } = key.constraints;
     if (verified === undefined || namesIssuer(verified) || !(await hasSeveralIssuers(this.db.manager))) return;
-    const detail = `key "${key.name}" requires claims that any issuer can assert: add the claim iss to its constraints`;
+    const detail = `key "${key.name}" requires claims that any issuer can assert: add the iss claim to its constraints`;
     throw forbidden('key-policy.claim', '/key', detail);
   }
 
@@ -305,7 +305,7 @@ export class SigningKeyReader {
     if (rows[0] !== undefined) return stopped(rows[0]);
     const errors = [{ pointer: '/key', detail: `no active signing key is named "${wanted}"` }];
     const detail = isDefault
-      ? `No key was named, and the default key "${wanted}" does not exist. Name a key.`
+      ? `No key was specified, and the default key "${wanted}" does not exist. Specify a key.`
       : `No active signing key is named "${wanted}".`;
     return new Problem('refused', 'signing-key.unknown', detail, { errors });
   }

@@ -91,7 +91,7 @@ export class SigningKeyView {
   usage?: KeyUsageView;
   /** SubjectPublicKeyInfo, PEM; absent until the key is generated. */
   @ApiProperty({ required: false, example: EXAMPLE_KEY }) publicKey?: string;
-  /** Location of the private key: in the HSM, or in the database, where it is encrypted with a key of the HSM after generation in software. */
+  /** Where the private key is stored: in the HSM, or in the database, encrypted with a key in the HSM after it was generated in software. */
   @ApiProperty({ enum: ['hsm', 'sealed-software'], example: 'hsm' }) protection: 'hsm' | 'sealed-software';
   /** Attributes of the private key that the token reported when the key was generated. */
   evidence?: KeyEvidenceView;

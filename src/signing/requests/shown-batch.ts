@@ -34,7 +34,7 @@ const MAX_NAMED = 3;
 export function shownBatch(batchId: string, batched: readonly BatchedRequest[]): ShownSubject {
   const lines = batched.map(manifestLine);
   const [first] = batched;
-  if (first === undefined) throw new Error('a pending batch has requests');
+  if (first === undefined) throw new Error('the pending batch has no requests');
   const root = rootOf(lines);
   const keys = [...new Set(lines.map(({ key }) => key.name))].join(', ');
   const { ownerId: person, requestedBy: caller, identity } = first.request;

@@ -181,11 +181,7 @@ function useOf(caller: Caller, order: SigningOrder, resource: string): Idempoten
 function purposeOf({ format, purpose }: SigningOrder): SignaturePurpose | undefined {
   if (format === 'openpgp' && (purpose === undefined || purpose === 'openpgp')) return 'openpgp';
   if (format !== 'openpgp' && purpose !== 'openpgp') return purpose;
-  throw invalid(
-    '/format',
-    'openpgp.format',
-    'the format openpgp requires the purpose openpgp, and the purpose openpgp requires this format',
-  );
+  throw invalid('/format', 'openpgp.format', 'format "openpgp" and purpose "openpgp" must be used together');
 }
 
 /** Returns the digest to be signed. The digest of an attestation is the hash of its statement. */
@@ -198,7 +194,7 @@ function digestOf(order: SigningOrder): Digest {
   assertNoText(bytes);
   if (format === 'openpgp') return { algorithm, digest: bytes, content: hashedPart(encoded) };
   if (encoded !== undefined)
-    throw malformedContent('content.unexpected', 'is allowed only for the formats authenticode and openpgp');
+    throw malformedContent('content.unexpected', 'is allowed only for the "authenticode" and "openpgp" formats');
   return { algorithm, digest: bytes, content: null };
 }
 
@@ -321,7 +317,7 @@ function assertNoText(digest: Buffer): void {
   } catch {
     return;
   }
-  throw invalid('/digest', 'digest.text', 'is a text and not a hash value; send base64 of the binary hash value');
+  throw invalid('/digest', 'digest.text', 'is text, not a hash value; send the binary hash value in base64');
 }
 
 const SCHEMES_OF = {

@@ -80,7 +80,7 @@ function rootsOf({ tsaAuthorities, tsaTrustFile }: Config): X509Certificate[] {
     return readCertificateChain(readFileSync(tsaTrustFile, 'utf8'));
   } catch {
     throw new ConfigError([
-      'SVC_TSA_TRUST_FILE must name a PEM file with the roots of the authorities in SVC_TSA_AUTHORITIES',
+      'SVC_TSA_TRUST_FILE must refer to a PEM file with the root certificates of the authorities in SVC_TSA_AUTHORITIES',
     ]);
   }
 }

@@ -43,7 +43,7 @@ export class TimestampKeys {
       return await this.keys.active(this.config.tsaKey, ['timestamping']);
     } catch (error) {
       if (error instanceof Problem && error.code === 'signing-key.unknown')
-        throw notSetUp(`No key with the purpose timestamping is named "${this.config.tsaKey}".`);
+        throw notSetUp(`No timestamping key is named "${this.config.tsaKey}".`);
       throw error;
     }
   }

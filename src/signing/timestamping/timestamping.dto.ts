@@ -1,6 +1,6 @@
 import { Text } from '../../platform/http/fields/fields.js';
 
 export class TimestampKeyParam {
-  /** An API key with only the permission `timestamps:issue`. @example sw_0123456789ab_0123456789abcdefghijklmnopqrstuvwxyzAB */
+  /** API key with only the `timestamps:issue` permission. @example sw_0123456789ab_0123456789abcdefghijklmnopqrstuvwxyzAB */
   @Text(1, 200) key: string;
 }

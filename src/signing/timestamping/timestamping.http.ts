@@ -92,7 +92,7 @@ export class TimestampAdmission {
     if (!isKeyInPath(key)) return;
     const [only, ...more] = caller.scopes;
     if (only !== 'timestamps:issue' || more.length > 0) {
-      const detail = 'A key in a URL must have only the permission timestamps:issue. Create a separate key.';
+      const detail = 'An API key in a URL must have only the timestamps:issue permission. Create a separate key.';
       throw new Problem('forbidden', 'timestamp.wide-key', detail);
     }
     this.take(`tsa:${caller.id}`, reply);

@@ -64,12 +64,12 @@ function isNamedBy([own, ...path]: NonNullable<SignatureClaim['certificateIds']>
 function findingOf(chains: readonly Chain[], at: Date): CertificateFinding {
   const findings = chains.map((chain) => pathFinding(chain, at));
   const found = findings.find(({ ok }) => ok) ?? findings[0];
-  if (found === undefined) throw new Error('a signature is checked against at least one chain');
+  if (found === undefined) throw new Error('there is no certificate chain to check');
   return found;
 }
 
 function pathFinding([leaf, ...others]: Chain, at: Date): CertificateFinding {
-  if (leaf === undefined) throw new Error('an imported chain has a certificate');
+  if (leaf === undefined) throw new Error('the imported chain has no certificate');
   try {
     const path = pathFrom(leaf, others, at);
     return { ok: true, detail: `chains to ${subjectNameOf(path.at(-1)?.subject)}`, certificate: leaf };

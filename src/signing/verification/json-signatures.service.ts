@@ -70,7 +70,7 @@ export class JsonSignaturesService {
 function signerOf({ name, type, publicKey }: ActiveKey): JsfSigner {
   const signer = jsfSignerOf(name, type, { key: publicKey, format: 'der', type: 'spki' });
   if (signer !== undefined) return signer;
-  const detail = `JSF does not support keys of type ${type}; name an EC or RSA key`;
+  const detail = `JSF does not support keys of type ${type}; specify an EC or RSA key`;
   throw new Problem('malformed', 'scheme.wrong-key', `key: ${detail}.`, { errors: [{ pointer: '/key', detail }] });
 }
 

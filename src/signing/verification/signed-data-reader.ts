@@ -187,7 +187,7 @@ function attributeOf(attributes: DerElement, type: string): DerElement | undefin
   const [, values, ...more] = found;
   const [value, ...further] = derElements(tagged(values, SET).contents);
   if (value === undefined || [others, more, further].some(({ length }) => length > 0))
-    throw new BadSignature(`it must contain the attribute ${type} exactly once, with one value`);
+    throw new BadSignature(`it must contain the ${type} attribute exactly once, with one value`);
   return value;
 }
 
@@ -197,14 +197,14 @@ function onlyAttribute(attributes: DerElement, type: string): DerElement {
   const value = attributeOf(attributes, type);
   assertNone(more);
   tagged(attribute, DER.sequence);
-  if (value === undefined) throw new BadSignature('it has an unsigned attribute that no signature of this service has');
+  if (value === undefined) throw new BadSignature('it has an unsigned attribute that this service never adds');
   return tagged(value, DER.sequence);
 }
 
 /** Asserts that the version has one of these encodings, because OpenSSL rejects an INTEGER that is empty or has unnecessary octets. */
 function assertVersion(version: DerElement | undefined, versions: readonly Buffer[]): void {
   const { raw } = required(version);
-  if (!versions.some((one) => one.equals(raw))) throw new BadSignature('it has another version than in RFC 5652');
+  if (!versions.some((one) => one.equals(raw))) throw new BadSignature('its version is not one that RFC 5652 allows');
 }
 
 function assertNone([element]: DerElement[]): void {

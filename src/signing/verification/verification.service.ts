@@ -135,7 +135,7 @@ export class VerificationService {
     return new BadSignature(
       isNamed
         ? `no valid version of key "${wanted.name}" made this signature`
-        : 'no key for code or document signing made this signature; name the key if it has another purpose',
+        : 'no key for code or document signing made this signature; specify the key if it has another purpose',
     );
   }
 

@@ -16,7 +16,7 @@ import { AUTHORITY_STATES, type AuthorityState, type SshAuthority } from './ssh-
 export class CreateSshAuthorityBody {
   /** @example people-2027 */
   @Matches(/^[a-z0-9][a-z0-9._-]{0,62}$/, {
-    message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit',
+    message: 'must be 1 to 63 characters from a-z, 0-9, ".", "_" and "-", and start with a letter or digit',
   })
   name: string;
   /** Whether the authority certifies user keys or host keys. */

@@ -61,7 +61,7 @@ export class SshCaController {
 
   /**
    * Get trusted user CA keys
-   * @remarks Returns the public keys of all user authorities, in the format of `TrustedUserCAKeys`.
+   * @remarks Returns the public keys of all user authorities, in `TrustedUserCAKeys` format.
    */
   @Get('trusted-user-ca-keys')
   @Public()
@@ -89,7 +89,7 @@ export class SshCaController {
 
   /**
    * Get revoked user keys
-   * @remarks Returns the key revocation list (KRL) of all user authorities, in the format of `RevokedKeys`.
+   * @remarks Returns the key revocation list (KRL) of all user authorities, in `RevokedKeys` format.
    */
   @Get('revoked-user-keys')
   @Public()

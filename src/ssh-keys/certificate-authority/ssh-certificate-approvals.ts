@@ -154,7 +154,7 @@ export function usesOfRow(
 /** Returns the document that approvers see: the complete content of the certificate, built only from database rows. */
 function documentOf(authority: SshAuthority, certificate: SshCertificate): Record<string, unknown> {
   const { id, serial, keyId, principals, validAfter, validBefore, request, renews } = certificate;
-  if (request === null) throw new Error('a certificate pending approval has its request');
+  if (request === null) throw new Error('the certificate is pending approval but has no request');
   const { publicKey, sourceAddress, forceCommand, extensions, requestedBy, identity, renewal, rule } = request;
   const authorityKey = sshPublicKeyOfSpki(authority.publicKey);
   return {

@@ -58,9 +58,9 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
 
   async usesToApprove(tx: EntityManager, { subjectId: id }: SubjectApproval): Promise<KeyUseToApprove[]> {
     const certificate = await tx.findOneByOrFail(SshCertificate, { id });
-    if (certificate.request === null) throw new Error('a certificate pending approval has its request');
+    if (certificate.request === null) throw new Error('the certificate is pending approval but has no request');
     const authority = await findAuthority(tx, certificate.authorityId);
-    if (authority === null) throw new Error('the authority of a certificate is never deleted');
+    if (authority === null) throw new Error("the certificate's authority does not exist");
     return usesOfRow(authority, certificate, certificate.request);
   }
 
@@ -92,7 +92,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
       .sign(subjectId)
       .catch((error: unknown) =>
         this.logger.warn(
-          `SSH certificate ${subjectId} was not signed at once; the next sweep signs it: ${String(error)}`,
+          `SSH certificate ${subjectId} was not signed immediately; the next sweep will sign it: ${String(error)}`,
         ),
       );
   }

@@ -73,7 +73,7 @@ export class IssueSshCertificateBody {
   sourceAddress?: string;
   /** User certificates only: the command to which the certificate is restricted (force-command). @example /usr/bin/backup */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
-  /** User certificates only: permissions in addition to logging in. Defaults to a terminal (`permit-pty`). */
+  /** User certificates only: permissions that the certificate grants in addition to command execution. Defaults to a terminal (`permit-pty`). */
   @Optional(ListOf(OneOf(EXTENSIONS), { max: EXTENSIONS.length, example: ['permit-pty'] })) extensions?: Extension[];
   /**
    * Host certificates only: allows the host to renew the certificate itself, with the same names and lifetime. If omitted, renewal is not allowed.

@@ -73,7 +73,7 @@ export class SshKeyView {
   knownSince: Date;
   /** @example 2026-11-20T14:00:00Z */
   lastSeen?: Date;
-  /** Value for If-Match, as in "3". @example 3 */
+  /** Version of the key. The ETag for `If-Match` is this value in double quotes. @example 3 */
   version: number;
   lastLogin?: SshKeyLoginView;
   findings: SshKeyFindingView[];
@@ -121,8 +121,8 @@ export class SshKeyLocationView {
   /** Whether a passphrase protects the private key. @example true */
   passphrase?: boolean;
   /**
-   * Evidence for a private key file. `claimed`: reported only by the host; the owner of the file can forge the report. `proven`: a signature was made with the
-   * file at `provenAt`.
+   * For a private key file. `claimed`: reported by the host, which the owner of the file can forge. `proven`: the file was used to create a
+   * signature (time: `provenAt`).
    */
   @ApiProperty({ enum: POSSESSIONS, required: false, example: 'claimed' }) possession?: FilePossession;
   /** @example 2026-11-20T14:00:00Z */
@@ -171,7 +171,7 @@ export class SshKeyAccessView {
   @ApiProperty({ enum: CUSTODIES, example: 'host' }) custody: Custody;
   /** @example payments-team */
   owner?: string;
-  /** Files that contain the private key, or that a host reports to contain the private key. */
+  /** Files that contain, or are reported to contain, the private key. */
   holders: SshKeyLocationView[];
   /** Accounts to which the key can log in. */
   opens: OpenedAccountView[];

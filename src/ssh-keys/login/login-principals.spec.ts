@@ -99,7 +99,7 @@ describe('trying claims against a rule', () => {
     });
     expect(verdict({ principals: ['{email}'] })).toMatchObject({
       fault: 'principal',
-      detail: 'Rule "builds" cannot derive a name from the claim email.',
+      detail: 'Rule "builds" cannot derive a name from the email claim.',
     });
   });
 });

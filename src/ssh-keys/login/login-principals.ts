@@ -102,7 +102,7 @@ export function ruleFor<Rule extends Pick<SshLoginRule, 'id' | 'name' | 'conditi
   throw new Problem(
     'conflict',
     'ssh-login.which',
-    `Several rules allow you to request a certificate. Name one of: ${names}.`,
+    `Several rules allow you to request a certificate. Specify one of: ${names}.`,
   );
 }
 
@@ -153,10 +153,10 @@ function partOf(
   { claim, local }: { claim: string; local: string | undefined },
 ): string {
   const [value, ...more] = claimValues(claims, claim);
-  if (value === undefined || more.length > 0) throw refused(rule, `requires exactly one value of the claim ${claim}`);
+  if (value === undefined || more.length > 0) throw refused(rule, `requires exactly one value of the ${claim} claim`);
   const part = local === undefined ? value : (/^([^@]+)@[^@]+$/.exec(value)?.[1] ?? '');
   if (PLAIN.test(part)) return part;
-  throw refused(rule, `cannot derive a name from the claim ${claim}`);
+  throw refused(rule, `cannot derive a name from the ${claim} claim`);
 }
 
 function refused({ name }: Pick<SshLoginRule, 'name'>, why: string): Problem {

@@ -27,7 +27,7 @@ export class RuleVerdictView {
   wanted?: string[];
   /** Actual values of the claim. Empty if the claim is absent. @example ["refs/heads/main"] */
   given?: string[];
-  /** Reason why no principal can be derived. @example 'Rule deploy-jobs requires exactly one value of the claim team.' */
+  /** Reason why no principal can be derived. @example 'Rule deploy-jobs requires exactly one value of the team claim.' */
   detail?: string;
   /** Principals of the certificate. @example ["deploy"] */
   principals: string[];

@@ -47,7 +47,7 @@ export class SshLoginRuleBody {
   @Optional(Flag()) bindAddress?: boolean = false;
   /** Command to which the certificates are restricted (force-command). @example /usr/bin/deploy */
   @IsOptional() @MaxLength(1000) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) forceCommand?: string;
-  /** Permissions of the certificates in addition to running commands. Defaults to a terminal (`permit-pty`) for users, and to none for workloads. */
+  /** Permissions that the certificates grant in addition to command execution. Defaults to a terminal (`permit-pty`) for users, and to none for workloads. */
   @Optional(ListOf(OneOf(EXTENSIONS), { unique: true, example: ['permit-pty'] })) extensions?: string[];
   @Optional(Flag()) enabled?: boolean = true;
 
@@ -81,7 +81,7 @@ export class SshLoginRuleView {
   forceCommand: string | null;
   @ApiProperty({ enum: EXTENSIONS, isArray: true }) extensions: string[];
   enabled: boolean;
-  /** Revision number. The ETag for If-Match is this number in quotes. @example 1 */
+  /** Number of the revision. The ETag for `If-Match` is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

@@ -80,7 +80,7 @@ export class SshLoginService {
       throw new Problem(
         'forbidden',
         'ssh-login.nobody',
-        'Only users and workloads can request SSH certificates by rule.',
+        'Only users and workloads can request SSH certificates through login rules.',
       );
     const providers = await this.providersOf(sub);
     return { subject: 'person', claims: { email, sub, ...(providers.length === 0 ? {} : { provider: providers }) } };

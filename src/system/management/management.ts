@@ -44,7 +44,7 @@ export class Management {
       await server.listen(this.config.port, this.config.host);
       return true;
     } catch (error) {
-      this.logger.warn(`unable to serve the reason at the API port: ${String(error)}`);
+      this.logger.warn(`unable to serve the reason on the API port: ${String(error)}`);
       return false;
     }
   }

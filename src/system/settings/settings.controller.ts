@@ -38,7 +38,7 @@ export class SettingsController {
 
   /**
    * Send a test mail
-   * @remarks Sends a mail immediately and returns the response of the SMTP server.
+   * @remarks Sends an email immediately and returns the SMTP server's response.
    */
   @Post('mail/test')
   @HttpCode(200)

@@ -12,7 +12,7 @@ export class MailTestBody {
 export class MailTestView {
   /** Whether the SMTP server accepted the mail. @example true */
   sent: boolean;
-  /** Response of the SMTP server. @example '250 2.0.0 OK: queued' */
+  /** Response from the SMTP server. @example '250 2.0.0 OK: queued' */
   answer: string;
 }
 

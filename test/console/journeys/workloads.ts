@@ -43,7 +43,7 @@ export function workloadJourneys(at: () => ConsolePlace): void {
     await dialog.getByRole('textbox', { name: 'Token or claims' }).fill(evil);
     await dialog.getByRole('button', { name: 'Test', exact: true }).click();
     const verdict = dialog.getByRole('row', { name: 'releases' });
-    await verdict.getByText('The claim repository does not match.').waitFor();
+    await verdict.getByText('The repository claim does not match.').waitFor();
     await verdict.getByText(`${GITHUB.repository}-evil`, { exact: true }).waitFor();
     expect(sent.filter((body) => body.includes(evil.split('.')[2] ?? 'no signature'))).toEqual([]);
     const good = await token();

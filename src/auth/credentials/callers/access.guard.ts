@@ -20,7 +20,7 @@ export class AccessGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const access = this.reflector.get<Access | undefined>(ACCESS, context.getHandler());
     if (access === undefined)
-      throw new Error(`${context.getClass().name}.${context.getHandler().name} declares no access`);
+      throw new Error(`${context.getClass().name}.${context.getHandler().name} has no access declaration`);
     if (access.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<CalledRequest>();
     request.caller = await this.credentials.callerOfRequest(request);

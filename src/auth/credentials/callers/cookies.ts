@@ -95,7 +95,7 @@ export class CsrfProtection {
   assertSameOrigin(request: FastifyRequest): void {
     if (SAFE.has(request.method)) return;
     if (request.headers[HEADER] !== undefined && this.isOwn(request)) return;
-    const detail = `A request with a session cookie must come from a page of this service and contain the header "${HEADER}: 1".`;
+    const detail = `A request with a session cookie must come from a page of this service and contain the "${HEADER}: 1" header.`;
     throw new Problem('forbidden', 'auth.cross-site', detail);
   }
 

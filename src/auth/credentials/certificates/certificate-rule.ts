@@ -124,7 +124,7 @@ function readList(pointer: string, texts: readonly string[], check: Check): Regi
 function inKeySet(jwks: object, check: Check): RegisteredCertificate[] {
   if (hasSecretKey(jwks)) throw refused('/jwks', 'contains a private or symmetric key; send only public keys');
   const { keys } = jwks as { keys?: unknown };
-  if (!Array.isArray(keys)) throw refused('/jwks', 'must be a JWK Set, but the list "keys" is missing');
+  if (!Array.isArray(keys)) throw refused('/jwks', 'must be a JWK Set, but the "keys" array is missing');
   const read = keys.map((key: unknown, index) =>
     judged(`/jwks/keys/${index}`, () => usable(certificateOfKey(key as JsonWebKey & { x5c?: unknown }), check)),
   );

@@ -28,8 +28,8 @@ export class ClientCertificateMembers {
    */
   @Optional(ListOf(Text(1, MAX_PEM_LENGTH), { min: 1, max: MAX_REGISTERED_CERTIFICATES })) intermediates?: string[];
   /**
-   * The complete distinguished name of the certificate in the notation of RFC 4514 (`openssl x509 -subject -nameopt RFC2253`). With trust anchors, exactly one
-   * of the five `tls_client_auth_` members is required.
+   * Full subject distinguished name of the certificate, in RFC 4514 format (`openssl x509 -subject -nameopt RFC2253`). Exactly one of these
+   * five members is required.
    * @example "CN=deploy,O=Example Ltd,C=GB"
    */
   @Optional(Text(1, MAX_SUBJECT_LENGTH)) tls_client_auth_subject_dn?: string;

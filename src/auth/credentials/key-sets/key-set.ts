@@ -22,7 +22,7 @@ const SECRET_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
  */
 export function readKeySet(read: unknown): PublicJwk[] {
   const keys = typeof read === 'object' && read !== null ? (read as { keys?: unknown }).keys : undefined;
-  if (!Array.isArray(keys)) throw new Error('not a JWK Set, because the list "keys" is missing');
+  if (!Array.isArray(keys)) throw new Error('not a JWK Set, because the "keys" array is missing');
   if (keys.length > MAX_KEYS) throw new Error(`the JWK Set has ${keys.length} keys; the maximum is ${MAX_KEYS}`);
   const usable = keys.flatMap((key: unknown) => usableKey(key) ?? []);
   if (usable.length === 0) throw new Error('the JWK Set has no key that can verify signatures');

@@ -83,7 +83,7 @@ async function payloadOf(proof: string, key: PublicJwk, alg: string, now: Date):
     return (await jwtVerify(proof, await importJWK(key as never, key.alg ?? alg), options)).payload;
   } catch (error) {
     if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'typ')
-      throw new ProofRefused('The header typ of the DPoP proof must be dpop+jwt.');
+      throw new ProofRefused('The typ header of the DPoP proof must be dpop+jwt.');
     if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)
       throw new ProofRefused('The DPoP proof has expired or is not valid yet.');
     throw new ProofRefused('The signature of the DPoP proof does not match the key in its header.');
@@ -91,13 +91,12 @@ async function payloadOf(proof: string, key: PublicJwk, alg: string, now: Date):
 }
 
 function assertCall({ htm, htu, ath }: JWTPayload, { method, addresses, accessToken }: ProvenCall): void {
-  if (htm !== method)
-    throw new ProofRefused('The claim htm of the DPoP proof does not match the method of the request.');
+  if (htm !== method) throw new ProofRefused('The htm claim of the DPoP proof does not match the request method.');
   const address = typeof htu === 'string' ? plainAddress(htu) : undefined;
   if (address === undefined || !addresses.includes(address))
-    throw new ProofRefused('The claim htu of the DPoP proof does not match the URL of the request.');
+    throw new ProofRefused('The htu claim of the DPoP proof does not match the request URL.');
   if (accessToken !== undefined && !isHashOf(ath, accessToken))
-    throw new ProofRefused('The claim ath of the DPoP proof does not match the access token.');
+    throw new ProofRefused('The ath claim of the DPoP proof does not match the access token.');
 }
 
 function isHashOf(ath: unknown, token: string): boolean {
@@ -108,12 +107,12 @@ function isHashOf(ath: unknown, token: string): boolean {
 
 function jtiOf({ jti }: JWTPayload): string {
   if (isJti(jti)) return jti;
-  throw new ProofRefused(`The claim jti of the DPoP proof must be a string of at most ${MAX_JTI_LENGTH} characters.`);
+  throw new ProofRefused(`The jti claim of the DPoP proof must be a string of at most ${MAX_JTI_LENGTH} characters.`);
 }
 
 function endOf({ iat }: JWTPayload, now: Date): Date {
   const age = typeof iat === 'number' ? now.getTime() / 1000 - iat : NaN;
-  if (!(age >= -SKEW_SECONDS)) throw new ProofRefused('The claim iat of the DPoP proof is missing or in the future.');
+  if (!(age >= -SKEW_SECONDS)) throw new ProofRefused('The iat claim of the DPoP proof is missing or in the future.');
   if (age > MAX_AGE_SECONDS + SKEW_SECONDS)
     throw new ProofRefused('The DPoP proof is too old. Create a new one for each request.');
   return new Date(((iat as number) + MAX_AGE_SECONDS + 2 * SKEW_SECONDS) * 1000);

@@ -6,10 +6,10 @@ export class SessionView {
   id: string;
   /** How the session began. @example password */
   way: SignInWay;
-  /** True for the session of the current call. */
+  /** Whether this is the session of the current request. */
   current: boolean;
   createdAt: Date;
-  /** Time at which the person last presented a password or a factor. */
+  /** Time at which the user last authenticated with a password or a second factor. */
   authenticatedAt: Date;
   expiresAt: Date;
   /** IP address from which the session was started. @example 192.0.2.7 */

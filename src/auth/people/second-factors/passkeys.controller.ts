@@ -46,7 +46,7 @@ export class PasskeysController {
 
   /**
    * Request a passkey challenge
-   * @remarks Returns the options with which a browser uses a passkey. Send the response of the browser as `passkey` to `login`, `session` or `step-up`. The
+   * @remarks Returns the options with which a browser uses a passkey. Send the browser's response as `passkey` to login, session or step-up. The
    * challenge can be used once.
    */
   @Post('passkey-challenge')

@@ -95,7 +95,7 @@ export class PasskeysService {
       throw new Problem(
         'refused',
         'second-factor.wrong-code',
-        'The response of the authenticator is invalid or has expired. Start the registration again.',
+        'The response from the authenticator is invalid or has expired. Start the registration again.',
       );
     }
     const { id, publicKey, counter, transports } = registrationInfo.credential;

@@ -26,7 +26,7 @@ export class CurrentSessionController {
 
   /**
    * Open a browser session
-   * @remarks Signs in like `login`, but sets a session cookie instead of returning tokens. Requires the header `X-CSRF-Protection: 1`.
+   * @remarks Signs a browser in like `login`, but sets a cookie instead of returning tokens. Requires the `X-CSRF-Protection: 1` header.
    */
   @Post('session')
   @Public()

@@ -101,7 +101,7 @@ export class UserAdministrationService {
 }
 
 function lastAdministrator(): Problem {
-  const detail = 'At least one administrator who can sign in must remain. First grant another user the role admin.';
+  const detail = 'At least one administrator who can sign in must remain. First grant the admin role to another user.';
   return new Problem('conflict', 'user.last-administrator', detail);
 }
 

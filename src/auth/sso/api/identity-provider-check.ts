@@ -71,9 +71,9 @@ export class IdentityProviderCheck {
     const others = (await this.providers.sharingRedirect()).filter(({ name }) => name !== provider.name);
     const names = others.map(({ name }) => `"${name}"`).join(', ');
     const shared =
-      "This is the redirect URI of earlier versions. Register the provider's own redirect URI at the provider, then set `redirect` to `own`.";
+      'This is the redirect URI of earlier versions. Register the provider-specific redirect URI with the provider, then set `redirect` to `own`.';
     if (others.length === 0) return { check, ok: true, detail: shared };
-    const detail = `The redirect URI is shared with ${names}${sendsIssuer ? '' : ', but the metadata does not announce the parameter iss (RFC 9207), so sign-ins are refused'}. ${shared}`;
+    const detail = `The redirect URI is shared with ${names}${sendsIssuer ? '' : ', but the metadata does not announce the iss parameter (RFC 9207), so sign-ins are refused'}. ${shared}`;
     return { check, ok: sendsIssuer, detail };
   }
 
@@ -100,7 +100,7 @@ function scopesOf({ scopes }: OidcSettings, supported: readonly string[] | undef
   const detail =
     unlisted.length === 0
       ? scopes.join(' ')
-      : `The provider does not list ${unlisted.join(' ')} and may refuse requests for it.`;
+      : `The provider does not list ${unlisted.join(' ')} and may refuse to grant ${unlisted.length === 1 ? 'this scope' : 'these scopes'}.`;
   return { check: 'scopes', ok: true, detail };
 }
 

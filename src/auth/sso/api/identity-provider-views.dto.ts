@@ -37,16 +37,13 @@ export class IdentityProviderView {
   /** Whether a client secret is stored. */
   hasSecret: boolean;
   /**
-   * Redirect URI to register at an OpenID Connect provider, or the SAML assertion consumer service.
+   * Redirect URI to register with an OpenID Connect provider, or the SAML assertion consumer service.
    * @example https://sign.example.com/api/auth/oidc/callback/example
    */
   redirectUri: string;
-  /**
-   * `shared`: the OpenID Connect provider still uses the redirect URI of earlier versions. Register the provider's own redirect URI at the provider, then set
-   * `redirect` to `own`.
-   */
+  /** `shared`: this OpenID Connect provider still uses the redirect URI of earlier versions. Register its own redirect URI with the provider, then set `redirect` to `own`. */
   @ApiProperty({ enum: ['own', 'shared'] }) redirect: OidcRedirect;
-  /** Version of the provider. The ETag is this version in double quotes. @example 3 */
+  /** Version of the provider. The ETag is this value in double quotes. @example 3 */
   version: number;
 
   static of(provider: IdentityProvider, publicUrl: string): IdentityProviderView {

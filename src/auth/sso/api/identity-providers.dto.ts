@@ -73,7 +73,7 @@ export class OidcProviderBody extends IdentityProviderBody {
   @Optional(OneOf(['token-endpoint', 'issuer'], { nullable: true, default: 'token-endpoint' }))
   @Nullable()
   assertionAudience?: 'token-endpoint' | 'issuer' | null;
-  /** With `private_key_jwt`: whether to generate a new key. Register the new key at the provider at the same time. */
+  /** With `private_key_jwt`: generate a new key. Register the new key with the provider at the same time. */
   @Optional(Flag()) newKey?: boolean;
   @ApiProperty({ example: ['openid', 'profile', 'email'], required: false })
   @IsOptional()
@@ -94,9 +94,9 @@ export class OidcProviderBody extends IdentityProviderBody {
   @Matches(/^[\x21-\x7e]{1,200}$/, { each: true })
   acrValues?: string[] | null;
   /**
-   * Redirect URI that is registered at the provider. `own` is `/api/auth/oidc/callback/<name>`, the default for new providers. `shared` is
-   * `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. At most one provider can change to `shared`. If omitted, the
-   * redirect URI remains unchanged.
+   * Redirect URI that is registered with the provider. `own` is `/api/auth/oidc/callback/<name>`, the default for new providers. `shared` is
+   * `/api/auth/oidc/callback`, which providers of earlier versions use until they are changed. At most one provider can change to `shared`. If
+   * omitted, it remains unchanged.
    */
   @Optional(OneOf(['own', 'shared'])) redirect?: OidcRedirect;
 
@@ -138,10 +138,7 @@ export class RequestedAuthnContextBody {
   @Matches(URI, { each: true })
   classes: string[];
   @Optional(OneOf(COMPARISONS, { default: 'exact' })) comparison?: (typeof COMPARISONS)[number];
-  /**
-   * URIs of further classes that satisfy the request, such as stronger classes with `minimum`, because only the provider knows which class is stronger.
-   * Required with `better`, because the requested classes themselves do not satisfy the request.
-   */
+  /** URIs of further classes that satisfy the request, such as stronger ones with `minimum`: only the provider knows which class is stronger. Required if `comparison` is `better`, because a class is not better than itself. */
   @ApiProperty({ example: ['https://refeds.org/profile/mfa'], required: false })
   @IsOptional()
   @IsArray()
@@ -192,7 +189,7 @@ export class SamlProviderBody extends IdentityProviderBody {
   @Optional(Nested(RequestedAuthnContextBody, { nullable: true, example: null }))
   @Nullable()
   requestedAuthnContext?: RequestedAuthnContextBody | null;
-  /** Whether to generate a new signing key. Register the new certificate, which the metadata contains, at the provider at the same time. */
+  /** Generate a new signing key. Register the new certificate (in the metadata) with the provider at the same time. */
   @Optional(Flag()) newKey?: boolean;
 
   toOrder(name: string): IdentityProviderOrder {
@@ -218,7 +215,7 @@ export class SamlProviderBody extends IdentityProviderBody {
 /** @throws Problem `identity-provider.authentication-context` */
 function requestedContext({ classes, comparison = 'exact', accepted = [] }: RequestedAuthnContextBody) {
   if (comparison === 'better' && accepted.length === 0) {
-    const detail = 'is required with the comparison "better", which the requested classes themselves do not satisfy';
+    const detail = 'is required if "comparison" is "better", because a class is not better than itself';
     throw new Problem(
       'refused',
       'identity-provider.authentication-context',

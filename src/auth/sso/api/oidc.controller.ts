@@ -45,7 +45,7 @@ export class OidcController {
 
   /**
    * Receive an OpenID response (legacy)
-   * @remarks Receives the response of a provider that is registered with the redirect URI of earlier versions.
+   * @remarks Receives the response from a provider that uses the redirect URI of earlier versions.
    */
   @Get('callback')
   @Public()
@@ -61,7 +61,7 @@ export class OidcController {
 
   /**
    * Receive an OpenID response
-   * @remarks Receives the response of the OpenID Connect provider with this name.
+   * @remarks Receives the response from the OpenID Connect provider with this name.
    */
   @Get('callback/:name')
   @Public()

@@ -45,7 +45,7 @@ export class SamlController {
 
   /**
    * Receive a SAML response
-   * @remarks Receives the response of a SAML 2.0 provider (assertion consumer service).
+   * @remarks Receives the response from a SAML 2.0 provider (assertion consumer service).
    */
   @Post('callback')
   @Public()
@@ -73,7 +73,7 @@ export class SamlController {
 
   /**
    * Receive a SAML logout message
-   * @remarks Receives logout requests and responses of a SAML 2.0 provider (single logout service, HTTP-Redirect binding).
+   * @remarks Receives logout requests and responses from a SAML 2.0 provider (single logout service, HTTP-Redirect binding).
    */
   @Get('logout')
   @Public()
@@ -93,7 +93,7 @@ export class SamlController {
 
   /**
    * Receive a posted SAML logout
-   * @remarks Receives logout requests and responses of a SAML 2.0 provider as a form (HTTP-POST binding).
+   * @remarks Receives logout requests and responses from a SAML 2.0 provider as a form (HTTP-POST binding).
    */
   @Post('logout')
   @Public()

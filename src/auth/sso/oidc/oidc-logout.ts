@@ -85,10 +85,10 @@ export class OidcLogout {
     });
     const events = payload['events'] as Record<string, unknown> | undefined;
     const names = [payload.sub, payload['sid']].filter((name) => name !== undefined);
-    if (!TYPES.includes(protectedHeader.typ)) throw new Error('the header typ is not accepted');
+    if (!TYPES.includes(protectedHeader.typ)) throw new Error('the typ header is not accepted');
     if (typeof events?.[EVENT] !== 'object' || 'nonce' in payload) throw new Error('not a logout token');
     if (names.length === 0 || names.some((name) => typeof name !== 'string' || name === ''))
-      throw new Error('the claims sub and sid are both missing, or not strings');
+      throw new Error('the sub and sid claims are both missing, or not strings');
     return payload;
   }
 }

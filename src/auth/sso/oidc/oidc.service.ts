@@ -114,7 +114,7 @@ export class OidcService {
     const sharing = await this.providers.sharingRedirect();
     if (sharing.length <= 1) return;
     const names = sharing.map(({ name }) => `"${name}"`).join(', ');
-    const detail = `Several identity providers share one redirect URI (${names}), and the response does not name its issuer. An administrator must set "redirect" of each provider to "own".`;
+    const detail = `Several identity providers share one redirect URI (${names}), and the response does not name its issuer. An administrator must set "redirect" to "own" for each provider.`;
     throw new Problem('forbidden', 'sso.redirect-shared', detail);
   }
 
@@ -133,7 +133,7 @@ export class OidcService {
     const { claims, signed, idToken, withheld } = await this.claimsOf(provider, query, secrets);
     // Only the ID token describes how the person authenticated; userinfo describes the person.
     const { sub, sid, amr, acr, auth_time: seconds } = signed;
-    if (typeof sub !== 'string' || sub.trim() === '') throw refused(new Error('the claim sub is missing or empty'));
+    if (typeof sub !== 'string' || sub.trim() === '') throw refused(new Error('the sub claim is missing or empty'));
     return {
       transactionId: row.id,
       provider,
@@ -214,7 +214,7 @@ function refused(error: unknown): Problem {
   const words = providerErrorOf(error);
   const detail =
     words === undefined
-      ? 'The response of the identity provider is invalid. Sign in again, or ask an administrator to test the provider.'
+      ? 'The response from the identity provider is invalid. Sign in again, or ask an administrator to test the provider.'
       : `The identity provider refused the sign-in: ${words}`;
   return new Problem('unauthenticated', 'sso.refused', detail, { cause: new Error(oidcReasonOf(error)) });
 }

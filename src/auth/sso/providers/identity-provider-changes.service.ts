@@ -246,7 +246,7 @@ async function keepingAdministrators(tx: EntityManager, change: () => Promise<un
   await change();
   if (before.length === 0 || (await administratorsWhoCanSignIn(tx)).length > 0) return;
   const detail =
-    'No administrator could sign in after this change. First set a password for an administrator, or add a rule for the role admin to another identity provider.';
+    'No administrator could sign in after this change. First set a password for an administrator, or add a rule for the admin role to another identity provider.';
   throw new Problem('conflict', 'identity-provider.last-administrator', detail);
 }
 

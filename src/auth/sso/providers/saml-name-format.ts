@@ -20,7 +20,7 @@ export function assertNameFormat({ nameIdFormat = PERSISTENT, seenNameIdFormat }
   const sent = format || UNSPECIFIED;
   if (expected === undefined || (expected || UNSPECIFIED) === sent) return;
   const detail =
-    `The identity provider sent a NameID of the format "${truncate(sent, 200)}", but "${expected || UNSPECIFIED}" is required. ` +
+    `The identity provider sent a NameID with the format "${truncate(sent, 200)}", but "${expected || UNSPECIFIED}" is required. ` +
     'Configure the provider to send the required format for all users, or set "nameIdFormat" to the format that it sends for all users.';
   throw new Problem('forbidden', 'sso.name-format', detail);
 }

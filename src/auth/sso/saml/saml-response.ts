@@ -73,7 +73,9 @@ export function assertAddressedTo(
     (data) => isSameAddress(data['Recipient'], acsUrl) && data['InResponseTo'] === inResponseTo && isOfNow(data),
   );
   if (!isOurs)
-    throw new Error('no valid bearer SubjectConfirmation names this service as Recipient and answers its request');
+    throw new Error(
+      'no valid bearer SubjectConfirmation names this service as Recipient and is in response to its request',
+    );
 }
 
 /**
@@ -242,6 +244,6 @@ function first(value: unknown): Element | undefined {
 
 function unreadable(): Problem {
   const limits = `${MAX_ELEMENTS} elements, ${MAX_DEPTH} levels or ${MAX_DOCUMENT_BYTES / 1024} kB`;
-  const detail = `The response of the identity provider is not a plain SAML response, or has more than ${limits}.`;
+  const detail = `The response from the identity provider is not a plain SAML response, or has more than ${limits}.`;
   return new Problem('unauthenticated', 'sso.refused', detail);
 }

@@ -139,7 +139,7 @@ export class SamlService {
         'unauthenticated',
         'sso.refused',
         refusal === ''
-          ? 'The response of the identity provider is invalid. Sign in again, or ask an administrator to test the provider.'
+          ? 'The response from the identity provider is invalid. Sign in again, or ask an administrator to test the provider.'
           : `The identity provider refused the sign-in: ${refusal}`,
         { cause: error },
       );

@@ -243,7 +243,7 @@ export class SsoSignInService {
 function unreadable(error: unknown): never {
   if (error instanceof Problem) throw error;
   const reason = error instanceof Error ? error.message : 'unknown error';
-  const detail = `The response of the identity provider is invalid: ${reason}.`;
+  const detail = `The response from the identity provider is invalid: ${reason}.`;
   throw new Problem('unauthenticated', 'sso.refused', detail, { cause: error });
 }
 
@@ -285,14 +285,14 @@ async function assertSteppedUp(
     throw new Problem(
       'forbidden',
       'sso.another-person',
-      'A different user signed in at the identity provider. Sign in there with the account of this session.',
+      "A different user signed in at the identity provider. Sign in there with this session's account.",
     );
   }
   if (authenticatedAt === null || authenticatedAt.getTime() < beganAt(row).getTime() - SKEW_MS) {
     throw new Problem(
       'forbidden',
       'sso.not-asked',
-      'The identity provider did not authenticate you again, or did not report it. Try again, or sign out and sign in.',
+      'The identity provider did not confirm that it reauthenticated you. Try again, or sign out and sign in again.',
     );
   }
 }

@@ -40,15 +40,13 @@ const LOCAL_TYPES = /^(?:rsa|ec)-/;
  */
 export async function readAgentKeys(api: ApiClient, { protocol, purpose, names, note }: Wanted): Promise<AgentKey[]> {
   if (!serves(protocol, purpose))
-    throw usageError(
-      `${protocol} does not support the purpose ${purpose}. Supported: ${purposesOf(protocol).join(', ')}.`,
-    );
+    throw usageError(`${protocol} does not support purpose ${purpose}. Supported: ${purposesOf(protocol).join(', ')}.`);
   const listed = await listSigningKeys(api);
   const offered =
     names?.map((name) => named(listed, name, purpose)) ??
     listed.filter((key) => isOffered(key) && keySigns(key.purpose, purpose));
   if (offered.length > MAX_KEYS)
-    throw usageError(`You have access to more than ${MAX_KEYS} keys. Name the keys to use.`);
+    throw usageError(`You have access to more than ${MAX_KEYS} keys. Specify the keys to use.`);
   if (offered.length === 0) throw new ClientError(EXIT.failed, `You have no access to a key for ${purpose}.`);
   const keys = await Promise.all(offered.map(async (key) => agentKeyOf(key, await chainOf(api, key))));
   return usesCertificate(purpose) ? withoutExpired(keys, names !== undefined, note) : keys;
@@ -83,7 +81,7 @@ function named(listed: readonly ListedKey[], name: string, purpose: AgentPurpose
   const key = keyNamed(listed, name);
   if (!isOffered(key)) throw usageError(`Key "${name}" (${key.type}, ${key.state}) cannot be used here.`);
   if (keySigns(key.purpose, purpose)) return key;
-  throw usageError(`Key "${name}" is for ${key.purpose}, not for ${purpose}. Name another key, or set --purpose.`);
+  throw usageError(`Key "${name}" is for ${key.purpose}, not for ${purpose}. Specify another key, or set --purpose.`);
 }
 
 function agentKeyOf({ id, name, version, type, purpose, publicKey = '' }: ListedKey, chain: Buffer[]): AgentKey {

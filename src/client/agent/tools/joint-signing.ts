@@ -43,7 +43,7 @@ export async function signTogether(work: JointWork, surroundings: ToolSurroundin
   const repeatable = work.embedded.filter(({ tool }) => tool.isRepeatable);
   const timed = work.embedded.filter(({ tool }) => !tool.isRepeatable);
   if (timed.length > MAX_WAITING_TOOLS)
-    throw new ClientError(EXIT.usage, `${timed.length} of these files are signed by tools that also sign the time; the maximum is ${MAX_WAITING_TOOLS} per call. Sign the others in a separate call.`); // prettier-ignore
+    throw new ClientError(EXIT.usage, `${timed.length} of these files use tools that include the signing time in the signature; a call can have at most ${MAX_WAITING_TOOLS} such files. Sign the rest in a separate call.`); // prettier-ignore
   const answered = new AnsweredOrders();
   const purpose = work.embedded.length > 0 ? ('code-signing' as const) : undefined;
   const orderOf = ({ facts }: DetachedFile): JointOrder => ({ ...facts, key: work.key, purpose });

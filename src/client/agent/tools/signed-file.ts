@@ -194,7 +194,7 @@ async function failureOf(tool: FileTool, order: FileOrder, code: number, ended: 
 }
 
 function isTimed({ program, isRepeatable }: FileTool, { kind }: NotSigned): string {
-  return kind === 'withdrawn' && !isRepeatable ? ` ${program} also signs the time, so running it again creates a new request.` : ''; // prettier-ignore
+  return kind === 'withdrawn' && !isRepeatable ? ` ${program} includes the signing time in the signature, so running it again creates a new request.` : ''; // prettier-ignore
 }
 
 async function hashOf(file: string): Promise<Buffer> {

@@ -36,7 +36,7 @@ const ACCESS: Readonly<Record<ToolAccess, (environment: NodeJS.ProcessEnv) => To
   gpg: (environment) => [realGpgHere(environment), ...['gpg', 'gpgconf'].map((name) => wrapperHere(name, environment))],
   'ssh-agent': ({ SSH_AUTH_SOCK: socket }) => [
     socket !== undefined && existsSync(socket)
-      ? good(`an agent is listening at ${socket}`)
+      ? good(`an agent is listening on ${socket}`)
       : bad('SSH_AUTH_SOCK does not point to an agent. Run: sealwright agent --protocol ssh-agent'),
   ],
 };

@@ -117,7 +117,7 @@ class Input {
   async packet(): Promise<Buffer> {
     while (this.buffer.length < 5) await this.more();
     const length = this.buffer.readUInt32BE(0);
-    if (length > MAX_BYTES) throw new Error('an oversized packet');
+    if (length > MAX_BYTES) throw new Error('the server sent an oversized packet');
     while (this.buffer.length < 4 + length) await this.more();
     const payload = this.buffer.subarray(5, 4 + length - (this.buffer[4] ?? 0));
     this.buffer = this.buffer.subarray(4 + length);
@@ -128,6 +128,6 @@ class Input {
     const { value, done } = await this.chunks.next();
     if (done === true) throw new Error('the server closed the connection');
     this.buffer = Buffer.concat([this.buffer, value]);
-    if (this.buffer.length > MAX_BYTES) throw new Error('an oversized response');
+    if (this.buffer.length > MAX_BYTES) throw new Error('the server sent an oversized response');
   }
 }

@@ -52,7 +52,7 @@ export class WindowElement {
     const { tag, start: offset, length } = derHeader(window.bytes(at, Math.min(at + MAX_HEADER_BYTES, window.length)));
     const start = at + offset;
     const end = start + length;
-    if (end > window.length) throw new RangeError('truncated DER');
+    if (end > window.length) throw new RangeError('the DER is truncated');
     return new WindowElement(window, tag, at, start, end);
   }
 

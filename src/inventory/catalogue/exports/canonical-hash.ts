@@ -28,7 +28,7 @@ export class CanonicalHash {
   list(name: string): void {
     this.closeList();
     this.hashMembers(name);
-    if (this.names.pop() !== name) throw new Error(`the list ${name} is not expected here`);
+    if (this.names.pop() !== name) throw new Error(`the "${name}" array is not expected here`);
     this.hash.update(`${this.before}${JSON.stringify(name)}:[`);
     this.before = '';
     this.isListOpen = true;
@@ -67,7 +67,7 @@ export class CanonicalHash {
   /** Hashes the members before `until`, or all remaining members. */
   private hashMembers(until?: string): void {
     for (let name = this.names.at(-1); name !== undefined && name !== until; name = this.names.at(-1)) {
-      if (!Object.hasOwn(this.members, name)) throw new Error(`the list ${name} is missing`);
+      if (!Object.hasOwn(this.members, name)) throw new Error(`the "${name}" array is missing`);
       this.hash.update(`${this.before}${JSON.stringify(name)}:${canonicalJson(this.members[name])}`);
       this.before = ',';
       this.names.pop();

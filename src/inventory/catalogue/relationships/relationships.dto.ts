@@ -28,7 +28,9 @@ export class RadiusQuery {
 }
 
 export class PathQuery {
+  /** ID of the asset at which the path starts. */
   @IdRef() from: string;
+  /** ID of the asset at which the path ends. */
   @IdRef() to: string;
   /** Maximum number of steps. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(20) depth?: number = 10;

@@ -46,7 +46,7 @@ export class AttestBody extends EvaluateBody {
   /** Name of the assessor; defaults to the caller. @example 'Ada Lovelace' */
   @Optional(Text(1, 200)) reviewer?: string;
   @Optional(ListOf(AttestationEvidenceBody, { max: MAX_ITEMS })) evidence?: AttestationEvidenceBody[];
-  /** Expiry of the attestation; defaults to the maximum validity that the pack allows. */
+  /** Time at which the attestation expires. Defaults to the latest time that the pack allows. */
   @Optional(Moment()) expiresAt?: Date;
 
   toAttest(): AttestOrder {

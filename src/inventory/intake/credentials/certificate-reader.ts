@@ -84,7 +84,7 @@ function validityOf(der: Buffer): [Date, Date] {
   const fields = derElements(tbs?.contents ?? Buffer.alloc(0));
   const validity = fields[fields[0]?.tag === EXPLICIT_VERSION ? 4 : 3];
   const [from, to] = derElements(validity?.contents ?? Buffer.alloc(0)).map(derTime);
-  if (from === undefined || to === undefined) throw new RangeError('a certificate without a validity period');
+  if (from === undefined || to === undefined) throw new RangeError('the certificate has no validity period');
   return [from, to];
 }
 

@@ -41,7 +41,7 @@ export class PgpFields {
 
   skip(octets: number): void {
     this.at += octets;
-    if (this.at > this.bytes.length) throw new RangeError('a truncated OpenPGP key');
+    if (this.at > this.bytes.length) throw new RangeError('the OpenPGP key is truncated');
   }
 }
 

@@ -129,7 +129,11 @@ export function openPkcs12(bytes: Buffer, password: string, budget: DerivationBu
   if (closed.reason === 'cost') throw tooManyRounds();
   if (closed.reason === 'password') throw closedByPassword(password);
   const detail = closed.reason === 'recipient' ? 'is encrypted for a recipient' : `uses ${closed.scheme}`;
-  throw new Problem('refused', 'key-store.cipher', `The certificates of the key store cannot be read: it ${detail}.`);
+  throw new Problem(
+    'refused',
+    'key-store.cipher',
+    `The certificates in the key store cannot be read, because the key store ${detail}.`,
+  );
 }
 
 interface LonelyKey {

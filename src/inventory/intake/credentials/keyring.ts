@@ -283,12 +283,12 @@ export function readKeybox(bytes: Buffer): { readonly keyrings: Buffer[]; readon
   const [keyrings, certificates]: [Buffer[], Buffer[]] = [[], []];
   for (let at = 0; at < bytes.length;) {
     const length = bytes.readUInt32BE(at);
-    if (length < 5 || at + length > bytes.length) throw new RangeError('a truncated keybox');
+    if (length < 5 || at + length > bytes.length) throw new RangeError('the keybox is truncated');
     const type = bytes.readUInt8(at + 4);
     if ((type === OPENPGP || type === X509) && length >= MIN_HEAD) {
       const start = at + bytes.readUInt32BE(at + 8);
       const end = start + bytes.readUInt32BE(at + 12);
-      if (end > at + length) throw new RangeError('a truncated keybox');
+      if (end > at + length) throw new RangeError('the keybox is truncated');
       (type === OPENPGP ? keyrings : certificates).push(bytes.subarray(start, end));
     }
     at += length;

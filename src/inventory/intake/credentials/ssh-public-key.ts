@@ -36,7 +36,7 @@ export function readSshPublicKey(blob: Buffer, comment: string): FoundPublicKey 
   const format = fields.string().toString('latin1');
   const certified = certifiedKeyTypeOf(format);
   if (certified === undefined && isSshCertificateType(format))
-    throw new RangeError('an SSH certificate of an unknown type');
+    throw new RangeError('the type of the SSH certificate is unknown');
   if (certified !== undefined) fields.string(); // nonce
   const start = fields.position;
   const { algorithm, jwk } = keyOf((certified ?? format).replace('@openssh.com', ''), fields);
@@ -72,7 +72,7 @@ function keyOf(kind: string, fields: WireReader): { algorithm: PublicKeyAlgorith
     const jwk = { kty: 'OKP', crv: edwards.name, x: fields.string().toString('base64url') };
     return { algorithm: { ...edwards, bits: null, curve: null, properties: { primitive: 'signature' } }, jwk };
   }
-  if (curve === undefined) throw new RangeError('an SSH key of an unknown type');
+  if (curve === undefined) throw new RangeError('the type of the SSH key is unknown');
   fields.string();
   const point = fields.string();
   const half = (point.length - 1) / 2;

@@ -173,7 +173,7 @@ const MAX_WARNINGS = 100;
 const REPEATED: Remark = {
   pointer: '',
   code: 'bom-ref.repeated',
-  detail: 'a bom-ref names two components; the first is used',
+  detail: 'two components have the same bom-ref; the first is used',
 };
 
 function danglingRemark(count: number): Remark {

@@ -101,12 +101,12 @@ export function repairedLicense(item: unknown, within: string): RepairedValue | 
   if (!isMembers(item)) return undefined;
   const { expression, license, ...more } = item;
   if (typeof expression === 'string' && expression !== '' && license === undefined && !within.includes('/')) {
-    const detail = 'was an expression in a list of licenses, and is read as a license name';
+    const detail = 'was an expression in a list of licenses and is treated as a license name';
     return { value: { license: { name: expression, ...more } }, code: 'license.named', detail };
   }
   if (within !== 'license/id' || !isMembers(license)) return undefined;
   const { id, name = id, ...rest } = license;
   if (typeof id !== 'string' || id === '') return undefined;
-  const detail = 'its ID is not a known SPDX ID, and is read as a name';
+  const detail = 'its ID is not a known SPDX ID and is treated as a license name';
   return { value: { ...item, license: { ...rest, name } }, code: 'license.named', detail };
 }

@@ -48,7 +48,10 @@ export class ImportsController {
   @Get(':id/events')
   @Needs('inventory:report')
   @ApiProduces('text/event-stream')
-  @ApiOkResponse({ schema: { type: 'string', example: EVENT_EXAMPLE }, description: 'Events with the import as data' })
+  @ApiOkResponse({
+    schema: { type: 'string', example: EVENT_EXAMPLE },
+    description: 'Server-sent events, each containing the import',
+  })
   async followImport(@TheCaller() caller: Caller, @Param() { id }: IdParam, @Res() reply: FastifyReply): Promise<void> {
     await answerEvents(reply, this.imports.rows, () => this.imports.follow(caller, id, (row) => ImportView.of(row)));
   }

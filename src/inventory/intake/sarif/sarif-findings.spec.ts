@@ -248,7 +248,7 @@ it('cryptographic results without an algorithm are counted separately, other res
   expect(draft.warnings).toMatchObject([
     {
       code: 'sarif.no-algorithm',
-      detail: expect.stringMatching(/^2 results of cryptographic rules name no algorithm/),
+      detail: expect.stringMatching(/^2 results of cryptographic rules do not name an algorithm/),
     },
   ]);
 });

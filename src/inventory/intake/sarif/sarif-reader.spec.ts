@@ -249,7 +249,7 @@ describe('the runs of a SARIF log', () => {
     for (const version of ['2.0.0', '1.0.0']) {
       const old = () => readLog({ version, runs: [] });
       expect(old).toThrow(Problem);
-      expect(old).toThrow(new RegExp(`must be 2.1.0 and is ${version.replaceAll('.', '\\.')}: convert it`));
+      expect(old).toThrow(new RegExp(`must be 2.1.0, not ${version.replaceAll('.', '\\.')}: convert it`));
     }
   });
 

@@ -68,7 +68,7 @@ export function readSarif(log: JsonMembers, source: string | undefined, size: nu
 function otherVersion(version: unknown): Problem {
   const text = typeof version === 'string' ? truncate(version, 40) : undefined;
   const known = /^[12]\.0\.0/.test(text ?? '') ? ': convert it, for example with sarif-multitool transform' : '';
-  const detail = `must be ${VERSION}${text === undefined ? '' : ` and is ${withoutSecretMembers(text)}${known}`}`;
+  const detail = `must be ${VERSION}${text === undefined ? '' : `, not ${withoutSecretMembers(text)}${known}`}`;
   const message = `The SARIF document cannot be parsed. /version: ${detail}.`;
   return new Problem('refused', 'document.version', message, { errors: [{ pointer: '/version', detail }] });
 }
@@ -142,7 +142,7 @@ function readResults(results: readonly unknown[], reading: RunReading): void {
       place,
       about,
       'sarif.no-algorithm',
-      `${unnamed} results of cryptographic rules name no algorithm and were ignored`,
+      `${unnamed} results of cryptographic rules do not name an algorithm and were ignored`,
     );
   if (suppressed > 0) warn(place, about, 'sarif.suppressed', `${suppressed} suppressed results were ignored`);
 }

@@ -101,6 +101,6 @@ export async function countForeign(tx: EntityManager, describer: Describer): Pro
 /** foreignRemarks returns the warning about assets that keep the description of another owner, or an empty list if `count` is 0. */
 export function foreignRemarks(count: number): Remark[] {
   if (count === 0) return [];
-  const detail = `${count} assets are described differently by another owner and keep that description; only a higher level is adopted. Send the certificates themselves, or use a key with the scope inventory:write.`;
+  const detail = `${count} assets are described differently by another owner and keep that description; only a higher level is adopted. Send the certificates themselves, or use a key with the inventory:write scope.`;
   return [{ pointer: '', code: 'asset.described-by-another', detail }];
 }

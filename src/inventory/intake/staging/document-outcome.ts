@@ -6,7 +6,7 @@ import { type KnownSource, TAKEN_OVER } from './source-owner.js';
 export const SUPERSEDED: Remark = {
   pointer: '/metadata/timestamp',
   code: 'document.superseded',
-  detail: 'a newer document of this source is known; this one was recorded without effect',
+  detail: 'a newer document of this source was already imported; this document was recorded but has no effect',
 };
 
 /** contradictions returns remarks about algorithms whose name and OID contradict each other. Both the name and the OID are classified. */
@@ -88,7 +88,7 @@ const OF_ONE_ARRIVAL = new Set([FUTURE.code, SHORTENED.code, TAKEN_OVER.code, WI
 /** together merges the outcomes of the documents in one body. The result names the first source and document. */
 export function together(outcomes: readonly IngestOutcome[]): IngestOutcome {
   const [first, ...others] = outcomes;
-  if (first === undefined) throw new RangeError('a body contains at least one document');
+  if (first === undefined) throw new RangeError('the body contains no document');
   return others.reduce(
     (all, one) => ({
       ...all,

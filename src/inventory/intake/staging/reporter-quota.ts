@@ -38,10 +38,10 @@ export async function assertRoom(
     [owner, maxRows + 1],
   )) as { rows: number }[];
   const all = (stored?.rows ?? 0) + rows;
-  if (all > maxRows) throw tooMany(all, 'places and relationships', maxRows);
+  if (all > maxRows) throw tooMany(all, 'locations and relationships', maxRows);
 }
 
 function tooMany(total: number, things: string, most: number): Problem {
-  const detail = `With this document, your sources would report ${total} ${things}; the maximum per reporter is ${most}. Report fewer, delete sources, use a key with the scope inventory:write, or ask the operator to raise SVC_REPORTER_MAX_ASSETS.`;
+  const detail = `With this document, your sources would report ${total} ${things}; the maximum per reporter is ${most}. Report fewer, delete sources, use a key with the inventory:write scope, or ask the operator to raise SVC_REPORTER_MAX_ASSETS.`;
   return new Problem('refused', 'reporter.too-many-assets', detail);
 }

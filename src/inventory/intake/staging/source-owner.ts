@@ -90,7 +90,7 @@ async function storedSource(tx: EntityManager, id: string): Promise<StoredSource
 }
 
 const OWNED =
-  'Another reporter owns this source. Report under another name (?source=), or use a key with the scope inventory:write. Revoked keys and deleted sensors own no sources.';
+  'Another reporter owns this source. Report under another name (?source=), or use a key with the inventory:write scope. Revoked keys and deleted sensors own no sources.';
 export const TAKEN_OVER: Remark = {
   pointer: '',
   code: 'source.taken-over',

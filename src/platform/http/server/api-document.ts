@@ -12,7 +12,7 @@ const PROBLEM = {
 const INTRODUCTION = [
   'Sealwright signs digests with keys that never leave the HSM, rotates SSH keys, and inventories cryptographic assets.',
   'Authenticate with an API key or an access token in `Authorization: Bearer …`. `x-required-scopes` lists the scopes that an operation requires; operations with `x-step-up` also require a sign-in within the last five minutes.',
-  'Lists are paginated: pass `nextCursor` as `cursor` to get the next page. Where an operation documents the header `If-Match`, send the `ETag` of the resource. An `Idempotency-Key` makes a request safe to retry for 24 hours.',
+  'Lists are paginated: pass `nextCursor` as `cursor` to get the next page. Where an operation documents an `If-Match` header, send the `ETag` of the resource. An `Idempotency-Key` makes a request safe to retry for 24 hours.',
   'If a signature requires an approval or takes longer, the operation returns 202 with a `Location` to poll. Errors are `application/problem+json` (RFC 9457) with a stable `code`; docs/errors.md describes each code.',
 ].join('\n\n');
 

@@ -24,6 +24,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   provider: 'Name of the identity provider.',
   reachability: 'Returns only hosts with this result of the last connection attempt.',
   RelayState: 'Opaque state of the request (SAML 2.0).',
+  ruleId: 'ID of the rule.',
   sid: 'Session ID at the identity provider.',
   SigAlg: 'Signature algorithm (SAML 2.0).',
   Signature: 'Signature over the query string (SAML 2.0).',
@@ -32,6 +33,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   targetId: 'ID of the target.',
   ticket: 'Sign-in ticket.',
   to: 'End of the time range.',
+  version: 'Version of the rules.',
 };
 
 interface Described {
@@ -74,14 +76,22 @@ function usesOf(document: OpenAPIObject, schemas: Record<string, Schema>): Map<s
   const add = (schema: unknown, text: string) => {
     for (const name of refsIn(schema)) if (!uses.has(name)) uses.set(name, text);
   };
-  for (const { requestBody, summary = '' } of operationsOf(document)) add(requestBody, `Body of "${summary}".`);
+  for (const { requestBody, summary = '' } of operationsOf(document))
+    add(requestBody, `Request body for "${summary}".`);
   for (const { responses, summary = '' } of operationsOf(document))
     for (const [status, response] of Object.entries(responses))
-      add(response, status.startsWith('2') ? `Response of "${summary}".` : 'A problem (RFC 9457).');
+      add(response, status.startsWith('2') ? `Response body for "${summary}".` : 'Error response body.');
   // Nested parts are described in later iterations.
   for (let before = -1; before !== uses.size;) {
     before = uses.size;
-    for (const [name, schema] of Object.entries(schemas)) if (uses.has(name)) add(schema, `Part of ${name}.`);
+    for (const [name, schema] of Object.entries(schemas)) {
+      const text = uses.get(name);
+      if (text !== undefined)
+        add(
+          schema,
+          text.replace(/^[ER]/, (first) => `Part of the ${first.toLowerCase()}`),
+        );
+    }
   }
   return uses;
 }

@@ -36,7 +36,7 @@ const OF_HTTP = {
   405: {
     code: 'route.method',
     title: 'Method Not Allowed',
-    detail: 'This path does not support the method of the request.',
+    detail: 'This path does not support the request method.',
   },
   408: {
     code: 'request.timeout',

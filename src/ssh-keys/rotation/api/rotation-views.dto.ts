@@ -85,7 +85,7 @@ export class RotationStepView {
   step: string;
   /** Outcome of the step. STARTED without a result means that the worker was lost and another worker repeated the step. */
   @ApiProperty({ enum: STEP_OUTCOMES, example: 'DONE' }) outcome: StepOutcome;
-  /** Hashes of the files before and after the step, and the response of the host to each key. */
+  /** Hashes of the files before and after the step, and the host's response to each key. */
   @ApiProperty({ type: Object, example: { new: 'accepted' } }) detail: Record<string, unknown>;
   /** @example 2026-11-20T14:00:00Z */
   startedAt: Date;

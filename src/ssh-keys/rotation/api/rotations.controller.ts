@@ -83,7 +83,7 @@ export class RotationsController {
 
   /**
    * List rotation targets
-   * @remarks Returns the accounts of a rotation, with the changes in each file and every step with the response of the host.
+   * @remarks Returns the accounts of a rotation, with the changes in each file and every step with the host's response.
    */
   @Get('rotations/:id/targets')
   @Needs('keys:read')
@@ -162,7 +162,7 @@ export class RotationEventsController {
   @ApiProduces('text/event-stream')
   @ApiOkResponse({
     schema: { type: 'string', example: EVENT_EXAMPLE },
-    description: 'Events with the rotation as data',
+    description: 'Server-sent events, each containing the rotation',
   })
   async followRotation(@Param() { id }: IdParam, @Res() reply: FastifyReply): Promise<void> {
     await answerEvents(reply, this.reader.watch, () => this.reader.follow(id, (shown) => RotationView.of(shown)));

@@ -18,7 +18,7 @@ export class PlaceBody {
 }
 
 export class HolderBody extends PlaceBody {
-  /** Absolute path of the file that contains the old private key. The file must belong to this account. @example /home/ci/.ssh/id_ed25519 */
+  /** Absolute path of the file that contains the old private key. The file must be owned by `account`. @example /home/ci/.ssh/id_ed25519 */
   @Text(0, 500)
   @Matches(KEY_FILE, { message: 'must be an absolute file path without ".", ".." or control characters' })
   path: string;

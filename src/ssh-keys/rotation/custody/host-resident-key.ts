@@ -127,7 +127,7 @@ export class HostResidentKey {
 }
 
 function holderOf({ settings }: Rotation): Holder {
-  if (settings.holder === undefined) throw new Error('a key in the custody of a host has a holder');
+  if (settings.holder === undefined) throw new Error('the key is in the custody of a host but has no holder');
   return settings.holder;
 }
 
@@ -141,7 +141,7 @@ function unproven(rotation: Rotation, why: string): Problem {
   return new Problem(
     'conflict',
     'rotation.holder-unproven',
-    `${path} of ${account} could not be shown to hold the old private key, so nothing was changed. ${why}`,
+    `Unable to prove that ${path} of ${account} contains the old private key, so nothing was changed. ${why}`,
   );
 }
 

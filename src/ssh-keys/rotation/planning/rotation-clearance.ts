@@ -54,7 +54,7 @@ export class RotationClearance {
       const { shown } = await readDocument(this.db.manager, rotation);
       const isGiven = granted?.granted === true && granted.id === rotation.approvalId;
       if (!isGiven || !granted.hash.equals(approvalHash(shown)))
-        throw notApproved('The change differs from the approved one. Order the rotation again.');
+        throw notApproved('The change differs from the approved one. Request the rotation again.');
     }
     if (rotation.dryRun) return;
     await this.assertRights(rotation);
@@ -72,7 +72,7 @@ export class RotationClearance {
   async assertRights({ requestedBy, ownerId }: Rotation, outcome: Refusal = 'FAILED_PRECHECK'): Promise<void> {
     for (const giver of giversOf(requestedBy, ownerId).filter(isId)) {
       if (await holdsNow(this.db.manager, giver, ['keys:rotate'])) continue;
-      const detail = `${requestedBy.name}, who ordered this rotation, can no longer order rotations. Roll the rotation back, or order it again.`;
+      const detail = `${requestedBy.name}, who requested this rotation, can no longer request rotations. Roll the rotation back, or request it again.`;
       throw new StepFailure(outcome, 'rotation.rights-lost', detail);
     }
   }
@@ -131,7 +131,7 @@ export class RotationClearance {
       !isAsMade(order, made, next)
     )
       throw notApproved(
-        'The rotation differs from its order in the audit log. It was changed in the database.',
+        'The rotation differs from its request in the audit log. It was changed in the database.',
         outcome,
       );
     return order.detail['approval'] === true;
@@ -161,7 +161,9 @@ export class RotationClearance {
     const { demand } = await this.approvals.judgeNow(tx, 'ssh-rotation', await usesOfTargets(tx, rotation, targets));
     if (granted === undefined && demand === undefined) return false;
     if (granted === undefined)
-      throw notApproved('The approval policies were changed, and this rotation now requires approval. Order it again.');
+      throw notApproved(
+        'The approval policies were changed, and this rotation now requires approval. Request it again.',
+      );
     if (!(await this.approvals.fallsShort(tx, granted.id, demand))) return false;
     const [, moved]: [unknown, number] = await tx.query(
       `UPDATE ssh_rotation SET status = 'PENDING_APPROVAL' WHERE id = $1 AND status = ANY($2)`,

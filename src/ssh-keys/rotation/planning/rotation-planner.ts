@@ -82,7 +82,7 @@ export class RotationPlanner {
       throw new Problem(
         'refused',
         'rotation.nowhere',
-        'No location of the key is known. Scan the hosts, or specify targets.',
+        'No locations of the key are known. Scan the hosts, or specify targets.',
       );
     const names = new Set(chosen.map(nameOf));
     const left = known.filter((account) => !names.has(nameOf(account)));
@@ -115,10 +115,10 @@ function assertFits(custody: NewCustody, { publicKey, settings }: SshKeyRotation
   const faults = [
     ...((custody === 'human') === (publicKey !== undefined)
       ? []
-      : [{ pointer: '/publicKey', detail: 'is allowed only with custody human' }]),
+      : [{ pointer: '/publicKey', detail: 'is allowed only with custody "human"' }]),
     ...((custody === 'host') === (settings.holder !== undefined)
       ? []
-      : [{ pointer: '/holder', detail: 'is allowed only with custody host' }]),
+      : [{ pointer: '/holder', detail: 'is allowed only with custody "host"' }]),
   ];
   const [first] = faults;
   if (first === undefined) return;

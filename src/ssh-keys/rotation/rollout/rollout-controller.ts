@@ -131,7 +131,7 @@ export class RolloutController {
     const { id, requestedBy, ownerId } = rotation;
     const givers = giversOf(requestedBy, ownerId).filter(isId);
     if (givers.length === 0 || (await allHoldNow(tx, givers, ['keys:rotate']))) return 0;
-    const reason = `${requestedBy.name}, who ordered this rotation, can no longer order rotations.`;
+    const reason = `${requestedBy.name}, who requested this rotation, can no longer request rotations.`;
     await this.move(tx, rotation, { status: 'ROLLING_BACK', code: RIGHTS_LOST, reason });
     const [rows]: [{ id: string }[], number] = await tx.query(
       `UPDATE ssh_rotation_target SET outcome = 'OPEN', strikes = 0, due_at = now(), finished_at = NULL

@@ -16,10 +16,7 @@ export interface KeyFile {
   readonly sha256: string;
   /** Reasons why the file must not be changed, each as a clause that follows the path. */
   readonly obstacles: readonly string[];
-  /**
-   * Paths, among the file and its directories, that the group or others can write to, each as `/home/a has the mode 777`. sshd rejects such paths if it checks
-   * modes.
-   */
+  /** The file and the directories that are writable by others, each as `/home/a has mode 777`. sshd rejects them if it checks modes. */
   readonly loose: readonly string[];
 }
 
@@ -145,7 +142,7 @@ function conditionsIn(line: string, size: number): string[] {
 function looseIn(lines: readonly string[]): string[] {
   return lines.flatMap((line) => {
     const [, mode = '', path] = /^([0-7]{1,4}) (.+)$/.exec(line) ?? [];
-    return path === undefined || (Number.parseInt(mode, 8) & 0o022) === 0 ? [] : [`${path} has the mode ${mode}`];
+    return path === undefined || (Number.parseInt(mode, 8) & 0o022) === 0 ? [] : [`${path} has mode ${mode}`];
   });
 }
 

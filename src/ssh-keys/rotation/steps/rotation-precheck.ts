@@ -137,7 +137,10 @@ function assertPossible(files: readonly KeyFile[], survey: Survey, { rotation, o
     if (obstacles.length > 0) throw refusal('rotation.obstacle', `${path} ${obstacles.join(', ')}.`);
     const manager = managerOf(content);
     if (manager !== undefined && !rotation.settings.ignoreManagers)
-      throw refusal('rotation.managed-elsewhere', `${path} says "${manager}", which would undo the change.`);
+      throw refusal(
+        'rotation.managed-elsewhere',
+        `${path} contains "${manager}": configuration management would undo the change.`,
+      );
     const isAuthority = [...optionsOf(content, old.blob)].some((options) =>
       readOptions(options).some(({ name }) => name === 'cert-authority'),
     );

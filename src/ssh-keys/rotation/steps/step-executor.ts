@@ -122,7 +122,7 @@ function assertAsShown({ rotation, target }: Work, plan: TargetPlan): void {
   throw new StepFailure(
     'FAILED_PRECHECK',
     'rotation.not-as-shown',
-    `${what} the approvers were shown: it was changed after the request. Order the rotation again.`,
+    `${what} the approvers were shown: it was changed after the request. Request the rotation again.`,
   );
 }
 

@@ -99,19 +99,19 @@ export const approvals = {
     'A request that meets all of these conditions does not require approval under this policy. Only verified facts and the caller can be used.',
   'policies.unless.label': 'Do not require approval when',
   'policies.warning.caller-condition':
-    'Only the listed callers require approval. People who are not listed themselves can avoid this policy with another API key.',
+    'Only the listed callers require approval. People who are not listed themselves can bypass this policy with another API key.',
   'policies.warning.choice-condition':
-    'Callers choose {fact}, so they can avoid this policy with another value. Remove the condition, or restrict the key.',
+    'Callers choose {fact}, so they can bypass this policy with another value. Remove the condition, or restrict the key.',
   'policies.warning.format-condition':
-    'Callers choose the format, so they can avoid this policy with a format that the condition does not cover. Remove the condition, or restrict the formats of the key.',
+    'Callers choose the format, so they can bypass this policy with a format that the condition does not cover. Remove the condition, or restrict the formats of the key.',
   'policies.warning.issuer-exception':
     'Every trusted issuer can assert {fact}. Add an exception condition on verified.iss or trust.',
   'policies.warning.ignored-exception':
     'The exception on {fact} never applies because callers choose this value. Remove it.',
   'policies.warning.metadata-condition':
-    'Callers choose {fact}, so they can avoid this policy with another value. Use a verified fact, or remove the condition.',
+    'Callers choose {fact}, so they can bypass this policy with another value. Use a verified fact, or remove the condition.',
   'policies.warning.record-condition':
-    'People who can manage hosts can change {fact}, and a rotation with another value avoids this policy. Identify the keys by fingerprint, or remove the condition.',
+    'People who can manage hosts can change {fact}, and a rotation with another value bypasses this policy. Identify the keys by fingerprint, or remove the condition.',
 
   'shown.authority': 'SSH CA',
   'shown.certificate': 'Certificate ID',

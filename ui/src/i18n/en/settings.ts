@@ -52,7 +52,7 @@ export const settings = {
     'Paste a JWT, or its claims as JSON. The token stays in your browser. Only its claims are sent for comparison, and they are not stored. The signature is not verified.',
   'claims.try': 'Test a token',
   'claims.try.submit': 'Test',
-  'claims.unmet': 'The claim {claim} does not match.',
+  'claims.unmet': 'The {claim} claim does not match.',
   'claims.unreadable': 'Enter a JWT or a JSON object.',
   'claims.values': 'Values',
   'claims.verified': 'Required verified claims',

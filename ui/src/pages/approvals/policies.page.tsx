@@ -126,7 +126,7 @@ function Policies({ groups, menu }: { groups: readonly ApproverGroupView[]; menu
   );
 }
 
-/** Applies shows the conditions of a policy and how callers can avoid it. */
+/** Applies shows the conditions of a policy and how callers can bypass it. */
 function Applies({ policy }: { policy: ApprovalPolicyView }) {
   return (
     <>

@@ -5,7 +5,7 @@ import type { ApprovalPolicyBody, PolicyWarningView } from '../../api/generated/
 import { useI18n } from '../../i18n/i18n.js';
 import { useFactName } from './policy-conditions.js';
 
-/** PolicyWarnings lists how callers can avoid a policy, and exceptions that never apply. */
+/** PolicyWarnings lists how callers can bypass a policy, and exceptions that never apply. */
 export function PolicyWarnings({ warnings }: { warnings: readonly PolicyWarningView[] }) {
   const { t } = useI18n();
   const nameOf = useFactName();

@@ -41,7 +41,7 @@ class QueryParser {
   whole(): QueryTree {
     const tree = this.either(0);
     const { kind, text, column } = this.next();
-    if (kind !== 'end') throw new QueryFault(column, `expected "and", "or" or the end, not ${text}`);
+    if (kind !== 'end') throw new QueryFault(column, `expected "and", "or" or the end of the query, not ${text}`);
     return tree;
   }
 
