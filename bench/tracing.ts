@@ -9,8 +9,8 @@ import { cpuMsOf } from './support/cpu-meter.js';
 import { hammer, middle } from './support/load.js';
 
 /**
- * Measures the cost of tracing for synchronous signatures. Three services on the same stores take turns: without tracing, with default sampling, and with every
- * call traced. The verdict is based on the CPU time per signature, because the rate varies with other load on the machine.
+ * Measures the cost of tracing for synchronous signatures. Services without tracing, with default sampling, and with every call traced take turns on the same
+ * stores. The verdict is based on the CPU time per signature, because the rate varies with other load on the machine.
  */
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 7);
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4);

@@ -10,7 +10,7 @@ export interface TokenKey {
   readonly extractable: boolean;
   readonly alwaysSensitive: boolean;
   readonly neverExtractable: boolean;
-  /** Result of reading the private value and of making the key extractable or insensitive: name of the CKR_ code, or `done`. */
+  /** Results of reading the private value and of setting CKA_EXTRACTABLE or clearing CKA_SENSITIVE: the name of the CKR_ code, or `done`. */
   readonly readValue: string;
   readonly makeExtractable: string;
   readonly makeInsensitive: string;
