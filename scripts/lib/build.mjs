@@ -33,7 +33,7 @@ export async function build({ withConsole = true } = {}) {
 async function buildService() {
   const before = fingerprint();
   if (isBuilt()) {
-    // The same sources may belong to a later commit.
+    // Sources that have not changed may belong to a later commit.
     writeBuildInfo(before);
     return false;
   }
