@@ -34,7 +34,7 @@ interface Terms {
   readonly until?: number;
 }
 
-/** Issues a certificate; without `by` it is self-signed. */
+/** Issues a certificate. Without `by`, the certificate is self-signed. */
 export async function issue(name: string, { by, uri, until = 2 }: Terms = {}): Promise<ClientCertificate> {
   const keys = await webcrypto.subtle.generateKey(ES256, true, ['sign', 'verify']);
   const made = await X509CertificateGenerator.create({

@@ -120,7 +120,7 @@ describe.runIf(canRunSshd())('an SSH session with a real sshd', () => {
   it('is lost once the host is silent for the login timeout, whatever the timeout of the command', async () => {
     const session = await login('deploy', key, 2000);
     const began = performance.now();
-    // Stopping the process that serves this connection looks like a lost network to the client.
+    // Stopping the process that serves this connection looks like a network failure to the client.
     const command = session.exec('echo $PPID > ~/served-by; kill -STOP $PPID; sleep 60', { timeoutMs: 60_000 });
     await expect(command).rejects.toMatchObject({ code: 'host.lost' });
     expect(performance.now() - began).toBeLessThan(15_000);

@@ -20,7 +20,9 @@ const signed = (key: VaultKey) =>
 const generate = (ckaId = randomBytes(16), identity = newIdentity('brief')) =>
   vault.generate({ ckaId, identity, type: 'ec-p256' });
 
-/** Signs with a key that does not exist. A process that has created keys itself may not see all keys, so it is replaced before the key is reported missing. */
+/**
+ * Signs with a key that does not exist. A process that has created keys may not see all keys, so the process is replaced before the key is reported as missing.
+ */
 const missing = (known: VaultKey) => signed({ ...known, ckaId: randomBytes(16) });
 
 interface Outcome {
@@ -29,7 +31,7 @@ interface Outcome {
   readonly respawns: number;
 }
 
-/** Outcome of other orders that a process holds when a missing key is requested. */
+/** Requests a signature with a missing key together with other orders and returns the outcome of all orders. */
 async function besideMissing(known: VaultKey, orders: () => Promise<unknown>[]): Promise<Outcome> {
   const { respawns } = vault.health();
   const [refused, ...others] = await Promise.allSettled([missing(known), ...orders()]);
