@@ -45,7 +45,7 @@ describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
         return [name, mode, ino, size];
       });
 
-  /** Sets up an illegitimate holder of a key. Returns its path and account. */
+  /** Sets up an illegitimate holder of a key. Returns the path and account of the key file. */
   type Hostile = (
     key: ClientKey & { id: string },
     name: string,

@@ -12,7 +12,7 @@ export interface Operation {
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
-  /** Undefined for public operations; [] if any credential suffices. */
+  /** Required scopes. Undefined for public operations; [] if any credential is sufficient. */
   readonly scopes: string[] | undefined;
   readonly isPublic: boolean;
   // oxlint-disable-next-line typescript/no-explicit-any -- the document is looked into freely

@@ -30,7 +30,7 @@ export interface TestToken {
 
 const PIN = '918273';
 
-/** Lets Node run the key process from source. */
+/** Node option that lets the key process run from source. */
 const RUN_SOURCES = `--import=${new URL('./typescript-sources.mjs', import.meta.url).href}`;
 
 /** Initializes a token in a new directory below `parent`, by default the temporary directory. */
@@ -69,7 +69,7 @@ export function pkcs11Tool({ environment, label }: TestToken, ...args: string[])
   return execFileSync('pkcs11-tool', [...where, ...args], { encoding: 'utf8', stdio: 'pipe', env });
 }
 
-/** Objects in the token as listed by pkcs11-tool, one text per object. */
+/** Returns the objects in the token as listed by pkcs11-tool, one text per object. */
 export function objectsIn(token: TestToken, ...filter: string[]): string[] {
   const text = pkcs11Tool(token, '--list-objects', ...filter);
   return text.split(/^(?=\S.* Object)/m).filter((part) => part.includes(' Object'));

@@ -43,29 +43,29 @@ export interface Sshd {
   readonly port: number;
   readonly directory: string;
   readonly users: readonly string[];
-  /** Path of a user's home directory on this machine. */
+  /** Returns the path of a user's home directory on this machine. */
   home(user: string): string;
-  /** Log of sshd at LogLevel VERBOSE. */
+  /** Returns the log of sshd at LogLevel VERBOSE. */
   log(): string;
   /** Appends a line to the user's authorized_keys. */
   authorize(user: string, line: string): void;
-  /** Content of the user's authorized_keys. */
+  /** Returns the content of the user's authorized_keys. */
   authorizedKeys(user: string): string;
-  /** Public key line of one of its host keys. */
+  /** Returns the public key line of a host key. */
   hostKey(kind: HostKeyKind): string;
   /** Generates a new host key of this kind and restarts sshd at the same address. */
   swapHostKey(kind: HostKeyKind): Promise<void>;
   /** Runs a command in the namespace of sshd, as root. */
   inside(...command: string[]): string;
-  /** Like `inside`, with standard input. */
+  /** Like `inside`, but with standard input. */
   feed(input: string, ...command: string[]): string;
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Stops sshd and removes everything. */
+  /** Stops sshd and removes its files. */
   close(): Promise<void>;
 }
 
-/** Whether this machine can run sshd in a namespace: openssh-server is installed, the user is root, and mount namespaces are allowed. */
+/** Reports whether this machine can run sshd in a namespace: openssh-server is installed, the user is root, and mount namespaces are allowed. */
 export function canRunSshd(): boolean {
   return existsSync(SSHD) && process.getuid?.() === 0 && spawnSync('unshare', ['-m', 'true']).status === 0;
 }
@@ -92,7 +92,7 @@ export function newClientKey(
   return { privateKey: readFileSync(file, 'utf8'), publicKey, fingerprint: fingerprintOfLine(publicKey), file };
 }
 
-/** Fingerprint of a public key, computed by ssh-keygen. */
+/** Returns the fingerprint of a public key, computed by ssh-keygen. */
 export function fingerprintOfLine(line: string): string {
   const told = execFileSync('ssh-keygen', ['-lf', '-'], { input: `${line}\n`, encoding: 'utf8' });
   return told.split(' ')[1] ?? '';
@@ -258,7 +258,7 @@ async function runSshd({ directory, address, port, timeZone }: Place): Promise<C
   ];
   const listens = `Server listening on ${address} port ${port}`;
   const log = join(directory, 'log');
-  // Measured before the start, because on a busy machine sshd may write its line before this process continues.
+  // The length is measured before the start, because on a busy machine sshd may write its line before this process continues.
   const before = existsSync(log) ? readFileSync(log, 'utf8').length : 0;
   const child = spawn('unshare', ['-m', '--propagation', 'private', 'sh', '-ec', over.join('\n')], {
     env: { ...process.env, TZ: timeZone },
