@@ -12,7 +12,7 @@ const [, , fingerprint] = process.argv;
 const { cold } = await compileSources();
 writeBuildInfo(fingerprint);
 await bundlePrograms();
-// After a change, the first process to load the changed modules stores their compiled code.
+// After a partial compilation, the first process that loads the changed modules stores their compiled code.
 if (cold) await Promise.all(['main', 'worker', 'cli'].map(compileInAdvance));
 
 /**

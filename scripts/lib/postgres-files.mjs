@@ -48,8 +48,8 @@ function linkLibraries(home) {
 }
 
 /**
- * serverAccount returns the account that runs PostgreSQL, which refuses to run as root: the owner of existing data,
- * otherwise `postgres`, otherwise `nobody`. Undefined if this process is not root and can run PostgreSQL itself.
+ * serverAccount returns the account that runs PostgreSQL, which refuses to run as root: the owner of existing data, otherwise `postgres`, otherwise `nobody`.
+ * Returns undefined if this process is not root and can run PostgreSQL directly.
  */
 export function serverAccount(data) {
   if (process.getuid?.() !== 0) return undefined;

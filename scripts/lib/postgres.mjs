@@ -51,9 +51,8 @@ const SETTINGS = {
 };
 
 /**
- * startPostgres starts a private PostgreSQL on 127.0.0.1 with its data in `dir`, or takes over one that is still running there.
- * The first start creates the data directory, the administrator, and a database with its owner role.
- * See postgres.d.mts for the result.
+ * startPostgres starts a private PostgreSQL on 127.0.0.1 with its data in `dir`, or takes over a server that is still running there. The first start creates
+ * the data directory, the administrator, and a database with its owner role. See postgres.d.mts for the result.
  */
 export async function startPostgres({ dir, port, log = () => {}, settings = {}, environment = {} }) {
   const wanted = path.resolve(dir);

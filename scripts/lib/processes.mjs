@@ -12,7 +12,7 @@ export function isKnown(pid) {
   }
 }
 
-/** isAlive reports whether a process is running. Zombies are not: in a container without an init process, they may never be reaped. */
+/** isAlive reports whether a process is running. A zombie does not count as running, because in a container without an init process it may never be reaped. */
 export function isAlive(pid) {
   if (!isKnown(pid)) return false;
   try {

@@ -9,8 +9,8 @@ import { privateDirectory, secretIn, writePrivate } from './private-files.mjs';
 import { commandOf, isAlive, signal, stopProcess, until } from './processes.mjs';
 
 /**
- * startRedis starts a private Redis (or Valkey) on 127.0.0.1, or takes over one that is still running from `dir`. Redis persists nothing, because it holds only
- * hints and PostgreSQL is authoritative. See redis.d.mts for the result.
+ * startRedis starts a private Redis (or Valkey) on 127.0.0.1, or takes over a server that is still running from `dir`. Redis persists nothing, because it holds
+ * only hints and PostgreSQL is authoritative. See redis.d.mts for the result.
  */
 export async function startRedis({ dir, port }) {
   const home = privateDirectory(path.resolve(dir));
