@@ -103,7 +103,7 @@ interface ChangeDay {
   readonly halfHourly: readonly string[];
 }
 
-/** Expected times, written by hand from the time zone tables: Berlin skips 02:00 to 03:00 on one day and repeats this hour on the other day. */
+/** Expected times, written by hand from the time zone tables: Berlin skips the hour from 02:00 to 03:00 on one day and repeats it on the other day. */
 const CHANGE_DAYS: readonly ChangeDay[] = [
   {
     name: '28 March 2027, one hour is missing',

@@ -11,7 +11,7 @@ const STARTED = /listening on (http:\/\/\S+)|working in the background/;
 /** Time after which a stopping process counts as hanging: SVC_STOP_SECONDS plus a margin. */
 const STOP_LIMIT_MS = 25_000;
 const LOOK_MS = 100;
-/** Number of log lines kept of a process that ended by itself. */
+/** Number of log lines to keep of a process that ended on its own. */
 const LAST_LINES = 60;
 const LAST_WORDS_MS = 100;
 
