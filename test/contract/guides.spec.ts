@@ -46,7 +46,7 @@ function furnish(apiKey: string): void {
   writeFileSync(at('key.txt'), apiKey);
   writeFileSync(at('.data/demo.env'), `BASE_URL=${service.url}\nAPI_KEY=${apiKey}\n`);
   program('sealwright', `exec "${process.execPath}" "${join(ROOT, 'dist/sealwright.js')}" "$@"`);
-  // A rejected call ends the guide, because a reader would see the error on the screen.
+  // A rejected call ends the guide, because a reader would notice the error.
   program('curl', `PATH="$READERS_PATH" exec curl --fail-with-body "$@"`);
 }
 

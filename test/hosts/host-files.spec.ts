@@ -77,7 +77,7 @@ describe.runIf(canRunSshd())('an SSH session with a real sshd', () => {
   });
 
   it('reads only the output of the script, whatever the login shell prints before it', async () => {
-    // Output of ~/.ssh/rc arrives like that of .bashrc or .zshenv.
+    // Output of ~/.ssh/rc arrives like output of .bashrc or .zshenv.
     const rc = join(sshd.home('deploy'), '.ssh/rc');
     writeFileSync(rc, `echo '${'Welcome\n[7m%\n'.repeat(100)}'\n`);
     writeFileSync(join(sshd.home('deploy'), 'odd'), '\0\nno end');

@@ -54,7 +54,7 @@ export function callEmpty(service: Service, { method, path }: Operation, key: st
   return service.call(method, address, { key, body: method === 'GET' || method === 'DELETE' ? undefined : {} });
 }
 
-/** Calls every operation as every principal and compares the outcome with the permission matrix of the same document. */
+/** Calls every operation as every principal and compares each outcome with the permission matrix of the document. */
 export async function accessTable(document: OpenAPIObject, principals: readonly Principal[]): Promise<AccessCell[]> {
   const rows = matrixRows(permissionMatrix(document));
   const cells: AccessCell[] = [];

@@ -103,7 +103,7 @@ export function newIdentity(name = 'test', version = 1): KeyIdentity {
   return { purpose: 'signing', owner: signingKeyOwner(randomUUID(), name, version) };
 }
 
-/** Retries for half a minute while the key process is being replaced, like callers do. Rethrows other errors. */
+/** Like a caller, retries for half a minute while the key process is being replaced. Rethrows other errors. */
 export async function answered<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -180,7 +180,10 @@ function authorize(home: string, uid: number, line: string): void {
   chownSync(file, uid, uid);
 }
 
-/** Creates passwd, shadow and group with the users added to those of this machine, and home directories, all mounted over the real ones for sshd only. */
+/**
+ * Creates passwd, shadow and group with the users of this machine and the additional users, and home directories. Only sshd sees these files, which are mounted
+ * over the real files.
+ */
 function makeAccounts(directory: string, users: readonly string[]): void {
   const etc = join(directory, 'etc');
   mkdirSync(etc);
