@@ -77,7 +77,7 @@ function within(what: string, ms: number, wanted: number): void {
 }
 
 interface Taken {
-  /** Seconds. */
+  /** Duration in seconds. */
   readonly time: number;
   readonly created: number;
 }

@@ -23,7 +23,7 @@ const MARKS: Readonly<Record<Verdict, string>> = {
   'step-up': '†',
 };
 
-/** Rows are operations, columns are principals. */
+/** Returns a Markdown table with operations as rows and principals as columns. */
 function tableOf(cells: readonly AccessCell[]): string {
   const names = [...new Set(cells.map(({ principal }) => principal))].toSorted();
   const line = (parts: readonly string[]) => `| ${parts.join(' | ')} |`;

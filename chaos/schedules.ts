@@ -96,7 +96,7 @@ async function clockJumps(environment: Environment): Promise<void> {
 
 interface ChangeDay {
   readonly name: string;
-  /** The clock is set to two seconds before each moment and continues from there. */
+  /** Times that the clock passes. The clock is set to two seconds before each time and then runs normally. */
   readonly moments: readonly string[];
   readonly from: string;
   readonly daily: readonly string[];

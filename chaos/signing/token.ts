@@ -4,7 +4,7 @@ import type { Environment } from './environment.js';
 
 /** A private key with the attributes visible after login. */
 export interface TokenKey {
-  /** Hexadecimal. */
+  /** CKA_ID in hexadecimal. */
   readonly ckaId: string;
   readonly sensitive: boolean;
   readonly extractable: boolean;
