@@ -52,7 +52,7 @@ beforeAll(async () => {
   await newTrust(place, id, { name: 'of every claim', conditions, audience: AUDIENCE });
   const group = await newGroup({ service: api, apiKey }, await newApprovers({ stage, service: api, apiKey }, 1));
   prepared = [];
-  // A token exchange requires that the audit log grows, for which a worker must run. The worker is stopped before the requests below, which must stay queued.
+  // A token exchange requires a growing audit log and therefore a running worker. The worker is stopped before the requests below, which must stay queued.
   const worker = await stage.start({ role: 'worker' });
   const tokenFor = (claims: object) =>
     until('a token', 30, async () => {

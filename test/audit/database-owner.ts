@@ -15,7 +15,7 @@ export class DatabaseOwner {
     };
   }
 
-  /** Runs a statement on the audit log with the triggers disabled, which would reject the statement. */
+  /** Runs a statement on the audit log with the triggers disabled, because they would reject the statement. */
   async unlocked(text: string): Promise<void> {
     await this.stage.sql(
       `ALTER TABLE audit_entry DISABLE TRIGGER USER; ${text}; ALTER TABLE audit_entry ENABLE TRIGGER USER`,

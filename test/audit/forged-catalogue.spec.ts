@@ -120,7 +120,7 @@ describe('the catalog check', () => {
   it.each(Object.entries(CHANGES))('finds %s', async (_name, [ddl, found]) => {
     expect(await catalogue.findingsAfter(ddl)).toContain(found);
     expect(await catalogue.findings()).toEqual([]);
-    // The change is also refused when the fingerprint of the unchanged catalogue is already cached.
+    // A vote is refused after the change, even if the fingerprint of the unchanged catalogue is already cached.
     expect(await catalogue.isRefusedAfter(ddl)).toBe(!/^(?:disabled|missing)-trigger/.test(found));
   });
 

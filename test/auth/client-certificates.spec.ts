@@ -23,7 +23,7 @@ const ELSEWHERE = '127.0.0.2';
 interface Certified {
   readonly key: Buffer;
   readonly cert: Buffer;
-  /** `x5t#S256` */
+  /** Certificate thumbprint (`x5t#S256`). */
   readonly thumbprint: string;
   /** Value of the Client-Cert header (RFC 9440). */
   readonly header: string;

@@ -20,7 +20,7 @@ export interface ClientCertificate {
   readonly keys: webcrypto.CryptoKeyPair;
   readonly key: string;
   readonly cert: string;
-  /** `x5t#S256` */
+  /** Certificate thumbprint (`x5t#S256`). */
   readonly thumbprint: string;
   /** Value of the Client-Cert header (RFC 9440). */
   readonly header: string;

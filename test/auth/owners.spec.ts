@@ -38,7 +38,7 @@ let place: ApprovalFixture;
 let issuerId: string;
 const call = (method: string, path: string, options?: object) => place.service.call(method, path, options);
 
-/** Operators can sign but see only their own requests. */
+/** Creates two operators, who can sign but see only their own requests. */
 const operators = () => Promise.all([newApprover(place, ['operator']), newApprover(place, ['operator'])]);
 const adminsAndKeyWith = async (scopes: string[]): Promise<Owned> => {
   const { key } = await newApiKey(place.service, place.apiKey, scopes);

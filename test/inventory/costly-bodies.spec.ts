@@ -114,7 +114,7 @@ describe('a document that takes too long to process', () => {
     const others = ['first', 'second', 'third'].map((name) => ingest(good(name), { to: hasty }));
     for (const { status, body } of await Promise.all(costly)) {
       expect({ status, code: body.code }).toEqual({ status: 422, code: 'document.too-costly' });
-      // The watchdog of the thread stopped the document. An exceeded round budget would be reported as an error of the key store.
+      // The watchdog of the thread stopped the processing of the document. An exceeded round budget would be reported as an error of the key store.
       expect(body.detail).toMatch(/^The document /);
     }
     for (const { status, body } of await Promise.all(others))

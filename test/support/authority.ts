@@ -9,7 +9,7 @@ export interface Verdict {
   readonly text: string;
 }
 
-/** Runs a program like a receiver would and returns whether it succeeded. */
+/** Runs a program like the receiver of a signed file. Returns the output and whether the program succeeded. */
 export function ask(program: string, args: string[], options: { env?: NodeJS.ProcessEnv; cwd?: string } = {}): Verdict {
   const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', ...options });
   if (error !== undefined) throw error;

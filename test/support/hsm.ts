@@ -23,7 +23,7 @@ export interface TestToken {
   readonly label: string;
   readonly pinFile: string;
   readonly environment: { readonly SOFTHSM2_CONF: string; readonly NODE_OPTIONS: string };
-  /** SVC_PKCS11_… */
+  /** Settings SVC_PKCS11_… of the token. */
   readonly settings: Readonly<Record<string, string>>;
   remove(): void;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { rawToDer } from '../../src/hsm/signatures/ecdsa.js';
 
 export interface Claim {
-  /** PEM. */
+  /** Public key as PEM. */
   readonly publicKey: string;
   /** Name of the hash algorithm in the API: sha256, sha3-384 … */
   readonly algorithm: string;

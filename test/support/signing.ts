@@ -5,7 +5,7 @@ export interface PublishedKey {
   readonly id: string;
   readonly name: string;
   readonly type: string;
-  /** PEM. */
+  /** Public key as PEM. */
   readonly publicKey: string;
 }
 

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
 export interface TimeServer {
-  /** host:port */
+  /** Address as host:port. */
   readonly address: string;
   close(): void;
 }

@@ -210,7 +210,7 @@ describe('a timestamp request', () => {
   });
 });
 
-// `npm run bench -- timestamping` runs the same with 10,000.
+// `npm run bench -- timestamping` runs the same test with 10,000 tokens.
 it(
   '300 tokens from two processes have unique serial numbers, each of which leads to its row',
   { timeout: 120_000 },
