@@ -117,7 +117,7 @@ async function measure(assets: number): Promise<number> {
   const senders = Math.min(SENDERS, Math.floor(LARGE_BODY_MEMORY_BYTES / again.length) || 1);
   const many = senders === 1 ? 1 : senders * DOCUMENTS_EACH;
   const count = Math.min(MAX_TURNS, Math.max(MIN_TURNS, Math.ceil(ENOUGH / assets / many)));
-  // Turns alternate between all senders and a single one.
+  // Turns alternate between all senders and a single sender.
   const sizes = Array.from({ length: count }, () => (senders === 1 ? [1] : [many, 1])).flat();
   let made = 0;
   const next = () => documentOf({ assets, name: `bench ${made++}` });

@@ -9,9 +9,9 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- install [--release bookworm|trixie] [--packages DIRECTORY]
- * Follows docs/install.md command by command on an empty Debian, and the step about a new machine on a second one. Steps 1 and 2 have network access; the other
- * steps have only the loopback interface. Only systemctl is replaced, because systemd cannot run here; the replacement starts units from their files. Requires
- * root. `--packages` uses packages that are already built.
+ * Follows docs/install.md command by command on an empty Debian, and the step about a new machine on a second machine. Steps 1 and 2 have network access; the
+ * other steps have only the loopback interface. Only systemctl is replaced, because systemd cannot run here; the replacement starts units from their files.
+ * Requires root. `--packages` uses packages that are already built.
  */
 const { values } = parseArgs({
   options: { release: { type: 'string', default: 'bookworm' }, packages: { type: 'string' } },

@@ -20,7 +20,7 @@ const PUBLIC_URL = 'http://sealwright.test';
 export interface Stores {
   readonly database: (node: NodeNumber) => string;
   readonly redis: string;
-  /** SVC_DATABASE_REPLICATION. */
+  /** Value of SVC_DATABASE_REPLICATION. */
   readonly replication: 'any' | 'required';
 }
 

@@ -8,7 +8,7 @@ export type Custody = (typeof CUSTODIES)[number];
 
 /** Holder of a private key who logs in to one host. */
 export interface Holder {
-  /** Members that a rotation order needs for this holder. */
+  /** Members that a rotation request requires for this holder. */
   readonly order: Record<string, unknown>;
   logIn(): Promise<LoginResult>;
   /** Returns the current private key, or an empty string if the holder has none. */

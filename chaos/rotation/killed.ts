@@ -10,7 +10,7 @@ import { type Step, STEPS, StepWatch } from './step-watch.js';
 const OVERLAP_SECONDS = 1;
 /** Fraction of rotations to roll back while rollback steps are still needed. */
 const ROLLED_BACK = 0.4;
-/** Maximum time between the order of a rotation and the request to roll it back. */
+/** Maximum time between the start of a rotation and the request to roll it back. */
 const ROLL_BACK_MS = 4000;
 /** Time after which any step that still needs an interruption is chosen. */
 const PATIENCE_MS = 5000;

@@ -72,7 +72,7 @@ class Run {
   private readonly dist: string;
   private readonly env: NodeJS.ProcessEnv;
   private readonly cluster: Cluster;
-  /** E-mail address of the administrator. */
+  /** Email address of the administrator. */
   private administrator = '';
 
   constructor(
