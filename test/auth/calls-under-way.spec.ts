@@ -195,7 +195,7 @@ it('a token exchange that is under way when the issuer is disabled gives no toke
   expect((await call('GET', '/api/v1/sign/requests', { key: access })).status).toBe(401);
 });
 
-/** Operations that call an address chosen by the caller before they write to the database. */
+/** Operations that, before they write to the database, call an address chosen by the caller. */
 const OUTBOUND: Record<string, (url: string) => [method: string, path: string, body: object]> = {
   'the keys of a new client': (url) => [
     'POST',

@@ -30,7 +30,7 @@ interface Terms {
   readonly by?: ClientCertificate;
   /** SAN URI of the certificate; if undefined, a CA is issued. */
   readonly uri?: string;
-  /** Days until the certificate expires; negative for an expired one. */
+  /** Days until the certificate expires; negative for an expired certificate. */
   readonly until?: number;
 }
 

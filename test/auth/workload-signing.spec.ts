@@ -90,7 +90,7 @@ describe('signing with a job token', () => {
           time,
           asked.verified.id,
         ]);
-      // Other services may accept the token for a few minutes after it expires, so the service withholds the token until then.
+      // Other services may accept the token for a few minutes after it expires, so the evidence contains the token only ten minutes after the expiry.
       await endedAgo('9 minutes');
       expect((await evidenceOf()).workload).toMatchObject({ tokenFrom: expect.any(String) });
       await endedAgo('11 minutes');

@@ -96,7 +96,7 @@ describe('kill -9 of the key process under 200 concurrent callers', () => {
     await Promise.all(callers);
     console.log(`${JSON.stringify(kills)}; ${run.done} signed; ${JSON.stringify([...codes])}`);
     expect([...codes.keys()].filter((code) => code !== 'hsm.unavailable')).toEqual([]);
-    // The process holds at most 32 orders. All other orders wait for the next process and succeed.
+    // The process holds at most 32 requests. All other requests wait for the next process and succeed.
     expect(Math.max(...kills.map(({ lost }) => lost))).toBeLessThanOrEqual(32);
     expect(run.done).toBeGreaterThan(200);
   });

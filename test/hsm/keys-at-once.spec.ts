@@ -31,7 +31,7 @@ interface Outcome {
   readonly respawns: number;
 }
 
-/** Requests a signature with a missing key together with other orders and returns the outcome of all orders. */
+/** Requests a signature with a missing key together with other requests and returns the outcome of all requests. */
 async function besideMissing(known: VaultKey, orders: () => Promise<unknown>[]): Promise<Outcome> {
   const { respawns } = vault.health();
   const [refused, ...others] = await Promise.allSettled([missing(known), ...orders()]);
@@ -42,7 +42,7 @@ async function besideMissing(known: VaultKey, orders: () => Promise<unknown>[]):
   };
 }
 
-/** Returns the first of three attempts in which all other orders succeed, because the next process may take a second to start on a busy machine. */
+/** Returns the first of three attempts in which all other requests succeed, because the next process may take a second to start on a busy machine. */
 async function bestOfThree(attempt: () => Promise<Outcome>): Promise<Outcome> {
   for (let left = 2; left > 0; left -= 1) {
     const outcome = await attempt();

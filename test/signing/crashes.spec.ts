@@ -100,7 +100,7 @@ async function assertAllEnded(accepted: Accepted[], seconds: number): Promise<Ro
 
 const countOf = (rows: Row[], status: string): number => rows.filter((row) => row.status === status).length;
 
-/** Kills a process and starts a new one of the same role, like a supervisor. */
+/** Kills a process and starts a new process with the same role, like a supervisor. */
 async function crash(processes: Service[], role: 'api' | 'worker', which: number): Promise<void> {
   await processes[which]?.kill('SIGKILL');
   processes[which] = await stage.start({ role });
