@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** They take a minute and more, and begin in this order: begun last, they would be waited for alone. */
+/** Files that take a minute or more, in the order in which they start. If they started last, the run would wait for them while other workers are idle. */
 const SLOW = [
   'console/pages',
   'contract/hostile-values',
@@ -17,7 +17,7 @@ const SLOW = [
   'agent/waiting',
 ];
 
-/** What takes long comes first, then as always. */
+/** Runs the files in SLOW first and the rest in the default order. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification) => {
@@ -28,9 +28,14 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-/** More than the cores of a small machine: much of their time tests wait for processes to start, and for clocks. With three, two cores idle for a fifth of it. */
+/**
+ * Higher than the number of cores of a small machine, because tests spend much of their time waiting for processes and timers. With three files, two cores are
+ * idle for a fifth of the time.
+ */
 const FILES_AT_ONCE = 4;
-/** Of a machine that takes longer than this for the smallest program: most of the time tests wait for each other there. */
+/**
+ * Start time of an empty Node.js program above which a machine counts as slow. Tests on a slow machine mostly wait for each other, so fewer files run at once.
+ */
 const SLOW_START_MS = 80;
 const FILES_ON_SLOW = 2;
 
@@ -49,33 +54,33 @@ const SOURCE = ['test/source/**'];
 const LONG_FILES = 'test/**/*.long.spec.ts';
 
 const ON_STORES = {
-  // Limits for a machine that is busy with other things; a test that takes longer hangs.
+  // High enough for a busy machine. A test that exceeds this limit hangs.
   testTimeout: 600_000,
   hookTimeout: 900_000,
-  // A machine that stalls for a second must not look like a fault; what fails twice is one.
+  // A machine that stalls for a second must not fail the run. A test that fails twice has a defect.
   retry: 1,
   sequence: { groupOrder: 1 },
   maxWorkers: slow ? FILES_ON_SLOW : FILES_AT_ONCE,
-  // Files keep no state outside of themselves: modules are loaded once for each worker, not for each file.
+  // Test files share no state, so modules are loaded once per worker instead of once per file.
   isolate: false,
 };
 
 /**
- * unit: pure files, and what is said of all sources. service: what was built, on real PostgreSQL, Redis and SoftHSM. long: as service, files
- * that take minutes each; `npm run check -- long`.
+ * unit: tests without a service, including the rules for all sources. service: tests of the build on real PostgreSQL, Redis and SoftHSM. long: service tests
+ * that take minutes each (`npm run check -- long`).
  */
 export default defineConfig({
   test: {
     sequence: { sequencer: SlowFirst },
     projects: [
-      // Vitest runs projects with other numbers of workers after one another, and wants to be told in which order.
+      // Vitest runs projects with different numbers of workers one after another and requires an explicit order.
       {
         test: {
           name: 'unit',
           include: ['src/**/*.spec.ts', 'test/source/**/*.spec.ts'],
-          // For a machine that is busy with other things.
+          // High enough for a busy machine.
           testTimeout: 60_000,
-          // They compute: one file for each core, and modules are loaded once for each core, not for each file.
+          // Unit tests are CPU-bound, so one file runs per core. Modules are loaded once per worker instead of once per file.
           maxWorkers: availableParallelism(),
           isolate: false,
           sequence: { groupOrder: 0 },

@@ -1,6 +1,6 @@
 /**
- * Signatures per second through the key boundary, including verification of every signature and the round trip to the key process,
- * compared with bare C_Sign. Run:
+ * Measures signatures per second through the key process, including the round trip and the verification of every signature, and compares them with bare C_Sign.
+ * Run:
  *   npm run bench -- hsm [sessions …]
  */
 import { randomBytes } from 'node:crypto';
@@ -21,7 +21,7 @@ export interface Load {
   readonly concurrency: number;
 }
 
-/** Signatures per second of `vault` under the load. The vault verifies each signature. */
+/** Returns the signatures per second of `vault` under the load. The vault verifies each signature. */
 export async function keyProcessRate(
   vault: KeyVault,
   key: VaultKey,
@@ -31,7 +31,7 @@ export async function keyProcessRate(
   return await rate(load, () => vault.sign({ key, scheme, algorithm: 'sha256', digest: randomBytes(32) }));
 }
 
-/** Signatures per second of C_Sign alone, in this process and without verification; `concurrency` is the number of sessions. */
+/** Returns the signatures per second of C_Sign alone, in this process and without verification. `concurrency` is the number of sessions. */
 async function bareTokenRate(library: Pkcs11Token, key: VaultKey, load: Load): Promise<number> {
   const sessions = Array.from({ length: load.concurrency }, () => library.openSession());
   const [first] = sessions;
@@ -48,7 +48,7 @@ async function bareTokenRate(library: Pkcs11Token, key: VaultKey, load: Load): P
   return perSecond;
 }
 
-/** Opens the token in this process. It stays open because the library can be initialized only once. */
+/** Opens the token in this process. The token stays open because the library can be initialized only once. */
 async function openLibrary(token: TestToken): Promise<Pkcs11Token> {
   const library = await Pkcs11Token.open(new Config(token.settings).pkcs11Library, token.label);
   library.login(library.openSession(), readFileSync(token.pinFile, 'utf8').trim());
@@ -70,7 +70,7 @@ async function rate({ seconds, concurrency }: Load, once: (caller: number) => Pr
   return run.done / ((performance.now() - start) / 1000);
 }
 
-/** Processor time used by a process, in microseconds, derived from the kernel's 10 ms ticks. */
+/** Returns the CPU time used by a process in microseconds, derived from the kernel's 10 ms ticks. */
 function processorTime(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')

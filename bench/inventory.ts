@@ -15,27 +15,26 @@ import { Probe } from './inventory/probe.js';
 import { CpuMeter } from './support/cpu-meter.js';
 
 /**
- * Compares the inventory with a plain COPY on the same machine, alternating between the two. Rates are assets per second through HTTP, validation,
- * classification and
- * writing, relative to rows per second of a COPY into (and out of) a bare table just before.
+ * Compares the inventory with a plain COPY on the same machine, alternating between the two. An import rate is assets per second through HTTP, validation,
+ * classification and writing. It is compared with the rows per second of a COPY into a bare table just before. Exports are compared with a COPY out of the
+ * table.
  *
- * BENCH_ASSETS: document sizes; each size gets a fresh database and service. BENCH_FILL: after the last size, rows are duplicated inside the database up to
- * about this
- * number, if there are fewer, and the read operations are measured again.
+ * BENCH_ASSETS: document sizes; each size gets a fresh database and service. BENCH_FILL: number of assets to which rows are duplicated inside the database
+ * after the last size. The read operations are then measured again.
  */
 const SIZES = (process.env['BENCH_ASSETS'] ?? '10000,100000').split(',').map(Number);
 const FILL = Number(process.env['BENCH_FILL'] ?? 0);
 const ROUNDS = 40;
-/** A fresh service is slow until V8 has compiled its hot code. */
+/** Assets imported before the measurement, because a new service is slow until V8 has compiled its hot code. */
 const WARM_UP = 10_000;
 const WARM_UPS = 3;
-/** A single turn varies too much. There are enough turns to import about this many assets in total, and the median counts. */
+/** Total number of assets to import over all turns. A single turn varies too much, so the median counts. */
 const ENOUGH = 500_000;
 const MIN_TURNS = 3;
 const MAX_TURNS = 7;
 /**
- * Concurrent senders, provided the service accepts that much data at once (docs/sensors.md). Each sends DOCUMENTS_EACH documents per turn, because at the
- * start and end of a turn one sender waits for the other, and that share of the turn should be small.
+ * Concurrent senders, provided the service accepts that much data at once (docs/sensors.md). Each sender sends DOCUMENTS_EACH documents per turn. At the end of
+ * a turn, one sender waits for the other; more documents make that share smaller.
  */
 const SENDERS = 2;
 const DOCUMENTS_EACH = 4;
@@ -78,7 +77,7 @@ function within(what: string, ms: number, wanted: number): void {
 }
 
 interface Taken {
-  /** Seconds. */
+  /** Duration in seconds. */
   readonly time: number;
   readonly created: number;
 }
@@ -91,7 +90,7 @@ async function take(body: Buffer): Promise<Taken> {
     'content-length': body.length,
   };
   const time = await seconds(async () => {
-    // `fetch` would use a whole core, which the service needs.
+    // `fetch` would occupy a whole core, which the service needs.
     const sent = request(`${service.url}/api/ingest`, { method: 'POST', headers }).end(body);
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     const answer = (await json(response)) as { created: number };
@@ -101,7 +100,7 @@ async function take(body: Buffer): Promise<Taken> {
   return { time, created };
 }
 
-/** Each sender sends its next document when the previous one has been answered. */
+/** Sends all documents. Each sender sends its next document once the previous document has been answered. */
 async function takeAll(bodies: readonly Buffer[], senders: number): Promise<Taken> {
   const left = bodies.values();
   const taken: Taken[] = [];
@@ -112,13 +111,13 @@ async function takeAll(bodies: readonly Buffer[], senders: number): Promise<Take
   return { time, created: taken.reduce((sum, { created }) => sum + created, 0) };
 }
 
-/** Returns the final number of assets. */
+/** Measures imports of this size and returns the final number of assets. */
 async function measure(assets: number): Promise<number> {
   const again = documentOf({ assets, name: 'bench 0', edition: 2 });
   const senders = Math.min(SENDERS, Math.floor(LARGE_BODY_MEMORY_BYTES / again.length) || 1);
   const many = senders === 1 ? 1 : senders * DOCUMENTS_EACH;
   const count = Math.min(MAX_TURNS, Math.max(MIN_TURNS, Math.ceil(ENOUGH / assets / many)));
-  // Turns alternate between all senders and a single one.
+  // Turns alternate between all senders and a single sender.
   const sizes = Array.from({ length: count }, () => (senders === 1 ? [1] : [many, 1])).flat();
   let made = 0;
   const next = () => documentOf({ assets, name: `bench ${made++}` });
@@ -172,7 +171,7 @@ interface Turn {
 
 const shareOf = ({ rate, limit }: Turn) => rate / limit;
 
-/** Runs separately from other measurements, because the probe uses the same two cores. */
+/** Probes the service during `work` and returns the durations. Runs separately from other measurements, because the probe uses the same two cores. */
 async function probesDuring(work: () => Promise<unknown>): Promise<number[]> {
   const probe = await Probe.start(service.url);
   await work();
@@ -184,7 +183,7 @@ async function residentMegabytes(): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }
 
-/** The first export shows memory growth and is not timed against the limit, because a service that has not exported yet is slow. */
+/** Measures exports. The first export only shows memory growth and is not compared with the limit, because the first export of a service is slow. */
 async function measureExport(): Promise<void> {
   const bare = await BareTable.open(stage.databaseUrl);
   const cold = await exportAll();
@@ -253,7 +252,7 @@ async function reclassify(): Promise<void> {
   say('judging anew', `${time.toFixed(1)} s (wanted 60${missed(time > 60)})`);
 }
 
-/** The tables are vacuumed, as autovacuum would do within a minute or two. */
+/** Fills the inventory and measures the read operations again. The tables are vacuumed first, as autovacuum would do within a minute or two. */
 async function measureFilled(there: number): Promise<void> {
   const assets = await fill(stage.databaseUrl, FILL, there);
   const how = assets > there ? 'multiplied within the database' : 'a moment later';

@@ -14,7 +14,7 @@ const vocabularies = namesFile.vocabularies.flatMap((vocabulary) => Object.keys(
 const names = new Set([...families, ...vocabularies, ...curvesFile.curves.map(({ name }) => name)]);
 const spellings = [...names].flatMap((name) => [name, name.toLowerCase(), `${name}-x`, `com.example.${name}`]);
 
-/** CPU time is not affected by other processes on the machine. */
+/** Measures CPU time, which other processes on the machine do not affect. */
 const rounds = Array.from({ length: ROUNDS }, () => {
   const begun = process.cpuUsage();
   for (const name of spellings) algorithmUsesOf(name);

@@ -10,14 +10,14 @@ import { CpuMeter } from './support/cpu-meter.js';
 import { hammer, median, middle } from './support/load.js';
 
 /**
- * Measures the overhead of the service relative to the HSM, as ratios of figures from the same run on the same machine. The client, the API,
- * PostgreSQL, Redis and the key process share its cores. The service is warmed up first, because V8 compiles its
- * code during the first seconds. Compared operations alternate, so that a machine that slows down affects both; figures are medians.
+ * Measures the overhead of the service relative to the HSM, as ratios of figures from the same run on the same machine. The client, the API, PostgreSQL, Redis
+ * and the key process share the cores of the machine. The service is warmed up first, because V8 compiles its code during the first seconds. Compared
+ * operations alternate, so that a slowdown of the machine affects both. Figures are medians.
  */
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 5);
 const WARM_UP_SECONDS = 10;
-/** Enough callers to keep the cores busy while requests wait for their group commit and for the disk. */
+/** Enough callers to keep the cores busy while requests wait for the group commit and the disk. */
 const CONNECTIONS = 128;
 const MEASURED = [
   { type: 'rsa-3072', scheme: 'rsa-pkcs1v15', wanted: 0.6 },
@@ -72,7 +72,7 @@ async function sideBySide(type: KeyType, scheme: SignatureScheme, wanted: number
   return sync;
 }
 
-/** Rate of the key process alone, without HTTP and database: signs and verifies through the vault. */
+/** Returns the rate of the key process alone: signs and verifies through the vault, without HTTP and database. */
 async function keyProcessRate(key: VaultKey, scheme: SignatureScheme): Promise<number> {
   const vault = await openVault(stage.token, { SVC_PKCS11_LIBRARY: stage.settings['SVC_PKCS11_LIBRARY'] ?? '' });
   try {
@@ -111,7 +111,7 @@ const load = (type: KeyType, seconds: number, more: { async?: boolean } = {}) =>
     body: () => ({ digest: digest().toString('base64'), key: type, ...more }),
   });
 
-/** Rate of requests from the first acceptance to the last completion, measured by the database clock. */
+/** Returns the rate of asynchronous requests from the first acceptance to the last completion, measured by the database clock. */
 async function asyncRate(type: KeyType): Promise<number> {
   const cpu = await CpuMeter.of(service, apiKey);
   let done = 0;
@@ -128,9 +128,8 @@ async function asyncRate(type: KeyType): Promise<number> {
 }
 
 /**
- * Returns the signing rate with the Merkle tree over the audit log as a fraction of the rate without it. For runs without the tree, the sequencer is blocked by
- * its own
- * lock: entries are still written, and sequenced before the next turn.
+ * Returns the signing rate with the Merkle tree over the audit log as a fraction of the rate without it. For runs without the tree, the bench holds the
+ * sequencer's lock: entries are still written, and are sequenced before the next turn.
  */
 async function shareWithTree(type: KeyType): Promise<number> {
   const withTree = () => load(type, SECONDS);
@@ -142,7 +141,7 @@ async function shareWithTree(type: KeyType): Promise<number> {
       rates.set(turn, await turn());
       await allNumbered();
     }
-    // The first to run finds less data in the database, so the order is reversed each time.
+    // The first measurement of a turn finds less data in the database, so the order is reversed each time.
     turns = turns.toReversed();
     return (rates.get(withTree) ?? 0) / (rates.get(without) ?? 1);
   });

@@ -43,7 +43,7 @@ async function measure({ type, scheme, wanted }: (typeof MEASURED)[number]): Pro
   await service.kill();
 }
 
-/** Runs two processes on one database and checks that serial numbers are unique and that each is the ID of a row with status ISSUED. */
+/** Runs two processes on one database and checks that serial numbers are unique and that each serial number is the ID of a row with status ISSUED. */
 async function assertSerialsDiffer(name: string): Promise<void> {
   const settings = { SVC_TSA_KEY: name };
   const services = await Promise.all([1, 2].map(() => stage.start({ role: 'api', settings })));
@@ -73,7 +73,7 @@ async function stampAsFastAsItCan(url: string, query: Buffer): Promise<number> {
   const options = { url, method: 'POST' as const, headers, body: query, connections: CONNECTIONS, duration: SECONDS };
   const result = await autocannon(options);
   if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx} answers were not 2xx`);
-  // Rejections are also answered with 200, so the rows are counted.
+  // A rejection is also a 200 response, so the rows are counted.
   const made = (await issued()) - before;
   if (made < result['2xx']) throw new Error(`${result['2xx']} answers, but only ${made} tokens`);
   return result['2xx'] / result.duration;
@@ -84,7 +84,7 @@ async function issued(): Promise<number> {
   return Number(row?.count ?? 0);
 }
 
-/** Rate of the key process alone, without HTTP and database: signs and verifies through the vault. */
+/** Returns the rate of the key process alone: signs and verifies through the vault, without HTTP and database. */
 async function keyProcessRate(name: string, type: KeyType, scheme: SignatureScheme): Promise<number> {
   const key = await vaultKey(name, type);
   const vault = await openVault(stage.token, { SVC_PKCS11_LIBRARY: stage.settings['SVC_PKCS11_LIBRARY'] ?? '' });

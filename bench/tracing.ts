@@ -9,14 +9,13 @@ import { cpuMsOf } from './support/cpu-meter.js';
 import { hammer, middle } from './support/load.js';
 
 /**
- * Measures the cost of tracing for synchronous signatures. Services without tracing, with default sampling and with every call traced take turns on the same
- * stores.
- * The verdict is based on the service's processor time per signature, because the rate varies with other load on the machine.
+ * Measures the cost of tracing for synchronous signatures. Services without tracing, with default sampling, and with every call traced take turns on the same
+ * stores. The verdict is based on the CPU time per signature, because the rate varies with other load on the machine.
  */
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 7);
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4);
 const CONNECTIONS = 128;
-/** Limit, relative to the processor time without tracing. */
+/** Maximum additional CPU time, as a fraction of the CPU time without tracing. */
 const MAX_COST = 0.03;
 
 let stage: Stage;
@@ -39,7 +38,7 @@ const load = (service: Service, seconds: number) =>
 
 interface Turn {
   readonly rate: number;
-  /** Processor time of the service per signature, in milliseconds. */
+  /** CPU time of the service per signature in milliseconds. */
   readonly cpuMs: number;
 }
 
@@ -58,7 +57,7 @@ async function measure(): Promise<boolean> {
     off: {},
     'as it comes': on,
     'every call': { ...on, OTEL_TRACES_SAMPLER: 'always_on' },
-    // A second run without tracing shows the difference between identical processes, which is not a cost of tracing.
+    // A second service without tracing shows the variation between identical processes.
     'off again': {},
   })) {
     const began = performance.now();
@@ -69,7 +68,7 @@ async function measure(): Promise<boolean> {
   }
   const turns = new Map<string, Turn[]>([...services.keys()].map((name) => [name, []]));
   for (let round = 0; round < ROUNDS; round += 1) {
-    // The first service of a round runs on a colder machine, so the order rotates.
+    // The first service of a round has colder caches, so the order rotates.
     const order = [...services];
     for (const [name, service] of [...order.slice(round % order.length), ...order.slice(0, round % order.length)])
       turns.get(name)?.push(await turn(service));

@@ -9,9 +9,9 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- access [--out FILE]
- * Calls every documented operation of the running service without a credential, as a person of each role, as the same person with a sign-in too old for
- * step-up, and as a program with each single scope. Compares each response with the permission matrix. --out: writes the table as Markdown.
- * Exits with 0 if all responses are as expected.
+ * Calls every documented operation of the running service without a credential, as a person with each role, as a person with each role whose sign-in is too old
+ * for step-up, and with an API key for each single scope. Compares each response with the permission matrix. --out: writes the table as Markdown. Exits with 0
+ * if all responses are as expected.
  */
 const { values } = parseArgs({ options: { out: { type: 'string' } } });
 const { say, check, conclude } = new Findings();
@@ -23,7 +23,7 @@ const MARKS: Readonly<Record<Verdict, string>> = {
   'step-up': '†',
 };
 
-/** Rows are operations, columns are principals. */
+/** Returns a Markdown table with operations as rows and principals as columns. */
 function tableOf(cells: readonly AccessCell[]): string {
   const names = [...new Set(cells.map(({ principal }) => principal))].toSorted();
   const line = (parts: readonly string[]) => `| ${parts.join(' | ')} |`;

@@ -10,8 +10,8 @@ import { openCertifiedStage } from '../test/support/certified-stage.js';
 import { createKey, until } from '../test/support/signing.js';
 
 /**
- * `npm run proof -- agent-waiting [--wait 600]`: jarsigner and gpg each wait this many seconds for a person's approval, within one signature. After
- * the approval, the tools' own verifiers must accept the result.
+ * `npm run proof -- agent-waiting [--wait 600]`: jarsigner and gpg each wait this many seconds for the approval of one signature. After the approval, the
+ * tools' own verifiers must accept the result.
  */
 const { values } = parseArgs({ options: { wait: { type: 'string', default: '600' } } });
 const say = (line: string) => void process.stdout.write(`${line}\n`);
@@ -19,7 +19,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 interface WaitingTool {
   readonly name: string;
   readonly tool: RunningTool;
-  /** Runs the tool's own verifier; `text` is its output. */
+  /** Runs the tool's own verifier. `text` is the output. */
   verify(): { readonly ok: boolean; readonly text: string };
 }
 

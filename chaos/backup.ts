@@ -21,12 +21,12 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- backup
- * Runs the drill of docs/restore.md on a real PostgreSQL with its own programs: backups under load and interrupted backups, the loss of both
- * stores, restores into empty ones that are killed repeatedly, restore mode, acceptance and verification afterwards, and a base backup.
+ * Runs the drill of docs/restore.md on an installed PostgreSQL with its own pg_dump and pg_restore: backups under load, interrupted backups, the loss of both
+ * stores, restores into empty stores that are killed repeatedly, restore mode, acceptance, verification, and a base backup.
  */
 const findings = new Findings();
 const { say, conclude } = findings;
-/** The output of a program is shown only if the check fails. */
+/** Records a check. `output` is shown only if the check fails. */
 function check(what: string, holds: boolean, output = ''): void {
   findings.check(what, holds, holds ? '' : output.slice(0, 1500));
 }
@@ -63,7 +63,7 @@ interface Made {
 
 /** Duration of a backup in milliseconds, from the start of the program. */
 let took = 0;
-/** Fractions of that time after which backups and restores are killed. */
+/** Fractions of `took` after which backups and restores are killed. */
 const PARTS = [0.3, 0.45, 0.6, 0.75, 0.9, 1];
 
 async function underLoad(): Promise<{ first: Made; revoked: { id: string; key: string } }> {
@@ -117,7 +117,7 @@ async function verified({ directory }: Made): Promise<void> {
     new URL(inst.postgres.url('x')).password,
     readFileSync(inst.token.pinFile, 'utf8').trim(),
   ];
-  // The PIN is six digits, which may occur in any number, so the dump is searched for it as a separate value only.
+  // The PIN has six digits, which any number may contain. In the dump, only a value that equals the PIN counts.
   const inFiles = secrets.filter((secret) => files.some((content) => content.includes(secret)));
   const inDump = secrets.slice(0, 3).filter((secret) => dumped.includes(secret));
   check(
@@ -127,7 +127,7 @@ async function verified({ directory }: Made): Promise<void> {
   );
 }
 
-/** Interrupts backups. None may leave anything that looks complete. */
+/** Interrupts backups. An interrupted backup must not leave anything that looks complete. */
 async function interrupted(): Promise<void> {
   const before = whole();
   for (const [index, part] of PARTS.entries()) {
@@ -197,7 +197,7 @@ async function withoutRoom(): Promise<void> {
   execFileSync('umount', [small]);
 }
 
-/** Changes made after the backup, and the state that auditors keep. */
+/** Makes changes after the backup and stores the state that auditors keep. */
 async function later(revoked: string): Promise<void> {
   const service = inst.service;
   if (service === undefined) throw new Error('it runs');
@@ -212,7 +212,7 @@ async function later(revoked: string): Promise<void> {
     headers: { authorization: `Bearer ${inst.apiKey}` },
   });
   writeFileSync(at('newer.jsonl'), Buffer.from(await newer.arrayBuffer()));
-  // Only the witness remains of the last backup.
+  // Only the witness file of the last backup remains.
   const { directory } = JSON.parse(
     await inst.must(['backup', '--out', out, '--witness', at('witness.jsonl'), '--json']),
   ) as Made;
@@ -248,7 +248,7 @@ async function restored({ directory }: Made): Promise<void> {
   check('a database that is not empty is refused', again.code === 1 && again.err.includes('is not empty'), again.err);
 }
 
-/** Backups that must be refused, and checks of the database afterwards. */
+/** Restores backups that must be refused, and checks the database afterwards. */
 async function refusals(directory: string): Promise<void> {
   const copy = at('copy');
   const cases: [

@@ -58,7 +58,7 @@ async function inject(faults: Faults): Promise<void> {
   }
 }
 
-/** Waits until nothing is in progress: clients have their responses, workers have finished, and the log has all entries. */
+/** Waits until nothing is in progress: every client has a response, workers have finished, and the log contains all entries. */
 async function drain(stack: Stack, clients: Clients): Promise<void> {
   await clients.stop(DRAIN_SECONDS * 1000);
   await until('the last work to end', DRAIN_SECONDS, async () => {
@@ -133,7 +133,8 @@ async function auditLog(stack: Stack): Promise<void> {
 }
 
 /**
- * Isolates the leader's machine from the others while writes continue there. Without synchronous replication, it acknowledges writes that no other machine has.
+ * Isolates the leader's machine from the other machines while writes continue there. Without synchronous replication, the leader acknowledges writes that no
+ * other machine has.
  */
 async function loseSomething(stack: Stack, clients: Clients): Promise<void> {
   const leader = await stack.postgres.settled();
@@ -145,7 +146,7 @@ async function loseSomething(stack: Stack, clients: Clients): Promise<void> {
   await stack.postgres.settled();
 }
 
-/** Prints what each api reports about the log, whose newest state the tokens know, and about replication. */
+/** Prints what each api reports about replication and about the log, whose newest state the tokens store. */
 async function whatIsSaid(stack: Stack): Promise<void> {
   for (const node of stack.network.nodes) {
     const { components } = JSON.parse(await stack.service.health(node)) as Said;

@@ -21,14 +21,14 @@ const wanted = Object.entries(DRILLS).filter(([letter]) => letters.length === 0 
 
 const { say, check, conclude } = new Findings();
 
-/** Status of a synchronous signing request; 0 without a response. */
+/** Requests a synchronous signature and returns the HTTP status, or 0 without a response. */
 async function sign(site: Site): Promise<number> {
   const body = { digest: digestOf(`drill ${performance.now()}`), algorithm: 'sha256' };
   const answer = await site.api.call('POST', '/api/v1/sign/digest', { key: site.apiKey, body }).catch(() => undefined);
   return answer?.status ?? 0;
 }
 
-/** Text of the runbook page to which an alert links. */
+/** Returns the text of the runbook page to which an alert links. */
 function page(address: string): string {
   const [file = '', anchor = ''] = address.split('#');
   const text = readFileSync(join(import.meta.dirname, '..', file), 'utf8');

@@ -10,19 +10,19 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- growth [--assets N] [--rounds N]
- * An inventory with millions of assets. Checks that pages, summaries and searches are answered in time and completely, and that every certificate about to
- * expire raises its alert. Needs about 2 KB of disk space per asset in TMPDIR. Exits with 0 if all checks pass.
+ * Creates an inventory with millions of assets. Checks that pages, summaries and searches are answered in time and completely, and that every certificate about
+ * to expire raises an alert. Needs about 2 KB of disk space per asset in TMPDIR. Exits with 0 if all checks pass.
  */
 const { values } = parseArgs({
   options: { assets: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '40' } },
 });
 const ASSETS = Number(values.assets);
 const ROUNDS = Number(values.rounds);
-/** Percentage of the table's pages: about a thousand assets, so that a small inventory yields some as well. */
+/** Percentage of the table's pages to sample. Selects about a thousand assets, whatever the size of the inventory. */
 const SAMPLE = Math.min(100, 100_000 / ASSETS);
 const MAX_MS = 100;
 const MAX_TRIES = 3;
-/** Limit for a call whose filter is not served by an index: it reads a bounded part and returns a cursor for the rest. */
+/** Limit for a call whose filter has no index. Such a call reads a bounded part of the table and returns a cursor for the rest. */
 const MAX_PART_MS = 2000;
 const BASE = 10_000;
 const ALERT_MINUTES = 5;
@@ -43,7 +43,7 @@ let stage: Stage;
 let service: Service;
 let apiKey: string;
 
-/** Retries when asked to, like a client: on a busy machine, a new database connection may take too long. */
+/** Retries like a client when the response has a Retry-After header. On a busy machine, a new database connection may take too long. */
 async function get(path: string) {
   for (let tries = 1; ; tries += 1) {
     const { status, headers, body } = await service.call('GET', path, { key: apiKey });
@@ -59,7 +59,7 @@ async function get(path: string) {
 const quoted = (text: string) => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 const search = (q: string, more = '') => `/api/assets?q=${encodeURIComponent(q)}${more}`;
 
-/** 95th percentile of the call durations, in milliseconds. Each round may use a different path. */
+/** Returns the 95th percentile of the call durations in milliseconds. Each round may use a different path. */
 async function p95(path: (round: number) => string): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) times.push((await seconds(() => get(path(round)))) * 1000);
@@ -71,7 +71,7 @@ async function within(what: string, path: (round: number) => string): Promise<vo
   check(what, ms <= MAX_MS, `p95 ${ms.toFixed(1)} ms`);
 }
 
-/** Texts that occur in the inventory: hexadecimal digits in names, and locations. */
+/** Returns texts that occur in the inventory: hexadecimal digits in names, and locations. */
 async function samples(): Promise<{ hex: string[]; places: string[] }> {
   return withClient(stage.databaseUrl, async (client) => {
     const { rows } = await client.query<{ hex: string; place: string }>(
@@ -102,7 +102,7 @@ async function searches(): Promise<void> {
   );
 }
 
-/** IDs that SQL finds without the indexes of the service. */
+/** Returns the IDs that SQL finds without the indexes of the service. */
 async function expected(text: string): Promise<string[]> {
   return withClient(stage.databaseUrl, async (client) => {
     const { rows } = await client.query<{ id: string }>('SELECT id FROM asset WHERE strpos(name, $1) > 0 ORDER BY id', [

@@ -8,8 +8,8 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- image
- * Builds docker/Dockerfile unchanged, on base images made of Debian packages and the Node.js of this checkout, and runs the result: with its own read-only root
- * file system, as its own account, without capabilities. It must migrate, sign and serve the console. Requires root.
+ * Builds docker/Dockerfile unchanged, on base images made of Debian packages and the Node.js of this checkout, and runs the image with a read-only root file
+ * system, as the image's account, without capabilities. The service in the image must migrate the database, sign and serve the console. Requires root.
  */
 const ROOT = join(import.meta.dirname, '..');
 const BASE = 'docker.io/library/node:24-bookworm-slim';
@@ -58,7 +58,7 @@ function useNetworkOfThisMachine(root: string): void {
     if (existsSync(file)) cpSync(file, join(root, file), { dereference: true });
 }
 
-/** Runs a command of the image in its root file system: read-only, with the account and environment defined by the image. */
+/** Runs a command in the image's root file system, which is read-only, with the account and environment defined by the image. */
 function run(
   root: string,
   command: readonly string[],

@@ -9,9 +9,9 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- install [--release bookworm|trixie] [--packages DIRECTORY]
- * Follows docs/install.md command by command on an empty Debian, and its step about a new machine on a second one. Steps 1 and 2 have
- * network access; the rest has only the loopback interface. Only systemctl is replaced, because systemd cannot run here; the replacement starts units from
- * their files. Requires root. `--packages` uses packages that are already built.
+ * Follows docs/install.md command by command on an empty Debian, and the step about a new machine on a second machine. Steps 1 and 2 have network access; the
+ * other steps have only the loopback interface. Only systemctl is replaced, because systemd cannot run here; the replacement starts units from their files.
+ * Requires root. `--packages` uses packages that are already built.
  */
 const { values } = parseArgs({
   options: { release: { type: 'string', default: 'bookworm' }, packages: { type: 'string' } },
@@ -24,7 +24,7 @@ const NAME = 'sign.test.example';
 const ADMIN = 'ann@test.example';
 const PASSWORD = 'seven words that nobody would guess here';
 
-/** Simulates the person who opens the setup link, whose page sends the token with the password. */
+/** Simulates the person who opens the setup link and chooses a password. The page sends the token together with the password. */
 const CHOOSE_PASSWORD = [
   `RESET=$(grep -o 'https://[^ ]*' setup.out | tail -n 1 | sed 's/.*[#=]//')`,
   `curl --silent --show-error --fail --cacert /etc/nginx/sealwright.pem --json "{\\"token\\":\\"$RESET\\",\\"password\\":\\"${PASSWORD}\\"}" https://$NAME/api/auth/password/reset`,
@@ -49,7 +49,7 @@ try {
   machine.take(packages);
   say('following steps 1 and 2 …');
   succeeds('steps 1 and 2 succeed', machine.install(scriptOf(['1. Names', '2. Packages'])));
-  // Copied now, because a new machine is in this state after steps 1 and 2.
+  // The machine is copied here, because a new machine is in this state after steps 1 and 2.
   const other = machine.copy('two');
   say('following steps 3 to 10 …');
   const said = succeeds(
@@ -126,8 +126,8 @@ function blocksOf(title: string): string[] {
 }
 
 /**
- * Combines steps of the page into a script. The person's input is simulated: other names than in step 1, the password chosen through the link printed by
- * setup, and entered where the page reads it.
+ * Combines steps of the page into a script. Simulates the person's input: other names than in step 1, and a password that is chosen through the link printed by
+ * setup and entered where the page asks for it.
  */
 function scriptOf(steps: readonly string[]): string {
   const lines = ['set -euo pipefail', 'exec 2>&1', 'cd /root'];

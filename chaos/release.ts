@@ -7,14 +7,14 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- release
- * Creates a release twice, in two clones in different places and at different times, both signed by a running Sealwright. Their files must be
- * identical, and openssl must verify all of them. Commits that do not match the version are refused and leave nothing behind.
+ * Creates a release twice, in two clones at different paths and at different times, both signed by a running Sealwright. The files of both releases must be
+ * identical, and openssl must verify all signatures. Commits that do not match the version are refused and leave nothing behind.
  */
 const ROOT = join(import.meta.dirname, '..');
 const VERSION = '99.0.0';
 const findings = new Findings();
 const { say, conclude } = findings;
-/** The output of a program is shown only if the check fails. */
+/** Records a check. `output` is shown only if the check fails. */
 function check(what: string, holds: boolean, output = ''): void {
   findings.check(what, holds, holds ? '' : output.slice(0, 2000));
 }
@@ -24,7 +24,7 @@ const git = (at: string, ...args: string[]) => {
   return execFileSync('git', ['-C', at, ...who, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 };
 
-/** Creates a clone whose last commit is that of the version, as described in docs/releases.md. */
+/** Creates a clone whose last commit is the release commit described in docs/releases.md. */
 function clone(place: string): string {
   execFileSync('git', ['clone', '--quiet', '--no-hardlinks', ROOT, place], { stdio: 'pipe' });
   for (const name of ['node_modules', 'ui/node_modules'])

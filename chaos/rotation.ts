@@ -8,8 +8,8 @@ import { rotateUnderKills } from './rotation/killed.js';
 
 /**
  * npm run proof -- rotation [--rotations 200] [--hosts 8] [--kills 20] [--lanes 12] [--custody service,host]
- * Rotates keys on real sshds under constant logins, then again while the worker is killed at every step.
- * Requires root (mount namespaces) and openssh-server. Exits with 0 if no login was refused, every rotation ended as expected, and nothing was left behind.
+ * Rotates keys on real sshd servers under constant logins, then again while the worker is killed at every step. Requires root (mount namespaces) and
+ * openssh-server. Exits with 0 if no login was refused, every rotation ended as expected, and nothing was left behind.
  */
 const { values } = parseArgs({
   options: {
@@ -57,7 +57,10 @@ function custodies(): Custody[] {
   throw new Error(`--custody must be of ${CUSTODIES.join(', ')}, not "${values.custody}"`);
 }
 
-/** Since 9.8, sshd blocks an address after repeated refusals, which the check of removed keys causes. */
+/**
+ * Returns sshd_config lines that exempt loopback addresses from penalties. Since 9.8, sshd blocks an address after repeated refusals, which the check of
+ * removed keys causes.
+ */
 function exemptions(): string[] {
   const [, major = '0', minor = '0'] = /OpenSSH_(\d+)\.(\d+)/.exec(spawnSync('ssh', ['-V']).stderr.toString()) ?? [];
   return Number(major) * 100 + Number(minor) >= 908 ? ['PerSourcePenaltyExemptList 127.0.0.0/8'] : [];

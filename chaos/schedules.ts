@@ -8,8 +8,8 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- schedules [--rounds N] [--schedules N] [--seed N]
- * Three workers with different clocks are killed repeatedly while schedules become due. Then the clock of the database itself jumps
- * and passes both daylight saving changes in Berlin. Exits with 0 if every due time was started once.
+ * Three workers with different clocks are killed repeatedly while schedules become due. Then the clock of the database jumps, and passes both daylight saving
+ * changes in Berlin. Exits with 0 if every due time was started once.
  */
 const { values } = parseArgs({
   options: {
@@ -28,7 +28,7 @@ const same = (a: readonly string[], b: readonly string[]) =>
 const utc = (times: readonly Date[]) => times.map((time) => time.toISOString().slice(5, 16));
 const started = (runs: readonly Run[]) => runs.filter(({ status }) => status !== 'DUE' && status !== 'SKIPPED');
 
-/** Schedules become due at random times within a second and a half, while workers are killed and their clocks moved. */
+/** Makes schedules due at random times within a second and a half, while workers are killed and their clocks are moved. */
 async function killedWorkers(environment: Environment, random: Random): Promise<void> {
   const ids: string[] = [];
   for (let i = 0; i < Number(values.schedules); i += 1) ids.push(await environment.create({ intervalSeconds: HOUR_S }));
@@ -96,14 +96,14 @@ async function clockJumps(environment: Environment): Promise<void> {
 
 interface ChangeDay {
   readonly name: string;
-  /** The clock is set to two seconds before each moment and continues from there. */
+  /** Times that the clock passes. The clock is set to two seconds before each time and then runs normally. */
   readonly moments: readonly string[];
   readonly from: string;
   readonly daily: readonly string[];
   readonly halfHourly: readonly string[];
 }
 
-/** Written by hand from the time zone tables: Berlin skips 02:00 to 03:00 on one day and repeats it on the other. */
+/** Expected times, written by hand from the time zone tables: Berlin skips the hour from 02:00 to 03:00 on one day and repeats it on the other day. */
 const CHANGE_DAYS: readonly ChangeDay[] = [
   {
     name: '28 March 2027, one hour is missing',

@@ -6,7 +6,7 @@ import { FAULT_KINDS, type FaultKind } from './signing/schedule.js';
 
 /**
  * npm run proof -- signing [--seed N] [--seconds N] [--rate N] [--faults N] [--kinds A,B] [--control NAME] [--logs DIR]
- * Exits with 0 if every invariant holds; with --control, if the invariants detected what was broken.
+ * Exits with 0 if every invariant holds; with --control, if the invariants detected the removed safeguard.
  */
 const { values } = parseArgs({
   options: {

@@ -10,8 +10,8 @@ import { heldMemory } from './support/memory.js';
 import { Dice } from '../test/client/agent/mutated-frames.js';
 
 /**
- * `npm run proof -- ssh-agent [--frames 1000000] [--seed 1]`: sends mutated frames to the SSH agent. It must answer each or close the
- * connection, leak no memory, and request signatures only over complete messages of which the approvers see every part.
+ * `npm run proof -- ssh-agent [--frames 1000000] [--seed 1]`: sends mutated frames to the SSH agent. The agent must answer each frame or close the connection,
+ * leak no memory, and request signatures only over complete messages of which the approvers see every part.
  */
 const { values } = parseArgs({
   options: {

@@ -11,10 +11,9 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- unchanged-scans [--sensors N] [--rounds N] [--assets N]
- * Sensors report the same findings every five minutes, simulated without pauses: every round stands for five minutes of all sensors and begins
- * with a checkpoint, as in PostgreSQL; stored times are set back accordingly. Measures what PostgreSQL writes per push in an
- * hour, and whether any table is larger at the end than after the first twelve rounds (the first hour). A day is 288 rounds. Exits with 0 if all
- * checks pass.
+ * Sensors report the same findings every five minutes. A round simulates five minutes: it sets stored timestamps back, starts a PostgreSQL checkpoint, and lets
+ * every sensor push once. A day is 288 rounds. Measures how many bytes PostgreSQL writes per push in an hour, and whether any table is larger at the end than
+ * after the first hour (twelve rounds). Exits with 0 if all checks pass.
  */
 const { values } = parseArgs({
   options: {
@@ -34,9 +33,9 @@ const MAX_BYTES_PER_PUSH = 200;
 const MAX_PAGES = 8;
 const PAGE_BYTES = 8192;
 /**
- * Times checked by a push, with the minutes until a push may write them again: those of a source and of a sensor's key are written once per hour, and later
- * pushes in the same hour find nothing to update. While a document is less than an hour old, each push writes a message. A document passes that age
- * only once, and only this proof ever updates its row.
+ * Timestamps checked by a push, with the interval in minutes at which a push updates them. The timestamps of a source and of a sensor's key are updated once
+ * per hour. While a document is less than an hour old, each push writes a message. A document reaches that age only once, so its timestamp is set back only
+ * once (`isOnce`).
  */
 const TIMES = [
   { table: 'inventory_source', column: 'last_seen', minutes: 60 },
@@ -106,7 +105,9 @@ async function register(): Promise<Sensor[]> {
   );
 }
 
-/** Sets times back as if the sensors had waited for this round. Otherwise, rows that are written at most once per period would not be written at all. */
+/**
+ * Sets back the timestamps whose interval has passed in simulated time. Otherwise, rows that are written at most once per interval would not be written again.
+ */
 async function setBack(round: number): Promise<void> {
   for (const { table, column, minutes, isOnce = false } of TIMES) {
     const passed = round * MINUTES_OF_A_ROUND;

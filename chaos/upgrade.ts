@@ -14,8 +14,8 @@ import { Traffic } from './upgrade/traffic.js';
 
 /**
  * npm run proof -- upgrade [--from COMMIT] [--built DIRECTORY] [--minutes N]
- * Upgrades from an earlier commit under full load: the old version alone, then on the new schema, then next to the new version, then the new
- * version alone. Exits with 0 if no call was refused, every accepted request was signed once, and the counts match a recount.
+ * Upgrades from an earlier commit under full load: the old version alone, the old version on the new schema, both versions together, and the new version alone.
+ * Exits with 0 if no call was refused, every accepted request was signed once, and the counts match a recount.
  */
 const { values } = parseArgs({
   options: {
@@ -29,7 +29,7 @@ const PHASE_MS = (Number(values.minutes) * 60_000) / PHASES;
 const MAX_SHOWN = 10;
 const { say, check, conclude } = new Findings();
 
-/** Readiness of a process; undefined if it does not listen yet. */
+/** Returns the readiness of a process, or undefined if the process does not listen yet. */
 async function readiness(port: number): Promise<{ status: number; text: string } | undefined> {
   const answer = await fetch(`http://127.0.0.1:${port}/actuator/health/readiness`).catch(() => undefined);
   return answer && { status: answer.status, text: await answer.text() };
@@ -47,7 +47,7 @@ async function seededKey({ settings }: Stage, dist: string): Promise<string> {
   }
 }
 
-/** Stops a process to which no more calls are sent, like a load balancer and a supervisor do. */
+/** Stops a process gracefully after it has received no calls for a moment, like a load balancer and a supervisor do. */
 async function retire(service: Service): Promise<void> {
   await sleep(1000);
   await service.kill();

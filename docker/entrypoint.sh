@@ -1,6 +1,6 @@
 #!/bin/sh
-# Chooses what the container is: all (default), api, worker, sealwright-admin COMMAND …, or init-token.
-# Every setting may be given as a file, NAME_FILE instead of NAME, so that secrets are in no container description.
+# Runs the role of the container: all (default), api, worker, sealwright-admin COMMAND …, or init-token. Every setting can be passed as a file (NAME_FILE
+# instead of NAME), so that the container description contains no secrets.
 set -eu
 
 role=${1:-all}
@@ -8,7 +8,7 @@ role=${1:-all}
 case "$role" in
   all | api) SVC_ROLE=$role exec node --enable-source-maps dist/main.js ;;
   worker) SVC_ROLE=worker exec node --enable-source-maps dist/worker.js ;;
-  # `cli` is what it was called before.
+  # `cli` is the former name of `sealwright-admin`.
   sealwright-admin | cli) exec node --enable-source-maps dist/cli.js "$@" ;;
   init-token) exec init-token.sh ;;
   *)

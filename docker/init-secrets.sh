@@ -1,13 +1,13 @@
 #!/bin/sh
-# Makes the secrets of docker/compose.yml in docker/secrets, once; those that are there stay.
+# Creates the secrets for docker/compose.yml in docker/secrets. Existing secrets are kept.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p -m 700 secrets
-# The directory keeps others out. The files are readable, since the account in the container is not their owner.
+# The directory is private. The files are readable, because the account in the container is not their owner.
 umask 022
 
 random() { od -An -N"$1" -tx1 /dev/urandom | tr -d ' \n'; }
-# A PIN is digits only: 16 of them, each from its own random byte.
+# A PIN consists of 16 digits, each from a separate random byte.
 digits() { od -An -N16 -tu1 -w1 -v /dev/urandom | awk '{ printf "%d", $1 % 10 }'; }
 keep() { [ -s "secrets/$1" ] || printf '%s' "$2" > "secrets/$1"; }
 

@@ -1,7 +1,6 @@
 #!/bin/sh
-# Makes the SoftHSM token of a trial installation, once; run again it changes nothing.
-# SOFTHSM2_CONF names the configuration to write, beside which the token lives; SVC_PKCS11_TOKEN_LABEL its label;
-# SVC_PKCS11_PIN_FILE and PKCS11_SO_PIN_FILE hold the PINs.
+# Creates the SoftHSM token of a trial installation. Does nothing if the token exists. SOFTHSM2_CONF is the path of the configuration to write; the token is
+# stored next to it. SVC_PKCS11_TOKEN_LABEL is the label of the token. SVC_PKCS11_PIN_FILE and PKCS11_SO_PIN_FILE contain the PINs.
 set -eu
 
 label=${SVC_PKCS11_TOKEN_LABEL:-sealwright}
@@ -25,7 +24,7 @@ if has_token; then
   echo "The token \"$label\" is there."
   exit 0
 fi
-# softhsm2-util takes PINs from arguments or a terminal only. This runs in a container of its own that ends at once.
+# softhsm2-util reads PINs only from arguments or a terminal. This command runs in a separate container that exits immediately.
 softhsm2-util --init-token --free --label "$label" \
   --so-pin "$(cat "$PKCS11_SO_PIN_FILE")" --pin "$(cat "$SVC_PKCS11_PIN_FILE")" > /dev/null
 has_token

@@ -1,3 +1,3 @@
 #!/bin/sh
-# sealwright-admin in a container: docker exec CONTAINER sealwright-admin doctor
+# Runs sealwright-admin in a container: docker exec CONTAINER sealwright-admin doctor
 exec node --enable-source-maps /app/dist/cli.js "$@"

@@ -11,8 +11,8 @@ import { step } from './lib/steps.mjs';
 import { TestStores } from './lib/test-stores.mjs';
 
 /**
- * `npm run bench -- NAME …`, `npm run proof -- NAME …`: takes a fresh clone to running bench/NAME.ts or chaos/NAME.ts against the build, with
- * temporary stores (SW_TEST_…). Exits with the program's exit code.
+ * `npm run bench -- NAME …`, `npm run proof -- NAME …`: runs bench/NAME.ts or chaos/NAME.ts against the build with temporary stores (SW_TEST_…), starting from
+ * a fresh clone. Exits with the program's exit code.
  */
 const stores = new TestStores({ durable: true });
 
@@ -25,7 +25,7 @@ async function main() {
   if (kind === 'chaos') await equipProof(name);
   onInterruption(() => stores.stop());
   await step('Build', () => build());
-  // Tests record every exchange for the search afterwards; here, recording would distort the measurement.
+  // Without SW_TEST_EVIDENCE, exchanges are not recorded. Recording would distort the measurement.
   const { SW_TEST_EVIDENCE: _unused, ...found } = await stores.start();
   const env = toolEnvironment(found);
   const hooks = pathToFileURL(inRoot('scripts/lib/typescript-sources.mjs')).href;

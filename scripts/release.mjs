@@ -60,7 +60,7 @@ function readOrder() {
   return { version, out, commit: String(values.commit), key: values.key, url, token };
 }
 
-/** Checks that the commit is this version and that the installed packages match its lock file. */
+/** Checks that the commit has this version and that the installed packages match the lock file of the commit. */
 async function assertCommit(version, commit) {
   const text = (file) => must('git', ['show', `${commit}:${file}`]);
   const [packageJson, lock, changelog] = [
@@ -69,7 +69,7 @@ async function assertCommit(version, commit) {
     await text('CHANGELOG.md'),
   ];
   assertVersion(version, { packageJson, lock, changelog });
-  // All packages except the product itself, whose version differs.
+  // Compares all packages except the product, whose version differs.
   const packages = (json) => JSON.stringify(Object.entries(JSON.parse(json).packages).filter(([name]) => name !== ''));
   if (packages(lock) !== packages(readFileSync(inRoot('package-lock.json'), 'utf8')))
     throw new Failure('The installed packages are not those of the commit', 'Check out the commit and run: npm ci');

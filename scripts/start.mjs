@@ -19,7 +19,7 @@ import { needsForStores, startStores, stopStores, watchStores } from './lib/stor
 import { demand, install, NEEDS } from './lib/system-packages.mjs';
 import { rebuildOnChange } from './lib/watch.mjs';
 
-/** `npm start`: takes a fresh clone to a service that signs, and restarts in seconds. All its data is in .data. */
+/** `npm start`: runs a service that signs, starting from a fresh clone. Later starts take seconds. All data is in .data. */
 const DATA = inRoot('.data');
 const DEMO = path.join(DATA, 'demo.env');
 const BEGUN = Number(process.env.SEALWRIGHT_STARTED_AT ?? Date.now());
@@ -53,7 +53,7 @@ async function main() {
     ...settings,
     ...(await startStores(DATA, settings, (server) => running.push(server))),
     SVC_PORT: String(port),
-    // The service's output goes to a file.
+    // The output of the service goes to a file, so it must not contain colours.
     NO_COLOR: '1',
     SVC_JWT_SECRET: jwtSecret(),
     ...openTimestamps(),
@@ -101,13 +101,15 @@ function jwtSecret() {
   return secret;
 }
 
-/** Timestamp clients often cannot send a credential, so this machine needs none for trials. Never in the profile prod. */
+/**
+ * Returns settings that let this machine request timestamps without a credential, which many timestamp clients cannot send. Does not apply to the profile prod.
+ */
 function openTimestamps() {
   if (settings.SVC_PROFILE === 'prod' || settings.SVC_TSA_ALLOW !== undefined) return {};
   return { SVC_TSA_ALLOW: '127.0.0.0/8,::1' };
 }
 
-/** Lets `npm run cli` and `npm run worker` find the same stores. */
+/** Stores the environment, so that `npm run cli` and `npm run worker` find the same stores. */
 function keepEnvironment(env) {
   const names = Object.keys(env).filter((name) => name.startsWith('SVC_') || name === 'SOFTHSM2_CONF');
   writePrivate(path.join(DATA, 'service.env'), names.map((name) => `${name}=${env[name]}\n`).join(''));
@@ -149,7 +151,7 @@ async function serve(env, port) {
 async function stopAll() {
   haltSteps();
   for (const server of [...running].reverse()) await server.stop();
-  // Includes a store that was not ready yet when the start was interrupted.
+  // Also stops a store that was not ready yet when the start was interrupted.
   await stopStores(DATA, settings);
   claim.release();
 }

@@ -5,7 +5,7 @@ import { equip, uncheckedPromises } from './lib/peers.mjs';
 import { ROOT, toolEnvironment } from './lib/project.mjs';
 import { TestStores } from './lib/test-stores.mjs';
 
-/** `npm test [-- files or options of vitest]`: takes a fresh clone through every check, with temporary stores. */
+/** `npm test [-- files or options of vitest]`: runs every check with temporary stores, starting from a fresh clone. */
 const stores = new TestStores();
 
 async function main() {

@@ -7,8 +7,8 @@ import { inRoot, readEnvFile, ROOT } from './lib/project.mjs';
 import { showFailure } from './lib/steps.mjs';
 
 /**
- * `npm run cli -- …`, `npm run worker`: runs a program of dist next to `npm start`, with the same stores. Settings come from
- * the environment first, then from the last `npm start` (.data/service.env).
+ * `npm run cli -- …`, `npm run worker`: runs a program of dist next to `npm start`, with the same stores. Settings in the environment take precedence over the
+ * settings of the last `npm start` (.data/service.env).
  */
 async function main() {
   const [program, ...args] = process.argv.slice(2);
@@ -22,7 +22,7 @@ async function main() {
     stdio: 'inherit',
     env,
   });
-  // Ctrl-C reaches the program by itself; this process waits for it to end.
+  // Ctrl-C reaches the program directly. This process waits for the program to end.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   onOrphaned(() => child.kill('SIGTERM'));

@@ -18,7 +18,6 @@ const KEYSCAN = `trap '' PIPE; exec ssh-keyscan "$@"`;
 interface Ground {
   readonly stage: Stage;
   readonly api: Service;
-  /** API key. */
   readonly key: string;
   readonly directory: string;
   readonly say: (line: string) => void;
@@ -148,7 +147,7 @@ export class DiscoveryBench {
   }
 }
 
-/** Peak (VmHWM) or current (VmRSS) resident set size of the process, in MB. */
+/** Returns the peak (VmHWM) or current (VmRSS) resident set size of the process in MB. */
 function memoryOf(pid: number, line: 'VmHWM' | 'VmRSS'): number {
   const [, kilobytes = '0'] = new RegExp(`${line}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Math.round(Number(kilobytes) / 1024);

@@ -12,7 +12,7 @@ interface Order {
   readonly directory: string;
   readonly address: string;
   readonly ports: { readonly ssh: number; readonly tls?: number };
-  /** Network namespace in which the servers run; undefined: the current one. */
+  /** Network namespace in which the servers run; undefined for the current namespace. */
   readonly namespace?: string;
 }
 

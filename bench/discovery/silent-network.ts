@@ -6,14 +6,14 @@ import { type Servers, startServers } from './servers.js';
 export interface SilentNetwork {
   readonly cidr: string;
   readonly live: number;
-  /** Connection attempts to dead addresses since the last call. Retransmitted SYNs are counted once. */
+  /** Returns the number of connection attempts to dead addresses since the last call. Retransmitted SYNs are counted once. */
   counted(): Promise<{ attempts: number; addresses: number }>;
   close(): Promise<void>;
 }
 
 const GATEWAY = { here: '10.98.77.1', there: '10.98.77.2' };
 
-/** Identifies SYNs by ports, address and sequence number. For each line of input, prints the number seen since the previous line. */
+/** Python program that counts SYNs, identified by ports, address and sequence number. For each line of input, it prints the count since the previous line. */
 const COUNTER = `
 import socket, sys, threading
 live = set(sys.argv[2].split(','))
@@ -43,7 +43,7 @@ export function canMakeSilence(): boolean {
   return made;
 }
 
-/** Creates the network 10.99.0.0/`bits` behind a pair of virtual interfaces. Nothing outside this machine is affected; `close` removes everything. */
+/** Creates the network 10.99.0.0/`bits` behind a pair of virtual interfaces. Other machines are not affected, and `close` removes the network. */
 export async function silentNetwork(
   bits: number,
   directory: string,

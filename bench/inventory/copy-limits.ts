@@ -19,7 +19,7 @@ export async function seconds(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** Median by `by`; the upper one for an even number of elements. */
+/** Returns the median element by `by`, or the upper median for an even number of elements. */
 export function middle<One>(list: readonly One[], by: (one: One) => number): One {
   const [one] = list.toSorted((a, b) => by(a) - by(b)).slice(Math.floor(list.length / 2));
   if (one === undefined) throw new Error('nothing was measured');
@@ -31,9 +31,9 @@ const FLAT = `SELECT id, kind, name, family, bits, level, quantum, classical, ru
   not_before, not_after, component, content, state, owner, labels, version, first_seen, changed_at FROM judged_asset`;
 
 /**
- * Rate of a plain COPY of asset rows on this machine, with a table without indexes. Rows have the layout for which the targets were set: as many
- * columns, and a `jsonb` component on import. Measure alternately with the operation under test: the speed of previously
- * untouched memory changes from second to second.
+ * Measures a plain COPY of asset rows on this machine, with a table without indexes. Rows have the layout for which the targets were set: the same number of
+ * columns, and a `jsonb` component on import. Measure alternately with the operation under test: the speed of previously untouched memory changes from second
+ * to second.
  */
 export class BareTable {
   private constructor(
@@ -85,7 +85,7 @@ async function countOf(client: Client, table: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Duplicates all rows except algorithms under new IDs until there are about `total`, if there are fewer. Returns the resulting number of assets. */
+/** Duplicates all rows except algorithms under new IDs until there are about `total` rows. Returns the resulting number of assets. */
 export async function fill(url: string, total: number, there: number): Promise<number> {
   const copies = Math.max(0, Math.round(total / there) - 1);
   const id = (of: string) => `md5(${of}::text || n)::uuid`;

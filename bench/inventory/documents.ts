@@ -22,7 +22,7 @@ export interface Contents {
 }
 
 /**
- * Builds a document of keys and certificates, each a separate asset with one occurrence and two edges, about 450 bytes each. Different names yield different
+ * Builds a document of keys and certificates. Each is a separate asset of about 450 bytes with one occurrence and two edges. Different names yield different
  * assets.
  */
 export function documentOf({ assets, name, edition = 1, algorithms: names = ALGORITHMS }: Contents): Buffer {

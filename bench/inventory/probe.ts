@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 
-/** Interval between probes. Shorter intervals would take processor time from the service, which shares the two cores. */
+/** Interval between probes. Shorter intervals would take CPU time from the service, which shares the two cores. */
 const EVERY_MS = 20;
 const agent = new Agent({ keepAlive: true });
 

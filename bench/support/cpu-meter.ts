@@ -32,7 +32,7 @@ export class CpuMeter {
     return result;
   }
 
-  /** Microseconds of CPU per request, by part. */
+  /** Returns the CPU time per request in microseconds, by part. */
   perRequest(requests: number): string {
     const costs = [...this.taken].map(
       ([name, ticks]) => `${name} ${Math.round((ticks * 1e6) / TICKS_PER_SECOND / Math.max(1, requests))} µs`,
@@ -41,7 +41,7 @@ export class CpuMeter {
   }
 }
 
-/** CPU time in milliseconds that a process has used since it started; 0 without /proc. */
+/** Returns the CPU time in milliseconds that a process has used since it started, or 0 without /proc. */
 export function cpuMsOf(pid: number): number {
   return (ticksOf(pid) * 1000) / TICKS_PER_SECOND;
 }

@@ -32,7 +32,6 @@ export async function median(rounds: number, measure: () => Promise<number>): Pr
   return middle(rates);
 }
 
-/** The median. */
 export function middle(figures: readonly number[]): number {
   return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
 }

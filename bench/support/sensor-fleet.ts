@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Input of the sensor process, passed in an environment variable. */
+/** Input of the sensor process, passed as JSON in an environment variable. */
 export interface Fleet {
   readonly url: string;
   /** One API key for each sensor. */
@@ -12,7 +12,7 @@ export interface Fleet {
 /** `ready` when all scans have been built; `pushed` for each scan that was imported, with the number of times the sensor had to wait. */
 export type FleetMessage = { readonly ready: true } | { readonly pushed: number; readonly waits: number };
 
-/** Builds the scan of one machine: keys unique to the machine, and the algorithm shared by all. */
+/** Builds the scan of one machine: keys unique to the machine, and one algorithm shared by all machines. */
 export function scanOf(sensor: number, assets: number): Buffer {
   const found = Array.from({ length: assets }, (_, i) => {
     const id = createHash('sha256').update(`${sensor} ${i}`).digest('hex');

@@ -18,7 +18,7 @@ export interface InstalledPostgres {
   stop(): Promise<void>;
 }
 
-/** Directory of the installed programs; undefined if there is none. */
+/** Returns the directory of the installed programs, or undefined if PostgreSQL is not installed. */
 export function installedPrograms(): string | undefined {
   const versions = existsSync(HOME) ? readdirSync(HOME) : [];
   const places = versions.map((version) => join(HOME, version, 'bin'));

@@ -20,11 +20,11 @@ export interface Call {
   readonly code: string;
 }
 
-/** Work acknowledged to a client, which must not be lost from then on. */
+/** Work acknowledged to a client. Acknowledged work must not be lost. */
 export interface Acknowledged {
   readonly name: string;
   readonly kind: Kind;
-  /** IDs and signatures in all responses for this name. If nothing is done twice, each set has one element. */
+  /** IDs and signatures in all responses for this name. Each set has one element unless the work was done twice. */
   readonly ids: Set<string>;
   readonly signatures: Set<string>;
   readonly sent: number;
@@ -38,8 +38,8 @@ interface Target {
 }
 
 /**
- * Honest clients: each piece of work has a name, which is its Idempotency-Key, and is sent to one api after another until one responds. A tenth of
- * the answered work is sent again.
+ * Well-behaved clients. The name of each piece of work is its Idempotency-Key. Clients send it to one api after another until an api responds. A tenth of the
+ * answered work is sent again.
  */
 export class Clients {
   readonly calls: Call[] = [];
@@ -62,7 +62,7 @@ export class Clients {
     this.lanes = Array.from({ length: LANES }, () => this.lane());
   }
 
-  /** Starts nothing new and waits until all work is answered, for at most `limitMs`. */
+  /** Stops sending new work and waits until all work is answered, for at most `limitMs`. */
   async stop(limitMs: number): Promise<void> {
     this.isStopped = true;
     const timer = setTimeout(() => (this.isGivenUp = true), limitMs);
@@ -71,8 +71,8 @@ export class Clients {
   }
 
   /**
-   * Longest time in seconds without a successful write: from the fault until the response to a write sent after another leader
-   * took over. Undefined if there is no such write yet.
+   * Returns the longest pause between successful writes in seconds. The period begins with the fault and ends with the response to the first write sent after
+   * the takeover. Returns undefined if no write was sent after the takeover.
    */
   pauseAfter(fault: number, takenOver: number): number | undefined {
     const written = [...this.acknowledged.values()];
@@ -162,7 +162,7 @@ function orderOf(kind: Kind, name: string): { path: string; body: object } {
   return { path: '/api/v1/sign/digest', body };
 }
 
-/** A scan with one asset at a unique location. */
+/** Returns a scan with one asset at a unique location. */
 function documentOf(name: string): object {
   const algorithmProperties = { primitive: 'pke' };
   const component = {

@@ -28,7 +28,7 @@ export interface Injected {
   readonly pauseSeconds: number;
 }
 
-/** Injects one fault at a time into the stack and waits each time until it has recovered. */
+/** Injects one fault at a time into the stack and waits until the stack has recovered. */
 export class Faults {
   readonly injected: Injected[] = [];
   readonly excuses: Excuse[] = [];
@@ -72,7 +72,7 @@ export class Faults {
   /** Number of kinds of partition. */
   readonly partitions = 2 * CUTS.length;
 
-  /** Isolates the leader or a standby, from everything or only from the other machines, in both directions or one. */
+  /** Isolates the leader or a standby, either from all machines or only from the other two, in one or both directions. */
   async partition(turn: number): Promise<void> {
     const { network, postgres } = this.stack;
     const [words, cut] = CUTS[Math.floor(turn / 2) % CUTS.length] ?? CUTS[0];
@@ -88,7 +88,7 @@ export class Faults {
     await sleep(PAUSE_MS);
   }
 
-  /** Kills everything on the leader's machine at once. */
+  /** Kills all programs on the leader's machine at once. */
   async lossOfNode(): Promise<void> {
     const { postgres, network, service } = this.stack;
     const node = await postgres.settled();

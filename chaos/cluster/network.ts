@@ -7,16 +7,15 @@ const NODES = [1, 2, 3] as const;
 export type NodeNumber = (typeof NODES)[number];
 
 /**
- * Three machines as far as the network is concerned: a network namespace each, joined by a bridge. The process that runs the proof is connected to the bridge
- * too, like
- * the clients. Requires root and CAP_NET_ADMIN.
+ * Simulates three machines as network namespaces joined by a bridge. The process that runs the proof is connected to the bridge too, like the clients. Requires
+ * root and CAP_NET_ADMIN.
  */
 export class Network {
   readonly nodes = NODES;
   private readonly subnet = `10.77.${process.pid % 250}`;
   private readonly bridge = `swb${process.pid}`;
 
-  /** Creates the network. Throws with the operation that the machine refuses. */
+  /** Creates the network. Throws an error that names the operation that this machine refuses. */
   open(): void {
     sweep();
     ip('link', 'add', this.bridge, 'type', 'bridge');
@@ -38,7 +37,7 @@ export class Network {
     return `${this.subnet}.0/24`;
   }
 
-  /** Command prefix that runs a command on the machine. */
+  /** Returns the prefix that makes a command run on the machine. */
   on(node: NodeNumber): readonly string[] {
     return ['ip', 'netns', 'exec', this.space(node)];
   }
@@ -56,7 +55,7 @@ export class Network {
     }
   }
 
-  /** Drops what the machine sends to the others; it still receives their traffic. */
+  /** Drops traffic from the machine to the other two. Traffic to the machine still arrives. */
   silence(node: NodeNumber): void {
     for (const other of this.others(node)) this.mute(node, other);
   }
@@ -105,7 +104,7 @@ function ip(...words: string[]): void {
   execFileSync('ip', words, { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
-/** Whether `ip` succeeds. */
+/** Reports whether `ip` succeeds. */
 function ipSays(...words: string[]): boolean {
   try {
     ip(...words);
@@ -127,7 +126,7 @@ function spaces(): string[] {
   }
 }
 
-/** Removes what a killed run left behind; names contain the process ID. */
+/** Removes namespaces and links that a killed run left behind. Their names contain the ID of the dead process. */
 function sweep(): void {
   const alive = new Set(allPids());
   for (const name of spaces()) {

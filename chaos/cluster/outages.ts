@@ -1,7 +1,7 @@
 import type { Call } from './clients.js';
 import type { NodeNumber } from './network.js';
 
-/** A period in which a machine was isolated or could not succeed for another reason. */
+/** A period in which calls to a machine were expected to fail, because the machine was isolated or for another reason. */
 export interface Excuse {
   readonly node: NodeNumber;
   readonly from: number;
@@ -15,8 +15,8 @@ export interface Stretch {
 }
 
 /**
- * Periods in which an api answered only 5xx, longest first. Responses from a machine isolated by the proof
- * do not count, because no api can complete writes there.
+ * Returns the periods in which an api answered only 5xx, longest first. Responses from a machine isolated by the proof do not count, because no api can
+ * complete writes there.
  */
 export function stretchesOf5xx(calls: readonly Call[], excuses: readonly Excuse[]): Stretch[] {
   const isExcused = ({ node, came }: Call) =>

@@ -57,7 +57,7 @@ export class Part {
     this.child?.kill(name);
   }
 
-  /** Sends SIGKILL and waits for the end. */
+  /** Sends SIGKILL and waits for the program to end. */
   async kill(): Promise<void> {
     const { child } = this;
     if (child === undefined) return;
@@ -66,7 +66,7 @@ export class Part {
     await gone;
   }
 
-  /** Sends SIGTERM and waits for the end; sends SIGKILL after 40 s. */
+  /** Sends SIGTERM and waits for the program to end. Sends SIGKILL after 40 s. */
   async stop(): Promise<void> {
     const { child } = this;
     if (child === undefined) return;

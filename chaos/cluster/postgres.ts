@@ -10,7 +10,7 @@ import { Part } from './part.js';
 import { until } from '../support/until.js';
 
 const BINARIES = '/usr/lib/postgresql';
-/** As short as loop_wait + 2 × retry_timeout ≤ ttl permits on a small machine. */
+/** Shortest times that satisfy loop_wait + 2 × retry_timeout ≤ ttl and work on a small machine. */
 const TIMES = { ttl: 10, loop_wait: 1, retry_timeout: 4 };
 const SETTLED_SECONDS = 240;
 /** A member that fails to start for this long is reinitialized from the leader, as an operator would do. */
@@ -52,19 +52,19 @@ export class PostgresCluster {
     return [this.etcds[node - 1], this.patronis[node - 1]].filter((part) => part !== undefined);
   }
 
-  /** Multi-host URL in the format of libpq and the service. */
+  /** Returns the multi-host URL in the format of libpq and the service. */
   get url(): string {
     const hosts = this.network.nodes.map((node) => `${this.network.address(node)}:5432`).join(',');
     return `postgresql://sealwright:${this.password}@${hosts}/sealwright`;
   }
 
-  /** The leading machine; undefined unless exactly one claims to lead. */
+  /** Returns the leader's machine, or undefined unless exactly one machine claims to be the leader. */
   async leader(): Promise<NodeNumber | undefined> {
     const leaders = await this.leaders();
     return leaders.length === 1 ? leaders[0] : undefined;
   }
 
-  /** A machine that leads and is not `old`. */
+  /** Returns a machine other than `old` that claims to be the leader, if any. */
   async leaderBeside(old: NodeNumber): Promise<NodeNumber | undefined> {
     return (await this.leaders()).find((node) => node !== old);
   }
@@ -134,7 +134,7 @@ export class PostgresCluster {
     }
   }
 
-  /** Postmaster and backends, recognized by their working directory. */
+  /** Returns the process IDs of the postmaster and backends, whose working directory is the data directory. */
   private serverProcesses(node: NodeNumber): number[] {
     const data = this.place(node, 'data');
     return allPids().filter((pid) => {
@@ -276,7 +276,7 @@ function nameOf(node: NodeNumber): string {
   return `n${node}`;
 }
 
-/** Directory of the newest version installed by Debian's packages. */
+/** Returns the directory of the newest version installed from Debian's packages. */
 function binaries(): string {
   const [newest] = readdirSync(BINARIES).toSorted((a, b) => Number(b) - Number(a));
   return join(BINARIES, newest ?? '', 'bin');

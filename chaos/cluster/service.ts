@@ -13,14 +13,14 @@ const PORT = 9090;
 const MANAGEMENT_PORT = 9091;
 const START_LIMIT_MS = 120_000;
 const STARTED = /listening on http|working in the background/;
-/** Determines the name of the log, independently of the machine. */
+/** Public URL of all machines, from which the name of the log is derived. */
 const PUBLIC_URL = 'http://sealwright.test';
 
-/** Addresses of the stores, which depend on the machine of the process. */
+/** Addresses of the stores as seen from the machine of the process. */
 export interface Stores {
   readonly database: (node: NodeNumber) => string;
   readonly redis: string;
-  /** SVC_DATABASE_REPLICATION. */
+  /** Value of SVC_DATABASE_REPLICATION. */
   readonly replication: 'any' | 'required';
 }
 
@@ -74,7 +74,7 @@ export class ServiceCluster {
     for (const part of this.parts(node)) await part.says(STARTED, START_LIMIT_MS);
   }
 
-  /** Health with details, from the management port. */
+  /** Returns the detailed health from the management port. */
   async health(node: NodeNumber): Promise<string> {
     const address = `http://${this.network.address(node)}:${MANAGEMENT_PORT}/actuator/health`;
     const response = await fetch(address, { signal: AbortSignal.timeout(5000) });
@@ -85,7 +85,7 @@ export class ServiceCluster {
     for (const part of this.processes.values()) await part.kill();
   }
 
-  /** Runs on this machine until a first signature is in the log, so that the token contains all keys. */
+  /** Runs the service on this machine until a first signature is in the log, so that the token contains all keys. */
   private async prepare(): Promise<void> {
     // Unlike HAProxy, the host list can also be reached from outside the machines.
     const own = { SVC_DATABASE_URL: this.stores.database(3), SVC_HOST: '127.0.0.1', SVC_PORT: '0' };

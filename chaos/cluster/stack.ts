@@ -8,7 +8,7 @@ import { PostgresCluster } from './postgres.js';
 import { RedisCluster } from './redis.js';
 import { ServiceCluster } from './service.js';
 
-/** Processes on this machine connect to the database with a list of hosts, those on the others through HAProxy and pgbouncer. */
+/** Processes on this machine connect to the database with a list of hosts. Processes on the other machines connect through HAProxy and pgbouncer. */
 const BY_HOSTS: NodeNumber = 3;
 
 /** A complete distributed installation: three machines with all parts on each. */
@@ -41,7 +41,7 @@ export class Stack {
     await this.service.start();
   }
 
-  /** Programs on a machine in the order in which they are stopped. PostgreSQL itself is controlled by Patroni. */
+  /** Returns the programs on a machine in stop order. PostgreSQL is controlled by Patroni. */
   parts(node: NodeNumber): Part[] {
     const stores = [...this.redis.parts(node), ...this.postgres.parts(node)];
     return [...this.service.parts(node), ...this.entrance.parts(node), ...stores];
@@ -49,7 +49,7 @@ export class Stack {
 
   /**
    * Stops everything.
-   * @param logs directory to which the logs of all programs are copied before they are removed
+   * @param logs directory to which the logs of all programs are copied
    */
   async close(logs?: string): Promise<void> {
     await this.service.kill();

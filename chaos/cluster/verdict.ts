@@ -19,7 +19,7 @@ interface DocumentRow {
   readonly places: number;
 }
 
-/** What became of the work acknowledged to clients. */
+/** Outcome of the work acknowledged to clients. */
 export interface Verdict {
   readonly requests: number;
   readonly documents: number;
@@ -27,7 +27,7 @@ export interface Verdict {
   readonly twice: readonly string[];
 }
 
-/** Compares all acknowledged work with its rows. Call it when nothing is in progress any more. */
+/** Compares all acknowledged work with the rows in the database. Must be called when no work is in progress. */
 export async function judge(database: Rows, acknowledged: Iterable<Acknowledged>): Promise<Verdict> {
   const requests = await database.sql<RequestRow>(
     `SELECT r.id, r.reference, r.status, encode(r.signature, 'base64') AS signature,
@@ -78,7 +78,7 @@ function documentFaults({ name }: Acknowledged, row: DocumentRow | undefined): F
   return { lost: [], twice: isTwice ? [`${name}: ${row.documents} documents, ${row.places} places`] : [] };
 }
 
-/** Work that was not acknowledged may exist at most once as well. */
+/** Returns unacknowledged work that has more than one row. Like acknowledged work, it must not be done twice. */
 function unaskedTwice(requestsOf: ReadonlyMap<string, readonly RequestRow[]>): string[] {
   return [...requestsOf].filter(([, rows]) => rows.length > 1).map(([name, rows]) => `${name}: ${rows.length} rows`);
 }

@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.js';
 
-/** Acceptance of damage by operators, and rights that end before they are used: findings 28 and 29. */
+/** Defences for the acceptance of damage by operators, and for rights that end before they are used: findings 28 and 29. */
 export const ACCEPTANCE: readonly Mutation[] = [
   {
     finding: 29,

@@ -6,7 +6,7 @@ import type { Mutation } from './mutation.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Number of occurrences of a mutation's text in a tree. */
+/** Returns the number of occurrences of a mutation's text in a tree. */
 export function occurrences({ file, text }: Mutation, root = ROOT): number {
   const path = join(root, file);
   return existsSync(path) ? readFileSync(path, 'utf8').split(text).length - 1 : 0;

@@ -1,4 +1,4 @@
-/** A defence and how to remove it from the sources. Without it, the tests of `spec` must fail by an assertion. */
+/** A defence and how to remove it from the sources. Without the defence, an assertion in the tests of `spec` must fail. */
 export interface Mutation {
   /** Number of the finding in docs/attacks.md. */
   readonly finding: number;
@@ -6,7 +6,7 @@ export interface Mutation {
   readonly defence: string;
   /** Path from the repository root. */
   readonly file: string;
-  /** Occurs in the file exactly once. */
+  /** Text of the defence, which occurs in the file exactly once. */
   readonly text: string;
   readonly instead: string;
   /** Path of the test file for the defence. */

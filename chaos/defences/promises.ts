@@ -5,7 +5,7 @@ const CERTIFICATES = 'test/ssh-keys/certificate-approvals.spec.ts';
 const BOUNDARIES = 'test/auth/credential-boundaries.spec.ts';
 const CERTIFICATE_APPROVALS = 'src/ssh-keys/certificate-authority/ssh-certificate-approvals.ts';
 
-/** Promises and smaller issues: findings 20, 21 and 30. */
+/** Defences for documented promises and smaller issues: findings 20, 21 and 30. */
 export const PROMISES: readonly Mutation[] = [
   {
     finding: 20,

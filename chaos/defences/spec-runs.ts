@@ -20,12 +20,12 @@ export interface SpecRun {
 const ASSERTED = /AssertionError|Property failed|: not within [\d.]+ seconds/;
 const MAX_TEST_MS = 240_000;
 
-/** Whether the test failed by an assertion, as opposed to something that could not be started. */
+/** Reports whether an assertion failed, as opposed to a process that could not be started. */
 export function failedByAssertion({ passed, message }: RunTest): boolean {
   return !passed && ASSERTED.test(message);
 }
 
-/** Whether a test file contains unit tests, which do not need a built service. */
+/** Reports whether a test file contains unit tests, which do not need a built service. */
 export function isUnit(spec: string): boolean {
   return spec.startsWith('src/') || spec.startsWith('test/source/');
 }
@@ -38,7 +38,7 @@ export class SpecRuns {
   ) {}
 
   static async open(root: string): Promise<SpecRuns> {
-    // No retries: without its defence, a test must fail the first time.
+    // No retries: a test must fail the first time when its defence is removed.
     const common = { root, watch: false, retry: 0, testTimeout: MAX_TEST_MS, reporters: [{}] };
     // A reused worker would keep modules of the previous run.
     const vitest = await createVitest('test', { ...common, project: ['unit', 'service'], isolate: true });
@@ -60,7 +60,7 @@ export class SpecRuns {
     };
   }
 
-  /** Must be called when a file of the tree has changed. */
+  /** Invalidates a changed file. Must be called after every change in the tree. */
   changed(file: string): void {
     this.vitest.invalidateFile(join(this.root, file));
   }

@@ -52,7 +52,7 @@ export class Prometheus {
     await until('Prometheus', START_SECONDS, async () => (await this.ask('/-/ready')).ok);
   }
 
-  /** Alerts that are currently firing. */
+  /** Returns the alerts that are currently firing. */
   async firing(): Promise<Alert[]> {
     const response = await this.ask('/api/v1/alerts');
     const { data } = (await response.json()) as { data: { alerts: Alert[] } };

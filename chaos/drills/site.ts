@@ -53,7 +53,7 @@ export class Site {
     this.services.set(role, await this.stage.start({ role, settings: { ...this.management(role), ...settings } }));
   }
 
-  /** Readiness and health of a process from its management port: the status, and the reason of each component that is not UP. */
+  /** Returns the readiness and health of a process from its management port: the status, and the reason of each component that is not UP. */
   async health(role: Role): Promise<{ ready: number; status: string; troubles: Record<string, string> }> {
     const ask = (path: string) => fetch(`http://127.0.0.1:${this.ports[role]}/actuator/health${path}`);
     const ready = await ask('/readiness');
@@ -83,7 +83,7 @@ export class Site {
     execFileSync('cp', ['-a', `${aside}/.`, directory]);
     await this.stage.restartPostgres();
     execFileSync('sh', ['-c', 'cat /dev/zero > "$1" 2>/dev/null || true', 'sh', join(directory, 'filler')]);
-    // Existing segments of the write-ahead log still have room.
+    // Existing segments of the write-ahead log still have free space, so they are filled too.
     await this.writeLog().catch(() => undefined);
   }
 
@@ -137,7 +137,7 @@ export class Site {
     await this.stage.postgres?.stop();
   }
 
-  /** Data directory of PostgreSQL. */
+  /** Returns the data directory of PostgreSQL. */
   private disk(): string {
     return join(this.stage.postgres?.directory ?? '', 'data');
   }

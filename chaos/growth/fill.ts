@@ -1,18 +1,18 @@
 import type { Client } from 'pg';
 import { withClient } from '../../bench/inventory/copy-limits.js';
 
-/** Parts of names, so that some are frequent, some rare and some unique. */
+/** Parts of names. They make some names frequent, some rare and some unique. */
 const WORDS = ['payments', 'gateway', 'mail', 'archive', 'staging', 'billing', 'vpn', 'intranet'];
 const TABLES = ['asset', 'asset_occurrence', 'asset_relationship'] as const;
 /** Number of certificates that expire within a month. All others expire in more than a year. */
 export const ENDING = 1000;
 /** Names with special characters that must be matched literally, with other scripts, and too short for a trigram. */
 export const ODD_NAMES = ['100%_done key', 'Schlüssel für Österreich', 'ключ подписи', `a\\b 'c'`, '§'] as const;
-/** Labels and how rare they are: one asset in this many has the label. */
+/** Labels with their frequency: one asset in this many has the label. */
 export const LABELS = { pci: 100, 'audit-2026': 10_000 } as const;
 
 /**
- * Multiplies the assets of the first documents under other IDs, names and locations until there are about `total`. Indexes are dropped first and then
+ * Multiplies the assets of the first documents under other IDs, names and locations until there are about `total` assets. Indexes are dropped first and then
  * recreated. Returns the number of assets.
  */
 export async function fillInventory(url: string, total: number, says: (line: string) => void): Promise<number> {

@@ -11,7 +11,7 @@ const ENVIRONMENT = {
 const POLICY = 'usr/sbin/policy-rc.d';
 const TIMEOUT_MS = 1_800_000;
 
-/** mmdebstrap leaves a mount behind if it was busy. */
+/** Unmounts everything below the directory. mmdebstrap leaves a mount behind if the mount was busy. */
 function unmountBelow(directory: string): void {
   const mounted = readFileSync('/proc/mounts', 'utf8')
     .split('\n')
@@ -20,8 +20,7 @@ function unmountBelow(directory: string): void {
 }
 
 /**
- * An empty Debian: a root file system with the packages of every Debian system, its own processes and mounts, and a systemctl that replaces
- * that of systemd. Requires root.
+ * An empty Debian: a root file system with the packages of every Debian system, separate processes and mounts, and a replacement for systemctl. Requires root.
  */
 export class Machine {
   readonly root: string;
@@ -44,7 +43,7 @@ export class Machine {
     return machine;
   }
 
-  /** Creates another machine in the current state of this one. */
+  /** Creates another machine as a copy of the current state of this machine. */
   copy(hostName: string): Machine {
     const other = new Machine(this.place, hostName);
     execFileSync('cp', ['--archive', this.root, other.root]);

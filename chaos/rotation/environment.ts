@@ -17,7 +17,6 @@ export const SETTINGS = {
   SVC_SSH_ROTATION_CONCURRENCY: '24',
 };
 
-/** The median. */
 export function median(figures: readonly number[]): number {
   return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
 }

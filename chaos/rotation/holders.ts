@@ -6,14 +6,14 @@ import type { ClientKey } from '../../test/support/sshd.js';
 export const CUSTODIES = ['service', 'host'] as const;
 export type Custody = (typeof CUSTODIES)[number];
 
-/** Holder of a private key who logs in to one host with it. */
+/** Holder of a private key who logs in to one host. */
 export interface Holder {
-  /** Members that a rotation order needs for this holder. */
+  /** Members that a rotation request requires for this holder. */
   readonly order: Record<string, unknown>;
   logIn(): Promise<LoginResult>;
-  /** Current private key; empty if there is none. */
+  /** Returns the current private key, or an empty string if the holder has none. */
   privateKey(): Promise<string>;
-  /** What a finished rotation left behind at the holder. */
+  /** Returns the files that a finished rotation left behind at the holder. */
   leftBy(rotationId: string): string[];
 }
 
@@ -72,7 +72,7 @@ export class HostHolder implements Holder {
     }
   }
 
-  /** Uses the file in place, because ssh also reads the public half next to it. */
+  /** Uses the file in its directory, because ssh also reads the public key next to it. */
   logIn(): Promise<LoginResult> {
     return logIn(this.at, this.file);
   }

@@ -10,11 +10,11 @@ import { type Step, STEPS, StepWatch } from './step-watch.js';
 const OVERLAP_SECONDS = 1;
 /** Fraction of rotations to roll back while rollback steps are still needed. */
 const ROLLED_BACK = 0.4;
-/** A rotation is rolled back within this time after its order, if still possible. */
+/** Maximum time between the start of a rotation and the request to roll it back. */
 const ROLL_BACK_MS = 4000;
-/** After this time, any step that still needs an interruption will do. */
+/** Time after which any step that still needs an interruption is chosen. */
 const PATIENCE_MS = 5000;
-/** Maximum time between observing a step and the kill, which should hit the middle of the step. */
+/** Maximum delay between observing a step and the kill, which should hit the step in progress. */
 const LATEST_MS = 200;
 const LOOK_MS = 25;
 
@@ -29,7 +29,7 @@ export interface Kills {
   readonly kills: number;
   /** Number of hosts, each with its own key. */
   readonly lanes: number;
-  /** Custody of the keys; lanes alternate. */
+  /** Custody of the keys, used by the lanes in turn. */
   readonly custodies: readonly Custody[];
 }
 
@@ -109,7 +109,7 @@ class KilledRun {
     this.lanes.push({ at, first, holder });
   }
 
-  /** Host with the account that stores keys. */
+  /** Returns the host with the account that stores keys. */
   private async keeper(): Promise<ManagedHost> {
     if (this.kept === undefined) {
       this.kept = await this.field.addHost({ config: this.environment.config });
@@ -163,7 +163,7 @@ class KilledRun {
     this.over = true;
   }
 
-  /** Rolls a rotation back. It is not a fault if that is no longer possible. */
+  /** Rolls a rotation back, if that is still possible. */
   private async rollBack(id: string): Promise<void> {
     await sleep(Math.random() * ROLL_BACK_MS);
     await this.field.call('POST', `/v1/rotations/${id}/rollback`).catch(() => undefined);
@@ -182,7 +182,7 @@ class KilledRun {
     }
   }
 
-  /** Waits until the worker executes the least interrupted step; after a while, any step that is still needed. */
+  /** Waits until the worker executes the least interrupted step, or, after PATIENCE_MS, any step that still needs an interruption. */
   private async somethingWanted(): Promise<void> {
     const wanted = STEPS.filter((step) => this.missing(step) > 0);
     const [rarest] = wanted.toSorted((a, b) => this.missing(b) - this.missing(a));
@@ -195,7 +195,7 @@ class KilledRun {
     }
   }
 
-  /** Checks that the holders can log in to the hosts in the state left by the dead worker. */
+  /** Checks that the holders can log in to the hosts as the killed worker left them. */
   private async logInEverywhere(): Promise<void> {
     for (const { at, holder } of this.lanes) {
       const result = await holder.logIn();
@@ -212,7 +212,7 @@ class KilledRun {
     return STEPS.map((step) => `${step} ${this.cut.get(step) ?? 0}`).join(', ');
   }
 
-  /** Retries, because a busy machine may need more than the minute allowed for a start. */
+  /** Starts a worker. Retries, because a start may take more than the permitted minute on a busy machine. */
   private async startWorker(): Promise<Service> {
     const start = () => this.environment.stage.start({ role: 'worker', settings: SETTINGS });
     return start().catch(start);

@@ -25,17 +25,17 @@ export class StepWatch {
     return new StepWatch(client);
   }
 
-  /** Steps that the worker is executing. */
+  /** Returns the steps that the worker is executing. */
   async underWay(): Promise<Step[]> {
     return (await this.inHand()).map(({ step }) => step);
   }
 
-  /** Must be called as soon as the worker is dead: records its current steps as interrupted. */
+  /** Records the worker's current steps as interrupted. Must be called as soon as the worker is dead. */
   async workerDied(): Promise<void> {
     for (const { id } of await this.inHand()) this.cut.add(id);
   }
 
-  /** Number of interruptions of each step: steps that were running when the worker was killed and for which no end was ever recorded. */
+  /** Returns the number of interruptions of each step. An interrupted step was running when the worker was killed, and its end was never recorded. */
   async counts(): Promise<Map<Step, number>> {
     const { rows } = await this.client.query<{ step: Step; count: number }>(
       `SELECT step, count(*)::int FROM ssh_rotation_step WHERE id = ANY($1) AND ended_at IS NULL GROUP BY 1`,

@@ -17,7 +17,7 @@ export interface Run {
   readonly status: string;
   readonly missed: number;
   readonly detail: string | null;
-  /** Number of scan commands to the schedule's sensor. */
+  /** Number of scan commands sent to the schedule's sensor. */
   readonly commands: number;
 }
 
@@ -116,7 +116,7 @@ export class Environment {
     );
   }
 
-  /** Ends running runs, like sensors do. */
+  /** Ends all runs in progress, like sensors do. */
   async endRuns(): Promise<void> {
     await this.stage.sql(`UPDATE schedule_run SET status = 'SUCCEEDED', ended_at = now() WHERE status = 'RUNNING'`);
   }

@@ -8,10 +8,10 @@ import { childrenOf, signal } from './processes.js';
 import type { Random } from './random.js';
 
 const STARTED = /listening on (http:\/\/\S+)|working in the background/;
-/** A stop that takes longer counts as hanging: SVC_STOP_SECONDS and a margin. */
+/** Time after which a stopping process counts as hanging: SVC_STOP_SECONDS plus a margin. */
 const STOP_LIMIT_MS = 25_000;
 const LOOK_MS = 100;
-/** Number of log lines kept of a process that ended by itself. */
+/** Number of log lines to keep of a process that ended on its own. */
 const LAST_LINES = 60;
 const LAST_WORDS_MS = 100;
 
@@ -40,7 +40,7 @@ export class Slot {
     return this.child?.pid;
   }
 
-  /** ID of the key process, the only child of the service. */
+  /** Returns the ID of the key process, the only child of the service. */
   get keyProcess(): number | undefined {
     return this.pid === undefined ? undefined : childrenOf(this.pid)[0];
   }
@@ -69,7 +69,7 @@ export class Slot {
     child.once('error', (error) => this.cluster.ownEnds.push(`${this.name} cannot be started: ${error.message}`));
   }
 
-  /** kill -9. */
+  /** Sends SIGKILL. */
   kill(): void {
     this.cluster.expected.add(this.pid ?? 0);
     signal(this.pid, 'SIGKILL');
@@ -92,7 +92,7 @@ export class Slot {
     }, LOOK_MS);
     const [code] = await gone;
     clearInterval(patience);
-    // A graceful stop ends by the signal; an exit status means that the process failed while stopping.
+    // A graceful stop ends with the signal. An exit status means that the process failed while stopping.
     if (code !== null)
       await this.cluster.noteEnd(`${this.name} (${child.pid}) failed as it was stopped: status ${code}`, this);
   }
@@ -139,7 +139,7 @@ export class Cluster {
     return this.slots.filter((slot) => slot.role === role);
   }
 
-  /** URLs of the listening apis, as far as a client can know. */
+  /** Returns the URLs of the apis that have started to listen. */
   urls(): string[] {
     return this.of('api').flatMap(({ url }) => (url === undefined ? [] : [url]));
   }

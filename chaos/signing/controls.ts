@@ -6,9 +6,9 @@ import type { FaultKind } from './schedule.js';
 /** Variants of the service without one of its safeguards, which the invariants must detect. */
 export interface Control {
   readonly meaning: string;
-  /** Exact texts in compiled files, each of which must occur exactly once, with their replacements. */
+  /** Texts in compiled files with their replacements. Each text must occur exactly once. */
   readonly edits: readonly { readonly file: string; readonly text: string; readonly instead: string }[];
-  /** Invariants of which at least one must be violated. */
+  /** Invariants, at least one of which must be violated. */
   readonly caughtBy: readonly string[];
   readonly faults: readonly FaultKind[];
 }

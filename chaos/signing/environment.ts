@@ -12,7 +12,7 @@ import { buildShim, type Shim } from '../../test/fakes/pkcs11-shim/shim.js';
 /** Commit times show whether an intent was committed before the HSM was called. */
 const POSTGRES_SETTINGS = { track_commit_timestamp: 'on' };
 
-/** Environment of a run: PostgreSQL, Redis and a token behind the shim, all private and breakable. */
+/** Environment of a run: PostgreSQL, Redis and a token behind the shim, all private to the run and subject to faults. */
 export class Environment {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-chaos-'));
   readonly logs = join(this.directory, 'logs');

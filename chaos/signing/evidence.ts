@@ -68,9 +68,9 @@ export interface Evidence {
   readonly keys: readonly KeyRow[];
   readonly outboxLeft: number;
   readonly approvals: readonly ApprovalRow[];
-  /** Ids of the approvers. */
+  /** IDs of the approvers. */
   readonly members: readonly string[];
-  /** Votes by people who may not vote: the number refused, and a description of each accepted one. */
+  /** Votes by people who may not vote: the number of refused votes, and a description of each accepted vote. */
   readonly refusedVotes: number;
   readonly wrongVotes: readonly string[];
   readonly log: LogEvidence;
@@ -112,7 +112,7 @@ export interface Operations {
   readonly canary: readonly JournalEntry[];
   /** Calls with the key of the audit log. */
   readonly ofLog: readonly JournalEntry[];
-  /** Calls with a key of the service over data that no client sent: self-tests of new keys, or something worse. */
+  /** Calls with a key of the service over data that no client sent. Only self-tests of new keys are allowed. */
   readonly unasked: readonly JournalEntry[];
   /** Calls with any other key. */
   readonly foreign: readonly JournalEntry[];

@@ -27,11 +27,10 @@ export interface Injected {
 type Injector = (target: Target, random: Random) => Promise<string>;
 type Resource = 'postgres' | 'redis' | 'hsm' | 'roll';
 
-/** Slack after the deadline until another worker takes the request over. */
+/** Time between the deadline and the takeover of the request by another worker. */
 const LEASE_SLACK_MS = 3000;
 /**
- * How long a fault waits for a target: for a signature in the shim, or for a running process. Other faults may
- * have just stopped everything.
+ * Time that a fault waits for a target: a signature in the shim, or a running process. Other faults may have stopped all processes.
  */
 const MEET_LIMIT_MS = 120_000;
 const CKR = { functionFailed: '0x6', generalError: '0x5', deviceError: '0x30', deviceRemoved: '0x32' };
@@ -103,7 +102,7 @@ function upTo(random: Random, max: number): number {
   return 1 + Math.floor(random.next() * max);
 }
 
-/** A running process of this role; if there is none, the next one to start. */
+/** Returns a running process of this role, or the next process of this role to start. */
 async function oneOf(cluster: Cluster, role: Role, random: Random): Promise<Slot> {
   const slots = cluster.of(role);
   const working = slots.filter(({ up, frozen }) => up && !frozen);
@@ -137,8 +136,8 @@ async function present<T>(find: () => T[]): Promise<T[]> {
 }
 
 /**
- * Slows signatures down for a moment, so that the process is sure to have some in progress, then freezes it for longer than
- * a lease. Other processes take its requests over; after it resumes, its outcomes arrive late.
+ * Slows signatures down, so that the process certainly has signatures in progress, and then freezes the process for longer than a lease. Other processes take
+ * over its requests. After the process resumes, its outcomes arrive late.
  */
 async function freeze({ environment, cluster, deadlineMs }: Target, role: Role, random: Random): Promise<string> {
   const slow = Math.round(deadlineMs * 0.4);
@@ -149,7 +148,7 @@ async function freeze({ environment, cluster, deadlineMs }: Target, role: Role, 
   slot.frozen = signal(pid, 'SIGSTOP');
   environment.shim.fault('');
   await sleep(deadlineMs + LEASE_SLACK_MS + 4000);
-  // The process may have been killed and its PID reused, so only the same process is resumed.
+  // The process may have been killed and replaced, so only the frozen process is resumed.
   const resumed = slot.pid === pid && signal(pid, 'SIGCONT');
   if (slot.pid === pid) slot.frozen = false;
   return `${slot.name}${resumed ? '' : ', which was killed meanwhile'}`;

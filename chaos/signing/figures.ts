@@ -5,7 +5,7 @@ import type { FaultKind } from './schedule.js';
 export interface Recovery {
   readonly kind: FaultKind;
   readonly count: number;
-  /** Milliseconds from the end of the fault to the first 2xx response to a call sent after it: median and worst. */
+  /** Milliseconds from the end of the fault to the first 2xx response to a call sent after the fault: median and worst. */
   readonly answer: Spread;
   /** Milliseconds from the end of the fault to the next background signature: median and worst. */
   readonly background: Spread;
@@ -20,7 +20,7 @@ export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Milliseconds from acceptance to signature of background requests, sorted; measured by the database clock. */
+/** Returns the milliseconds from acceptance to signature of each background request, sorted. Times are from the database clock. */
 export function backgroundLatencies({ rows, intents }: Evidence): number[] {
   return rows
     .filter(({ reference, status }) => status === 'SIGNED' && intents.get(reference)?.background === true)
@@ -28,7 +28,7 @@ export function backgroundLatencies({ rows, intents }: Evidence): number[] {
     .sort((a, b) => a - b);
 }
 
-/** Recovery times by kind of fault. A kill counts as a fault that ended immediately, so its recovery includes any restart. */
+/** Returns the recovery times by kind of fault. A kill counts as a fault that ended immediately, so its recovery time includes any restart. */
 export function recoveries({ rows, answers, intents }: Evidence, injected: readonly Injected[]): Recovery[] {
   const good = answers.filter(({ status }) => status === 200 || status === 202).sort((a, b) => a.came - b.came);
   const signed = rows

@@ -32,7 +32,7 @@ const RSA_SCHEMES = ['rsa-pkcs1v15', 'rsa-pss'] as const;
 const SHA2 = ['sha256', 'sha384', 'sha512'] as const;
 const ALL = [...SHA2, 'sha3-256', 'sha3-384', 'sha3-512'] as const;
 
-/** A signature that a client requests once, with as many attempts as necessary. */
+/** A signature that a client requests once, retrying as often as necessary. */
 export interface Intent {
   /** `reference` and Idempotency-Key of the request. */
   readonly name: string;

@@ -17,7 +17,7 @@ export interface Answer {
   readonly signature: string | undefined;
 }
 
-/** The client's dependencies. */
+/** Dependencies of the client. */
 export interface World {
   readonly urls: () => string[];
   readonly apiKey: string;
@@ -37,8 +37,8 @@ interface RequestView {
 }
 
 /**
- * An honest client: each intent has its Idempotency-Key. A call that met a network error, a time-out, 408, 429 or 5xx is repeated
- * with the same key and body, at any listening api, until there is a final response.
+ * A well-behaved client. Each intent has an Idempotency-Key. After a network error, a time-out, 408, 429 or 5xx, the client repeats the call with the same key
+ * and body at any listening api until it receives a final response.
  */
 export class Load {
   readonly answers: Answer[] = [];
@@ -50,7 +50,7 @@ export class Load {
 
   constructor(private readonly world: World) {}
 
-  /** Sends every intent at its time. Resolves when the last one has been sent. */
+  /** Sends every intent at its scheduled time. Resolves when the last intent has been sent. */
   async run(intents: readonly Intent[]): Promise<void> {
     const start = Date.now();
     for (const intent of intents) {
@@ -61,7 +61,7 @@ export class Load {
     }
   }
 
-  /** Waits until every client has its responses. Returns the names of intents without one at the time limit. */
+  /** Waits until every client has its responses. Returns the names of intents without a response at the time limit. */
   async finish(limitMs: number): Promise<string[]> {
     const deadline = Date.now() + limitMs;
     while (this.open.size > 0 && Date.now() < deadline) await sleep(50);
@@ -144,7 +144,7 @@ function read(text: string, path: string): Pick<Answer, 'id' | 'state' | 'code' 
   } catch {
     return { id: undefined, state: undefined, code: `not JSON, from ${path}`, signature: undefined };
   }
-  // In a problem, `requestId` identifies the call; the signing request is in `instance`, if there is one.
+  // In a problem, `requestId` identifies the call. `instance` identifies the signing request, if one exists.
   if (view.code !== undefined) {
     return { id: view.instance?.split('/').at(-1), state: undefined, code: view.code, signature: undefined };
   }

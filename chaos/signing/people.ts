@@ -6,7 +6,7 @@ import { GUARDED_KEY } from './intents.js';
 export const THRESHOLD = 2;
 const APPROVERS = 3;
 const LOOK_EVERY_MS = 300;
-/** Shorter than the five minutes after which votes require a new authentication. */
+/** Interval between authentications: shorter than the five minutes after which votes require a new authentication. */
 const SHOW_EVERY_MS = 4 * 60_000;
 
 interface World {
@@ -31,8 +31,8 @@ interface Reply {
 }
 
 /**
- * Three people who vote on requests for the guarded key, each independently and at any api; they reject about a tenth.
- * The votes of two more people must be refused: the requester, and a person who is not in any group.
+ * Three people vote on requests for the guarded key, independently and at any api, and reject about a tenth of the requests. The votes of two more people must
+ * be refused: the requester, and a person who is not in any group.
  */
 export class People {
   /** IDs of the approvers. */
@@ -167,7 +167,7 @@ export class People {
   }
 }
 
-/** Decides by a hash of the ID, so that all three agree and the checks know the decision. */
+/** Reports whether people reject this approval. The decision depends only on the ID, so that all three people agree and the checks can compute it. */
 export function isRejected(approvalId: string): boolean {
   return (createHash('sha256').update(approvalId).digest()[0] ?? 0) < 26;
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Process IDs of the children of a process, from /proc. */
+/** Returns the process IDs of the children of a process, from /proc. */
 export function childrenOf(parent: number): number[] {
   return allPids().filter((pid) => parentOf(pid) === parent);
 }
@@ -11,7 +11,7 @@ export function allPids(): number[] {
     .map(Number);
 }
 
-/** Content of a file in /proc; undefined if the process has ended. */
+/** Returns the content of a file in /proc, or undefined if the process has ended. */
 export function procFile(pid: number, name: 'cmdline' | 'environ' | 'stat'): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8');

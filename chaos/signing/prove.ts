@@ -31,7 +31,7 @@ export interface Options {
   readonly control?: ControlName;
   /** Restricts the faults to these kinds. */
   readonly kinds?: readonly FaultKind[];
-  /** Directory for the logs of the processes and the journal of the HSM calls; they are removed if it is undefined. */
+  /** Directory for the logs of the processes and the journal of the HSM calls. If undefined, logs and journal are removed. */
   readonly logs?: string;
   /** Prints progress. */
   readonly say: (line: string) => void;
@@ -72,7 +72,7 @@ class Run {
   private readonly dist: string;
   private readonly env: NodeJS.ProcessEnv;
   private readonly cluster: Cluster;
-  /** E-mail address of the administrator. */
+  /** Email address of the administrator. */
   private administrator = '';
 
   constructor(
@@ -232,7 +232,7 @@ class Run {
     );
     search.searchFiles('logs of the stores', environment.storeLogs);
     const database = await readDatabase(environment);
-    // One more read, so that the last rows are also read twice.
+    // The observer reads once more, so that the last rows are also read twice.
     await observer.look();
     return {
       ...database,

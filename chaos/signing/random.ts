@@ -8,7 +8,7 @@ export class Random {
     for (let warm = 0; warm < 16; warm += 1) this.next();
   }
 
-  /** 0 ≤ x < 1. */
+  /** Returns a number in [0, 1). */
   next(): number {
     let x = this.state;
     x ^= x << 13;

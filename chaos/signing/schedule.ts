@@ -29,7 +29,7 @@ export interface PlannedFault {
   readonly kind: FaultKind;
   /** Milliseconds after the load began. */
   readonly at: number;
-  /** Separate generator for the choices of the fault (which process, how long), independent of other faults. */
+  /** Separate generator for the choices of this fault (process, duration), so that they do not depend on other faults. */
   readonly random: Random;
 }
 
@@ -56,7 +56,7 @@ export function drawSchedule(
   }));
 }
 
-/** Printable schedule; identical for the same seed. */
+/** Returns the schedule as text, which is identical for the same seed. */
 export function scheduleText(schedule: readonly PlannedFault[]): string {
   return schedule.map(({ kind, at }) => `${(at / 1000).toFixed(1)} ${kind}`).join(', ');
 }

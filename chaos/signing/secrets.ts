@@ -39,7 +39,7 @@ export class SecretSearch {
       const { keyProcess } = slot;
       if (keyProcess === undefined) continue;
       const environment = procFile(keyProcess, 'environ') ?? '';
-      // Between fork and the exec of env(1), it still has its parent's environment.
+      // Between fork and the exec of env(1), the key process still has the environment of its parent.
       if (!procFile(keyProcess, 'cmdline')?.includes('key-process') || environment.includes('SVC_')) continue;
       this.search('environment of key processes', slot.name, environment);
     }
@@ -74,7 +74,7 @@ export class SecretSearch {
   }
 }
 
-/** Encodings of a secret: plain, hexadecimal, URL-encoded, and base64 at each of the three offsets. */
+/** Returns the encodings of a secret: plain, hexadecimal, URL-encoded, and base64 at each of the three offsets. */
 function encodingsOf(value: string): [encoding: string, text: string][] {
   const bytes = Buffer.from(value);
   const base64 = [0, 1, 2].map((offset) => {
@@ -109,7 +109,7 @@ async function contentOf(redis: Redis, key: string): Promise<string> {
       return JSON.stringify(await redis.zrange(key, 0, -1));
     case 'stream':
       return JSON.stringify(await redis.xrange(key, '-', '+'));
-    case 'none': // deleted since it was listed
+    case 'none': // the key was deleted after it was listed
       return '';
     default:
       throw new Error(`a Redis key of type ${type} cannot be searched`);

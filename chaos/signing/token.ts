@@ -4,13 +4,13 @@ import type { Environment } from './environment.js';
 
 /** A private key with the attributes visible after login. */
 export interface TokenKey {
-  /** Hexadecimal. */
+  /** CKA_ID in hexadecimal. */
   readonly ckaId: string;
   readonly sensitive: boolean;
   readonly extractable: boolean;
   readonly alwaysSensitive: boolean;
   readonly neverExtractable: boolean;
-  /** Result of reading the private value and of making the key extractable or insensitive: name of the CKR_ code, or `done`. */
+  /** Results of reading the private value and of setting CKA_EXTRACTABLE or clearing CKA_SENSITIVE: the name of the CKR_ code, or `done`. */
   readonly readValue: string;
   readonly makeExtractable: string;
   readonly makeInsensitive: string;

@@ -1,4 +1,4 @@
-/** Results of a proof: prints a line for each promise and sets the exit code according to whether all hold. */
+/** Collects the results of a proof. Prints a line for each promise, and sets the exit code to 0 if all promises hold. */
 export class Findings {
   private broken = 0;
   private readonly began = performance.now();
@@ -18,7 +18,7 @@ export class Findings {
 
   /**
    * Ends the proof with exit code 0 if all promises hold, otherwise 1.
-   * @param kept last line if they hold
+   * @param kept last line if all promises hold
    */
   readonly conclude = (kept?: string): void => {
     if (kept !== undefined) this.say(this.broken === 0 ? kept : `${this.broken} promises are broken`);

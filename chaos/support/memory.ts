@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Bytes held by this process after a garbage collection, which shows leaks independently of the heap size. */
+/** Returns the bytes in use by this process after a garbage collection, which reveals leaks independently of the heap size. */
 export function heldMemory(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();

@@ -12,7 +12,7 @@ const OPTIONS: ts.CompilerOptions = {
   ...ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT).options,
   module: ts.ModuleKind.ESNext,
   moduleResolution: undefined,
-  // The maps of the build describe the previous file.
+  // The source maps of the build describe the original file.
   sourceMap: false,
 };
 
@@ -28,8 +28,8 @@ export function loadSingleModules(dist: string): void {
 }
 
 /**
- * Compiles a single file, which takes a moment instead of the minutes of a build. It lacks what the build adds from other files (field
- * descriptions for docs/openapi.json), on which no running code depends. Throws an Error if the source is not valid TypeScript.
+ * Compiles a single file, which takes a moment instead of the minutes of a build. The result lacks what the build adds from other files (field descriptions for
+ * docs/openapi.json), which no running code needs. Throws an Error if the source is not valid TypeScript.
  */
 export function compiled(source: string, fileName: string): string {
   const { outputText, diagnostics = [] } = ts.transpileModule(source, {

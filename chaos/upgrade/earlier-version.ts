@@ -7,13 +7,13 @@ import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
-/** Compiling takes a minute on a small machine, and longer under other load. */
+/** Time limit for compilation, which takes a minute on a small machine and longer under load. */
 const BUILD_TIMEOUT_MS = 900_000;
 
 /** A build of another commit of this repository. */
 export interface EarlierVersion {
   readonly commit: string;
-  /** Its dist. */
+  /** Directory of the compiled programs. */
   readonly dist: string;
   remove(): Promise<void>;
 }

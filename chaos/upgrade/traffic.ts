@@ -6,7 +6,7 @@ import type { Answer, Service } from '../../test/support/service.js';
 const PAUSE_MS = 150;
 const ASSETS_PER_DOCUMENT = 40;
 
-/** A response that nobody should get. */
+/** An unexpected response. */
 export interface Fault {
   readonly what: string;
   readonly version: string;
@@ -20,7 +20,7 @@ export interface Target {
 
 type Call = (to: Service) => Promise<Answer>;
 
-/** Concurrent callers of every area, each of which calls the serving processes in turn. */
+/** Concurrent callers for every area of the API. Each caller calls the target processes in turn. */
 export class Traffic {
   readonly counts = new Map<string, number>();
   readonly faults: Fault[] = [];

@@ -12,12 +12,12 @@ const [, , fingerprint] = process.argv;
 const { cold } = await compileSources();
 writeBuildInfo(fingerprint);
 await bundlePrograms();
-// After a change, the first process to load the changed modules stores their compiled code.
+// After a partial compilation, the first process that loads the changed modules stores their compiled code.
 if (cold) await Promise.all(['main', 'worker', 'cli'].map(compileInAdvance));
 
 /**
- * Lets a program load its modules once, so that V8's compiled code is stored in dist/compile-cache. It saves a sixth of the CPU time of a start and a
- * tenth of the memory of a process, because parsing eight megabytes leaves unusable memory behind.
+ * Lets a program load its modules once, so that V8's compiled code is stored in dist/compile-cache. The cache saves a sixth of the CPU time of a start and a
+ * tenth of the memory of a process, because parsing eight megabytes leaves fragmented memory behind.
  */
 async function compileInAdvance(program) {
   const { code, output } = await run(process.execPath, [inRoot(`dist/${program}.js`), '--version']);

@@ -33,7 +33,7 @@ export async function build({ withConsole = true } = {}) {
 async function buildService() {
   const before = fingerprint();
   if (isBuilt()) {
-    // The same sources may belong to a later commit.
+    // Sources that have not changed may belong to a later commit.
     writeBuildInfo(before);
     return false;
   }
@@ -44,7 +44,7 @@ async function buildService() {
   return true;
 }
 
-/** Uses contents instead of times, because a fresh checkout or another branch gives files new times. */
+/** Returns a hash of the sources. Uses contents instead of modification times, because a fresh checkout or a switch of branches changes the times. */
 function fingerprint() {
   const sources = readdirSync(inRoot('src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))

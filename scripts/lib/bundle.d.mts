@@ -1,4 +1,4 @@
-/** A segment of a source map (ECMA-426): its column and, when it is mapped, the source and its line and column. */
+/** Segment of a source map (ECMA-426): the generated column and, if mapped, the source with the original line and column. */
 export type Segment = readonly number[];
 
 export declare function ownMappings(lines: Segment[][], isOwn: readonly boolean[]): Segment[][];

@@ -3,23 +3,23 @@ import path from 'node:path';
 import { inRoot } from './project.mjs';
 
 const DIST = inRoot('dist');
-/** Oldest major version of Node.js for the service. The client, which can be installed separately, also supports the versions in `engines`. */
+/** Minimum major version of Node.js for the service. The client, which can be installed separately, also supports the older versions in `engines`. */
 const MIN_NODE = 24;
 const INTERPRETER = '#!/usr/bin/env node\n';
-/** V8's compiled code is in a directory next to the programs. An environment variable passes its path to threads and the key process. */
+/** Names the compile cache, a directory next to the programs. An environment variable passes its path to threads and the key process. */
 const NAME_CACHE = `import { fileURLToPath } from 'node:url';
 const directory = fileURLToPath(new URL('compile-cache', import.meta.url));
 process.env.NODE_COMPILE_CACHE ??= directory;
 `;
 const USE_CACHE = `${NAME_CACHE}module.enableCompileCache(directory);\n`;
-/** Runs before any import that an older Node.js does not support and would report as a SyntaxError. */
+/** Checks the Node.js version before any import that an older version would report as a SyntaxError. */
 const CHECK_VERSION = `import module from 'node:module';
 if (Number(process.versions.node.split('.')[0]) < ${MIN_NODE}) {
   process.stderr.write(\`Sealwright needs Node.js ${MIN_NODE} or later; this is \${process.version}.\\n\`);
   process.exit(1);
 }
 `;
-/** Code before each program. A worker enables the cache itself, after it has configured V8's memory settings. */
+/** Code at the beginning of each program. The worker enables the cache itself, after it has configured V8's memory settings. */
 const PROLOGUES = {
   main: CHECK_VERSION + USE_CACHE,
   worker: CHECK_VERSION + NAME_CACHE,
@@ -29,8 +29,8 @@ const PROLOGUES = {
 const PROGRAMS = Object.keys(PROLOGUES);
 
 /**
- * Packages that stay in node_modules: they have native parts or extra files, or other packages load them by name and must
- * get the same copy (TypeORM's drivers, class-validator's decorator storage, reflect-metadata).
+ * Packages that stay in node_modules, because they have native parts or extra files, or because other packages load them by name and must get the same copy
+ * (TypeORM's drivers, class-validator's decorator storage, reflect-metadata).
  */
 const KEPT = new Set([
   '@cyclonedx/cyclonedx-library',
@@ -50,11 +50,10 @@ const KEPT = new Set([
 
 /**
  * bundlePrograms joins the modules of each program of dist/ into a few files, because a start spends most of its time finding and linking 2,500 modules. Code
- * started by
- * path (threads, the key process) stays as compiled.
+ * that is started by path (threads, the key process) is not bundled.
  */
 export async function bundlePrograms() {
-  // Imported here because in a fresh clone this file is loaded before any package is installed.
+  // Imported here, because this file is loaded in a fresh clone before any package is installed.
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({
     input: Object.fromEntries(PROGRAMS.map((name) => [name, path.join(DIST, `${name}.js`)])),
@@ -88,7 +87,7 @@ export async function bundlePrograms() {
   }
 }
 
-/** Removes packages from source maps. A process loads all maps of its code, and those of packages, which nobody needs, would take 25 MB. */
+/** Removes packages from source maps. A process loads all source maps of its code, and the maps of packages would take 25 MB without being of use. */
 async function leavePackagesOut(folder) {
   const { decode, encode } = await import('@jridgewell/sourcemap-codec');
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.map'))) {
@@ -99,7 +98,7 @@ async function leavePackagesOut(folder) {
   }
 }
 
-/** ownMappings removes mappings of other sources. A segment with one field ends the preceding mapping (ECMA-426), even across lines. */
+/** ownMappings removes mappings to sources for which `isOwn` is false. A segment with one field ends the preceding mapping (ECMA-426), even across lines. */
 export function ownMappings(lines, isOwn) {
   let isMapped = true;
   return lines.map((segments) =>
@@ -114,8 +113,7 @@ export function ownMappings(lines, isOwn) {
 }
 
 /**
- * inAscii escapes all non-ASCII characters of a program. With a single one, Node.js keeps the whole source text in two
- * bytes per character.
+ * inAscii escapes all non-ASCII characters of a program. With a single non-ASCII character, V8 stores the whole source text with two bytes per character.
  */
 export function inAscii(code) {
   return code.replaceAll(/\\?[^\0-\x7f]/g, (found) => {
@@ -136,7 +134,7 @@ function withSourceMap(id) {
   return { code: readFileSync(id, 'utf8'), map: readFileSync(map, 'utf8') };
 }
 
-/** Rewrites import.meta, so that a module that locates files by its own path still finds them when it is bundled into dist/bundled. */
+/** Rewrites import.meta, so that a module that locates files by its own path still finds the files when it is bundled into dist/bundled. */
 function atItsOwnPlace(code, id) {
   if (!code.includes('import.meta.')) return null;
   const place = path.relative(path.join(DIST, 'bundled'), id).split(path.sep).join('/');

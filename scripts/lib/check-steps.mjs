@@ -10,10 +10,10 @@ import { explainStatements } from './statement-plans.mjs';
 import { step } from './steps.mjs';
 import { runVitest } from './vitest.mjs';
 
-/** Path of a tool's cache, with which the next run processes only changed files. */
+/** Returns the path of a tool's cache, which lets the next run process only changed files. */
 const cacheOf = (name) => path.join('node_modules', '.cache', 'sealwright', name);
 
-/** A tool that prints output only if something is wrong. */
+/** Returns a check that runs a tool and shows its output only if the tool fails. */
 const tool = (lane, title, program, args, remedy) => ({
   title,
   lane,
@@ -38,7 +38,7 @@ const consoleTypes = {
     }),
 };
 
-/** Tests of the service start built processes, so the build must be current. */
+/** Returns the check that runs the tests of a project. The tests of the service start built processes, so the build must be current. */
 const tests = (project) => ({
   title: `${project} tests`,
   needsStores: project !== 'unit',
@@ -48,7 +48,7 @@ const tests = (project) => ({
   },
 });
 
-/** Runs after the tests and checks that no secret they issued is in a log, or in plain text in a database. */
+/** Checks that no secret issued by the tests is in a log, or in plain text in a database. Runs after the tests. */
 const secrets = {
   title: 'issued secrets in logs and databases',
   needsStores: true,
@@ -64,7 +64,7 @@ const secrets = {
     }),
 };
 
-/** Runs after the tests and checks that no process used an API that the next version of Node.js or of a package removes. */
+/** Checks that no process used a deprecated API of Node.js or of a package. Runs after the tests. */
 const deprecations = {
   title: 'deprecated calls in logs',
   needsStores: true,
@@ -82,7 +82,7 @@ const deprecations = {
     }),
 };
 
-/** Runs after the tests and checks that no statement of the service reads a growing table from end to end. */
+/** Checks that no statement of the service reads a growing table from end to end. Runs after the tests. */
 const plans = {
   title: 'plans of all statements',
   needsStores: true,
@@ -108,7 +108,7 @@ const plans = {
 };
 
 /**
- * Checks of `npm run check` in order, cheap ones first. Checks in a lane keep one core busy each; different lanes run
+ * Checks of `npm run check` in order, starting with the cheap checks. Checks in the same lane run one after another, each on one core; different lanes run
  * concurrently.
  */
 export const CHECKS = {
@@ -144,13 +144,13 @@ export const CHECKS = {
   plans,
 };
 
-/** Checks that run only if named; each file of `long` takes minutes. */
+/** Checks that run only if named, because each file of `long` takes minutes. */
 export const ONLY_BY_NAME = ['long'];
 
 /** Checks that take about a minute with filled caches and need neither a build nor stores. */
 export const QUICK = ['format', 'lint', 'boundaries', 'types', 'unit'];
 
-/** someTests runs only tests in these files or with these names, in any project. */
+/** someTests returns a check that runs only the tests in these files or with these names, in any project. */
 export const someTests = (args) => ({
   title: `tests: ${args.join(' ')}`,
   needsStores: true,

@@ -2,12 +2,11 @@ import { CHECKS, ONLY_BY_NAME, QUICK } from './check-steps.mjs';
 import { bold, green, red, say, seconds, showFailure, whileNotHalted, yellow } from './steps.mjs';
 
 /**
- * runChecks runs all checks to completion regardless of failures, and prints the sum as `N passed, N failed`.
- * Every test counts, and so does every check without tests.
+ * runChecks runs all checks to completion regardless of failures, and prints the sum as `N passed, N failed`. Every test counts as one, and so does every check
+ * without tests.
  * @param {(typeof CHECKS)[string][]} checks
- * @param {{ env: NodeJS.ProcessEnv, unchecked?: string[] }} context `unchecked` names promises that
- * cannot be checked on this machine; skipped tests are added to them
- * @returns {Promise<number>} exit code: 1 if something failed, or if CI has to leave a promise unchecked
+ * @param {{ env: NodeJS.ProcessEnv, unchecked?: string[] }} context `unchecked` names what cannot be checked on this machine; skipped tests are added
+ * @returns {Promise<number>} exit code: 1 if a check failed, or if something could not be checked in CI
  */
 export async function runChecks(checks, { env, unchecked = [] }) {
   const begun = performance.now();
@@ -63,7 +62,9 @@ function sayUnchecked(names) {
 
 export const inCi = () => ['true', '1'].includes(process.env.CI ?? '');
 
-/** checksNamed returns the checks with these names, or all if there are none; `quick` stands for several. Undefined if a name is unknown. */
+/**
+ * checksNamed returns the checks with these names, or all checks without names. `quick` is the name of several checks. Returns undefined if a name is unknown.
+ */
 export function checksNamed(asked) {
   const names = [...new Set(asked.flatMap((name) => (name === 'quick' ? QUICK : [name])))];
   const unknown = names.filter((name) => !(name in CHECKS));

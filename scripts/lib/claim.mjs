@@ -4,8 +4,8 @@ import { writePrivate } from './private-files.mjs';
 import { commandOf, isAlive, stopProcess, until } from './processes.mjs';
 
 /**
- * Claim ensures a single start per data directory. It is a file with the process ID; a claim whose process has ended or is now
- * another program does not count.
+ * Claim is a lock file that permits a single start per data directory. The file contains the process ID. A claim is stale if the process has ended or the ID
+ * now belongs to another program.
  */
 export class Claim {
   #file;
@@ -15,7 +15,7 @@ export class Claim {
   }
 
   /**
-   * Takes the claim. A script that continues under another Node takes it over from its parent.
+   * Takes the claim. A script that continues under another Node takes the claim over from its parent process.
    * @returns {{ pid: number, url?: string, stopping?: boolean } | undefined} the current holder, if it is another process
    */
   take() {
@@ -34,8 +34,7 @@ export class Claim {
   }
 
   /**
-   * Takes the claim, waiting for a holder that is stopping, or that is about to notice that the npm that
-   * started it has ended.
+   * Takes the claim. Waits for a holder that is stopping, or that was started by an npm process that has ended and therefore stops soon.
    */
   async takeInTime(onWait) {
     let holder = this.take();
@@ -48,7 +47,7 @@ export class Claim {
     return holder;
   }
 
-  /** Records where this start can be reached, or that it is stopping, for a second start. */
+  /** Records for a second start where this start can be reached, or that it is stopping. */
   tell(facts) {
     writePrivate(this.#file, JSON.stringify({ pid: process.pid, ...facts }));
   }

@@ -1,2 +1,2 @@
-/** Makes the packages of the client alone from dist/, and answers their paths. */
+/** Builds an npm package and a .deb of the client, and returns the paths of the two files. */
 export function packClient(): Promise<{ npm: string; deb: string }>;

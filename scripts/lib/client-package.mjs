@@ -56,7 +56,7 @@ async function bundleClient(file) {
   chmodSync(file, 0o755);
 }
 
-/** Rewrites import.meta.url, so that a module that locates package.json by its repository path finds the one in the package. */
+/** Rewrites import.meta.url, so that a module that locates package.json by its repository path finds the package.json of the package. */
 function atItsOwnPlace(code, id) {
   if (!code.includes('import.meta.url')) return null;
   const place = path.relative(inRoot(), id).split(path.sep).join('/');
@@ -110,8 +110,8 @@ async function debianPackage(directory, { version, description }) {
 }
 
 /**
- * Writes a wrapper that runs the client with these arguments first. The client recognizes its own wrappers by the mark. The service's
- * package has a sufficiently new Node.js if Debian's is too old.
+ * Writes a wrapper that runs the client with these arguments first. The client recognizes its own wrappers by the comment `mark`. The service's package has a
+ * sufficiently new Node.js if Debian's is too old.
  */
 function program(file, words) {
   const mark = '# Runs sealwright in place of the program of this name.';

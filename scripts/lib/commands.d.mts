@@ -1,6 +1,6 @@
-/** The path of a command, or undefined when it is not there. */
+/** Returns the path of a command, or undefined if it is not installed. */
 export function commandPath(name: string): string | undefined;
-/** The SoftHSM module, or undefined when it is not there. */
+/** Returns the path of the SoftHSM module, or undefined if it is not installed. */
 export function softhsmLibrary(): string | undefined;
-/** Path of a Chromium, its headless shell first, or undefined when there is none. */
+/** Returns the path of Chromium, preferably of its headless shell, or undefined if it is not installed. */
 export function chromium(): string | undefined;

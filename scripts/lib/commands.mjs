@@ -38,8 +38,8 @@ export function softhsmLibrary() {
 }
 
 /**
- * chromium returns the path of Chromium; undefined if there is none. The headless shell is preferred, because the full browser uses a third more CPU for the
- * same pages.
+ * chromium returns the path of Chromium, or undefined if it is not installed. The headless shell is preferred, because the full browser uses a third more CPU
+ * time for the same pages.
  */
 export function chromium() {
   return ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].map(commandPath).find(Boolean);

@@ -8,7 +8,7 @@ import { inRoot } from './project.mjs';
 
 const DIST = inRoot('dist');
 const STATE = path.join(DIST, '.compiled.json');
-/** A change of any of these files recompiles everything. */
+/** Files whose change recompiles everything. */
 const TOOLS = [
   'package-lock.json',
   'tsconfig.json',
@@ -22,9 +22,9 @@ const DECORATED = /^\s*@[A-Z]\w*\(|\(@[A-Z]\w*\(/m;
 const ASSETS = ['**/public/**', '**/*.json'];
 
 /**
- * compileSources compiles src/ to dist/ and copies the files that it reads. It transpiles each changed file separately without
- * checking types (`npm run types` does), and runs the type checker only for files that need it, and only if a declaration changed.
- * @returns {Promise<{ cold: boolean }>} cold: everything was compiled
+ * compileSources compiles src/ to dist/ and copies the files that the code reads at run time. It transpiles each changed file separately without checking types
+ * (`npm run types` does). The type checker runs only for files whose output depends on types, and only if a declaration changed.
+ * @returns {Promise<{ cold: boolean }>} cold: whether all files were compiled
  * @throws {Error} with the positions, if a file has a syntax error
  */
 export async function compileSources() {
@@ -33,7 +33,7 @@ export async function compileSources() {
   const before = stateOf(tools);
   const cold = before === undefined;
   const files = sourceFiles();
-  // After each bundling, the bundled program replaces the module of the same name.
+  // The bundler has replaced the top-level modules with programs of the same names, so those modules are always compiled.
   const isCurrent = (name, hash) => name.includes('/') && before?.files[name]?.hash === hash;
   const after = { tools, typed: '', files: {} };
   const read = files.map((name) => {
@@ -95,7 +95,9 @@ function sourceFiles() {
     .sort();
 }
 
-/** Decorators need helpers and parameter types emitted by TypeScript; without decorators, Rolldown takes a tenth of the time. */
+/**
+ * Transpiles one file. Files with decorators need the helpers and parameter types emitted by TypeScript. For other files, Rolldown takes a tenth of the time.
+ */
 function transpile(name, text, options) {
   const fileName = inRoot('src', name);
   const { code, map } = DECORATED.test(text) ? withTypeScript(text, fileName, options) : withRolldown(text, fileName);
@@ -133,8 +135,8 @@ function compileTyped(names) {
 }
 
 /**
- * Text of a file without function bodies, on which no declaration in another file depends: inferred return types are not part
- * of a schema, because controllers and DTOs declare theirs.
+ * Returns the text of a file without function bodies. A function body affects other files only through inferred return types, which are not part of a schema,
+ * because controllers and DTOs declare their return types.
  */
 function shapeOf(name, text) {
   const source = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, false);

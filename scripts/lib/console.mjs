@@ -8,7 +8,7 @@ import { installConsolePackages } from './packages.mjs';
 import { inRoot } from './project.mjs';
 import { run } from './run.mjs';
 
-/** The web console: ui/ has its own packages, is built into ui/dist, and is copied to dist/ui, from where the service serves it. */
+/** The web console. It has separate packages, is built into ui/dist, and is copied to dist/ui, from which the service serves it. */
 const UI = inRoot('ui');
 const BUILT = path.join(UI, 'dist');
 const SERVED = inRoot('dist/ui');
@@ -28,14 +28,14 @@ export async function buildConsole() {
   return true;
 }
 
-/** placeConsole copies the built console to where the service serves it, because the service's own build empties dist. */
+/** placeConsole copies the built console to dist/ui, because the build of the service empties dist. */
 export function placeConsole() {
   if (!existsSync(BUILT) || stampOf(SERVED) === stampOf(BUILT)) return;
   rmSync(SERVED, { recursive: true, force: true });
   cpSync(BUILT, SERVED, { recursive: true });
 }
 
-/** makeClient generates the API client from docs/openapi.json. Type checks and lint need it too. */
+/** makeClient generates the API client from docs/openapi.json. Type checks and lint need the API client too. */
 export async function makeClient() {
   await program('@hey-api/openapi-ts/bin/run.js', []);
 }

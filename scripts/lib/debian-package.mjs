@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Failure } from './failure.mjs';
 import { run } from './run.mjs';
 
-/** Timestamp of files in archives, unless the caller sets another, so that the same files yield the same package. */
+/** Timestamp of files in archives, by default a constant, so that the same files yield the same package. */
 const EPOCH = process.env.SOURCE_DATE_EPOCH ?? '1764547200';
 /** Debian's Node.js is too old for the service, so the package includes its own. */
 export const PACKAGED_NODE = '/opt/sealwright/bin/node';

@@ -1,2 +1,2 @@
-/** Calls that Node.js or a package will remove, by what the processes of a run said of them; each once. */
+/** Returns the distinct deprecation warnings in the logs of the processes. */
 export function findDeprecations(directory: string): { readonly logs: number; readonly found: readonly string[] };

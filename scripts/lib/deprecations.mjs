@@ -5,7 +5,7 @@ import { grepEvidence } from './evidence-grep.mjs';
 const WARNING = '^\\(node:[0-9]+\\).* DeprecationWarning: .*';
 
 /**
- * findDeprecations returns the deprecation warnings in the processes' logs, each once.
+ * findDeprecations returns the distinct deprecation warnings in the logs of the processes.
  * @param {string} directory directory in which tests store logs of their processes, as `log-PID`
  * @returns {{ logs: number, found: string[] }}
  */

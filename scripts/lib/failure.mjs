@@ -1,4 +1,4 @@
-/** Failure is an expected failure: what went wrong, and in one or two lines what to do about it. Shown without a stack trace. */
+/** Failure is an expected error, which is shown without a stack trace. */
 export class Failure extends Error {
   /**
    * @param {string} message what went wrong

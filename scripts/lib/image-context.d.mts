@@ -1,2 +1,2 @@
-/** The files that .dockerignore lets into the build of the image, in the order of their names, below this checkout. */
+/** Returns the files that .dockerignore includes in the image build context, sorted by name. */
 export function contextFiles(root: string): string[];

@@ -6,8 +6,8 @@ const RULES = 'docker/Dockerfile.dockerignore';
 const MADE = ['node_modules', 'dist'];
 
 /**
- * contextFiles returns the files that .dockerignore includes in the image build context, sorted by name. The last rule that matches a path or a parent
- * directory applies.
+ * contextFiles returns the files that .dockerignore includes in the image build context, sorted by name. The last rule that matches a path or one of its parent
+ * directories applies.
  * @param {string} root a checkout
  * @returns {string[]} paths relative to the root, with `/`
  */

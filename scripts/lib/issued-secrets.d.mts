@@ -4,5 +4,5 @@ export interface IssuedSearch {
   readonly bytes: number;
   readonly found: readonly { readonly file: string; readonly beginning: string }[];
 }
-/** Looks for every secret that a run issued in everything that the run logged and stored. */
+/** Searches everything that a test run logged and stored for every secret that the run issued. */
 export function findIssued(directory: string): IssuedSearch;

@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import path from 'node:path';
 import { grepEvidence } from './evidence-grep.mjs';
 
-/** File below SW_TEST_EVIDENCE with issued secrets. Tests also store logs and copies of databases there. */
+/** File with issued secrets in SW_TEST_EVIDENCE. The tests also store logs and copies of databases in this directory. */
 const SECRETS = 'secrets';
 
 /**
  * findIssued searches everything that a test run logged and stored for every secret it issued, both verbatim and in the hex form of PostgreSQL bytea values.
  * @param {string} directory
- * @returns {{ secrets: number, files: number, bytes: number, found: { file: string, beginning: string }[] }} secrets are never returned whole
+ * @returns {{ secrets: number, files: number, bytes: number, found: { file: string, beginning: string }[] }} found: only the beginning of each secret
  */
 export function findIssued(directory) {
   const secrets = existsSync(path.join(directory, SECRETS)) ? uniqueLines(path.join(directory, SECRETS)) : [];

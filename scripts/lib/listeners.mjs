@@ -4,7 +4,7 @@ import { commandOf } from './processes.mjs';
 
 const LISTENING = '0A';
 
-/** whoListens describes the process that listens on a TCP port; undefined if that cannot be determined (another account's process). */
+/** whoListens describes the process that listens on a TCP port. Returns undefined if the process belongs to another account. */
 export function whoListens(port) {
   const pid = existsSync('/proc/net/tcp') ? linuxListener(port) : lsofListener(port);
   return pid === undefined ? undefined : `process ${pid} (${commandOf(pid).slice(0, 100)})`;
@@ -18,7 +18,10 @@ function linuxListener(port) {
     .find((pid) => holds(pid, sockets));
 }
 
-/** Columns of a line: number, local address:port in hex, remote, state, queues, timers, retransmits, uid, timeout, inode. */
+/**
+ * Returns the socket inodes of listeners on the port. Columns of a line: number, local address:port in hex, remote, state, queues, timers, retransmits, uid,
+ * timeout, inode.
+ */
 function listeningInodes(file, port) {
   if (!existsSync(file)) return [];
   return readFileSync(file, 'utf8')

@@ -6,7 +6,7 @@ import { packagedNode } from './packages.mjs';
 import { onOrphaned } from './processes.mjs';
 import { toolEnvironment } from './project.mjs';
 
-/** Minimum version for the service. */
+/** Minimum version of Node.js for the service. */
 const MIN_VERSION = [24, 21, 0];
 const INSTALL = `Install Node.js ${MIN_VERSION.join('.')} or later (https://nodejs.org) and run this again.`;
 
@@ -15,13 +15,13 @@ export const isNewEnough = (version) => {
   return major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1]);
 };
 
-/** refuseOldNode throws if Node is too old for the scripts themselves, which need this version to get as far as installing packages. */
+/** refuseOldNode throws if Node is too old for the scripts that install the packages, which require Node 20. */
 export function refuseOldNode() {
   if (Number(process.versions.node.split('.')[0]) >= 20) return;
   throw new Failure(`Node.js ${process.versions.node} is too old`, INSTALL);
 }
 
-/** node24 returns the path of a Node that can run the service: this one, or the one installed by npm with the packages. */
+/** node24 returns the path of a Node that can run the service: the current Node, or the Node that npm installed with the packages. */
 export function node24() {
   if (isNewEnough(process.versions.node)) return process.execPath;
   const program = path.join(packagedNode(), 'bin/node');
@@ -34,14 +34,14 @@ export function node24() {
 }
 
 /**
- * continueUnderNode24 returns if this process is new enough. Otherwise it runs the same script under the packaged Node, waits for it
- * and exits with its code.
+ * continueUnderNode24 returns if the current Node is new enough. Otherwise, it runs the same script under the packaged Node, waits for the script to end, and
+ * exits with its exit code.
  */
 export async function continueUnderNode24() {
   if (isNewEnough(process.versions.node)) return;
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(name);
   const child = spawn(node24(), process.argv.slice(1), { stdio: 'inherit', env: toolEnvironment() });
-  // Ctrl-C reaches the child by itself, because it is in the same process group. Other signals are forwarded.
+  // Ctrl-C reaches the child directly, because the child is in the same process group. Other signals are forwarded.
   process.on('SIGINT', () => {});
   for (const name of ['SIGTERM', 'SIGHUP']) process.on(name, () => child.kill(name));
   onOrphaned(() => child.kill('SIGTERM'));

@@ -8,15 +8,15 @@ import { missing, NEEDS } from './system-packages.mjs';
 const ADDON = inRoot('node_modules/pkcs11js/build/Release/pkcs11.node');
 const COMPILERS = [NEEDS.python, NEEDS.make, NEEDS.cxx];
 
-/** packagesAreCurrent reports whether node_modules matches package-lock.json. npm writes its own record there when an installation is complete. */
+/** packagesAreCurrent reports whether node_modules matches package-lock.json. npm writes a lock file to node_modules when an installation is complete. */
 export function packagesAreCurrent() {
   return installedMatchesLock() && existsSync(ADDON);
 }
 
-/** needsForPackages returns what is missing to compile the PKCS#11 binding on installation; empty if it is compiled already. */
+/** needsForPackages returns the compilers that are missing to build the PKCS #11 binding on installation. Returns nothing if the binding is already built. */
 export const needsForPackages = () => (packagesAreCurrent() ? [] : missing(COMPILERS));
 
-/** installPackages brings node_modules in line with package-lock.json. Returns whether there was anything to do. */
+/** installPackages installs the packages in package-lock.json. Returns whether there was anything to do. */
 export async function installPackages() {
   const [service, console] = await Promise.all([installServicePackages(), installConsolePackages()]);
   return service || console;
@@ -29,13 +29,13 @@ async function installServicePackages() {
   if (!installedMatchesLock()) {
     await npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', ...scripts], headers);
   }
-  // If Node has no headers of its own, use those of the package that contains Node 24. The binding uses N-API and works with both.
+  // Falls back to the headers of the packaged Node 24 if the current Node has none. The binding uses Node-API and works with both.
   if (!existsSync(ADDON)) await npm(['rebuild', 'pkcs11js'], headers ?? nodeHeaders(packagedNode()));
   if (existsSync(ADDON)) return true;
   throw new Failure('The PKCS#11 binding was not built', 'To see the error: npm rebuild pkcs11js --foreground-scripts');
 }
 
-/** installConsolePackages brings ui/node_modules in line with ui/package-lock.json. Returns whether there was anything to do. */
+/** installConsolePackages installs the packages in ui/package-lock.json. Returns whether there was anything to do. */
 export async function installConsolePackages() {
   if (installedMatchesLock('ui')) return false;
   // None of the packages needs an install script.
@@ -69,7 +69,7 @@ function installedMatchesLock(folder = '') {
 }
 
 async function npm(args, headers, folder = '') {
-  // Uses the npm that runs this script, if any; it may not be on the PATH under that name.
+  // Uses the npm that runs this script, if any, because npm may not be on the PATH.
   const cli = process.env.npm_execpath;
   const command = cli?.endsWith('.js') ? [process.execPath, cli] : ['npm'];
   // node-gyp would download Node's headers, which are already part of the installation.

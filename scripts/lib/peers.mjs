@@ -3,7 +3,7 @@ import { installPackages, needsForPackages } from './packages.mjs';
 import { step } from './steps.mjs';
 import { demand, howToInstall, install, missing, NEEDS } from './system-packages.mjs';
 
-/** Third-party programs for tests, benches and chaos runs, with what cannot be checked without them. */
+/** Third-party programs for tests, benches and proofs, with what cannot be checked without each program. */
 const PEERS = {
   redis: 'everything that needs Redis',
   softhsm: 'everything that needs an HSM: generating keys, signing, verifying',
@@ -49,7 +49,7 @@ const PEERS = {
   cc: 'behaviour with a failing HSM (the PKCS#11 shim must be compiled)',
 };
 
-/** Additional programs for a proof, by its name. */
+/** Additional programs for a proof, by the name of the proof. */
 const PEERS_OF_PROOFS = {
   cluster: ['iproute', 'patroni', 'etcd', 'haproxy', 'pgbouncer'],
   drills: ['prometheus', 'promtool'],
@@ -57,16 +57,16 @@ const PEERS_OF_PROOFS = {
   install: ['mmdebstrap'],
 };
 
-/** equipProof installs what the named proof needs; on failure, the error names what is missing. */
+/** equipProof installs the programs that the named proof needs. If this fails, the error names the missing programs. */
 export async function equipProof(name) {
   const needs = (PEERS_OF_PROOFS[name] ?? []).map((peer) => NEEDS[peer]);
   if (needs.length > 0) await step('System packages of this proof', (note) => demand(needs, note));
 }
 
-/** equip takes a fresh clone on a bare machine to installed packages, peers and a Node that can run the service, and continues under that Node. */
+/** equip installs packages, peers and a Node that can run the service, starting from a fresh clone on a bare machine, and continues under that Node. */
 export async function equip() {
   refuseOldNode();
-  // Set by this script for itself when it continues under another Node; child processes must not inherit it.
+  // The script sets this variable for itself when it continues under another Node. Child processes must not inherit the variable.
   if (process.env.SEALWRIGHT_CONTINUED === undefined) await bringWhatIsMissing();
   process.env.SEALWRIGHT_CONTINUED = 'yes';
   await continueUnderNode24();

@@ -1,2 +1,2 @@
-/** A port where a server may be started, below the ephemeral range; on 127.0.0.1 without an address. */
+/** Returns a free port below the ephemeral range, by default on 127.0.0.1. */
 export function freePort(host?: string): Promise<number>;

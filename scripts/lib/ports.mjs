@@ -6,7 +6,7 @@ import { until } from './processes.mjs';
 
 const MOMENT = 1000;
 
-/** isFree reports whether a server could listen on the port now. */
+/** isFree reports whether a server can currently listen on the port. */
 export function isFree(port, host = '127.0.0.1') {
   return new Promise((resolve) => {
     const server = net.createServer();
@@ -16,8 +16,8 @@ export function isFree(port, host = '127.0.0.1') {
 }
 
 /**
- * freePort returns a port for a server, below the ephemeral range, so that no outgoing connection takes the port while the
- * server restarts and no client dialling it in the meantime connects to itself.
+ * freePort returns a port for a server below the ephemeral range. While the server restarts, no outgoing connection can take the port, and no client that dials
+ * the port can connect to itself.
  */
 export async function freePort(host) {
   for (let attempt = 0; attempt < 50; attempt += 1) {
@@ -28,7 +28,8 @@ export async function freePort(host) {
 }
 
 /**
- * portFor returns a port for a private server: `wanted`, or an error if it is taken; otherwise the port stored in `file` if it is free; otherwise any free one.
+ * portFor returns a port for a private server: `wanted`; if undefined, the port stored in `file` if that port is free; otherwise any free port. Throws if
+ * `wanted` is taken.
  */
 export async function portFor(file, wanted) {
   if (wanted !== undefined) {
@@ -36,7 +37,7 @@ export async function portFor(file, wanted) {
     throw new Failure(`Port ${wanted} on 127.0.0.1 is in use`, 'Stop the process that uses it, or omit the port.');
   }
   const before = remembered(file);
-  // A server that was just killed holds its port for a moment longer, and clients expect it at the same port.
+  // A server that was just killed holds its port a moment longer, and clients expect its successor at the same port.
   if (before !== undefined) await until(() => isFree(before), MOMENT);
   const port = before !== undefined && (await isFree(before)) ? before : await freePort();
   writeFileSync(file, `${port}\n`);

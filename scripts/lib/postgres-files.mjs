@@ -37,7 +37,7 @@ export function packagedBinaries() {
   return { native: path.join(home, 'native'), version: JSON.parse(readFileSync(manifest, 'utf8')).version };
 }
 
-/** npm packages cannot contain symbolic links. The package creates them in an install script, which `ignore-scripts` prevents. */
+/** Creates the symbolic links of the libraries. npm packages cannot contain links, and `ignore-scripts` prevents the install script that creates them. */
 function linkLibraries(home) {
   const list = path.join(home, 'native/pg-symlinks.json');
   if (!existsSync(list)) return;
@@ -48,8 +48,8 @@ function linkLibraries(home) {
 }
 
 /**
- * serverAccount returns the account that runs PostgreSQL, which refuses to run as root: the owner of existing data,
- * otherwise `postgres`, otherwise `nobody`. Undefined if this process is not root and can run PostgreSQL itself.
+ * serverAccount returns the account that runs PostgreSQL, which refuses to run as root: the owner of existing data, otherwise `postgres`, otherwise `nobody`.
+ * Returns undefined if this process is not root and can run PostgreSQL directly.
  */
 export function serverAccount(data) {
   if (process.getuid?.() !== 0) return undefined;
@@ -65,9 +65,9 @@ export function serverAccount(data) {
 }
 
 /**
- * settle returns the directory to use for `wanted`, and binaries that `account` can run. As root, two things can prevent access: a parent directory
- * that only root may enter (a clone below /root), and our own `.data`. The latter is opened for the account's group;
- * the former cannot be changed, so the store moves to /var/lib and a file in `wanted` records where.
+ * settle returns the directory to use for `wanted`, and binaries that `account` can run. As root, two things can prevent access: a parent directory that only
+ * root may enter (a clone below /root), and our own `.data`. `.data` is opened for the account's group. The parent directory cannot be changed, so the store
+ * moves to /var/lib and a file in `wanted` records the new path.
  */
 export function settle(wanted, account, binaries, log) {
   privateDirectory(wanted, account);
@@ -86,7 +86,7 @@ export function settle(wanted, account, binaries, log) {
   return { home, native };
 }
 
-/** homeOf returns the actual directory of the store for `wanted`: itself, or the directory to which an earlier start moved it. */
+/** homeOf returns the actual directory of the store for `wanted`: `wanted`, or the directory to which an earlier start moved the store. */
 export function homeOf(wanted) {
   try {
     const home = readFileSync(path.join(wanted, 'moved-to'), 'utf8').trim();
@@ -96,13 +96,13 @@ export function homeOf(wanted) {
   }
 }
 
-/** forgottenHome returns the store to which an earlier `wanted` had moved, if `wanted` was removed since and no longer refers to it. */
+/** forgottenHome returns the directory of a store that was moved out of `wanted`, if `wanted` was then deleted and no longer refers to the store. */
 export function forgottenHome(wanted) {
   const home = fallback(wanted);
   return existsSync(home) && homeOf(wanted) !== home ? home : undefined;
 }
 
-/** setAside renames a forgotten store, because nothing is deleted unless someone asks for it by name. */
+/** setAside renames a forgotten store. Data is deleted only on explicit request. */
 export function setAside(home, log) {
   const aside = `${home}.${new Date().toISOString().replaceAll(/[-:]|\..*/g, '')}`;
   renameSync(home, aside);
@@ -122,7 +122,7 @@ function elsewhere(wanted, account, log) {
   return privateDirectory(home, account);
 }
 
-/** Lets the account's group pass through one of our own directories, so that it need not be open to everyone. */
+/** Lets the account's group traverse one of our own directories, so that the directory need not be open to everyone. */
 function letThrough(directory, account) {
   const { uid, mode } = statSync(directory);
   const ours = path.basename(directory) === '.data' || path.dirname(directory) === path.resolve(tmpdir());

@@ -1,29 +1,29 @@
 export interface PrivatePostgres {
-  /** As the role `sealwright`, which owns the database `sealwright` and nothing else. */
+  /** URL of the database `sealwright` as its owner, the role `sealwright`. */
   readonly url: string;
-  /** As the superuser `postgres`, on the database `postgres`. */
+  /** URL of the database `postgres` as the superuser `postgres`. */
   readonly adminUrl: string;
   readonly port: number;
-  /** Process id of the postmaster. */
+  /** Process ID of the postmaster. */
   readonly pid: number;
-  /** Where the data really is: `dir`, or below /var/lib when the server account cannot reach `dir`. */
+  /** Actual data directory: `dir`, or a directory below /var/lib if the server account cannot access `dir`. */
   readonly directory: string;
   readonly logFile: string;
-  /** Whether it ran already. */
+  /** Whether the server was already running. */
   readonly reused: boolean;
-  /** Fast stop; resolves when the postmaster has ended. */
+  /** Performs a fast shutdown. Resolves when the postmaster has ended. */
   stop(): Promise<void>;
-  /** Ends the postmaster without a stop of the service around it; start again with the same `dir` (and so the same port). */
+  /** Ends the postmaster while the service keeps running. Start the server again with the same `dir`, which keeps the port. */
   kill(mode?: 'smart' | 'fast' | 'immediate' | 'kill'): Promise<void>;
 }
 
 export interface PostgresOptions {
   dir: string;
-  /** Without it a free port, remembered in `dir`. */
+  /** Port of the server; by default, a free port that is stored in `dir`. */
   port?: number;
-  /** Told of what takes longer or is unusual, one line each. */
+  /** Called with a line for each long or unusual operation. */
   log?: (line: string) => void;
-  /** Server settings on top of the usual ones, for example `{ fsync: 'off' }`. */
+  /** Additional server settings, for example `{ fsync: 'off' }`. */
   settings?: Record<string, string>;
   /** Environment variables of the server, for example to preload a library. */
   environment?: Record<string, string>;

@@ -23,22 +23,22 @@ const SIGNALS = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT', kill: 
 const MB = 1024 * 1024;
 const LOG_LIMIT = 10 * MB;
 
-/** After this time, a message explains the delay. */
+/** Time after which a message explains the delay. */
 const SOON_MS = 10_000;
 const SLOW_MS = 50_000;
 const RECOVERY_MS = 600_000;
 
-/** A sixteenth of the memory, because everything else on the machine, especially the file cache, needs memory too. */
+/** shared_buffers: a sixteenth of the memory, because the file cache and other programs need memory too. */
 const SHARED_MB = Math.round(Math.min(1024, Math.max(128, totalmem() / MB / 16)));
 
-/** Passed at every start, so that an existing data directory follows the code. */
+/** Settings passed at every start, so that changes also apply to an existing data directory. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '300',
   shared_buffers: `${SHARED_MB}MB`,
   max_wal_size: '2GB',
-  // Large enough that the WAL writer process can write it; otherwise sessions that import documents would write it page by page.
+  // Large enough that the WAL writer can write the WAL. With a smaller buffer, sessions that import documents would write the WAL page by page.
   wal_buffers: '64MB',
   wal_writer_delay: '10ms',
   synchronous_commit: 'on',
@@ -51,9 +51,8 @@ const SETTINGS = {
 };
 
 /**
- * startPostgres starts a private PostgreSQL on 127.0.0.1 with its data in `dir`, or takes over one that is still running there.
- * The first start creates the data directory, the administrator, and a database with its owner role.
- * See postgres.d.mts for the result.
+ * startPostgres starts a private PostgreSQL on 127.0.0.1 with its data in `dir`, or takes over a server that is still running there. The first start creates
+ * the data directory, the administrator, and a database with its owner role. See postgres.d.mts for the result.
  */
 export async function startPostgres({ dir, port, log = () => {}, settings = {}, environment = {} }) {
   const wanted = path.resolve(dir);
@@ -120,7 +119,7 @@ function handle({ home, logFile }, { pid, port }, reused) {
   };
 }
 
-/** Fast shutdown: sessions are terminated, committed data is on disk. Immediate shutdown if a checkpoint takes too long. */
+/** Stops the server with a fast shutdown, or with an immediate shutdown if the checkpoint takes too long. */
 async function stopServer(pid) {
   await stopProcess(pid, [
     ['SIGINT', 20_000],
@@ -128,7 +127,7 @@ async function stopServer(pid) {
   ]);
 }
 
-/** Lines of postmaster.pid: pid, data directory, start time, port, socket directory, address, shared memory, state. */
+/** Returns the lines of postmaster.pid: pid, data directory, start time, port, socket directory, address, shared memory, state. */
 function lockLines(data) {
   try {
     return readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n');
@@ -137,7 +136,7 @@ function lockLines(data) {
   }
 }
 
-/** The server of this data directory, if its lock file names a running one. */
+/** Returns the server of this data directory, if the lock file names a running server. */
 function runningServer(data) {
   const lines = lockLines(data);
   const pid = Number(lines[0]);
@@ -176,7 +175,7 @@ async function initialise(store, version, log) {
   const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--data-checksums'];
   initdb(store, ['-D', data, ...access, '--no-instructions']);
   rmSync(passwordFile);
-  // A single-user server accepts SQL on standard input before anyone else can connect, which keeps passwords out of the arguments.
+  // A single-user server reads SQL from standard input, which keeps passwords out of the arguments. Nobody can connect before the passwords are set.
   const password = secretIn(path.join(store.home, `${DATABASE}.password`));
   const sql = [
     `CREATE ROLE ${DATABASE} LOGIN PASSWORD '${password}';`,
@@ -188,7 +187,7 @@ async function initialise(store, version, log) {
   writeFileSync(marker, `${version}\n`);
 }
 
-/** pg_trgm uses the C library to recognize letters; without its C.UTF-8 locale, only ASCII letters have trigrams. */
+/** Runs initdb with LC_CTYPE C.UTF-8 if available. pg_trgm uses the C library to recognize letters; without this locale, only ASCII letters have trigrams. */
 function initdb(store, options) {
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   try {
@@ -219,7 +218,7 @@ async function launch(store, wantedPort, settings, environment, log) {
     if (await becomesReady(store.data, child.pid, log)) return { pid: child.pid, port };
     const said = readFileSync(store.logFile, 'utf8').slice(from);
     if (child.exitCode === null && child.signalCode === null) await stopProcess(child.pid, [['SIGQUIT', 5000]]);
-    // Sessions of a killed server survive for a moment, and another process may have taken the port.
+    // Retries, because sessions of a killed server survive for a moment, and another process may have taken the port.
     const passing = /shared memory block|still in use/.test(said) || !(await isFree(port));
     if (!passing || Date.now() > end) {
       const advice = `See the log: ${store.logFile}. Or set SVC_DATABASE_URL to use your own PostgreSQL.`;
@@ -253,13 +252,16 @@ function isReady(data, pid) {
   return stateOf(data, pid) === 'ready';
 }
 
-/** `starting`, `ready` or `stopping`; undefined if the lock file belongs to another server. */
+/** Returns `starting`, `ready` or `stopping`, or undefined if the lock file belongs to another server. */
 function stateOf(data, pid) {
   const lines = lockLines(data);
   return Number(lines[0]) === pid ? lines[7]?.trim() : undefined;
 }
 
-/** Returns false if the server ends first. A server that was killed replays its log first; stopping it would only make it start over. */
+/**
+ * Waits until the server is ready. Returns false if the server ends or the time limit passes first. The limit is longer for a killed server, which replays its
+ * WAL and would start over if it were stopped.
+ */
 async function becomesReady(data, pid, log) {
   if (pid === undefined) return false;
   const isOver = () => isReady(data, pid) || !isAlive(pid);
@@ -272,9 +274,8 @@ async function becomesReady(data, pid, log) {
 }
 
 /**
- * Removes a stale lock file. After kill -9, PostgreSQL handles the file itself and checks for sessions that still use the shared memory.
- * Only if its process ID is in use again, by another program or a zombie that nobody reaps, and no session is left, must the
- * file be removed.
+ * Removes a stale lock file. Usually PostgreSQL removes the file itself and checks for sessions that still use the shared memory. The file must be removed here
+ * only if its process ID belongs to another program or an unreaped zombie and no session is left.
  */
 async function clearLeftovers(data) {
   const pid = Number(lockLines(data)[0]);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
-/** writePrivate atomically writes a file that only its owner can read; it is never readable by others, even briefly. */
+/** writePrivate atomically writes a file that only its owner can ever read. */
 export function writePrivate(file, text) {
   const draft = `${file}.${process.pid}.new`;
   rmSync(draft, { force: true });
@@ -9,7 +9,7 @@ export function writePrivate(file, text) {
   renameSync(draft, file);
 }
 
-/** secretIn returns the secret in `file`, which is created from 24 random bytes as letters and digits if it does not exist. */
+/** secretIn returns the secret in `file`. If the file does not exist, it is created with the result of `make`, by default 24 random bytes in hex. */
 export function secretIn(file, make = () => randomBytes(24).toString('hex')) {
   try {
     const secret = readFileSync(file, 'utf8').trim();
@@ -22,7 +22,10 @@ export function secretIn(file, make = () => randomBytes(24).toString('hex')) {
   return secret;
 }
 
-/** ownDirectory creates a directory of this account that others cannot list or read. An existing permission of the group to pass through is kept. */
+/**
+ * ownDirectory creates a directory of this account that other accounts cannot list or read. An existing permission of the group to traverse the directory is
+ * kept.
+ */
 export function ownDirectory(directory) {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { mode } = statSync(directory);

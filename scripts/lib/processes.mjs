@@ -12,7 +12,7 @@ export function isKnown(pid) {
   }
 }
 
-/** isAlive reports whether a process is running. Zombies are not: in a container without an init process, they may never be reaped. */
+/** isAlive reports whether a process is running. A zombie does not count as running, because in a container without an init process it may never be reaped. */
 export function isAlive(pid) {
   if (!isKnown(pid)) return false;
   try {
@@ -23,7 +23,7 @@ export function isAlive(pid) {
   }
 }
 
-/** commandOf returns the command line of a process, or '' if there is none. It distinguishes our processes from others that reuse the ID. */
+/** commandOf returns the command line of a process, or '' if the process does not exist. Callers use it to detect a reused process ID. */
 export function commandOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
@@ -48,7 +48,7 @@ export function processesIn(directory) {
     });
 }
 
-/** until waits until `done()` is true. Returns whether that happened within `milliseconds`. */
+/** until waits until `done()` returns true, for at most `milliseconds`. Returns the last result. */
 export async function until(done, milliseconds, every = 20) {
   const end = Date.now() + milliseconds;
   for (;;) {
@@ -67,8 +67,8 @@ export function signal(pid, name) {
 }
 
 /**
- * stopProcess sends each signal in turn and continues with the next if the process has not ended in time; SIGKILL comes last.
- * SIGCONT accompanies each signal, because a frozen process handles no other signal.
+ * stopProcess sends each signal in turn and continues with the next signal if the process has not ended in time. SIGKILL comes last. SIGCONT accompanies each
+ * signal, because a frozen process handles no other signal.
  * @param {number} pid
  * @param {[NodeJS.Signals, number][]} steps signal and time limit in milliseconds
  */
@@ -81,7 +81,7 @@ export async function stopProcess(pid, steps) {
   }
 }
 
-/** onOrphaned calls back once when the npm that runs this script has ended; after SIGKILL, it cannot forward a signal. */
+/** onOrphaned calls back once when the npm that runs this script has ended. An npm that was killed with SIGKILL cannot forward a signal. */
 export function onOrphaned(callback) {
   if (process.env.npm_lifecycle_event === undefined) return;
   const parent = process.ppid;

@@ -3,15 +3,14 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { coloured } from './steps.mjs';
 
-/** The root of the repository. */
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
 export const inRoot = (...parts) => path.join(ROOT, ...parts);
 
-/** Path of a package's program: node_modules/.bin/NAME. */
+/** bin returns the path of a package's program: node_modules/.bin/NAME. */
 export const bin = (name) => inRoot('node_modules/.bin', name);
 
-/** Environment in which programs of packages find each other and the Node installed with them. */
+/** toolEnvironment returns an environment in which the programs of packages find each other and the packaged Node. */
 export const toolEnvironment = (more = {}) => ({
   ...process.env,
   ...(coloured ? {} : { NO_COLOR: '1' }),

@@ -1,13 +1,13 @@
 export interface PrivateRedis {
-  /** With its password. */
+  /** URL with the password. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
   readonly logFile: string;
-  /** Whether it ran already. */
+  /** Whether the server was already running. */
   readonly reused: boolean;
   stop(): Promise<void>;
-  /** Sends the signal (SIGKILL without one) and, when it is one that ends a process, waits until it has. SIGSTOP and SIGCONT freeze and thaw. */
+  /** Sends the signal, by default SIGKILL. Waits for the process to end unless the signal is SIGSTOP or SIGCONT, which freeze and resume the process. */
   kill(signal?: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'SIGCONT'): Promise<void>;
 }
 

@@ -9,8 +9,8 @@ import { privateDirectory, secretIn, writePrivate } from './private-files.mjs';
 import { commandOf, isAlive, signal, stopProcess, until } from './processes.mjs';
 
 /**
- * startRedis starts a private Redis (or Valkey) on 127.0.0.1, or takes over one that is still running from `dir`. It persists nothing,
- * because it holds only hints and PostgreSQL is authoritative. See redis.d.mts for the result.
+ * startRedis starts a private Redis (or Valkey) on 127.0.0.1, or takes over a server that is still running from `dir`. Redis persists nothing, because it holds
+ * only hints and PostgreSQL is authoritative. See redis.d.mts for the result.
  */
 export async function startRedis({ dir, port }) {
   const home = privateDirectory(path.resolve(dir));
@@ -84,7 +84,7 @@ async function launch(home, program, wantedPort, password) {
   }
 }
 
-/** Configuration in a file, because everyone on the machine can read arguments. */
+/** Returns the configuration, which is passed in a file because everyone on the machine can read arguments. */
 function configuration(home, port, password) {
   return [
     'bind 127.0.0.1',
@@ -104,7 +104,7 @@ function recordedPid(home) {
   return recorded(home)?.pid;
 }
 
-/** Process ID and port of the last start, if that process is still the server of this directory. */
+/** Returns the process ID and port of the last start, if that process is still the server of this directory. */
 function recorded(home) {
   try {
     const [pid, port] = readFileSync(path.join(home, 'running'), 'utf8').split(' ').map(Number);
@@ -121,7 +121,7 @@ async function runningServer(home, password) {
   return last !== undefined && (await ping(last.port, password)) ? last : undefined;
 }
 
-/** Whether a server on the port accepts the password and answers. */
+/** Reports whether a server on the port accepts the password and answers PING. */
 function ping(port, password) {
   return new Promise((resolve) => {
     const socket = net.connect({ port, host: '127.0.0.1' });

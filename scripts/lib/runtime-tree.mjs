@@ -18,9 +18,9 @@ const SPECIFIER =
   /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*|\bresolve\s*\(\s*)(["'])((?:@[\w.-]+\/)?[\w.-]+(?:\/[^"'\n]*)?|\.{1,2}\/[^"'\n]+)\1/g;
 
 /**
- * writeRuntimeTree copies what a production installation needs to `out`: the programs, the files that they read, and the packages that they
- * import, with their dependencies. Types, source maps of packages and build-only packages are omitted.
- * @param {string} out directory that is created; must not exist
+ * writeRuntimeTree copies what a production installation needs to `out`: the programs, the files that the programs read, and the imported packages with their
+ * dependencies. Types, source maps of packages and build-only packages are omitted.
+ * @param {string} out directory to create, which must not exist
  * @returns {{ packages: number }} number of packages in the tree
  */
 export function writeRuntimeTree(out) {
@@ -39,7 +39,7 @@ export function writeRuntimeTree(out) {
   return { packages: packages.size };
 }
 
-/** Programs started by path, and the modules of dist that they import. */
+/** Returns the programs started by path, and the modules of dist that these programs import. */
 function reachableFiles() {
   const found = new Set(STARTED_BY_PATH.flatMap((pattern) => globSync(pattern, { cwd: DIST })));
   for (const file of found) {
@@ -56,7 +56,7 @@ function specifiersIn(file) {
   return [...readFileSync(file, 'utf8').matchAll(SPECIFIER)].map(([, , specifier]) => specifier);
 }
 
-/** Directories of the packages named by the specifiers, and of all their dependencies. */
+/** Returns the directories of the packages named by the specifiers, and of all their dependencies. */
 function packagesOf(specifiers) {
   const found = new Set();
   const visit = (name, from) => {
@@ -75,7 +75,7 @@ function packagesOf(specifiers) {
   return found;
 }
 
-/** Resolves a package like Node.js: in node_modules of the importing package, then in those of parent directories. */
+/** Resolves a package like Node.js: in node_modules of the importing package, then in node_modules of each parent directory. */
 function folderOf(name, from) {
   for (let folder = from; folder.startsWith(MODULES); folder = path.dirname(folder)) {
     const candidate =

@@ -9,12 +9,12 @@ const NAME = 'sealwright';
 const OUT = inRoot('dist/packages');
 const HOME = 'opt/sealwright';
 const UNITS = ['sealwright-api.service', 'sealwright-worker.service', 'sealwright-migrate.service'];
-/** Debian architecture by Node's name. */
+/** Debian architectures by Node's names. */
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' };
 
 /**
- * packServer builds the service and packs it into a .deb that includes Node.js 24 and all packages, for this machine's architecture.
- * @param {string} [version] version of the package, by default that of package.json
+ * packServer builds the service and packs it into a .deb for this machine's architecture, together with Node.js 24 and all packages.
+ * @param {string} [version] version of the package, by default the version in package.json
  * @returns {Promise<string>} path of the file
  */
 export async function packServer(version = JSON.parse(readFileSync(inRoot('package.json'), 'utf8')).version) {

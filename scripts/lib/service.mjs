@@ -10,7 +10,7 @@ const PROGRAM = inRoot('dist/main.js');
 const LOG_LIMIT = 20 * 1024 * 1024;
 const PATIENCE = 90_000;
 
-/** Service runs the service in a separate process, which writes its own log and so does not depend on the process that started it. */
+/** Service runs the service in a separate process. The service writes its log to a file, so it does not depend on the process that started it. */
 export class Service {
   #logFile;
   #pidFile;
@@ -46,7 +46,7 @@ export class Service {
       renameSync(this.#logFile, `${this.#logFile}.1`);
     const log = openSync(this.#logFile, 'a', 0o600);
     this.#from = statSync(this.#logFile).size;
-    // Runs in a separate process group, so that Ctrl-C reaches it only through stop(), once.
+    // Runs in a separate process group, so that Ctrl-C reaches the service only once, through stop().
     const child = spawn(process.execPath, ['--enable-source-maps', PROGRAM], {
       cwd: ROOT,
       env,
@@ -139,7 +139,7 @@ function readFrom(file, offset) {
   const descriptor = openSync(file, 'r');
   try {
     const read = readSync(descriptor, buffer, 0, buffer.length, offset);
-    // A character that was written only in part is read with the next call.
+    // An incomplete line is read again by the next call.
     const whole = buffer.lastIndexOf(0x0a, read - 1) + 1;
     return buffer.toString('utf8', 0, whole);
   } finally {
@@ -147,7 +147,7 @@ function readFrom(file, offset) {
   }
 }
 
-/** Log lines are JSON with a level. Output of the runtime itself, such as a crash, is not JSON and is always shown. */
+/** Reports whether to show a line: a warning, an error, or output of the runtime, such as a crash, which is not JSON. */
 function isTrouble(line) {
   if (line.trim() === '') return false;
   try {

@@ -1,12 +1,12 @@
 export interface SoftHsmToken {
-  /** The PKCS#11 module. */
+  /** Path of the PKCS #11 module. */
   readonly library: string;
-  /** The configuration that SOFTHSM2_CONF names. */
+  /** Path of the configuration file, for SOFTHSM2_CONF. */
   readonly conf: string;
   readonly label: string;
   /** File (mode 600) with the user PIN. */
   readonly pinFile: string;
-  /** What a process that loads the module needs in its environment. */
+  /** Environment variables for a process that loads the module. */
   readonly environment: { readonly SOFTHSM2_CONF: string };
 }
 

@@ -36,7 +36,7 @@ export async function createToken({ dir, label }) {
   if (existsSync(marker)) {
     refuseOtherToken(home, marker, pinFile, label);
   } else {
-    // Without the marker, an earlier attempt was interrupted before anyone could use the token.
+    // A token without the marker was left by an interrupted attempt and was never used.
     rmSync(tokens, { recursive: true, force: true });
     privateDirectory(tokens);
     const pins = { so: secretIn(path.join(home, 'so.pin'), newPin), user: secretIn(pinFile, newPin) };
@@ -75,7 +75,9 @@ async function initialise(tool, label, pins, environment) {
   );
 }
 
-/** softhsm2-util prompts for PINs only on a terminal, which `script` provides, so that no PIN is in the arguments. */
+/**
+ * Initializes the token with PINs entered at prompts, so that no PIN is in the arguments. softhsm2-util prompts only on a terminal, which `script` provides.
+ */
 function byPrompts(script, { so, user }, env) {
   const line = '"$TOKEN_TOOL" --init-token --free --label "$TOKEN_LABEL"';
   const linux = ['-qefc', line, '/dev/null'];
@@ -102,7 +104,7 @@ function byPrompts(script, { so, user }, env) {
   });
 }
 
-/** If no terminal is available, the PINs are in the arguments of a process that lives for a few milliseconds. */
+/** Initializes the token without a terminal. The PINs are in the arguments of a process that runs for a few milliseconds. */
 function byArguments(tool, label, { so, user }, env) {
   const result = spawnSync(tool, ['--init-token', '--free', '--label', label, '--so-pin', so, '--pin', user], {
     env,

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { onFilledSchema, unknownTables } from './plans/filled-schema.mjs';
 import { WholeScans } from './plans/whole-scans.mjs';
 
-/** Suffix of a statement sent with its own time limit. Its caller has a fallback if it is stopped. */
+/** Suffix of a statement with a separate time limit. Its caller has a fallback for a statement that exceeds the limit. */
 const BOUNDED = /-- ended after \d+ ms$/;
 const MAKES_TEMPORARY = /^\s*CREATE TEMP/i;
-/** Query from which a temporary table is filled. */
+/** Matches the part of a statement before the query from which it fills a temporary table. */
 const FILLED_FROM = /^\s*CREATE TEMP\w* TABLE [^;]*? AS (?=SELECT|WITH)/i;
 
 /**
@@ -17,9 +17,8 @@ const FILLED_FROM = /^\s*CREATE TEMP\w* TABLE [^;]*? AS (?=SELECT|WITH)/i;
 const READS_ALL = JSON.parse(readFileSync(new URL('plans/statements-that-read-all.json', import.meta.url), 'utf8'));
 
 /**
- * explainStatements asks PostgreSQL how it would run every statement sent by the service during its tests, on tables that have rows and look large. A statement
- * that
- * reads a growing table from end to end has no usable index and becomes slower every day.
+ * explainStatements explains every statement that the service sent during the tests, on tables that have rows and look large. A statement that reads a growing
+ * table from end to end has no usable index and becomes slower every day.
  *
  * @param {{ adminUrl: string, evidence: string }} from the server of the tests, and the directory of the recorded statements
  * @returns {Promise<{ explained: number, findings: string[], unused: string[] }>} unused: exceptions that no statement needed
@@ -29,7 +28,7 @@ export function explainStatements({ adminUrl, evidence }) {
   return onFilledSchema(adminUrl, (client) => explainEach(client, statements));
 }
 
-/** Creates the temporary tables, which then stay for the check. Runs twice, because one may be filled from another. */
+/** Creates the temporary tables that the statements need. Runs twice, because a temporary table may be filled from another one. */
 async function makeTemporary(client, statements) {
   const texts = statements
     .filter((one) => MAKES_TEMPORARY.test(one))
@@ -37,7 +36,7 @@ async function makeTemporary(client, statements) {
   for (const text of [...texts, ...texts]) await client.query(text).catch(() => undefined);
 }
 
-/** Distinct statements, in an order independent of when they were sent. */
+/** Returns the distinct statements in a stable order. */
 function statementsIn(folder) {
   const files = readdirSync(folder)
     .filter((name) => name.startsWith('statements-'))
@@ -68,7 +67,7 @@ async function explainEach(client, statements) {
 
 const inOneLine = (text) => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Beginning and end of a statement; the middle is mostly the list of columns. */
+/** Returns the beginning and end of a statement. The middle is mostly the list of columns. */
 function short(text) {
   const line = inOneLine(text);
   return line.length <= 300 ? line : `${line.slice(0, 100)} … ${line.slice(-200)}`;

@@ -25,7 +25,7 @@ export function seconds(milliseconds) {
 let halted = false;
 const never = () => new Promise(() => {});
 
-/** haltSteps prevents further steps from starting and pending ones from continuing while everything is being stopped. */
+/** haltSteps prevents steps from starting or continuing while everything is being stopped. */
 export function haltSteps() {
   halted = true;
 }
@@ -47,8 +47,8 @@ function showUnderWay() {
 }
 
 /**
- * step runs one step and shows it: on a terminal, a line with the elapsed time; elsewhere, a line when it has ended and another before
- * if it takes long. `work` receives `note(text)`, which adds a line below the step. Several steps may run concurrently.
+ * step runs one step and shows its progress. On a terminal, it shows a line with the elapsed time. Elsewhere, it prints a line when the step has ended, and an
+ * additional line if the step takes long. `work` receives `note(text)`, which adds a line below the step. Several steps may run concurrently.
  * @template T
  * @param {string} title
  * @param {(note: (text: string) => void) => Promise<T> | T} work
@@ -96,7 +96,7 @@ export function showFailure(error) {
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
-/** Some tools always write colours, even if the output is not a terminal. */
+/** Removes colours unless they are enabled. Some tools always write colours, even if the output is not a terminal. */
 function plain(text) {
   return coloured ? text : stripVTControlCharacters(text);
 }

@@ -9,7 +9,7 @@ import { NEEDS } from './system-packages.mjs';
 
 const TOKEN_LABEL = 'sealwright';
 
-/** needsForStores returns the programs needed on this machine for stores that are not configured. */
+/** needsForStores returns the programs needed to start the stores that are not configured. */
 export function needsForStores(settings) {
   const needs = [];
   if (!settings.SVC_REDIS_URL) needs.push(NEEDS.redis);
@@ -18,9 +18,9 @@ export function needsForStores(settings) {
 }
 
 /**
- * startStores starts a private store for each one that `settings` does not name, each in its own subdirectory of `directory`.
+ * startStores starts a private store for each store that `settings` does not name, in a subdirectory of `directory`.
  * @param {(server: Store) => void} started called for each server as soon as it runs
- * @returns {Promise<Record<string, string>>} the settings and variables with which the service finds them
+ * @returns {Promise<Record<string, string>>} settings and variables with which the service finds the stores
  * @typedef {{ name: string, pid: number, stop(): Promise<void>, kill(): Promise<void>, again(): Promise<Store> }} Store
  */
 export async function startStores(directory, settings, started) {
@@ -82,7 +82,7 @@ export function watchStores(running, note) {
 async function again(store, note) {
   try {
     const next = await store.again();
-    // Everything was stopped while this store started, so the shutdown has already passed it.
+    // The shutdown began while this store was starting, so the shutdown does not stop it.
     if (isHalted()) await next.stop();
     else note(`${store.name} exited and was restarted.`);
     return next;

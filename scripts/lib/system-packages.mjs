@@ -7,10 +7,13 @@ import { run } from './run.mjs';
 
 const command = (name, apt = name, brew = apt) => ({ name, apt, brew, present: () => commandPath(name) !== undefined });
 
-/** A file of a package without a program, below /usr/lib or an architecture directory in it. Homebrew has none of them. */
+/**
+ * Returns a need for a package without a program, detected by a file below /usr/lib or one of its architecture directories. Homebrew has none of these
+ * packages.
+ */
 const library = (apt, file) => ({ name: path.basename(file), apt, brew: '', present: () => isInLib(file) });
 
-/** Programs and files that npm does not provide: how to detect each one, and the package that contains it. */
+/** Programs and files that npm does not provide: how to detect each file, and the package that contains it. */
 export const NEEDS = {
   redis: { ...command('redis-server', 'redis-server', 'redis'), present: () => hasRedis() },
   softhsm: { ...command('softhsm2', 'softhsm2', 'softhsm'), present: () => hasSoftHsm() },
@@ -76,7 +79,7 @@ export const NEEDS = {
   chromium: { ...command('chromium', 'chromium-headless-shell chromium', 'chromium'), present: () => hasChromium() },
 };
 
-/** Debian keeps libraries in a directory for each architecture. */
+/** Reports whether a file is below /usr/lib or one of its architecture directories. */
 function isInLib(file) {
   if (!existsSync('/usr/lib')) return false;
   const folders = readdirSync('/usr/lib').filter((name) => name.includes('-linux-gnu'));
@@ -87,23 +90,23 @@ const hasRsyslog = () => existsSync('/usr/sbin/rsyslogd') && isInLib('rsyslog/lm
 const hasRedis = () => commandPath('redis-server') !== undefined || commandPath('valkey-server') !== undefined;
 const hasSshd = () => existsSync('/usr/sbin/sshd') && commandPath('ssh-keygen') !== undefined;
 const hasPhp = () => /^dom$/m.test(spawnSync('php', ['-m'], { encoding: 'utf8' }).stdout ?? '');
-/** Debian's package belongs to Debian's Python, which may not be the first on the PATH. */
+/** Reports whether aiosmtpd is installed. Debian's package belongs to Debian's Python, which may not be the first on the PATH. */
 const hasAiosmtpd = () =>
   ['/usr/bin/python3', 'python3'].some((python) => spawnSync(python, ['-c', 'import aiosmtpd']).status === 0);
 const hasRpm = () => commandPath('rpmsign') !== undefined && commandPath('rpmbuild') !== undefined;
-/** apt verifies the generated repository. */
+/** Reports whether reprepro is installed, and apt, which verifies the generated repository. */
 const hasReprepro = () => commandPath('reprepro') !== undefined && commandPath('apt-get') !== undefined;
-/** Includes the servers managed by Patroni, which are Debian's own. */
+/** Reports whether Patroni is installed, and Debian's PostgreSQL, which Patroni manages. */
 const hasPatroni = () => commandPath('patroni') !== undefined && existsSync('/usr/lib/postgresql');
 const hasChromium = () => chromium() !== undefined;
 const hasSoftHsm = () => commandPath('softhsm2-util') !== undefined && softhsmLibrary() !== undefined;
 
-/** missing returns the needs that are not met. */
+/** missing returns the unmet needs. */
 export const missing = (needs) => needs.filter((need) => !need.present());
 
 /**
- * install installs what is missing with the system's package manager: apt-get as root or with passwordless sudo, or Homebrew.
- * @returns {Promise<typeof needs>} what is still missing; the reason is passed to `note`
+ * install installs the unmet needs with the system's package manager: apt-get as root or with passwordless sudo, or Homebrew.
+ * @returns {Promise<typeof needs>} needs that are still unmet; the reason is passed to `note`
  */
 export async function install(needs, note) {
   const wanted = missing(needs);
@@ -120,7 +123,7 @@ export async function install(needs, note) {
   return left;
 }
 
-/** demand is like `install`, but throws a Failure that names exactly what to install if something is still missing. */
+/** demand is like `install`, but throws a Failure that names the packages to install if a need is still unmet. */
 export async function demand(needs, note) {
   const left = await install(needs, note);
   if (left.length === 0) return;
@@ -149,7 +152,7 @@ function packageManager() {
   return prefix && { kind: 'apt', install: (names) => aptInstall([...prefix, apt], names) };
 }
 
-/** Command prefix for running as root; undefined if this account cannot. */
+/** Returns the command prefix for running as root, or undefined if this account cannot. */
 function privilege() {
   // In runlevel 1, installing a package does not start its server; tests start their own.
   const nonInteractive = ['env', 'DEBIAN_FRONTEND=noninteractive', 'NEEDRESTART_SUSPEND=1', 'RUNLEVEL=1'];
@@ -159,7 +162,7 @@ function privilege() {
   return undefined;
 }
 
-/** Updates the package lists only if they lack a package, or are so old that its file no longer exists. */
+/** Installs packages with apt. Updates the package lists only if they lack a package, or are so old that the file of a package no longer exists. */
 async function aptInstall([program, ...prefix], names) {
   const apt = (...args) => run(program, [...prefix, '-o', 'DPkg::Lock::Timeout=180', ...args]);
   const attempt = (wanted) => apt('install', '-y', '-q', '--no-install-recommends', ...wanted);
@@ -169,7 +172,7 @@ async function aptInstall([program, ...prefix], names) {
     if (first.code === 0) return first;
   }
   const update = await apt('update', '-q');
-  // A single name unknown to this release would prevent the installation of all others.
+  // A single unknown name would prevent the installation of all packages.
   const isKnown = await Promise.all(names.map(async (name) => (await run('apt-cache', ['show', name])).code === 0));
   const unknown = names.filter((_, index) => !isKnown[index]);
   const second = await attempt(names.filter((_, index) => isKnown[index]));

@@ -10,17 +10,17 @@ import { step } from './steps.mjs';
 
 const PREFIX = 'sealwright-test-';
 
-/** Tests kill processes but not the machine, so committed data is safe in the system's memory. */
+/** Tests kill processes but not the machine, so committed data survives in the page cache. */
 const WITHOUT_POWER_CUTS = { fsync: 'off', full_page_writes: 'off' };
 
-/** TestStores manages the stores of one test run: a directory and servers, removed afterwards together with everything the tests started. */
+/** TestStores manages the stores of one test run: a directory and servers, which are removed afterwards together with everything the tests started. */
 export class TestStores {
   #directory;
   #mark = randomBytes(12).toString('hex');
   #servers = [];
   #settings;
 
-  /** @param {{ durable?: boolean }} options `durable`: PostgreSQL waits for the disk as in production, which benches and proofs measure */
+  /** @param {{ durable?: boolean }} options `durable`: PostgreSQL waits for the disk as in production, for benches and proofs */
   constructor({ durable = false } = {}) {
     this.#settings = durable ? {} : WITHOUT_POWER_CUTS;
   }
@@ -33,7 +33,7 @@ export class TestStores {
   async folder() {
     await sweepOldRuns();
     this.#directory = mkdtempSync(path.join(tmpdir(), `${PREFIX}${process.pid}-`));
-    // The account of the database server must be able to pass through; the contents have their own permissions.
+    // The account of the database server must be able to traverse the directory. The contents have separate permissions.
     chmodSync(this.#directory, 0o711);
     const temporary = path.join(this.#directory, 'tmp');
     mkdirSync(temporary, { mode: 0o711 });
@@ -77,7 +77,7 @@ export class TestStores {
   }
 }
 
-/** Removes what killed runs left behind; the directory name contains the ID of the dead process. */
+/** Removes directories that killed runs left behind. The name of a directory contains the ID of the dead process. */
 async function sweepOldRuns() {
   for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(PREFIX))) {
     const directory = path.join(tmpdir(), name);
@@ -89,13 +89,13 @@ async function sweepOldRuns() {
       await removePostgres(path.join(directory, 'postgres'));
       rmSync(directory, { recursive: true, force: true });
     } catch (error) {
-      // Belongs to another account, whose next run removes it.
+      // The directory belongs to another account, whose next run removes it.
       if (error.code !== 'EACCES' && error.code !== 'EPERM') throw error;
     }
   }
 }
 
-/** Ends processes whose working directory is below the directory, or whose environment contains the mark of the run (Linux only). */
+/** Ends processes whose working directory is below `directory`, or whose environment contains the mark of the run (Linux only). */
 async function endProcessesOf(directory, mark) {
   const found = () => pids().filter((pid) => pid !== process.pid && (worksBelow(pid, directory) || carries(pid, mark)));
   const servers = new Set(['postgres', 'redis'].map((name) => path.join(directory, name)));

@@ -3,8 +3,7 @@ import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Loaded with --import. Node strips the types of a .ts file but looks for the .js named by its imports; this hook resolves them to .ts
- * if there is no .js.
+ * Module for --import that resolves imports of missing .js files to .ts files, because Node strips types but does not change import specifiers.
  */
 registerHooks({
   resolve(specifier, context, next) {

@@ -26,7 +26,7 @@ export interface Cause {
   cause(place: Place): Promise<unknown>;
 }
 
-/** Applies to every process in these tests, since any of them may call the webhook. */
+/** Settings of every process in these tests, because any process may call the webhook. */
 export const MAY_CALL = { SVC_OUTBOUND_ALLOW: '127.0.0.1/32' };
 
 const RULE = 'Q-RSA-SIG-112';
@@ -53,7 +53,7 @@ export const certificate = (name: string, days: number) => ({
 
 const MAX_TRIES = 5;
 
-/** Like a real client, retries requests with the same idempotency key if a busy machine does not answer them. */
+/** Sends a request. Like a real client, retries with the same Idempotency-Key if a busy machine does not answer. */
 async function ask({ service, key }: Place, method: string, path: string, body?: object, headers = {}) {
   const once = method === 'POST' ? { 'idempotency-key': randomUUID(), ...headers } : headers;
   for (let tries = 1; ; tries += 1) {
@@ -162,7 +162,7 @@ export const CAUSES: Record<string, Cause> = {
   },
   'approvals-waiting': {
     told: [...OPENED, 'alert.resolved'],
-    // Neither title nor requester: more people may read alerts than the approval.
+    // The alert contains neither title nor requester, because more people can read alerts than the approval.
     alerts: [
       {
         status: 'RESOLVED',

@@ -13,11 +13,11 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** ID with the timestamp of `days` days ago. */
+/** Returns an ID with the timestamp of `days` days ago. */
 const idOf = (days: number) => `${firstIdAt(Date.now() - days * 86_400_000).slice(0, 14)}${randomUUID().slice(14)}`;
 const daysAgo = (days: number) => `now() - interval '${days} days'`;
 
-/** Inserts a row created `days` days ago; it either ended then or has not ended. */
+/** Inserts a row created `days` days ago, which ended at the same time if `over` is true. */
 async function row(table: string, days: number, over: boolean): Promise<void> {
   const at = daysAgo(days);
   const end = over ? at : 'NULL';
@@ -50,7 +50,7 @@ it('rows that ended long ago are deleted, open rows are kept, and so are the lat
       [kept + 1, false],
     ] as const)
       await row(table, days, over);
-  // Weekly runs over three years: 150 runs, of which the newest 100 are kept regardless of age.
+  // Weekly runs over three years: 150 runs, of which the latest 100 are kept regardless of age.
   await stage.sql(`INSERT INTO schedule (id, name, target, made_by) VALUES ($1, 'weekly', 'log-check', 'nobody')`, [
     SCHEDULE,
   ]);

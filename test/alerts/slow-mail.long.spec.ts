@@ -5,7 +5,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { failedScan, hurryAlerts, recordAlertEvent } from './alert-events.js';
 
 const TO = 'crypto-team@corp.example';
-/** Delay of a filter or tarpit. A mail takes four delays, which exceeds the lease. */
+/** Delay of a spam filter or tarpit. Four delays per mail add up to more than the lease. */
 const PAUSE_MS = 12_000;
 const smtp = new SmtpPeer();
 let stage: Stage;

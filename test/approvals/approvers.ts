@@ -23,7 +23,7 @@ export async function openApprovalFixture(): Promise<ApprovalFixture> {
   return { stage, apiKey, service: await stage.start() };
 }
 
-/** Creates a person who can vote once added to a group. */
+/** Creates a person who can vote after being added to a group. */
 export async function newApprover(
   { stage, service, apiKey }: ApprovalFixture,
   roles = ['approver'],
@@ -71,7 +71,7 @@ export interface Guard {
   readonly threshold: number;
 }
 
-/** Creates a key that requires approval in these stages. */
+/** Creates a key whose signatures require approval in these stages. */
 export async function newGuardedKey(
   place: ApprovalFixture,
   stages: readonly Guard[],

@@ -60,7 +60,7 @@ async function done({ batchId }: Asked): Promise<Item[]> {
   return body.items;
 }
 
-/** Number of times the HSM was asked to sign each 32-byte digest, according to the journal of the shim. */
+/** Returns how often the HSM was asked to sign each 32-byte digest, according to the journal of the shim. */
 function operations(): Map<string, number> {
   const asks = place.stage.shim?.journal().filter(({ kind }) => kind === 'ask') ?? [];
   const digests = asks.map(({ hex }) => Buffer.from(hex.slice(-64), 'hex').toString('base64'));

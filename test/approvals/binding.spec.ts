@@ -79,7 +79,7 @@ const rotate = async (id: string) =>
 describe('a request modified in the database after its approval', () => {
   const changed = new Map<string, Changed>();
   let good = { requestId: '', digest: '' };
-  /** Request whose key was rotated after the last vote. */
+  /** IDs of a request whose key was rotated after the last vote. */
   let overtaken = { requestId: '', approvalId: '' };
 
   async function approved(body: ReturnType<typeof order>): Promise<{ requestId: string; approvalId: string }> {

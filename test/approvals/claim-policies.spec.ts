@@ -12,7 +12,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { newApprovers, newGroup, unique } from './approvers.js';
 import { CLAIM_POLICIES, type ClaimPolicy, policyBody } from './claim-policies.js';
 
-/** A row with its own key. Its policy is created after a request for the key was queued. */
+/** A table row with a separate key. The policy is created after a request for the key was queued. */
 interface Prepared {
   readonly row: ClaimPolicy;
   readonly key: string;
@@ -29,7 +29,7 @@ let stage: Stage;
 let api: Service;
 let apiKey: string;
 let prepared: Prepared[];
-/** Access tokens of runs whose tokens differ only in `sub`. */
+/** Access tokens of workloads whose identity tokens differ only in `sub`. */
 const runs = new Map<string, string>();
 
 /** Returns whether a signing request for this row requires approval. */
@@ -52,7 +52,7 @@ beforeAll(async () => {
   await newTrust(place, id, { name: 'of every claim', conditions, audience: AUDIENCE });
   const group = await newGroup({ service: api, apiKey }, await newApprovers({ stage, service: api, apiKey }, 1));
   prepared = [];
-  // An exchange requires that the audit log grows. The requests below are to wait for a worker, so it runs only until then.
+  // A token exchange requires a growing audit log and therefore a running worker. The worker is stopped before the requests below, which must stay queued.
   const worker = await stage.start({ role: 'worker' });
   const tokenFor = (claims: object) =>
     until('a token', 30, async () => {

@@ -2,7 +2,7 @@ import { GITHUB, GITLAB, KUBERNETES } from '../fakes/workload-claims.js';
 
 type Condition = readonly [fact: string, op: 'in' | 'not-in', ...values: string[]];
 
-/** Claims of a workload and a policy about its key, with whether approval is required. */
+/** Claims of a workload, a policy for its key, and whether approval is required. */
 export interface ClaimPolicy {
   readonly name: string;
   /** Claims of the caller; undefined if the caller is not a workload. */
@@ -201,7 +201,7 @@ export const CLAIM_POLICIES: readonly ClaimPolicy[] = [
   },
 ];
 
-/** Policy in the format of the API. */
+/** Returns the policy in the format of the API. */
 export function policyBody({ conditions = [], unless = [] }: ClaimPolicy) {
   const written = (all: readonly Condition[]) => all.map(([fact, op, ...values]) => ({ fact, op, values }));
   return { conditions: written(conditions), unless: written(unless) };

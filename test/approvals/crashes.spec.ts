@@ -10,7 +10,7 @@ const PEOPLE = 10;
 const CALLS_EACH = 10;
 
 let place: ApprovalFixture;
-/** Second API process; the tests kill and restart it, unlike the one in `place`. */
+/** Second API process, which the tests kill and restart. The process in `place` keeps running. */
 let api: Service;
 let worker: Service;
 let people: Approver[];
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => place.stage.close());
 
-/** A short HSM deadline shortens the lease: work of a dead worker is taken over after four seconds. */
+/** Starts a worker with a short HSM deadline, which shortens the lease: the work of a dead worker is taken over after four seconds. */
 function startWorker(): Promise<Service> {
   return place.stage.start({ role: 'worker', settings: { SVC_PKCS11_DEADLINE_MS: '1000' } });
 }
@@ -104,7 +104,7 @@ async function inTheWay<T>(work: (session: Client) => Promise<T>): Promise<T> {
   }
 }
 
-/** Waits until a session is blocked on a lock on this table. */
+/** Waits until a session is blocked by a lock on this table. */
 async function assertSomebodyWaits(table: string): Promise<void> {
   await until(`somebody who waits for ${table}`, 30, async () => {
     const waiting = await place.stage.sql(
@@ -117,7 +117,7 @@ async function assertSomebodyWaits(table: string): Promise<void> {
 
 async function killApi(): Promise<void> {
   await api.kill('SIGKILL');
-  // The dead process's statements end once its connections are closed.
+  // The statements of the dead process end when its connections are closed.
   await until('the end of its sessions', 30, async () => {
     const busy = await place.stage.sql(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state IN ('active', 'idle in transaction')
@@ -161,7 +161,7 @@ describe('after kill -9', () => {
         await holder.query('LOCK TABLE outbox_message IN EXCLUSIVE MODE');
         const call = vote(api, asked.approvalId, voter, { headers }).catch(() => 'connection lost');
         await assertSomebodyWaits('outbox_message');
-        // Queues behind the vote: the lock is granted after the vote is committed and before the service reads the approval for its answer.
+        // The lock request queues behind the vote. The lock is granted after the vote is committed and before the service reads the approval for the response.
         const locked = session.query('LOCK TABLE approval_vote IN ACCESS EXCLUSIVE MODE');
         await assertSomebodyWaits('approval_vote');
         await holder.query('ROLLBACK');

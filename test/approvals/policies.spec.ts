@@ -121,7 +121,7 @@ it('a policy accepts only existing groups, each once, and valid numbers', async 
     assertProblem(await policy(change), { status: 400, code: 'request.invalid', pointer });
 });
 
-/** Body of a policy that requires the votes of ada and ben. */
+/** Returns the body of a policy that requires the votes of ada and ben. */
 const draftPolicy = async (change: object = {}) => ({
   name: unique('policy'),
   keys: ['*'],

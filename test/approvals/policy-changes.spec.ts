@@ -21,7 +21,7 @@ let worker: Service;
 let ada: Approver;
 let ben: Approver;
 let eve: Approver;
-/** The group of eve, created before any request, because members added later by the requester cannot vote. */
+/** Group of eve. Created before any request, because members whom the requester adds later cannot vote. */
 let eves: string;
 
 beforeAll(async () => {

@@ -57,7 +57,7 @@ it('an approved request that was held back is judged again: by the rights of its
     );
     return row?.open === false;
   });
-  // Without a worker nothing is claimed, as if the rows were locked in the database.
+  // Without a worker, no request is claimed, as if the rows were locked in the database.
   await worker.kill('SIGKILL');
   for (const [one, by] of [
     [first, ann],

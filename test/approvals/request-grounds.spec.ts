@@ -239,7 +239,7 @@ describe('people who could have made a request cannot vote on it', () => {
     const { approvalId } = await ask(key, mallory.accessToken);
     assertProblem(await vote(service, approvalId, { accessToken: token }), never);
     expect((await vote(service, approvalId, bob)).body.status).toBe('APPROVED');
-    // The client can be used to decide other people's requests.
+    // The client can still be used to vote on other people's requests.
     const other = await ask(key, apiKey);
     expect((await vote(service, other.approvalId, { accessToken: token })).body.status).toBe('APPROVED');
   });

@@ -45,7 +45,7 @@ describe('a request under a policy', () => {
       reference: 'build-7',
       key: { name: key.name, version: 1 },
     });
-    // Sorts independently of the service, so that the documented form is verified.
+    // Sorts members without code of the service, so that the test verifies the documented canonical form.
     const sorted = (value: unknown): unknown =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(
@@ -259,7 +259,7 @@ describe('a vote that waits for a lock', () => {
     const path = `/api/settings/users/${former.id}`;
     const change = { key: place.apiKey, body: { roles: ['viewer'] } };
     expect((await place.service.call('PATCH', path, change)).status).toBe(200);
-    // Longer than the rights that were read before may be used.
+    // Waits until the cached rights have expired.
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, began + 2500 - Date.now())));
     await session.query('ROLLBACK');
     await session.end();

@@ -15,7 +15,7 @@ const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 
 
 const ask = () => held(place, { digest: digestOf(randomUUID()), key: key.name });
 
-/** Milliseconds from the last vote until every long poll for the request or the approval has returned, in both processes. */
+/** Returns the milliseconds from the last vote until every long poll for the request or the approval has returned in both processes. */
 async function slowestToHear(): Promise<number> {
   const { requestId, approvalId } = await ask();
   await vote(place.service, approvalId, ada);
@@ -38,7 +38,7 @@ async function slowestToHear(): Promise<number> {
 
 it('callers waiting for a request or approval get a response within a second of the last vote, in every process', async () => {
   const times: number[] = [];
-  // The best of three rounds counts, because other load on the machine may delay one.
+  // The best of three rounds counts, because other load on the machine may delay a round.
   for (let round = 0; round < 3; round += 1) times.push(await slowestToHear());
   expect(Math.min(...times)).toBeLessThan(1000);
 });
@@ -95,7 +95,7 @@ it('an event stream is only for callers who may read its subject', async () => {
   assertProblem(nobody, { status: 401, code: 'auth.missing' });
 });
 
-/** Runs last, because it stops the process. */
+/** This test runs last, because it stops the process. */
 it('event streams are limited per caller, and another is allowed when one has ended', async () => {
   const { approvalId } = await ask();
   const path = `/api/v1/approvals/${approvalId}/events`;
@@ -122,7 +122,7 @@ it('waiting calls are answered at shutdown', async () => {
     stream.ended.then((events) => events.length),
   ];
   await hasHeard(stream, 1);
-  // The other long poll was sent earlier, but nothing shows when the service has started to wait for it.
+  // The other long poll was sent earlier, but the test cannot observe when the service begins to wait.
   await sleep(1000);
   const began = performance.now();
   const ended = other.kill('SIGTERM');

@@ -86,7 +86,7 @@ describe('an eligible voter', () => {
         );
         expect(entry?.requesters).toEqual(expect.arrayContaining([owner.id, eve.id]));
       }
-      // Eve never saw the previous key, so it counts only as the owner's.
+      // Eve never saw the previous key, so its requests count only as the owner's requests.
       const { approvalId } = await held(place, order(key.name), made.key);
       expect((await vote(place.service, approvalId, eve)).body.status).toBe('APPROVED');
     });
@@ -190,7 +190,7 @@ describe('when a group or policy is edited during an approval', () => {
     const wider = { name: group.name, members: [ada.id, ben.id, cleo.id] };
     expect((await edit(path, 1, wider, boss.accessToken)).status).toBe(200);
     assertProblem(await vote(place.service, approvalId, cleo), { status: 403, code: 'approval.not-approver' });
-    // A member whom the requester removed and added again counts as added by the requester.
+    // A member whom the requester removes and adds again counts as added by the requester.
     expect((await edit(path, 2, { ...wider, members: [ben.id, cleo.id] }, boss.accessToken)).status).toBe(200);
     expect((await edit(path, 3, wider, boss.accessToken)).status).toBe(200);
     assertProblem(await vote(place.service, approvalId, ada), { status: 403, code: 'approval.not-approver' });
@@ -255,7 +255,7 @@ describe('when a group or policy is edited during an approval', () => {
     const { approvalId, requestId } = await held(place, order(key.name), theirs.key);
     const [method, path, body] = change(boss.id, theirs.id);
     expect((await place.service.call(method, path, { key: place.apiKey, body })).status).toBeLessThan(300);
-    // The request is withdrawn by the vote, or by the service shortly before it.
+    // The request is withdrawn by the vote or by the service shortly before the vote.
     await vote(place.service, approvalId, ada);
     expect((await approval(place, approvalId)).body.status).toBe('WITHDRAWN');
     const request = await read(place.service, place.apiKey, requestId);

@@ -15,7 +15,7 @@ beforeAll(async () => {
   stage = await openStage({ shim: true });
   seeded = await stage.seed();
   ({ apiKey } = seeded);
-  // Most verbose level; the last test searches the log.
+  // Uses the most verbose level, because the last test searches the log.
   service = await stage.start({ settings: { SVC_LOG_LEVEL: 'debug' } });
 });
 afterAll(() => stage.close());
@@ -96,7 +96,7 @@ describe('an entry for every change has the X-Request-Id of its caller', () => {
     const order = { name: 'audited', permissions: ['sign:read'], expiry: inDays(1) };
     const { body } = await call('POST', '/api/settings/api-keys', ids[0], order);
     await call('DELETE', `/api/settings/api-keys/${body.id}`, ids[1]);
-    await call('DELETE', `/api/settings/api-keys/${body.id}`, ids[1]); // has no further effect
+    await call('DELETE', `/api/settings/api-keys/${body.id}`, ids[1]); // revoking the key again has no effect
     expect((await entriesOf(ids[0])).map(({ action }) => action)).toEqual(['api-key.created']);
     expect((await entriesOf(ids[1])).map(({ action }) => action)).toEqual(['api-key.revoked']);
   });

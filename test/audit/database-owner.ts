@@ -15,14 +15,14 @@ export class DatabaseOwner {
     };
   }
 
-  /** Runs a statement on the audit log with its triggers disabled; they would reject it otherwise. */
+  /** Runs a statement on the audit log with the triggers disabled, because they would reject the statement. */
   async unlocked(text: string): Promise<void> {
     await this.stage.sql(
       `ALTER TABLE audit_entry DISABLE TRIGGER USER; ${text}; ALTER TABLE audit_entry ENABLE TRIGGER USER`,
     );
   }
 
-  /** Output of `sealwright-admin doctor --json`. */
+  /** Returns the output of `sealwright-admin doctor --json`. */
   doctor(): Promise<string> {
     return runToEnd(['doctor', '--json'], this.stage.settings).catch(
       (error: unknown) => (error as { stdout: string }).stdout,

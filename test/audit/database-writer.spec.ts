@@ -6,8 +6,8 @@ import { createKey, digestOf, type PublishedKey, read } from '../support/signing
 import { entryIn, openWriter, type Writer } from './writer.js';
 
 /**
- * The attacker owns the database and can disable every trigger. Each test forges something that did not happen in one way;
- * it must be refused, or the auditor who kept the log's key and a checkpoint must detect it.
+ * The attacker owns the database and can disable every trigger. Each test forges an event that did not happen. The service must refuse the forgery, or the
+ * auditor who kept the log's key and a checkpoint must detect it.
  */
 let writer: Writer;
 let service: Writer['service'];

@@ -4,7 +4,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { createKey, digestOf, read } from '../support/signing.js';
 
-/** The attacker owns the database but has no settings of the service, and changes columns of an approval or of the request that waits for it. */
+/** The attacker owns the database but has no settings of the service, and changes columns of an approval or of the pending request. */
 let place: ApprovalFixture;
 let service: Service;
 let apiKey: string;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CatalogueReader, openCatalogue } from '../support/catalogue-sql.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Ways in which the owner of a database can mislead the service's statements, with the finding that reports each. */
+/** Changes by which the owner of a database can mislead the service's statements, with the finding that reports each change. */
 const CHANGES: Readonly<Record<string, readonly [ddl: string, found: string]>> = {
   'a view in place of a table': [
     'ALTER TABLE audit_entry RENAME TO real; CREATE VIEW audit_entry AS SELECT * FROM real',
@@ -120,7 +120,7 @@ describe('the catalog check', () => {
   it.each(Object.entries(CHANGES))('finds %s', async (_name, [ddl, found]) => {
     expect(await catalogue.findingsAfter(ddl)).toContain(found);
     expect(await catalogue.findings()).toEqual([]);
-    // The change is also refused when the fingerprint of the unchanged catalogue is already cached.
+    // A vote is refused after the change, even if the fingerprint of the unchanged catalogue is already cached.
     expect(await catalogue.isRefusedAfter(ddl)).toBe(!/^(?:disabled|missing)-trigger/.test(found));
   });
 

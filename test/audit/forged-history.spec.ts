@@ -8,7 +8,7 @@ import type { Service } from '../support/service.js';
 import { digestOf, read } from '../support/signing.js';
 import { DatabaseOwner } from './database-owner.js';
 
-/** An attacker who owns the database takes back what happened: by earlier rows with their seals, and by entries of the audit log that are missing for a moment. */
+/** The attacker owns the database and reverts past events: by restoring earlier rows with their seals, and by hiding entries of the audit log temporarily. */
 let place: ApprovalFixture;
 let service: Service;
 let apiKey: string;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => place.stage.close());
 
 const statusOf = async (requestId: string) => (await read(service, apiKey, requestId)).body.status as string;
-/** Waits until the process has read the entry from the signed log, which each vote makes it do. */
+/** Waits until the process has read the entry from the signed log. Each vote makes the process read the log. */
 async function isRead(entry: string, member: Approver): Promise<void> {
   const leaves = () => sql(`SELECT 1 FROM log_leaf JOIN audit_entry e ON e.id = entry_id WHERE ${entry}`);
   await expect.poll(leaves, { timeout: 20_000 }).not.toEqual([]);

@@ -8,8 +8,8 @@ import { DatabaseOwner } from './database-owner.js';
 import { openWriter, type Writer } from './writer.js';
 
 /**
- * The attacker owns the database but has no settings of the service. Each test changes what is signed, by whom or under which name: with
- * plain row updates, or with triggers that change rows for a moment. The service must sign only what was requested and approved.
+ * The attacker owns the database but has no settings of the service. Each test changes what is signed, by whom, or under which name, with updates of rows or
+ * with triggers that change rows temporarily. The service must sign only what was requested and approved.
  */
 let writer: Writer;
 const sql = <Row extends object>(text: string, values?: unknown[]) => writer.sql<Row>(text, values);
@@ -50,7 +50,7 @@ describe('a signing key', () => {
     expect((await signWith(key.name, 'guarded')).status).toBe(202);
     await sql(`UPDATE signing_key SET name = 'unguarded' WHERE id = $1`, [key.id]);
     const back = `UPDATE signing_key SET name = '${key.name}' WHERE id = '${key.id}';`;
-    // By ID, because no process has cached the key under its ID yet.
+    // Uses the ID, because no process has cached the key by its ID yet.
     const answer = await withTrigger('signing_request', back, () => signWith(key.id, 'guarded'), 'AFTER INSERT');
     assertProblem(answer, changed);
     await sql(`UPDATE signing_key SET name = $2 WHERE id = $1`, [key.id, key.name]);
@@ -92,7 +92,7 @@ describe('a signing key', () => {
     ]);
     await move('disable');
     expect(await entriesOf('signing-key.disabled', key.id)).toBe(2);
-    // A repeated call is not recorded again.
+    // A repeated call adds no entry.
     await move('disable');
     expect(await entriesOf('signing-key.disabled', key.id)).toBe(2);
   });

@@ -45,7 +45,7 @@ describe('a disabled person', () => {
     await change(member.id, { disabled: true });
     await putBack();
     const again = await login(service, member.email, member.password);
-    // A process that has read the later edit in the log rejects the account, others reject the vote.
+    // A process that has read the later edit in the log rejects the account. Other processes reject the vote.
     const refusal = again.status === 200 ? await vote(service, approvalId, signedIn(again)) : again;
     expect([401, 403]).toContain(refusal.status);
     expect((await read(service, apiKey, requestId)).body.status).toBe('PENDING_APPROVAL');
@@ -190,7 +190,7 @@ describe('a person who lost a right', () => {
     await sql(`DELETE FROM second_factor WHERE user_id = $1`, [member.id]);
     await before();
     const again = await login(service, member.email, member.password);
-    // A process that has read the newer account refuses the sign-in; other processes refuse the vote.
+    // A process that has read the newer account rejects the sign-in. Other processes reject the vote.
     const refusal = again.status === 200 ? await vote(service, approvalId, signedIn(again)) : again;
     expect([401, 403]).toContain(refusal.status);
   });

@@ -17,8 +17,8 @@ import { type Answer, runToEnd, type Service } from '../support/service.js';
 import { digestOf, type PublishedKey, read, sign, until } from '../support/signing.js';
 
 /**
- * The attacker owns the database but has no settings of the service. Each test inserts, changes, copies, restores or deletes a row that is
- * a credential or a right. The service must reject it.
+ * The attacker owns the database but has no settings of the service. Each test inserts, changes, copies, restores or deletes a row that is a credential or a
+ * right. The service must reject the credential or right.
  */
 let place: ApprovalFixture;
 let service: Service;
@@ -49,7 +49,7 @@ const insertedSession = async (person: string) => {
   );
   return id;
 };
-/** ID of the session of an access token. Every process re-reads a session within five seconds; other rows are read immediately. */
+/** Returns the session ID in an access token. Every process re-reads a session within five seconds, and other rows on each use. */
 const sessionOf = ({ accessToken }: { readonly accessToken: string }): string =>
   (JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid;
 const refused = async (token: string): Promise<void> => {
@@ -386,7 +386,7 @@ describe('a change made in the database', () => {
     };
     const before = await listed();
     expect(before.count).not.toBe('');
-    // As many rows as were listed, but one of them has another content by now.
+    // The number of rows is the same as in the list, but the content of one row has changed.
     await sql(`UPDATE user_account SET roles = '{admin,approver}' WHERE email = $1`, [person.email]);
     expect(await said(['seal-rows', '--accept', before.digest])).toContain(`${before.count} rows were not written`);
     assertProblem(await change(), { status: 409, code: 'row.not-sealed' });

@@ -250,7 +250,7 @@ describe('the verifier names the index of SQL changes', () => {
     const { body: last } = await get('checkpoint');
     const refusals = () => service.log().split(/log\.(?:rolled-back|forked)/).length;
     const before = refusals();
-    // If a new entry takes the index of the removed one in the meantime, the log is forked instead of rolled back.
+    // If a new entry takes the index of the removed entry, the log is reported as forked instead of rolled back.
     await stage.sql(
       `SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK});
        UPDATE log_head SET size = size - 1;
@@ -260,7 +260,7 @@ describe('the verifier names the index of SQL changes', () => {
     expect((await get('checkpoint')).body.size).toBe(last.size);
   });
 
-  /** Rolls back in a single statement under the sequencer lock; otherwise the service could sign an intermediate state. */
+  /** Rolls the log back in a single statement under the sequencer lock. Otherwise, the service could sign an intermediate state. */
   async function rollBackTo(size: number): Promise<void> {
     const tile = Math.floor(size / 256);
     await stage.sql(

@@ -11,8 +11,8 @@ import { createKey, until } from '../support/signing.js';
 import { openWriter, type Writer } from './writer.js';
 
 /**
- * The attacker owns the database and can disable every trigger. Each test forges the log in one way;
- * it must be refused, or the auditor who kept the log's key and a checkpoint must detect it.
+ * The attacker owns the database and can disable every trigger. Each test forges the log. The service must refuse the forgery, or the auditor who kept the
+ * log's key and a checkpoint must detect it.
  */
 let writer: Writer;
 let stage: Writer['stage'];
@@ -35,12 +35,12 @@ beforeAll(async () => {
 });
 afterAll(() => writer.close());
 
-/** The component `log` of health, as JSON. */
+/** Returns the component `log` of health as JSON. */
 const logHealth = async () => JSON.stringify((await get('/actuator/health')).components.log);
 
 const doctor = () => runToEnd(['doctor', '--all'], stage.settings).catch(({ stdout }: { stdout: string }) => stdout);
 
-/** Appends a leaf to the tree as its owner could. @returns the number of leaves before it, and the ID of its entry */
+/** Appends a leaf to the tree like the database owner. @returns the number of leaves before the new leaf, and the ID of its entry */
 async function appendLeaf() {
   await settled();
   const tileHasRoom = async () =>
@@ -109,7 +109,7 @@ describe('the log', () => {
     expect(await logHealth()).toContain('DOWN');
     const [signed] = await sql<{ size: string }>(`SELECT max(size) AS size FROM log_checkpoint`);
     expect(Number(signed?.size)).toBeLessThanOrEqual(size);
-    // Without the leaf the log goes on.
+    // Removes the leaf, after which checkpoints are signed again.
     const tile = `level = 0 AND index = ${Math.floor(size / 256)}`;
     await sql(
       `BEGIN; SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK});
@@ -154,7 +154,7 @@ describe('the log', () => {
     await rename(later?.id, 'Changed Later');
     expect(await accepted(stage.settings)).toContain('Accepted.');
     await settled();
-    // The command reads the log like a process that starts later.
+    // The command runs in a new process that has not read the log before.
     await rename(earlier?.id, 'Changed Later');
     const said = await runToEnd(['accept-log'], stage.settings);
     for (const { id, name } of entries) await rename(id, name);
@@ -168,7 +168,7 @@ describe('the log', () => {
     const before = await sizeOf();
     const owner = new Client(stage.databaseUrl);
     await owner.connect();
-    // The entries are numbered at once, and the checkpoint over them waits for the table.
+    // The entries are sequenced in one batch, and the checkpoint over them waits for the lock on the table.
     await owner.query(`SELECT pg_advisory_lock(${SEQUENCER_LOCK})`);
     const items = Array.from({ length: 300 }, () => ({ digest: randomBytes(32).toString('base64') }));
     expect((await service.call('POST', '/api/v1/sign/batch', { key: apiKey, body: { items } })).status).toBe(200);
@@ -261,7 +261,7 @@ describe('the log', () => {
       expect(said).toMatch(/log\.(forked|rolled-back): /);
       expect(said).toContain('If any kind of backup was restored, run: sealwright-admin restore status');
       const [leaves = ''] = /(?<=--leaves )\d+/.exec(said) ?? [];
-      // A restored copy looks the same. Accepting it here would bring everything revoked since back into effect.
+      // The log of a restored backup looks the same. Accepting such a log without restore mode would make everything revoked since the backup effective again.
       await expect(runToEnd(['accept-log', '--leaves', leaves], stage.settings)).rejects.toMatchObject({ code: 1 });
       expect(
         await runToEnd(['accept-log', '--leaves', '1', '--damaged-in-place'], stage.settings).catch(String),
@@ -271,7 +271,7 @@ describe('the log', () => {
       await until('health is well', 30, async () => !/log\.(forked|rolled-back)/.test(await health()));
       const { items } = await get('/api/v1/audit/entries?action=audit-log.accepted');
       expect(items[0]).toMatchObject({ actor: { id: 'operator' }, detail: { signed: { size: expect.any(Number) } } });
-      // An auditor who kept a checkpoint still detects it.
+      // An auditor who kept a checkpoint still detects the rollback.
       expect(await found()).toMatch(/older checkpoint/);
     });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openRowSealer, type RowSealer, type SealedTableColumn } from '../support/sealed-sql.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Columns whose names suggest that they grant or restrict something or hold a credential. */
+/** Matches columns whose names suggest that they grant or restrict something or contain a credential. */
 const LOOKS_LIKE_A_RIGHT =
   /(?:^|_)(?:hash|secret|password|token|lookup|keys|api_key_id|roles?|owner_id|issued_to|permissions|scopes|settings|rules|conditions|unless|stages|principals|methods|expir(?:y|es_at)|constraints|disabled|enabled|user_id|person_id|groups|credential_id|allowed|granted)(?:_|$)/;
 
@@ -68,7 +68,9 @@ it('every column that resembles a credential or a right is sealed, or its table 
   expect(Object.keys(DECIDED).filter((table) => !tables.has(table) || sealer.tables.has(table))).toEqual([]);
 });
 
-/** Columns of sealed tables that the seal does not cover. Anyone with write access to the database can change them, so they must not grant anything. */
+/**
+ * Columns of sealed tables that the seal does not cover. Anyone with write access to the database can change these columns, so they must not grant anything.
+ */
 const OUTSIDE: Readonly<Record<string, readonly string[]>> = {
   api_key: ['created_at', 'last_used_at', 'last_used_from', 'warned_days'],
   approval_policy: ['created_at', 'updated_at'],
@@ -104,7 +106,7 @@ it('the unsealed columns match the list', () => {
   expect(Object.fromEntries(outside)).toEqual(OUTSIDE);
 });
 
-/** Values required by constraints for a row that grants something. */
+/** Values that constraints require in a row that grants something. */
 const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   approval_policy_revision: { only: 'true' },
   approver_group_member: { provider_id: 'NULL', sso_group: 'NULL' },
@@ -115,7 +117,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ssh_login_rule: { life_seconds: '60' },
   workload_trust: { life_seconds: '60' },
 };
-/** Columns that end what a row grants; null in an active row. */
+/** Columns that end what a row grants. They are null in an active row. */
 const ENDS = new Set(['ended_at', 'ended_because', 'revoked_at', 'used_at', 'accepted_at', 'replaced_by', 'seal']);
 
 function valueOf(table: string, { name, type, isList }: SealedTableColumn): string {

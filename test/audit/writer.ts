@@ -37,7 +37,7 @@ export interface EndedRequest {
 }
 
 /**
- * Simulates an attacker who owns the database and has disabled the triggers, and an auditor who kept the log's key and a checkpoint and runs `log
+ * Simulates an attacker who owns the database and has disabled the triggers. Also simulates an auditor who kept the log's key and a checkpoint and runs `log
  * verify --key --state` and `evidence verify --key`.
  */
 export async function openWriter() {
@@ -167,7 +167,7 @@ export async function openWriter() {
     get,
     settled,
     verified,
-    /** The auditor's findings, as one line. */
+    /** Returns the auditor's findings as one line. */
     found: async () => (await verified()).findings.map(({ detail }) => detail).join('; '),
     health: async () => JSON.stringify(await get('/actuator/health')),
     close: async () => {

@@ -115,7 +115,7 @@ describe('a session cookie', () => {
       ]);
     await usedBefore(29);
     expect((await meWith(idle, other)).status).toBe(200);
-    // Either process may still record a recent use, which overwrites the simulated one.
+    // Either process may still record a recent use, which overwrites the simulated time.
     await until('it is over', 30, async () => {
       await usedBefore(31);
       return (await meWith(idle, other)).status === 401;
@@ -204,7 +204,7 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium', () => {
       { email, password },
     );
 
-  /** Sends a request that another site can send without our consent. @returns the status that the service logged, since the page cannot read the response */
+  /** Sends a cross-site request that needs no CORS preflight. @returns the status that the service logged, because the page cannot read the response */
   async function attack(page: Page, host: string): Promise<string> {
     await page.goto(`http://${host}:${(elsewhere.address() as AddressInfo).port}/`);
     const before = service.log().length;

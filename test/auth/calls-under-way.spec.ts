@@ -12,11 +12,11 @@ import { idOf, login, type Person, register } from './people.js';
 import { arrive, CHIEFS_RULE, openQuirkyStage, personAt, putQuirky, type QuirkyStage, RELEASE_RULE, tokenFor } from './quirky-calls.js'; // prettier-ignore
 import { AUDIENCE, exchange, newTrust, trustIssuer } from './workload-calls.js';
 
-/** Calls that are under way while something that they depend on ends. A lock of the test holds them at the step in question. */
+/** Calls in progress while a right or resource that the call depends on ends. A lock of the test blocks the call at the relevant step. */
 
 let place: QuirkyStage;
 let keeper: Client;
-/** Responds only when the test says so. */
+/** Server that responds only when the test releases the response. */
 let slow: Server;
 let held: ServerResponse[] = [];
 const issuer = new WorkloadIssuer();
@@ -55,7 +55,7 @@ const waiting = async (): Promise<number> => {
 };
 const untilWaiting = (count: number) => until(`${count} wait`, 30, async () => (await waiting()) >= count);
 
-/** Resolves when the call has ended, or waits for a lock together with others. */
+/** Resolves when the call has ended or when `count` sessions are waiting for locks. */
 async function settledOrWaiting(answer: Promise<unknown>, count: number): Promise<void> {
   let isOver = false;
   const over = answer.finally(() => (isOver = true));
@@ -195,7 +195,7 @@ it('a token exchange that is under way when the issuer is disabled gives no toke
   expect((await call('GET', '/api/v1/sign/requests', { key: access })).status).toBe(401);
 });
 
-/** Operations that call an address chosen by the caller before they write. */
+/** Operations that, before they write to the database, call an address chosen by the caller. */
 const OUTBOUND: Record<string, (url: string) => [method: string, path: string, body: object]> = {
   'the keys of a new client': (url) => [
     'POST',
@@ -221,7 +221,7 @@ it.each(Object.entries(OUTBOUND))(
   },
 );
 
-/** Responds with one document that is both a discovery document and a key set, until the call has ended. */
+/** Responds with a document that is both a discovery document and a JWKS until the call has ended. */
 async function release(url: string, answer: Promise<unknown>): Promise<void> {
   let isOver = false;
   void answer.finally(() => (isOver = true));

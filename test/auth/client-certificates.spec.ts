@@ -23,7 +23,7 @@ const ELSEWHERE = '127.0.0.2';
 interface Certified {
   readonly key: Buffer;
   readonly cert: Buffer;
-  /** `x5t#S256` */
+  /** Certificate thumbprint (`x5t#S256`). */
   readonly thumbprint: string;
   /** Value of the Client-Cert header (RFC 9440). */
   readonly header: string;
@@ -39,7 +39,7 @@ const proxies: ChildProcess[] = [];
 let apiKey: string;
 
 const JOB = 'spiffe://example.com/ci/job';
-/** A root, an intermediate authority and the certificates that the latter issued. */
+/** A root CA, an intermediate CA, and the certificates issued by the intermediate CA. */
 let issued: Record<'root' | 'between' | 'job' | 'other' | 'expired', ClientCertificate>;
 /** `client_id` of each client that authenticates with a certificate. */
 let ids: Record<'uploaded' | 'chained' | 'pinned', string>;
@@ -211,7 +211,7 @@ describe('a client with a registered certificate (RFC 8705 section 2.2)', () => 
       [{ ...shown(first), authorization: `Basic ${Buffer.from(`${pinned}:`).toString('base64')}` }, {}, PROXY],
     ] as const)
       expect(await token(headers, { ...form, ...more }, address)).toMatchObject(REFUSED);
-    // A client with a secret cannot authenticate with a certificate, even one that is registered for other clients.
+    // A client with a secret cannot authenticate with a certificate, even if the certificate is registered for another client.
     expect(await token(shown(first), byCertificate(client.client_id))).toMatchObject(REFUSED);
   });
 
@@ -226,15 +226,15 @@ describe('a client with a registered certificate (RFC 8705 section 2.2)', () => 
       return { key: Buffer.alloc(0), cert: readFileSync(out), thumbprint: '', header: `:${raw.toString('base64')}:` };
     };
     const other = await register({ certificates: [second.cert.toString()] });
-    // The same name and serial number with another key, as in CVE-2025-6037.
+    // A certificate with the same name and serial number but another key, as in CVE-2025-6037.
     expect(await token(shown(copy(undefined, 'copied', '/CN=first')), byCertificate(ids.pinned))).toMatchObject(
       REFUSED,
     );
-    // The name of the first client with the key of the second.
+    // A certificate with the name of the first client and the key of the second client.
     const impostor = copy('second.key', 'impostor', '/CN=first');
     expect(await token(shown(impostor), byCertificate(ids.pinned))).toMatchObject(REFUSED);
     expect((await token(shown(second), byCertificate(other))).status).toBe(200);
-    // A certificate that is not a CA cannot be a trust anchor.
+    // A certificate of a non-CA cannot be a trust anchor.
 
     const leaf = {
       name: 'anchored',
@@ -293,8 +293,7 @@ interface ProxyExample {
   readonly asks: (text: string) => string;
   readonly run: (file: string) => string[];
   /**
-   * Clients that can authenticate through the proxy with a certificate issued by an intermediate authority.
-   * `refused` lists those that cannot.
+   * Clients that can authenticate through the proxy with a certificate issued by an intermediate CA. `refused` lists the clients that cannot.
    */
   readonly accepted: readonly (keyof typeof ids)[];
   readonly refused: readonly (keyof typeof ids)[];

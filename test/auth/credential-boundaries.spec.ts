@@ -34,7 +34,7 @@ async function device(person: Person, permissions: string[], approve: string = p
   return { client, approved, tokens };
 }
 
-/** Simulates that the person last authenticated this many minutes ago. */
+/** Sets the last authentication of a session to this many minutes ago. */
 const age = (session: string, minutes: number) =>
   place.stage.change(`UPDATE auth_session SET authenticated_at = now() - make_interval(mins => $2) WHERE id = $1`, [
     session,
@@ -95,7 +95,7 @@ describe('a device session', () => {
     expect((await stepUp(boss.password)).status).toBe(204);
     expect((await newKey(tokens.access_token)).status).toBe(201);
     expect((await vote(service, approvalId, { accessToken: tokens.access_token })).body.status).toBe('APPROVED');
-    // The owner of the public client made this request, and controls the program that votes.
+    // The owner of the public client made this request and controls the voting program.
     const own = await vote(service, ofOwner, { accessToken: tokens.access_token });
     assertProblem(own, { status: 403, code: 'approval.own-request' });
   });
@@ -199,7 +199,7 @@ it('the API explorer cookie contains no credential, and ends with the credential
 });
 
 describe('unauthenticated operations', () => {
-  /** First 64 bits of an IPv6 address that no other test uses. */
+  /** Returns the first 64 bits of an IPv6 address that no other test uses. */
   const newNetwork = () =>
     `2001:db8:${randomBytes(2).readUInt16BE().toString(16)}:${randomBytes(2).readUInt16BE().toString(16)}`;
   const from = (address: string) => ({ 'x-forwarded-for': address });

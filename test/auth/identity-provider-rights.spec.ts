@@ -108,7 +108,7 @@ describe('a sign-in that yields no role', () => {
 });
 
 describe('administrators who can sign in', () => {
-  /** Makes `sub` the only other administrator, who can sign in only through the provider. */
+  /** Makes `sub`, who can sign in only through the provider, the only other administrator. */
   async function onlyBySso(sub: string): Promise<{ token: string; id: string }> {
     await stage.change(`UPDATE user_account SET roles = '{}' WHERE id <> $1`, [localAdmin]);
     const token = await signedIn(sub, ['chiefs']);

@@ -20,7 +20,7 @@ export interface ClientCertificate {
   readonly keys: webcrypto.CryptoKeyPair;
   readonly key: string;
   readonly cert: string;
-  /** `x5t#S256` */
+  /** Certificate thumbprint (`x5t#S256`). */
   readonly thumbprint: string;
   /** Value of the Client-Cert header (RFC 9440). */
   readonly header: string;
@@ -30,11 +30,11 @@ interface Terms {
   readonly by?: ClientCertificate;
   /** SAN URI of the certificate; if undefined, a CA is issued. */
   readonly uri?: string;
-  /** Days until the certificate expires; negative for an expired one. */
+  /** Days until the certificate expires; negative for an expired certificate. */
   readonly until?: number;
 }
 
-/** Issues a certificate; without `by` it is self-signed. */
+/** Issues a certificate. Without `by`, the certificate is self-signed. */
 export async function issue(name: string, { by, uri, until = 2 }: Terms = {}): Promise<ClientCertificate> {
   const keys = await webcrypto.subtle.generateKey(ES256, true, ['sign', 'verify']);
   const made = await X509CertificateGenerator.create({

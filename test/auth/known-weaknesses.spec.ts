@@ -7,7 +7,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { makeClient, postForm } from './oauth-calls.js';
 import { login, me, register } from './people.js';
 
-/** Classes of vulnerabilities published for comparable products from 2024 to 2026. */
+/** Tests for classes of vulnerabilities published for comparable products from 2024 to 2026. */
 let stage: Stage;
 let service: Service;
 let apiKey: string;
@@ -61,7 +61,7 @@ it('guesses against one account count together, however its address is written',
   const answers = [];
   for (let i = 0; i < 18; i += 1)
     answers.push(await login(service, spellings[i % spellings.length] ?? email, 'a wrong password'));
-  // A spelling that is not a valid address is rejected before the lookup.
+  // A spelling that is not a valid email address is rejected before the lookup.
   expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
 });
 
@@ -158,7 +158,7 @@ it('introspection never reports a token as active after its session ended, where
     expect(await isActive(body.access_token)).toBe(true);
     return body.access_token as string;
   };
-  // Another process ends the session, and no notification arrives.
+  // Ends the session in the database, as if another process had ended it and its notification had been lost.
   const elsewhere = await newToken();
   const { sid } = JSON.parse(Buffer.from(elsewhere.split('.')[1] ?? '', 'base64url').toString());
   await stage.sql('UPDATE auth_session SET ended_at = now(), seal = NULL WHERE id = $1', [sid]);

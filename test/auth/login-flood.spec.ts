@@ -50,7 +50,7 @@ it(`${MANY} logins at once from one address end soon, keep nobody else out, and 
   const { value: answers, ms } = await flood;
   const times = await health;
   const counted = (status: number) => answers.filter((answer) => answer.status === status).length;
-  // Some passwords were verified and most calls were told to retry later; no call was lost.
+  // Some passwords were verified, most calls were rejected with Retry-After, and no call was lost.
   expect([counted(401) + counted(429), counted(401) >= 20, counted(429) >= 50]).toEqual([MANY, true, true]);
   for (const { status, headers } of answers) expect(status === 429 ? headers.get('retry-after') : '1').toMatch(/^\d+$/);
   expect(mine.value.status).toBe(200);
@@ -58,7 +58,7 @@ it(`${MANY} logins at once from one address end soon, keep nobody else out, and 
   expect(mine.ms).toBeLessThan(15_000);
   const p99 = times[Math.floor(times.length * 0.99)] ?? Infinity;
   expect(times.length).toBeGreaterThan(5);
-  // Hashing runs outside the event loop; the 70 ms of each hash would otherwise delay every health check.
+  // Hashing runs outside the event loop. Otherwise, the 70 ms of each hash would delay every health check.
   expect(p99).toBeLessThan(1000);
   process.stdout.write(
     `${MANY} logins ${ms.toFixed(0)} ms, another's ${mine.ms.toFixed(0)} ms, health p99 ${p99.toFixed(0)} ms\n`,

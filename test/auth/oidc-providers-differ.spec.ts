@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => place.close());
 beforeEach(() => {
-  // Each test uses a new provider name, because what is known of a provider is cached for a while.
+  // Each test uses a new provider name, because the service caches the metadata and keys of a provider.
   serial += 1;
   name = `p${serial}`;
 });
@@ -42,7 +42,7 @@ function put(change: object = {}): Promise<Answer> {
 const begin = () => `${service.url}/api/auth/oidc/login?provider=${name}`;
 const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
 
-/** Signs in. @returns 303 with a ticket, or the refusal */
+/** Signs in. @returns 303 if a ticket was issued, or the status and problem of the refusal */
 async function signIn(): Promise<{ status: number; code: string; detail: string }> {
   const browser = new Browser();
   const at = await browser.follow(begin(), isOurs);
@@ -52,7 +52,7 @@ async function signIn(): Promise<{ status: number; code: string; detail: string 
   return { status: response.status, code, detail };
 }
 
-/** Result of the connection test of the provider, and the status of an actual sign-in. */
+/** Returns the result of the provider's connection test and the status of an actual sign-in. */
 async function works(quirks: Partial<Quirks>, change: object = {}): Promise<{ test: boolean; signIn: number }> {
   provider.is({ ...quirks, claims: { sub: name, ...CLAIMS, email: `${name}@example.org`, ...quirks.claims } });
   expect(await put(change)).toMatchObject({ status: 200 });

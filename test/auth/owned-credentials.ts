@@ -6,7 +6,7 @@ import type { Answer, Service } from '../support/service.js';
 import { deviceGrant, makeClient, postForm } from './oauth-calls.js';
 import { newPassword } from './people.js';
 
-/** Uses a person's credential. Expected statuses: 200 allowed, 403 forbidden, 401 (or 400 at OAuth endpoints) for an invalid credential. */
+/** Calls the API with a person's credential. Expected statuses: 200 allowed, 403 forbidden, 401 (or 400 at OAuth endpoints) for an invalid credential. */
 export type Use = (at: Service) => Promise<Answer>;
 
 /** A kind of credential and how to obtain one. */
@@ -15,9 +15,9 @@ export interface Kind {
   readonly tables: readonly string[];
   /** Creates a credential of `owner`, an administrator. Each call of `use` requires `audit:read` or `sensors:report`, which viewers do not have. */
   readonly make: (place: ApprovalFixture, owner: Approver) => Promise<Use>;
-  /** The credential can be used only once. A second credential of the kind shows that it works; this one is used only after the right was lost. */
+  /** The credential can be used only once. A second credential shows that this kind works, and the first credential is used only after the right was lost. */
   readonly once?: true;
-  /** Anyone who can sign in may do what the credential is for, so a lower role changes nothing. */
+  /** The credential requires no role, so a lower role changes nothing. */
   readonly forAll?: true;
 }
 
@@ -122,7 +122,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       const grant = { grant_type: 'client_credentials', client_id: client.client_id };
       const tokens = await postForm(service, '/oauth/token', { ...grant, client_secret: replaced.body.client_secret });
       const made = await newApiKey(service, tokens.body.access_token, ['settings:write', 'audit:read']);
-      // The key is two steps removed from the person, and replacing the secret below returns the client to its owner.
+      // The key is created with a key that the client created. Replacing the secret below returns the client to its owner, but the person still owns both keys.
       const last = await newApiKey(service, made.key, ['audit:read']);
       await service.call('POST', `/api/settings/oauth-clients/${client.client_id}/secret`, { key: apiKey });
       return read(last.key);
@@ -238,7 +238,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** Returns another owner's API key after the person rotated it and so saw its secret. */
+/** Returns another owner's API key that the person rotated. The rotation showed the secret to the person. */
 async function handedKey({ service, apiKey }: ApprovalFixture, owner: Approver): Promise<string> {
   const { id } = await newApiKey(service, apiKey, ['admin:*']);
   const body = { expiry: inDays(1), overlapHours: 1 };

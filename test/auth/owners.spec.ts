@@ -13,7 +13,7 @@ import { selfSigned } from '../support/openssl.js';
 
 /** Operations whose path contains the ID of a resource. */
 const ADDRESSED = operationsOf(shippedDocument()).filter(({ path }) => path.includes('{'));
-/** Part of the path before the first variable segment. */
+/** Returns the part of the path before the first variable segment. */
 const collectionOf = ({ path }: Operation): string => path.slice(0, path.indexOf('{'));
 
 /** A resource of one person, and another person who has all scopes of the operation but does not own the resource. */
@@ -25,11 +25,11 @@ interface Owned {
 
 interface Collection {
   readonly make: () => Promise<Owned>;
-  /** How the stranger is refused; 404 by default. */
+  /** Expected refusal of the other person's call; 404 by default. */
   readonly refused?: { readonly status: number; readonly code: string };
   /** Valid request bodies, by operation. */
   readonly bodies?: Readonly<Record<string, object>>;
-  /** Operations open to every holder of the scope, because they only read or remove and grant nothing. */
+  /** Operations open to every holder of the scope, because the operations only read or remove and grant nothing. */
   readonly forAll?: readonly string[];
 }
 
@@ -38,14 +38,14 @@ let place: ApprovalFixture;
 let issuerId: string;
 const call = (method: string, path: string, options?: object) => place.service.call(method, path, options);
 
-/** Operators can sign but see only their own requests. */
+/** Creates two operators, who can sign but see only their own requests. */
 const operators = () => Promise.all([newApprover(place, ['operator']), newApprover(place, ['operator'])]);
 const adminsAndKeyWith = async (scopes: string[]): Promise<Owned> => {
   const { key } = await newApiKey(place.service, place.apiKey, scopes);
   return { id: '', owner: place.apiKey, stranger: key };
 };
 
-/** Resources that belong to a person, or that carry rights which not every user of the operation has. */
+/** Resources that belong to a person, or that have rights that not every caller of the operation has. */
 const OWNED: Record<string, Collection> = {
   '/api/auth/sessions/': {
     make: async () => {
@@ -104,7 +104,7 @@ const OWNED: Record<string, Collection> = {
     refused: { status: 404, code: 'ssh-ca.no-certificate' },
   },
   '/api/v1/approvals/': {
-    // The stranger may vote but is not a member of the required group.
+    // The other person may vote but is not a member of the required group.
     make: async () => {
       const [ada, member] = [await newApprover(place, ['operator', 'approver']), await newApprover(place)];
       const eve = await newApprover(place, ['operator', 'approver']);
@@ -158,8 +158,8 @@ const OWNED: Record<string, Collection> = {
 };
 
 /**
- * Resources of the organization, open to every holder of the scope; codes shown by devices, for the person who approves them; and
- * redirect addresses of identity providers, which require the cookie of the browser that began the sign-in.
+ * Collections without an owner: resources of the organization, open to every holder of the scope; user codes of devices, open to the person who approves the
+ * device; and redirect addresses of identity providers, which require the cookie of the browser that began the sign-in.
  */
 const SHARED = `
   /api/auth/device/ /api/auth/oidc/callback/ /api/settings/invitations/ /api/settings/identity-providers/ /api/settings/identity-providers/oidc/
@@ -209,7 +209,7 @@ async function factor(): Promise<Owned> {
   return { id, owner: ada.accessToken, stranger: eve.accessToken };
 }
 
-/** Status and code of the response. Event streams are not read to their end. */
+/** Returns the status and code of the response. Event streams are not read to the end. */
 async function answerOf({ method, path, operationId }: Operation, { bodies }: Collection, id: string, key: string) {
   const body = bodies?.[operationId];
   const response = await fetch(`${place.service.url}${path.replace(/\{\w+\}/, id)}`, {
@@ -257,7 +257,7 @@ describe.each(Object.entries(OWNED))('a resource of another person in %s', (pref
       const { id, owner, stranger } = await collection.make();
       expect(id).toMatch(/^[0-9a-f-]{36}$/);
       const answer = await answerOf(operation, collection, id, stranger);
-      // Nobody can vote on their own request; the stranger is not a member of the group.
+      // The owner cannot vote on the owner's request, and the other person is not a member of the group.
       const isVote = ['approve', 'reject'].includes(operation.operationId);
       const asMissing = { status: 404, code: expect.stringMatching(/\.missing$/) };
       const asStranger = isVote ? { status: 403, code: 'approval.not-approver' } : (refused ?? asMissing);

@@ -47,7 +47,7 @@ async function leave(kind: string, answer: string) {
 
 const back = (page: Page) => page.waitForURL(`${service.url}/device*`);
 
-/** Name of the person signed in by the page's cookie, or the error status. */
+/** Returns the name of the person signed in by the page's cookie, or the error status. */
 const whoIsIn = (page: Page) =>
   page.evaluate(async () => {
     const answer = await fetch('/api/auth/me');

@@ -9,7 +9,7 @@ import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { idOf, login, type Person, register } from './people.js';
 
-/** Passkeys require a domain name; an IP address does not work. */
+/** Port of the service, which runs on localhost because passkeys require a domain name instead of an IP address. */
 const PORT = await freePort();
 const SITE = `http://localhost:${PORT}`;
 

@@ -10,13 +10,13 @@ export interface Person {
   readonly refreshToken: string;
 }
 
-/** Settings with a fixed port and a matching public URL, so that the service knows its own address. */
+/** Returns settings with a fixed port and a matching public URL, so that the service knows its own address. */
 export async function atKnownAddress(): Promise<Record<string, string>> {
   const port = await freePort();
   return { SVC_PORT: String(port), SVC_PUBLIC_URL: `http://127.0.0.1:${port}` };
 }
 
-/** Allows services to call the identity providers of tests, which run on this machine. */
+/** Settings that allow the service to call the identity providers of tests, which run on this machine. */
 export const PEERS_HERE = { SVC_OUTBOUND_ALLOW: '127.0.0.0/8,::1/128' };
 
 export function newPassword(): string {

@@ -27,7 +27,7 @@ export class Publisher {
 export const publicKey = ({ publicKey: half }: Pair): Promise<JWK> => exportJWK(half);
 export const setOf = async (one: Pair): Promise<{ keys: JWK[] }> => ({ keys: [await publicKey(one)] });
 
-/** JWT for client authentication (RFC 7523 section 2.2). */
+/** Returns a JWT for client authentication (RFC 7523 section 2.2). */
 export function clientAssertion(service: Service, client: string, { privateKey }: Pair): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
   const claims = { iss: client, sub: client, aud: service.url, jti: randomUUID(), iat: now, exp: now + 60 };
@@ -46,7 +46,7 @@ export interface ProofOptions {
   readonly claims?: JWTPayload;
 }
 
-/** DPoP proof for a call (RFC 9449 section 4.2). */
+/** Returns a DPoP proof for a call (RFC 9449 section 4.2). */
 export async function dpopProof(
   { url }: Service,
   method: string,
@@ -61,7 +61,7 @@ export async function dpopProof(
 }
 
 export interface BoundCall extends ProofOptions {
-  /** Process to call. The proof is made for the first process, whose public address both share. */
+  /** Process to call. The proof names the public address, which both processes share. */
   readonly at?: Service;
   readonly body?: unknown;
   readonly proof?: string;

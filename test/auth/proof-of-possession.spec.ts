@@ -39,7 +39,7 @@ beforeAll(async () => {
   ({ apiKey: key } = await stage.seed());
   const address = await atKnownAddress();
   service = await stage.start({ settings: { ...PEERS_HERE, ...address } });
-  // Clients know both processes by one address, as behind a proxy.
+  // Both processes have the same public address, as behind a proxy.
   other = await stage.start({ role: 'api', settings: { ...PEERS_HERE, SVC_PUBLIC_URL: service.url } });
   [pair, next] = await Promise.all([generateKeyPair('ES256'), generateKeyPair('ES256')]);
 });
@@ -180,7 +180,7 @@ const tokenEndpoint = async (parameters: Record<string, string>, by?: Pair): Pro
     by === undefined ? {} : { dpop: await proofOf('POST', '/oauth/token', { by }) },
   );
 
-/** Returns a token bound to `pair`, for a client that can only obtain bound tokens. */
+/** Returns a token bound to `pair`, for a client that can obtain only bound tokens. */
 async function boundToken(permissions = ['sign:digest', 'sign:read']): Promise<string> {
   const client = await newClient({ jwks: await setOf(pair), permissions, dpop_bound_access_tokens: true });
   const shown = authenticatedBy(await assertionOf(client));
@@ -238,7 +238,7 @@ describe('a DPoP-bound token', () => {
       expect({ path, status }).toEqual({ path, status: path.startsWith('/v1/') ? 403 : 401 });
     }
     assertRefused(await me(service, token), 'auth.token-binding', 'invalid_token');
-    // A proof has no effect with the Bearer scheme.
+    // A DPoP proof has no effect with the Bearer scheme.
     const headers = { authorization: `Bearer ${token}`, dpop: await proofOf('GET', '/api/auth/me', { token }) };
     assertRefused(await service.call('GET', '/api/auth/me', { headers }), 'auth.token-binding', 'invalid_token');
   });

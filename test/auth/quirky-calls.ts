@@ -16,7 +16,7 @@ export interface QuirkyStage {
   close(): Promise<void>;
 }
 
-/** Starts a service that browsers reach at its public address, and a provider that is not configured in it yet. */
+/** Starts a service that browsers reach at its public address, and a provider that is not configured in the service yet. */
 export async function openQuirkyStage(): Promise<QuirkyStage> {
   const stage = await openStage();
   const { apiKey, adminEmail } = await stage.seed();
@@ -29,7 +29,7 @@ export async function openQuirkyStage(): Promise<QuirkyStage> {
   return { stage, service, apiKey, adminEmail, provider, close };
 }
 
-/** Sets the person who signs in next, as freshly authenticated at the provider. */
+/** Sets the person who signs in next. The person has just authenticated at the provider. */
 export function personAt(provider: QuirkyProvider, sub: string, groups: string[], claims: object = {}): void {
   const email = `${sub}@rights.example`;
   provider.is({ claims: { sub, email, groups, auth_time: Math.floor(Date.now() / 1000), ...claims } });

@@ -7,7 +7,7 @@ import { makeClient, postForm } from './oauth-calls.js';
 import { KINDS, type Kind } from './owned-credentials.js';
 import { login, me, newPassword } from './people.js';
 
-/** Tables with secrets or hashes that are not caller credentials, with the reason. */
+/** Tables with secrets or hashes that are not credentials of callers, with the reason. */
 const OTHERS: Readonly<Record<string, string>> = {
   approval: 'the hash of what approvers were shown',
   approval_vote: 'the same, with each vote',
@@ -28,7 +28,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   workload_token_use: 'marks of tokens that were used',
 };
 
-/** A lost right must take effect in every process within this many seconds. */
+/** Seconds within which the loss of a right must take effect in every process. */
 const SECONDS = 5;
 
 let place: ApprovalFixture;
@@ -44,13 +44,16 @@ afterAll(async () => {
   process.stdout.write(`\nwhat a credential is good for when its owner is …\n${table.join('\n')}\n`);
 });
 
-/** Changes of the owner's account that take away rights. */
+/** Changes of the owner's account that remove rights. */
 const FLIPS = [
   { name: 'lowered', change: { roles: ['viewer'] } },
   { name: 'disabled', change: { disabled: true } },
 ] as const;
 
-/** 403 if the credential is valid but the right is missing; 401 if it is invalid, or 400 or 422 where it is exchanged. */
+/**
+ * Statuses of refusals: 403 if the credential is valid but the right is missing; 401 if the credential is invalid; 400 or 422 if an invalid credential is
+ * exchanged.
+ */
 const REFUSED = [400, 401, 403, 422];
 
 describe.each(Object.entries(KINDS))('%s', (name, { make, once, forAll }: Kind) => {

@@ -27,7 +27,7 @@ export async function responseFrom(browser: Browser, account: string, begin: str
   return fieldIn(html, 'SAMLResponse');
 }
 
-/** Value of a hidden form field. */
+/** Returns the value of a hidden form field. */
 export function fieldIn(html: string, name: string): string {
   const found = new RegExp(`name="${name}" value="([^"]+)"`).exec(html)?.[1];
   if (found === undefined) throw new Error(`no ${name} in: ${html.slice(0, 2000)}`);
@@ -41,7 +41,7 @@ const unescaped = (text: string) =>
 export const postResponse = (service: Service, encoded: string): Promise<Response> =>
   new Browser().postForm(`${service.url}/api/auth/saml/callback`, { SAMLResponse: encoded });
 
-/** Ticket in the URL at which the browser that began the sign-in completes it. */
+/** Returns the ticket in the URL at which the browser completes the sign-in. */
 export const ticketIn = (response: Response): string =>
   /\?ticket=(\w+)$/.exec(response.headers.get('location') ?? '')?.[1] ?? '';
 

@@ -75,7 +75,7 @@ const response = (inResponseTo: string) =>
   `<samlp:LogoutResponse ${PROTOCOL} ID="${newId()}" Version="2.0" IssueInstant="${time(0)}" Destination="${here('logout')}" InResponseTo="${inResponseTo}">` +
   `<saml:Issuer>${idp.entityId}</saml:Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status></samlp:LogoutResponse>`;
 
-/** Query string of the HTTP-Redirect binding, signed like the provider would. */
+/** Returns the query string of the HTTP-Redirect binding, signed with the provider's key. */
 function query(
   xml: string,
   { key, algorithm = RSA, hash = 'sha256' }: { key?: KeyObject; algorithm?: string; hash?: string } = {},
@@ -123,7 +123,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('single logout with SimpleSAMLphp',
     expect(await statusOf(await signIn())).toBe(200);
     await put({ signRequests: false });
     await expect(signIn()).rejects.toThrow('no SAMLResponse');
-    // A signature by another key is rejected too.
+    // A signature with another key is rejected too.
     await put({ newKey: true });
     await expect(signIn()).rejects.toThrow('no SAMLResponse');
     await describeService();

@@ -49,7 +49,7 @@ async function testFinds(): Promise<{ ok: boolean; findings: { check: string; ok
   return (await service.call('POST', '/api/settings/identity-providers/test/main', { key: apiKey })).body;
 }
 
-/** Whether the SAML library used at sign-in can parse the certificates. */
+/** Reports whether the SAML library used at sign-in can parse the certificates. */
 async function isUsable(certificates: string[]): Promise<boolean> {
   const saml = new SAML({ issuer: 'x', audience: 'x', callbackUrl: 'https://x.example/', idpCert: certificates });
   return (await saml['getKeyInfosAsPem']()).every((pem) => new X509Certificate(pem).publicKey.type === 'public');

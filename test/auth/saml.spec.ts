@@ -190,7 +190,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     const xml = Buffer.from(elsewhere, 'base64').toString('utf8');
     expect(xml.includes('Recipient="https://elsewhere.example/acs"')).toBe(true);
     await assertRefused(await post(elsewhere));
-    // The signed assertion unchanged, in a response whose Destination is our address.
+    // Moves the unchanged signed assertion to a response whose Destination is our address.
     const moved = xml.replace(/Destination="[^"]*"/, `Destination="${acsUrl}"`);
     await assertRefused(await post(Buffer.from(moved).toString('base64')));
     idp.describe({ entityId, acsUrl });
@@ -265,7 +265,7 @@ const forged = (assertion: string) =>
     .replace('>ada<', '>root<')
     .replace('>staff<', '>admins<');
 
-/** XML signature wrapping: the forged assertion is in the expected position, with the signed one inside it. */
+/** Performs XML signature wrapping: the forged assertion is in the expected position and contains the signed assertion. */
 function wrapped(xml: string): string {
   const [assertion = ''] = ASSERTION.exec(xml) ?? [];
   const outer = forged(assertion).replace(

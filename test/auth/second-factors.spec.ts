@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** TOTP code shown by an authenticator app `seconds` from now. */
+/** Returns the TOTP code that an authenticator app shows `seconds` from now. */
 function codeOf(secret: string, seconds = 0): string {
   const at = new Date(Date.now() + seconds * 1000).toISOString();
   return execFileSync('oathtool', ['--totp', '--base32', '--now', at, secret]).toString().trim();
@@ -45,7 +45,7 @@ async function enrol(): Promise<Enrolled> {
     asked = timeStep();
     const code = codeOf(begun.body.secret, -30);
     confirmed = await service.call('POST', confirm, { key, body: { code } });
-    // The code of the previous step becomes too old if a step ends in the meantime.
+    // Retries, because the code of the previous time step expires if the current time step ends before the request.
   } while (confirmed.status !== 200 && timeStep() !== asked);
   expect(confirmed.status).toBe(200);
   const { recoveryCodes } = confirmed.body;
@@ -115,7 +115,7 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
       [factor],
     );
     expect(row?.seed).not.toContain(secret);
-    // The seed is sealed for its row and cannot be decrypted in another.
+    // The seed is sealed for its row and cannot be decrypted in another row.
     const thief = await enrol();
     await stage.change(`UPDATE second_factor SET seed = (SELECT seed FROM second_factor WHERE id = $1) WHERE id = $2`, [
       factor,

@@ -23,7 +23,7 @@ async function refusedWithin5s(where: Service, token: string): Promise<void> {
   await until('the token is refused', 5, async () => (await me(where, token)).status === 401);
 }
 
-/** CPU time of the service since its start, in seconds: user and system, all threads. */
+/** Returns the CPU time (user and system, all threads) of the service since its start, in seconds. */
 async function cpuSeconds(): Promise<number> {
   const { body } = await service.call('GET', '/actuator/prometheus', { key: apiKey });
   const line = /^sealwright_process_cpu_seconds_total (\S+)$/m.exec(body as string);
@@ -187,7 +187,7 @@ describe('password guessing', () => {
     for (const who of [email, `nobody-${Date.now()}@example.org`]) {
       const answers = await Promise.all(Array.from({ length: 16 }, () => login(service, who, 'a wrong password')));
       const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
-      // Ten failures are free. The eleventh attempt is still answered; further attempts are rate limited.
+      // Ten failures are free. The eleventh attempt is still processed, and further attempts are rate limited.
       expect(statuses).toEqual([...Array(11).fill(401), ...Array(5).fill(429)]);
       const refused = answers.find(({ status }) => status === 429);
       expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);

@@ -72,7 +72,7 @@ describe('signing in', () => {
       return Math.min(...times);
     };
     const [known, unknown] = [await least(email), await least('nobody@example.com')];
-    // Without a comparison with a password hash, the response would be at least ten times faster.
+    // Without a password hash computation, the response would be at least ten times faster.
     expect(unknown).toBeGreaterThan(known / 3);
   });
 

@@ -47,7 +47,7 @@ interface SignedIn {
   readonly sid: string;
 }
 
-/** Signs in at the provider and returns the URL with its response, which the browser holds back. */
+/** Signs in at the provider and returns the callback URL with the response, which the browser does not open yet. */
 async function responseOf(browser: Browser, account: string): Promise<string> {
   const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
   let place = (await browser.follow(`${service.url}/api/auth/oidc/login?provider=main`)).url;
@@ -66,7 +66,7 @@ async function ticketOf(browser: Browser, account: string): Promise<string> {
   return ticketFor(browser, await responseOf(browser, account));
 }
 
-/** Sends a response to the service and returns the ticket; empty if the response is refused. */
+/** Sends a response to the service and returns the ticket, or an empty string if the response is refused. */
 async function ticketFor(browser: Browser, response: string): Promise<string> {
   const arrived = await browser.request(response);
   return /#ticket=(\w+)$/.exec(arrived.headers.get('location') ?? '')?.[1] ?? '';
@@ -193,7 +193,7 @@ describe('single logout', () => {
     const browser = new Browser();
     const ticket = await ticketOf(browser, 'ada');
     await new Promise((resolve) => setTimeout(resolve, 2100));
-    // A logout token covers the second in which it was issued.
+    // A logout token also ends sign-ins within the second in which the token was issued.
     const token = await idp.sign(claims({ sub: 'ada', iat: now() - 2 }));
     const answer = await tokensFor(browser, ticket);
     const { access_token: access = '' } = (await answer.json()) as Record<string, string>;
@@ -205,7 +205,7 @@ describe('single logout', () => {
   it('reaches both of two providers that are clients of one issuer', async () => {
     const person = await signIn('bob');
     const body = { label: 'x', enabled: true, rules: [], issuer: idp.issuer, clientId: 'first-in-the-list' };
-    // Sorts before `main`.
+    // The name sorts before `main`.
     const second = '/api/settings/identity-providers/oidc/aaa';
     const put = await service.call('PUT', second, { key: apiKey, body: { ...body, clientAuthentication: 'none' } });
     expect(put.status).toBe(200);

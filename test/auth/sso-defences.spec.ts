@@ -47,13 +47,13 @@ const remove = (...names: string[]) =>
   Promise.all(names.map((name) => service.call('DELETE', `/api/settings/identity-providers/${name}`, { key: apiKey })));
 const begin = (name: string) => `${service.url}/api/auth/oidc/login?provider=${name}&returnTo=/console`;
 
-/** Parameters that the service sends to a provider when a sign-in starts. */
+/** Starts a sign-in and returns the parameters that the service sends to the provider. */
 async function started(browser: Browser, name: string): Promise<URLSearchParams> {
   const { headers } = await browser.request(begin(name));
   return new URL(headers.get('location') ?? '').searchParams;
 }
 
-/** Converts a provider to one of an earlier version, which used only the shared redirect address. */
+/** Converts a provider to the state of an earlier version, which used only the shared redirect address. */
 const asEarlier = (name: string) =>
   stage.change(`UPDATE identity_provider SET settings = settings - 'redirect' WHERE name = $1`, [name]);
 
@@ -65,8 +65,8 @@ describe('a mix-up of two providers (RFC 9700 section 4.4)', () => {
   afterAll(() => remove('honest', 'hostile', 'live'));
 
   /**
-   * Replays the attack: the victim's browser begins at the hostile provider, which redirects it to the honest one with the parameters of the attacker's own
-   * attempt. @param redirectUri the address that the hostile provider requests
+   * Performs the mix-up attack: the victim's browser begins at the malicious provider, which redirects the browser to the honest provider with the parameters
+   * of the attacker's own sign-in. @param redirectUri the address that the malicious provider requests
    */
   async function mixUp(
     redirectUri: string,

@@ -8,7 +8,7 @@ import { atKnownAddress, idOf, login, me, PEERS_HERE, register } from './people.
 import { arrivalOf, arrive, putQuirky, RELEASE_RULE, signInAt } from './quirky-calls.js';
 import { postResponse, putProvider, responseFrom } from './saml-calls.js';
 
-/** Classes of vulnerabilities published for products with single sign-on. */
+/** Tests for classes of vulnerabilities published for products with single sign-on. */
 let stage: Stage;
 let service: Service;
 let apiKey: string;

@@ -43,7 +43,7 @@ afterAll(async () => {
 const isBack = (url: string) => url.startsWith(`${service.url}/console`);
 const pathOf = (url: string) => url.slice(service.url.length);
 
-/** Completes the provider's login pages, including the page that ends another person's session. */
+/** Completes the provider's sign-in pages, including the page that ends another person's session. */
 const byOidc: Way = async (browser, account, begin) => {
   let place = (await browser.follow(begin, isBack)).url;
   for (let page = 0; page < 6 && !isBack(place); page += 1) {
@@ -71,7 +71,7 @@ const bySaml: Way = async (browser, account, begin) => {
   return pathOf(isBack(next) ? next : (await browser.follow(next, isBack)).url);
 };
 
-/** Removes the parameters that require a new authentication from a URL. */
+/** Returns the URL without the parameters that require a new authentication. */
 function withoutAsking(address: string): string {
   const url = new URL(address);
   url.searchParams.delete('prompt');
@@ -89,7 +89,7 @@ function withoutAsking(address: string): string {
 const login = (kind: string) => `${service.url}/api/auth/${kind}/login?returnTo=/console&answer=cookie`;
 const send = (browser: Browser, path: string, body: object) =>
   browser.request(`${service.url}${path}`, { method: 'POST', headers: OWN, body: JSON.stringify(body) });
-/** An operation that requires step-up. */
+/** Calls an operation that requires step-up. */
 const enrol = (browser: Browser) => send(browser, '/api/auth/second-factors/totp', { name: 'phone' });
 
 async function ask(browser: Browser): Promise<string> {

@@ -26,7 +26,7 @@ const call = (method: string, path: string, key: string, body?: object, headers 
 const change = (person: Approver, body: object) =>
   call('PATCH', `/api/settings/users/${person.id}`, place.apiKey, body);
 
-/** Recurring work that runs in the name of its creator. */
+/** Recurring work that runs with the rights of its creator. */
 interface Order {
   readonly path: string;
   readonly body: () => object;
@@ -56,7 +56,7 @@ const ORDERS: Record<string, Order> = {
   },
 };
 
-/** Ways in which the right to create the order is lost. Each returns the creator's credential and a function that ends the right. */
+/** Ways in which the creator loses the right to create the order. Each function returns the creator's credential and a function that ends the right. */
 const LOSSES: Record<string, () => Promise<{ maker: string; lose: () => Promise<Answer> }>> = {
   'was lowered': async () => {
     const person = await newApprover(place, ['admin']);

@@ -1,7 +1,7 @@
 import type { Scope } from '../../src/access/scopes.js';
 
 /**
- * Scopes whose operations need no step-up, because they only use existing rights and neither grant access nor lift a limit. All other scopes are
+ * Scopes whose operations need no step-up, because the operations only use existing rights and neither grant access nor lift a limit. All other scopes are
  * administrative.
  */
 export const EVERYDAY_SCOPES: Partial<Record<Scope, string>> = {

@@ -13,7 +13,7 @@ const smtp = new SmtpPeer();
 let stage: Stage;
 let service: Service;
 let apiKey: string;
-/** All services in this file share a sealing secret, because the process that sends a mail may not be the one that wrote it. */
+/** All services in this file share a sealing secret, because one process may send a mail that another process wrote. */
 /** Rows of the seed are sealed with the previous secret. */
 const settings = () => ({
   ...smtp.settings,
@@ -42,7 +42,7 @@ const invite = (email: string, roles: string[], key = admin.token) =>
   service.call('POST', '/api/settings/invitations', { key, body: { email, roles } });
 const tokenIn = (text: string, purpose: string) => new RegExp(`#${purpose}=(\\S+)`).exec(text)?.[1] ?? '';
 
-/** Token in the `nth` invitation sent to an address. */
+/** Waits for the `nth` invitation sent to an address and returns its token. */
 async function inMail(address: string, nth = 1): Promise<string> {
   const mails = await until('the mail', 30, async () => {
     const found = smtp.received.filter(({ to, subject }) => to === address && subject.includes('invitation'));
@@ -60,7 +60,7 @@ describe('an invitation', () => {
     expect(made.status).toBe(201);
     const { text, from } = await smtp.mailTo('invited@example.org', 'invitation');
     expect(from).toBe('no-reply@sealwright.example');
-    // When invitations are sent by mail, nobody else sees the link, not even the inviter.
+    // When invitations are sent by mail, only the recipient sees the link.
     expect(made.body.link).toBeUndefined();
     expect(JSON.stringify(made.body)).not.toContain('sw_mail');
     const newcomer = { email: 'invited@example.org', password: newPassword(), invitation: tokenIn(text, 'invitation') };
@@ -254,7 +254,7 @@ describe('administrators', () => {
     const noMore = { status: 409, code: 'user.last-administrator' };
     assertProblem(await patch(first, { roles: ['viewer'] }), noMore);
     assertProblem(await patch(first, { disabled: true }, apiKey), noMore);
-    // A role that was granted in the database makes nobody an administrator.
+    // A role that was granted by SQL does not make a person an administrator.
     const [{ roles } = { roles: [] }] = await stage.sql<{ roles: string[] }>(
       `SELECT roles FROM user_account WHERE id = $1`,
       [second],
@@ -278,7 +278,7 @@ describe('administrators', () => {
     await keeper.query('COMMIT');
     await keeper.end();
     const answers = await calls;
-    // The key may belong to the administrator who has just lost the right to make the other change.
+    // The second change may fail with 403, because the key may belong to the administrator disabled by the first change.
     const [done, refused] = answers.map(({ status }) => status).toSorted((a, b) => a - b);
     expect(done).toBe(200);
     expect([403, 409]).toContain(refused);

@@ -39,7 +39,7 @@ it('a caller whose API key is revoked, or whose client gets another secret, whil
   const secret = `/api/settings/oauth-clients/${client.client_id}/secret`;
   expect((await service.call('POST', secret, { key: apiKey })).status).toBe(201);
   const statuses = (events: readonly { data: { status: string } }[]) => events.map(({ data }) => data.status);
-  await sleep(2000); // an outcome that is available at once is returned without another check of the credential
+  await sleep(2000); // an outcome that is already available is returned without another check of the credential
   await stage.start({ role: 'worker' });
   assertProblem(await refused, { status: 401, code: 'auth.revoked-key' });
   assertProblem(await replaced, { status: 401, code: 'auth.bad-token' });

@@ -90,7 +90,7 @@ describe('signing with a job token', () => {
           time,
           asked.verified.id,
         ]);
-      // Other services may still accept the token for a few minutes after it expires, so it is withheld until then.
+      // Other services may accept the token for a few minutes after it expires, so the evidence contains the token only ten minutes after the expiry.
       await endedAgo('9 minutes');
       expect((await evidenceOf()).workload).toMatchObject({ tokenFrom: expect.any(String) });
       await endedAgo('11 minutes');
@@ -152,7 +152,7 @@ describe('a key for verified runs only', () => {
   });
 });
 
-/** A Sigstore verifier that trusts this key and this log and requires an inclusion proof. */
+/** Returns a Sigstore verifier that trusts this key and this log and requires an inclusion proof. */
 function sigstoreVerifier({
   key: signer,
   log,
@@ -214,7 +214,7 @@ describe('a provenance statement', () => {
     expect(check({ ...evidence.bundle, dsseEnvelope: { ...body.envelope, payload } })).toThrow(
       /DSSE payload hash|signature/,
     );
-    // A second verifier independent of Sigstore: the signature is over the DSSE encoding.
+    // Verifies the signature over the DSSE encoding independently of Sigstore.
     const signed = Buffer.concat([
       Buffer.from(`DSSEv1 ${body.envelope.payloadType.length} ${body.envelope.payloadType} ${content.length} `),
       content,

@@ -85,7 +85,7 @@ describe('a job token is exchanged for an access token', () => {
       const { headers } = await service.call('GET', '/api/auth/me', { key: token });
       return Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
     };
-    // All runs of a trust share one quota. A new one-minute window may begin between two calls.
+    // All runs of a trust share one quota. Retries, because a new one-minute window may begin between two calls.
     await until('one quota', 10, async () => (await left(first)) - (await left(second)) === 1);
   });
 
@@ -275,7 +275,7 @@ describe('issuer keys', () => {
     await other.rotate();
     const ask = async () => exchange(service, await other.tokenFor(GITHUB, 'https://rotated.example'));
     assertOAuthError(await ask(), 400, 'invalid_grant');
-    // The issuer was queried just now and is not queried again for half a minute, whatever token is presented.
+    // The keys were fetched just now and are not fetched again for half a minute, whatever token is presented.
     expect(other.keyReadings).toBe(1);
     await stage.change(`UPDATE workload_issuer SET keys_asked_at = now() - interval '1 minute' WHERE id = $1`, [id]);
     expect((await ask()).status).toBe(200);

@@ -11,7 +11,7 @@ import { sealwright } from './program.js';
 /** An OpenPGP key and its certificate. */
 export interface OpenPgpKey extends PublishedKey {
   readonly fingerprint: string;
-  /** Armored. */
+  /** ASCII-armored certificate. */
   readonly certificate: string;
   readonly userId: string;
 }
@@ -24,7 +24,7 @@ export interface OpenPgpStage {
   readonly home: string;
   /** Directory of the wrappers through which tools find our gpg. */
   readonly wrappers: string;
-  /** Environment for tools; our gpg comes first in PATH. */
+  /** Environment for tools, in which our gpg is first in PATH. */
   readonly env: Record<string, string>;
   run(program: string, args: readonly string[], options?: Partial<ToolOptions>): Promise<ToolEnd>;
   close(): Promise<void>;

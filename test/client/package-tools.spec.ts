@@ -21,7 +21,7 @@ afterAll(() => place.close());
 
 const at = (...names: string[]): string => join(place.home, ...names);
 
-/** Runs a tool that creates one or more signatures. If approval is required, an approver approves each one. */
+/** Runs a tool that creates one or more signatures. If approval is required, an approver approves each signature. */
 async function signing(
   type: string,
   how: string,
@@ -45,7 +45,7 @@ async function signing(
 describe.skipIf(!has('rpmsign') || !has('rpmbuild'))('rpmsign', () => {
   const SPEC = ['Name: hello', 'Version: 1', 'Release: 1', 'Summary: s', 'License: none', 'BuildArch: noarch', '%description', 'd', '%files', '']; // prettier-ignore
 
-  // rpm 4.18 in Debian 12 supports no ECDSA signatures, whatever tool created them: `error: Unsupported PGP signature`.
+  // rpm 4.18 in Debian 12 does not support ECDSA signatures: `error: Unsupported PGP signature`.
   it.each(CASES.filter(([type]) => type === 'rsa-3072'))(
     '%s, %s: rpm -K accepts the package, and rejects a modified one',
     async (type, how) => {
@@ -114,7 +114,7 @@ describe.skipIf(!has('reprepro') || !has('apt-get'))('reprepro', () => {
     expect(`${changed.code} ${changed.err}`).toMatch(/BADSIG|invalid|not signed/i);
   });
 
-  /** Runs apt update with separate directories and this repository as the only source. */
+  /** Runs `apt-get update` with separate directories and this repository as the only source. */
   async function updated(
     directory: string,
     { name, certificate }: OpenPgpKey,

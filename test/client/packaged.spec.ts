@@ -8,7 +8,7 @@ import { has } from '../support/peers.js';
 import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
 import { runTool } from '../support/tools.js';
 
-/** The system's Node.js, if it is an older version than the service uses. */
+/** Node.js 20 of the system, which is too old for the service. */
 const NODE20 = '/usr/bin/node';
 const isOlder = (() => {
   try {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   certified = await openCertifiedStage(['ec-p256']);
   const { service, apiKey } = certified;
   home = mkdtempSync(join(tmpdir(), 'sealwright-packaged-'));
-  // Runs without a registry, so that the package must be self-contained.
+  // Runs npm without a registry, so the package must be self-contained.
   const offline = { npm_config_offline: 'true', npm_config_cache: join(home, 'cache'), npm_config_audit: 'false' };
   env = {
     PATH: process.env['PATH'] ?? '',
@@ -46,7 +46,7 @@ afterAll(async () => {
   await certified.close();
 });
 
-/** npx arguments that run a program from a package file. */
+/** Returns the npx arguments that run a program from a package file. */
 const npx = (): string[] => ['--yes', '--package', packages.npm, 'sealwright'];
 
 describe('the npm package of the client', () => {

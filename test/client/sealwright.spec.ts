@@ -40,7 +40,7 @@ afterAll(async () => {
 
 interface Start {
   readonly input?: string;
-  /** Defaults to the administrator's API key; '' uses the credential stored in the file. */
+  /** Credential, by default the administrator's API key; '' uses the stored credential. */
   readonly token?: string;
   /** Receives stderr while the program runs. */
   readonly hear?: (err: string) => void;

@@ -63,7 +63,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** Public key in OpenSSH format, converted by OpenSSH itself. */
+/** Converts the public key to OpenSSH format with ssh-keygen. */
 function sshLine({ name, publicKey }: PublishedKey): string {
   const file = join(home, `${name}.pem`);
   writeFileSync(file, publicKey, { mode: 0o600 });

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 const PICTURES = join(import.meta.dirname, '../../.tmp/pictures');
 const AXE = join(import.meta.dirname, '../../ui/node_modules/axe-core/axe.min.js');
 
-/** Whether `npm run build` has written dist/ui. */
+/** Reports whether `npm run build` has written dist/ui. */
 export const isConsoleBuilt = (): boolean => existsSync(join(import.meta.dirname, '../../dist/ui/index.html'));
 
 export interface Visit {
@@ -28,7 +28,7 @@ interface VisitOptions {
   readonly signedIn?: Awaited<ReturnType<BrowserContext['storageState']>>;
 }
 
-/** Opens a separate browser context that shares no cookies or storage with others. */
+/** Opens the URL in a separate browser context, which shares no cookies or storage with other contexts. */
 export async function visit(browser: Browser, url: string, options: VisitOptions = {}): Promise<Visit> {
   const { scheme = 'light', width = 1280, locale = 'en-GB', timezone, signedIn } = options;
   const context = await browser.newContext({
@@ -43,7 +43,7 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
   const faults: string[] = [];
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('console', (message) => {
-    // A rejected call is part of the journey. Every other error in the browser console is a fault.
+    // Journeys include rejected calls. Every other error in the browser console is a fault.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       faults.push(message.text());
   });
@@ -60,8 +60,8 @@ export async function signIn(page: Page, email: string, password: string): Promi
 }
 
 /**
- * Navigates within the app, like a link, so that axe-core stays loaded: loading it takes a browser longer than running it. Other views of the
- * current page are reloaded. `served.spec.ts` proves that every address returns the same document.
+ * Navigates within the app, like a link, so that axe-core stays loaded: loading axe-core takes longer than running it. Other views of the current page are
+ * reloaded. `served.spec.ts` proves that every address returns the same document.
  */
 export async function goTo(page: Page, url: string, path: string): Promise<void> {
   if (path.includes('?') || path === new URL(page.url()).pathname) {
@@ -73,11 +73,11 @@ export async function goTo(page: Page, url: string, path: string): Promise<void>
   await page.locator('main h1:not([data-left])').waitFor();
 }
 
-/** Placeholders shown while a page loads. A chart is loaded once it has drawn its first line. */
+/** Selector for placeholders shown while a page loads. A chart is loaded once its first line is drawn. */
 const WAITING =
   '.pf-v6-c-skeleton, .pf-v6-c-spinner, main [aria-busy=true], .sw-chart[data-near=true]:not(:has(svg path))';
 
-/** Waits until a page has shown no placeholder, reloading table, empty chart or running transition for three frames. */
+/** Waits until a page has shown no placeholder, busy element, empty chart or running transition for three frames. */
 export async function settled(page: Page): Promise<void> {
   await page.evaluate(`new Promise((done) => {
     let calm = 0;
@@ -92,7 +92,7 @@ export async function settled(page: Page): Promise<void> {
 
 const AXE_SOURCE = readFileSync(AXE, 'utf8');
 
-/** Runs all rules of axe-core, or those of one category, on the current page. */
+/** Runs all rules of axe-core, or the rules of one category, on the current page. Returns the violations. */
 export async function accessibilityFaults(page: Page, category?: 'cat.color'): Promise<string[]> {
   if (!(await page.evaluate(`typeof axe === 'object'`))) await page.evaluate(AXE_SOURCE);
   const options = { resultTypes: ['violations'], ...(category && { runOnly: [category] }) };
@@ -109,8 +109,8 @@ export async function picture(page: Page, name: string): Promise<void> {
 }
 
 /**
- * Takes screenshots in light and dark mode, which the page follows without a reload. Returns the findings of axe-core; in dark mode only color
- * rules are checked, because nothing else changes.
+ * Takes screenshots in light and dark mode, between which the page switches without a reload. Returns the violations found by axe-core. Dark mode changes only
+ * colors, so only color rules are checked there.
  */
 export async function checkPage(page: Page, name: string): Promise<string[]> {
   const faults: string[] = [];

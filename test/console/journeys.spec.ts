@@ -13,7 +13,7 @@ import { sshAuthorityJourneys } from './journeys/ssh-authorities.js';
 import { workloadJourneys } from './journeys/workloads.js';
 import { type ConsolePlace, openConsole } from './place.js';
 
-/** Journeys of users in a real browser. They share one service, because starting a service takes longer than most journeys. */
+/** User journeys in a real browser. All journeys share one service, because starting a service takes longer than most journeys. */
 describe.skipIf(CHROMIUM === undefined)('in the console', () => {
   let place: ConsolePlace;
   beforeAll(async () => {

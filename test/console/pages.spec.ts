@@ -42,7 +42,7 @@ const fileNameOf = (page: string): string => page.replaceAll(/[^a-z]+/gi, '-').r
 it('the page list contains every console page', () => {
   const routes = [...readFileSync(ROUTES, 'utf8').matchAll(/page\(\s*'([^']+)'/g)].map(([, path = '']) => path);
   const listed = new Set(PAGES.map((page) => page.split('?')[0]?.replaceAll(/\{\w+\}/g, '$id')));
-  // A rotation requires a host, so its page is checked in a journey.
+  // A rotation requires a host, so the page of a rotation is checked in a journey.
   expect(routes.filter((route) => !listed.has(route))).toEqual(['/rotations/$id']);
 });
 
@@ -64,7 +64,7 @@ describe.skipIf(CHROMIUM === undefined)('every page in light and dark mode', () 
         faults.push(...(await faultsOf(tab, each).catch((error: unknown) => [`${each} ${String(error)}`])));
       }
     };
-    // Separate browser contexts, because a browser renders only the foreground tab of a window.
+    // Uses separate browser contexts, because a browser renders only the foreground tab of a window.
     const others = [await visit(browser, service.url)];
     for (const other of others) await signIn(other.page, admin.adminEmail, admin.adminPassword);
     await Promise.all([page, ...others.map((other) => other.page)].map(walk));

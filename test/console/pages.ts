@@ -1,4 +1,4 @@
-/** Addresses of all console pages. `{…}` is replaced by the ID of an existing resource. */
+/** Paths of all console pages. `{…}` is replaced by the ID of an existing resource. */
 export const PAGES = [
   '/',
   '/sign',

@@ -11,7 +11,7 @@ import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { signIn, visit, type Visit } from './console.js';
 
-/** Service and browser shared by all journeys. The service runs on `localhost`, which passkeys accept as a domain, and has hosts on loopback addresses. */
+/** Service and browser shared by all journeys. The service runs on `localhost`, which passkeys accept as a domain, and manages hosts on loopback addresses. */
 export interface ConsolePlace {
   readonly stage: Stage;
   readonly service: Service;
@@ -21,12 +21,12 @@ export interface ConsolePlace {
   readonly url: string;
   /** Directory for files that a journey uploads or downloads. */
   readonly folder: string;
-  /** Opens this page in a browser in which the administrator is signed in. The browser is reused after it is closed. */
+  /** Opens `path` in a browser signed in as the administrator. A closed browser is reused. */
   asAdmin(path: string): Promise<Visit>;
   close(): Promise<void>;
 }
 
-/** Maximum age of the shared session. The service requires step-up five minutes after sign-in, and a journey takes up to two minutes. */
+/** Maximum age of the shared session. The service requires step-up five minutes after sign-in. A journey takes up to two minutes. */
 const FRESH_MS = 2 * 60_000;
 
 export async function openConsole(): Promise<ConsolePlace> {
@@ -75,7 +75,7 @@ export async function openConsole(): Promise<ConsolePlace> {
       const visitor = used ?? (await visit(browser, `${url}${path}`, { signedIn: session.signedIn }));
       await visitor.page.getByRole('heading', { level: 1 }).waitFor();
       const since = session;
-      // Visitors with an older session would need step-up.
+      // A browser with an older session is not reused, because it would need step-up.
       const close = async () => (since === session ? void idle.push(visitor) : visitor.close());
       return { ...visitor, close };
     },
@@ -88,7 +88,7 @@ export async function openConsole(): Promise<ConsolePlace> {
   };
 }
 
-/** Saves the file that the browser downloads to the folder. Returns its path. */
+/** Performs `act`, saves the file that the browser downloads to the folder, and returns the path of the file. */
 export async function download(folder: string, page: Page, act: () => Promise<void>): Promise<string> {
   const [file] = await Promise.all([page.waitForEvent('download'), act()]);
   const path = join(folder, file.suggestedFilename());
@@ -98,7 +98,7 @@ export async function download(folder: string, page: Page, act: () => Promise<vo
 
 export const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main navigation' });
 
-/** Sessions are cached for 2.5 seconds. */
+/** Wait after a change of a session. The service caches sessions for 2.5 seconds. */
 const SESSION_CACHE_MS = 2600;
 
 /** Backdates the last authentication by an hour. @param whose SQL condition on the sessions */

@@ -121,7 +121,7 @@ export async function populate(service: Service, key: string): Promise<Readonly<
 
 type Call = (method: string, path: string, body?: unknown) => Promise<Answer['body']>;
 
-/** Access token of a job whose issuer is trusted through an uploaded key. */
+/** Returns the access token of a job whose issuer is trusted through an uploaded key. */
 async function jobOf(service: Service, call: Call): Promise<string> {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
   const issuer = 'https://token.actions.githubusercontent.com';
@@ -137,7 +137,7 @@ async function jobOf(service: Service, call: Call): Promise<string> {
   return (await exchange(service, token)).body.access_token as string;
 }
 
-/** Returns a line for a .pub file. */
+/** Generates an SSH key and returns its public key line. */
 function newSshKey(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sealwright-ssh-'));
   try {

@@ -45,7 +45,7 @@ describe('console texts', () => {
   it('all come from a catalog', () => {
     const found = files.flatMap((name) => hardCoded(name, textOf(name)).map((text) => `${name}: ${text}`));
     expect(found).toEqual([]);
-    // Checks the finder itself.
+    // Checks that `hardCoded` finds such texts.
     expect(hardCoded('x.tsx', '<p>Two words</p>')).toEqual(['Two words']);
     expect(hardCoded('x.tsx', '<a aria-label="Close" href="x">{t("a")}</a>')).toEqual(['aria-label="Close"']);
   });

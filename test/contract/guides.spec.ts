@@ -46,7 +46,7 @@ function furnish(apiKey: string): void {
   writeFileSync(at('key.txt'), apiKey);
   writeFileSync(at('.data/demo.env'), `BASE_URL=${service.url}\nAPI_KEY=${apiKey}\n`);
   program('sealwright', `exec "${process.execPath}" "${join(ROOT, 'dist/sealwright.js')}" "$@"`);
-  // A rejected call ends the guide, because a reader would see the error on the screen.
+  // A rejected call ends the guide, because a reader would notice the error.
   program('curl', `PATH="$READERS_PATH" exec curl --fail-with-body "$@"`);
 }
 
@@ -56,13 +56,13 @@ function program(name: string, line: string): void {
   chmodSync(path, 0o755);
 }
 
-/** Shell commands of a guide, in order. */
+/** Returns the shell commands of a guide, in order. */
 function commandsOf(guide: string): string {
   const text = readFileSync(join(ROOT, 'docs', guide), 'utf8');
   return [...text.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block]) => block).join('\n');
 }
 
-/** Runs the commands and returns their output. Throws with the output if a command fails, including rejected calls. */
+/** Runs the commands and returns their output. Throws an error with the output if a command fails or a call is rejected. */
 function follow(commands: string): Promise<string> {
   const readersPath = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   const env = {

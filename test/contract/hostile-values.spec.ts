@@ -8,7 +8,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Answer } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Another seed generates other calls, and more calls find more faults: `SW_TEST_SEED=7 SW_TEST_CALLS=400 npm test -- test/contract/hostile-values.spec.ts`. */
+/** Seed of the generated calls. To generate other or more calls: `SW_TEST_SEED=7 SW_TEST_CALLS=400 npm test -- test/contract/hostile-values.spec.ts`. */
 const SEED = Number(process.env['SW_TEST_SEED'] ?? 1);
 const CALLS_PER_OPERATION = Number(process.env['SW_TEST_CALLS'] ?? 8);
 const AT_ONCE = 8;
@@ -66,7 +66,7 @@ function faultOf({ path }: Operation, answer: Answer): string | undefined {
   }
 }
 
-/** Returns the calls with wrong responses, in a form that can be repeated by hand. */
+/** Returns the calls that got an invalid response, in a form that can be reproduced by hand. */
 async function faultsOf(calls: readonly HostileCall[]): Promise<string[]> {
   const waiting = calls[Symbol.iterator]();
   const faults: string[] = [];

@@ -43,7 +43,7 @@ beforeAll(async () => {
   });
   key = await publishedKey(service, apiKey, 'default');
   place = mkdtempSync(join(tmpdir(), 'sealwright-pipeline-'));
-  // Installs the client like its package does.
+  // Installs the client like the package.
   bin = join(place, 'bin');
   mkdirSync(bin);
   writeFileSync(join(bin, 'sealwright'), `#!/bin/sh\nexec '${process.execPath}' '${CLIENT}' "$@"\n`, { mode: 0o755 });
@@ -88,7 +88,7 @@ describe('GitHub Actions', () => {
     readonly runs: { readonly steps: { readonly run: string; readonly env: Record<string, string> }[] };
   }
   const action = load(text('github-action/action.yml')) as Action;
-  /** Evaluates the expressions of the step like the runner, with defaults for missing inputs. */
+  /** Runs the step with its expressions evaluated like in the runner, with defaults for missing inputs. */
   const started = (given: Record<string, string>, more: Record<string, string> = issuer.jobEnvironment) => {
     const [step] = action.runs.steps;
     const values: Record<string, string | undefined> = {
@@ -176,7 +176,7 @@ describe.skipIf(!existsSync(GROOVY))('Jenkins', () => {
     expect(ended).toMatchObject({ code: 0 });
     expect(ended.said).not.toContain(sealwright);
     expect(files.map(isSigned)).toEqual([true, true]);
-    // The token has been used; repeating the step with the same token reports that.
+    // Repeating the step with the same token reports that the token has already been used.
     expect(await step({ files }, { sealwright })).toMatchObject({
       code: 4,
       said: expect.stringContaining('already been used'),

@@ -105,7 +105,7 @@ it('every migration can be reverted and applied again', async () => {
     'SELECT count(*)::int AS count FROM migrations',
   );
   expect(count).toBeGreaterThan(0);
-  // Reverts all migrations in one process; the command line would need one process for each.
+  // Reverts all migrations in one process. The command line would need one process per migration.
   const { code, output } = await node([join(ROOT, 'test/support/revert-migrations.mjs'), String(count)]);
   expect(output).toBe('');
   expect(code).toBe(0);

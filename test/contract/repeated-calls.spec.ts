@@ -22,7 +22,7 @@ const WITHOUT: Record<string, string> = {
   rotateApiKey: 'a key that was replaced is not replaced again',
   rotateWebhookSecret: 'a new secret does not end those in use: test/alerts/webhooks',
 };
-/** Operations that need more than an example and are tested in test/signing and test/ssh-keys/ssh-login. */
+/** Operations for which an example is not sufficient. They are tested in test/signing and test/ssh-keys/ssh-login. */
 const ELSEWHERE = ['importCertificate', 'loginBySsh', 'onboardCertificate'];
 
 /** Error code for a repeated call while the rotation is still in progress. */
@@ -59,7 +59,7 @@ it.each(REPEATED.map((operation) => [operation.operationId, operation] as const)
       assertProblem(answer, { status: 409, code: 'idempotency.secret-shown' });
       expect(answer.body.instance).toMatch(/^\/api\//);
     }
-    // A secret is shown once. Any other resource is returned in its current state for every repeated call.
+    // A secret is shown once. For any other resource, every repeated call returns the current state.
     expect(made).toHaveLength(refused.length > 0 ? 1 : answers.length);
     expect(new Set(made.map((answer) => answer.body.id ?? JSON.stringify(answer.body))).size).toBe(1);
     assertProblem(await call(differing(operation, body, 2)), { status: 422, code: 'idempotency.other-body' });
@@ -68,7 +68,7 @@ it.each(REPEATED.map((operation) => [operation.operationId, operation] as const)
 
 type Told = Record<string, unknown>;
 
-/** Members that identify a resource or that may differ between two responses. */
+/** Members whose value can be changed to obtain a body with a different meaning. */
 const TELLING = ['name', 'email', 'keyId', 'owner'];
 const OTHERWISE: Record<string, (told: Told, n: number) => Told> = {
   addHostAuthority: (told) => ({ ...told, publicKey: publicKeyLine() }),

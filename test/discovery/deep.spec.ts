@@ -15,7 +15,7 @@ const USERS = ['deploy', 'ann', 'eve', ...Array.from({ length: 47 }, (_, i) => `
 const NEXT = Buffer.from('\n');
 const OPTIONS = 'from="10.0.0.0/8",command="echo \\"a, b\\" #",no-pty';
 
-/** Seed of an Ed25519 key. In OpenSSH's format, the key ends with the seed, the public half again, and the comment. */
+/** Returns the seed of an Ed25519 key. In OpenSSH's format, the key ends with the seed, the public key, and the comment. */
 function seedOf({ privateKey, publicKey }: ClientKey): Buffer {
   const body = Buffer.from(privateKey.split('\n').slice(1, -2).join(''), 'base64');
   const half = Buffer.from(publicKey.split(' ')[1] ?? '', 'base64').subarray(-32);
@@ -30,7 +30,7 @@ describe.runIf(canRunSshd())('a scan with login', () => {
   let result: Answer['body'];
   /** Fingerprint, account, path, line and options of every line that grants access. */
   const expected: string[] = [];
-  /** Seeds and private exponents, as bytes, which must never leave the host. */
+  /** Seeds and private exponents as bytes, which must never leave the host. */
   const secrets: Buffer[] = [];
 
   beforeAll(async () => {

@@ -12,7 +12,7 @@ import { acceptFirstSuite, answerTooShort, flood, floodPackets, lie } from './mi
 
 const MIB = 1024 ** 2;
 
-/** Eight hosts at a time, each of which misbehaves in its own way. A scan must end with a clear outcome for each. */
+/** Each scan covers eight hosts that misbehave in different ways, and must end with a clear outcome for each host. */
 describe('a scan of malicious hosts', () => {
   let stage: Stage;
   let service: Service;
@@ -38,7 +38,7 @@ describe('a scan of malicious hosts', () => {
     return answer.body;
   };
 
-  /** Starts a server on all loopback addresses whose behaviour depends on the last number of the address. Returns its port. */
+  /** Starts a server on all loopback addresses whose behaviour depends on the last number of the address. Returns the port. */
   async function everywhere(acts: readonly ((socket: Socket) => unknown)[]): Promise<number> {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -90,7 +90,7 @@ describe('a scan of malicious hosts', () => {
     expect(results[4]?.facts).toMatchObject({
       hostKeys: [{ publicKey: publicKey.split(' ').slice(0, 2).join(' '), possession: 'claimed' }],
     });
-    // Only as much was sent as the buffers of both ends hold, not a gigabyte.
+    // The servers could send only as much as the socket buffers hold, instead of a gigabyte.
     for (const sent of await Promise.all(floods)) expect(sent).toBeLessThan(16 * MIB);
   });
 
@@ -115,7 +115,7 @@ describe('a scan of malicious hosts', () => {
       'FOUND',
       'NOT_THE_PROTOCOL',
     ]);
-    // The server accepted what was offered but completed no handshake.
+    // The server accepted a cipher suite but did not complete the handshake.
     expect(results[6]?.facts).toMatchObject({ chain: [], agreed: null });
   });
 

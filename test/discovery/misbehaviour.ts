@@ -26,7 +26,7 @@ export function floodPackets(socket: Socket): Promise<number> {
   return flood(socket, Buffer.concat(packets));
 }
 
-/** Performs SSH up to a key exchange reply that presents one key but is signed with another. */
+/** Runs the SSH protocol up to a key exchange reply that presents one host key but is signed with another key. */
 export function lie(socket: Socket, { key }: { key: Buffer }): void {
   const none = {
     ciphersIn: ['aes128-ctr'],
@@ -49,7 +49,7 @@ export function lie(socket: Socket, { key }: { key: Buffer }): void {
   );
 }
 
-/** Accepts the first cipher suite of a ClientHello, whatever it is, in the version of the ClientHello. */
+/** Accepts the first cipher suite of a ClientHello without checking it, in the version of the ClientHello. */
 export function acceptFirstSuite(socket: Socket, hello: Buffer): void {
   const suites = 44 + hello.readUInt8(43) + 2;
   const body = [

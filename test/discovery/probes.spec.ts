@@ -56,7 +56,7 @@ describe.runIf(canRunSshd())('the SSH probe of a real sshd', () => {
     expect(facts.algorithms.ciphersOut).toEqual(told.get('ciphers'));
     expect(facts.algorithms.macsIn).toEqual(told.get('macs'));
     expect(facts.algorithms.macsOut).toEqual(told.get('macs'));
-    const held = /^(ssh-ed25519|ecdsa-sha2-nistp256|rsa-sha2-(256|512))$/; // algorithms that its keys can sign with
+    const held = /^(ssh-ed25519|ecdsa-sha2-nistp256|rsa-sha2-(256|512))$/; // signature algorithms of the server's host keys
     expect(facts.algorithms.hostKey.toSorted()).toEqual(
       told
         .get('hostkeyalgorithms')

@@ -51,7 +51,7 @@ async function scan(scopeId: string, targets?: string[], kind = 'ssh-network'): 
   return (await call('GET', `/v1/scans/${ordered.body.id}/results?limit=200`)).body.items;
 }
 
-/** Server on all loopback addresses that records the addresses called and the sockets that received data. Connections of a sweep send no data. */
+/** Starts a server on all loopback addresses that records the called addresses and the sockets that received data. A sweep only connects and sends no data. */
 async function everywhere(
   act: (end: () => void) => void,
 ): Promise<{ port: number; called: string[]; told: Set<Socket> }> {
@@ -257,14 +257,14 @@ it('a killed scan resumes in another process, repeating at most the open window'
   assertProblem(await call('POST', `/v1/scans/${body.id}/cancel`), { status: 409, code: 'scan.over' });
   expect(await scanned(body.id)).toMatchObject({ status: 'CANCELLED', attempts: 2 });
   expect(await cursor()).toBeGreaterThanOrEqual(half + 1000);
-  // Hosts that were found are probed during the sweep. These probes do not count, but a probe that the kill cut off before its first byte looks
-  // like a sweep connection. Starting over would repeat 2,000 or more.
+  // Hosts that were found are probed during the sweep. Probes do not count, but a probe that was killed before it sent its first byte looks like a sweep
+  // connection. A sweep that started over would repeat 2,000 or more connections.
   const again = called.length - told.size - new Set(called).size;
   expect(again).toBeLessThanOrEqual(600 + 200);
 });
 
 it('a scan waits while a worker runs four others', async () => {
-  // A server that is slow to close connections keeps the scans running without load on this machine.
+  // A server that closes connections late keeps the scans running without load on this machine.
   const { port } = await everywhere((end) => setTimeout(end, 3000));
   const scopeId = await newScope(['127.128.0.0/18'], [port]);
   const ids: string[] = [];

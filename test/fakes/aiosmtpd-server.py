@@ -1,4 +1,4 @@
-"""An SMTP server of another maker: takes mails over STARTTLS from one account alone, and tells each on a line of standard output."""
+"""SMTP server that accepts mail over STARTTLS from a single account, and writes each mail as one line to standard output."""
 
 import email
 import json

@@ -18,7 +18,7 @@ export interface TakenMail {
   readonly text: string;
   readonly html: string;
   readonly user: string;
-  /** Cipher of the TLS connection. */
+  /** Cipher suite of the TLS connection. */
   readonly cipher: string;
 }
 

@@ -8,10 +8,12 @@ export interface PassedCall {
   readonly body: string;
 }
 
-/** `lose` drops the connection before the call arrives, `mute` after it was processed but before the response is delivered, `hang` never responds. */
+/**
+ * `lose` drops the connection before the call reaches the service. `mute` drops the connection after the service has processed the call. `hang` never responds.
+ */
 export type Fate = 'pass' | 'lose' | 'mute' | 'hang';
 
-/** Proxy between a client and the service that breaks connections as the test specifies and records all calls. */
+/** Proxy between a client and the service that records all calls and breaks connections as the test specifies. */
 export class DroppingProxy {
   readonly calls: PassedCall[] = [];
   /** Decides the fate of a call, given the number of earlier calls to the same path. */

@@ -3,11 +3,12 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** ReadyForQuery in state idle (PostgreSQL manual, Message Formats). */
 const READY = Buffer.from('5a0000000549', 'hex');
-/** ErrorResponse sent to a session that an administrator terminates. */
+/** ErrorResponse of a session that an administrator terminates. */
 const ENDED = errorResponse({ S: 'FATAL', C: '57P01', M: 'terminating connection due to administrator command' });
 
 /**
- * Proxy between the service and PostgreSQL. On command, it terminates each connection in the same packet that reports it as ready, or stops forwarding data.
+ * Proxy between the service and PostgreSQL. On command, the proxy terminates each connection in the same packet that reports the connection as ready, or stops
+ * forwarding data.
  */
 export class FaultyDatabase {
   ended = 0;
@@ -31,7 +32,7 @@ export class FaultyDatabase {
     return url.href;
   }
 
-  /** Terminates open connections and each new one. */
+  /** Terminates open connections and each new connection. */
   end(): void {
     this.ends = true;
     for (const socket of this.open) socket.destroy();

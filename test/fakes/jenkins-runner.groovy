@@ -1,9 +1,9 @@
 import groovy.json.JsonSlurper
 
 /**
- * Runs a step of a shared library as a build of Jenkins does: with the steps that it may call, each of which does what it does there. The
- * environment has what a controller knows: LIBRARY (folder of the library), STEP (its name), OPTIONS (its argument, JSON), CREDENTIALS (texts
- * by id, JSON) and BUILD_TAG. Ends as the script of the last `sh` ended.
+ * Runs a step of a shared library like a Jenkins build. The steps that the library calls behave like the steps of Jenkins. Environment:
+ * LIBRARY (directory of the library), STEP (name of the step), OPTIONS (argument of the step, JSON), CREDENTIALS (texts by ID, JSON) and
+ * BUILD_TAG. Exits with the exit code of the last `sh`.
  */
 class Build extends Script {
   Map variables = [:]
@@ -28,7 +28,7 @@ class Build extends Script {
     try { body() } finally { variables = before }
   }
 
-  // A script that names no interpreter is run with -xe: each of its commands is in the log of the build.
+  // A script without an interpreter line runs with -xe, so that every command appears in the log of the build.
   def sh(Map order) {
     def file = File.createTempFile('script', '.sh')
     file.text = order.script

@@ -24,7 +24,7 @@ export class NameServer {
     this.answer = answer;
   }
 
-  /** Resolver that uses this server. */
+  /** Returns a resolver that uses this server. */
   get lookup(): NameLookup {
     const resolver = new Resolver();
     resolver.setServers([`127.0.0.1:${this.socket.address().port}`]);

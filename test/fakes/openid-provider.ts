@@ -19,7 +19,7 @@ export class OpenIdPeer {
 
   /**
    * @param redirectUri our callback
-   * @param host 127.0.0.1, or localhost for a different site from the service's
+   * @param host 127.0.0.1, or localhost to be a different site than the service
    */
   async start(redirectUri: string, host = '127.0.0.1'): Promise<void> {
     const { privateKey } = await generateKeyPair('RS256', { extractable: true });

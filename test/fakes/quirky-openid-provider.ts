@@ -29,9 +29,9 @@ function pairFor(alg: string): { privateKey: KeyObject; publicKey: KeyObject } {
   return alg === 'EdDSA' ? generateKeyPairSync('ed25519') : generateKeyPairSync('rsa', { modulusLength: 2048 });
 }
 
-/** Ways in which a provider can deviate. */
+/** Deviations of a provider. */
 export interface Quirks {
-  /** Path after the origin. It is part of the issuer unless the document overrides the issuer. */
+  /** Path after the origin, which is part of the issuer unless the document overrides the issuer. */
   path: string;
   /** Path of the discovery document after the origin. */
   wellKnown: string;
@@ -60,13 +60,13 @@ export interface Quirks {
   refusal: Record<string, string> | undefined;
   /** `iss` parameter of the authorization response (RFC 9207). */
   iss: string | undefined;
-  /** Delays token responses until it resolves. */
+  /** Promise that delays token responses until it resolves. */
   held: Promise<void> | undefined;
-  /** Accepts only pushed authorization requests (RFC 9126). */
+  /** Whether only pushed authorization requests are accepted (RFC 9126). */
   isPushed: boolean;
 }
 
-/** An external OpenID provider that behaves correctly, differently or maliciously, as configured. */
+/** An external OpenID provider that behaves correctly, deviates, or is malicious, as configured. */
 export class QuirkyProvider {
   private server: Server | undefined;
   private readonly pushed = new Map<string, URLSearchParams>();
@@ -242,7 +242,7 @@ export class QuirkyProvider {
     return new SignJWT(claims).setProtectedHeader({ alg, kid: jwk.kid ?? 'unpublished' }).sign(privateKey);
   }
 
-  /** Client authentication method used, or why it failed. */
+  /** Returns the client authentication method used, or the reason why authentication failed. */
   private async clientBy(authorization: string | undefined, body: URLSearchParams): Promise<string> {
     const { id, secret } = QUIRKY_CLIENT;
     if (authorization?.startsWith('Basic ') === true) {

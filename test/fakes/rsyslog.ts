@@ -27,7 +27,7 @@ export class Rsyslog {
     return join(this.directory, 'siem.pem');
   }
 
-  /** All received messages, one per line. */
+  /** Returns all received messages. */
   lines(): string[] {
     const file = join(this.directory, 'received.log');
     return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];

@@ -32,7 +32,7 @@ function unpacked(): string | undefined {
     try {
       renameSync(own, CACHE);
     } catch {
-      // Another process was faster.
+      // Another process has already provided the cache.
     }
   }
   rmSync(own, { recursive: true, force: true });
@@ -51,7 +51,7 @@ export interface SamlAccount {
 interface ServiceProvider {
   readonly entityId: string;
   readonly acsUrl: string;
-  /** Parts of a response to sign; both by default. */
+  /** Signed parts of a response; by default, both. */
   readonly signs?: { readonly assertion: boolean; readonly response: boolean };
   /** Certificate for which the assertion is encrypted (base64 without PEM markers). */
   readonly encryptsFor?: string;
@@ -63,16 +63,16 @@ interface ServiceProvider {
   };
 }
 
-/** SimpleSAMLphp as an identity provider on `localhost`, a different site from the service on 127.0.0.1. */
+/** SimpleSAMLphp as an identity provider on `localhost`, which is a different site than the service on 127.0.0.1. */
 export class SamlPeer {
   private readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-idp-'));
   private php: ChildProcess | undefined;
   private port = 0;
   certificate = '';
-  /** PEM, for signing messages with a single fault. */
+  /** Private key as PEM, for signing messages with a single fault. */
   privateKey = '';
 
-  /** Available after `start`. */
+  /** Returns the URL of the provider. Available after `start`. */
   get url(): string {
     return `http://localhost:${this.port}`;
   }
@@ -89,7 +89,7 @@ export class SamlPeer {
     return `${this.url}/saml2/idp/SingleLogoutService.php`;
   }
 
-  /** Page on which people sign out at the provider. */
+  /** Returns the URL of the page on which people sign out at the provider. */
   get signOutPage(): string {
     return `${this.url}/saml2/idp/initSLO.php?RelayState=${encodeURIComponent(this.entityId)}`;
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-// Preloaded into a process, shifts its clock by SKEW_MS, or by the current content of the file SKEW_FILE.
+// When preloaded into a process, this module shifts the clock by SKEW_MS, or by the current content of the file SKEW_FILE.
 const { SKEW_MS: fixed = '0', SKEW_FILE: file } = process.env;
 let known = { at: -Infinity, skew: Number(fixed) };
 

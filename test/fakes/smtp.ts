@@ -17,7 +17,7 @@ export interface ReceivedMail {
   readonly secure: boolean;
 }
 
-/** Account and certificate of a server that accepts mail only over STARTTLS and with authentication. Key and certificate in PEM. */
+/** Account, key and certificate (PEM) of a server that accepts mail only over STARTTLS and with authentication. */
 export interface SecureSmtp {
   readonly key: string;
   readonly cert: string;

@@ -40,7 +40,7 @@ export class WebReceiver {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Responds with these statuses in turn and then repeats the last one. */
+  /** Responds with these statuses in turn and then repeats the last status. */
   answers(...statuses: number[]): void {
     this.reacts(answering(statuses));
   }
@@ -49,7 +49,7 @@ export class WebReceiver {
     this.react = react;
   }
 
-  /** Like `answers`, for one path only, for tests that run concurrently. */
+  /** Like `answers`, but for one path only, for tests that run concurrently. */
   answersAt(path: string, ...statuses: number[]): void {
     this.reactions.set(path, answering(statuses));
   }

@@ -1,4 +1,4 @@
-/** Claims of jobs in the formats documented by the build systems, without those added by the issuer (iss, aud, iat, exp, jti). */
+/** Claims of jobs in the formats documented by the build systems, without the claims added by the issuer (iss, aud, iat, exp, jti). */
 
 const SHA = '714a629c0b401fdce83e847fc9589983fc6f46bc';
 

@@ -7,7 +7,7 @@ const RUNNER = { id: 'runner', secret: 'the runner proves itself to the build sy
 /** Token with which a job requests identity tokens, as in GitHub Actions. */
 const REQUEST_TOKEN = 'the-request-token-of-the-job';
 
-/** Faulty ways to serve the issuer's documents. */
+/** Faults in how the issuer serves its documents. */
 export type Misbehaviour = 'slow' | 'huge' | 'empty' | 'other-issuer' | 'no-json' | 'away' | 'inside';
 
 /**
@@ -76,7 +76,7 @@ export class WorkloadIssuer {
     });
   }
 
-  /** Environment of a GitHub Actions job with `id-token: write`. */
+  /** Returns the environment of a GitHub Actions job with `id-token: write`. */
   get jobEnvironment(): Record<string, string> {
     return {
       ACTIONS_ID_TOKEN_REQUEST_URL: `${this.issuer}/_apis/job/token?api-version=2.0`,

@@ -5,7 +5,7 @@ import { TOKEN_KEY_TYPES, type TokenKeyType } from '../../src/hsm/key-vault.js';
 import type { KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
 import { createToken, newIdentity, newKey, openVault } from '../support/hsm.js';
 
-/** Properties of the public key expected from OpenSSL. */
+/** Properties of the public key that OpenSSL must report. */
 const DETAILS: Record<TokenKeyType, object> = {
   'rsa-2048': { modulusLength: 2048, publicExponent: 65537n },
   'rsa-3072': { modulusLength: 3072, publicExponent: 65537n },
@@ -88,7 +88,7 @@ describe('sign', () => {
     expect(vault.health()).toMatchObject({ up: true, respawns: 0 });
   });
 
-  // Runs last because it replaces the key process, and the other tests count respawns.
+  // This test runs last, because it replaces the key process and the other tests count respawns.
   it('reports a missing key only after a process that created none has searched for it', async () => {
     const key = { ...(await newKey(vault, 'ec-p256')), ckaId: randomBytes(16) };
     const order = { key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) } as const;

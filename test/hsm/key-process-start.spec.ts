@@ -45,7 +45,7 @@ function logins(): number[] {
   return shim.journal().flatMap(({ kind, result }) => (kind === 'login' ? [result] : []));
 }
 
-/** Whether the process is running. Returns false for a zombie, which only process 1 can reap if it is an orphan. */
+/** Reports whether the process is running. Returns false for a zombie: an orphaned zombie can be reaped only by process 1. */
 function runs(pid: number): boolean {
   try {
     const [, state] = /^\d+ \(.*\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
@@ -165,7 +165,7 @@ describe('several services with one token', () => {
     const orders = opened.flatMap((vault) => keys.flatMap((key) => Array.from({ length: 10 }, () => ({ vault, key }))));
     const signed = await Promise.all(orders.map(({ vault, key }) => answered(() => sign(vault, key))));
     expect(signed).toHaveLength(360);
-    // Errors that SoftHSM returns while another process writes the token file; none is about the PIN itself.
+    // Besides success, only errors that SoftHSM returns while another process writes the token file are expected. None of them rejects the PIN.
     expect(logins().filter((result) => ![0, CKR_GENERAL_ERROR, CKR_USER_PIN_NOT_INITIALIZED].includes(result))).toEqual(
       [],
     );

@@ -20,7 +20,9 @@ const signed = (key: VaultKey) =>
 const generate = (ckaId = randomBytes(16), identity = newIdentity('brief')) =>
   vault.generate({ ckaId, identity, type: 'ec-p256' });
 
-/** Signs with a key that does not exist. A process that has created keys itself may not see all keys, so it is replaced before the key is reported missing. */
+/**
+ * Signs with a key that does not exist. A process that has created keys may not see all keys, so the process is replaced before the key is reported as missing.
+ */
 const missing = (known: VaultKey) => signed({ ...known, ckaId: randomBytes(16) });
 
 interface Outcome {
@@ -29,7 +31,7 @@ interface Outcome {
   readonly respawns: number;
 }
 
-/** Outcome of other orders that a process holds when a missing key is requested. */
+/** Requests a signature with a missing key together with other requests and returns the outcome of all requests. */
 async function besideMissing(known: VaultKey, orders: () => Promise<unknown>[]): Promise<Outcome> {
   const { respawns } = vault.health();
   const [refused, ...others] = await Promise.allSettled([missing(known), ...orders()]);
@@ -40,7 +42,7 @@ async function besideMissing(known: VaultKey, orders: () => Promise<unknown>[]):
   };
 }
 
-/** Returns the first of three attempts in which all other orders succeed, because the next process may take a second to start on a busy machine. */
+/** Returns the first of three attempts in which all other requests succeed, because the next process may take a second to start on a busy machine. */
 async function bestOfThree(attempt: () => Promise<Outcome>): Promise<Outcome> {
   for (let left = 2; left > 0; left -= 1) {
     const outcome = await attempt();

@@ -99,7 +99,7 @@ describe('the log key signs only a continuation of its last checkpoint', () => {
     expect(await checkpoint(log, Leaves.of(7), { from: 7 })).toMatchObject({ kind: 'held', why: 'rolled-back' });
     expect(await checkpoint(log, Leaves.of(8, 'forged'))).toMatchObject({ kind: 'held', why: 'forked' });
     expect(await checkpoint(log, Leaves.of(9, 'forged'))).toMatchObject({ kind: 'held', why: 'forked' });
-    // With a proof from another starting size, and as if nothing had been signed before.
+    // Uses proofs from other starting sizes, including 0, as if nothing had been signed before.
     for (const from of [0, 4, 7])
       expect(await checkpoint(log, Leaves.of(9), { from })).toMatchObject({ kind: 'held', why: 'forked' });
     expect(sizeOf(await vault.logAnchor(log.origin))).toBe(8);
@@ -139,7 +139,7 @@ describe('the log key signs only a continuation of its last checkpoint', () => {
       const answer = await answered(() => vault.signCheckpoint({ ...order, lastNote: note }));
       expect(answer).toMatchObject({ kind: 'held', why: 'no-anchor' });
     }
-    // The log cannot start again under a name written to its row.
+    // Renaming the log in its row does not start a new log.
     const renamed = await answered(() => vault.signCheckpoint({ ...order, origin: 'renamed.example/log', lastNote }));
     expect(renamed).toMatchObject({ kind: 'held', why: 'no-anchor' });
     expect(await vault.signCheckpoint({ ...order, lastNote })).toMatchObject({ kind: 'signed' });

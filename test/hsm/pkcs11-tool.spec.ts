@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const objects = (...filter: string[]): string[] => objectsIn(token, ...filter);
 
-/** Values of a field of all objects of a type. */
+/** Returns the values of a field in all objects of a type. */
 const fields = (kind: string, name: string): string[] =>
   objects('--type', kind).flatMap((one) => new RegExp(`${name}: +(\\S+)`).exec(one)?.[1] ?? []);
 
@@ -65,7 +65,7 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     const make = (label: string) =>
       pkcs11Tool(token, '--keypairgen', '--key-type', 'EC:prime256v1', '--id', id, '--label', label);
     make('of somebody else');
-    // A new process, which has not cached the key's handle.
+    // Uses a new process, which has not cached the key handle.
     const fresh = await openVault(token);
     expect((await fresh.sign(order)).length).toBeGreaterThan(60);
     make(`sealwright signing ${key.identity.owner}`);
@@ -83,7 +83,8 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     expect(/Usage: +(.*)$/m.exec(secretKey ?? '')?.[1]).toBe('encrypt, decrypt');
     expect(secretKey).toMatch(/AES length 32/);
     const ckaId = Buffer.from(/ID: +(\w+)/.exec(secretKey ?? '')?.[1] ?? '', 'hex');
-    // Only key pairs are searched. A process that has created keys may not see all objects; its replacement finds no pair with this ID.
+    // `destroy` searches only key pairs. A process that has created keys may not see all objects, so it is replaced. The new process finds no key pair with
+    // this ID.
     expect(await answered(() => vault.destroy({ ckaId, identity: newIdentity() }))).toBe(0);
     expect(objects('--type', 'secrkey')).toHaveLength(1);
     const canary = { ckaId: Buffer.from('sealwright-canary'), identity: newIdentity('canary') };

@@ -57,7 +57,7 @@ describe('HsmSeal', () => {
   it('rejects any changed byte of method, nonce, ciphertext and tag, and keeps working', async () => {
     const sealed = await seal.close('test', 'row', SECRET);
     for (let at = 0; at < sealed.length; at += 1) {
-      if (at >= 1 && at < 17) continue; // names the key, see below
+      if (at >= 1 && at < 17) continue; // key ID, tested below
       const changed = Buffer.from(sealed);
       changed[at] = (changed[at] ?? 0) ^ 1;
       await expect(seal.open('test', 'row', changed)).rejects.toMatchObject({ code: 'hsm.not-authentic' });
@@ -86,7 +86,7 @@ describe('HsmSeal', () => {
   });
 });
 
-// Runs last because it replaces both key processes: only a process that has created no key itself can report a key as missing.
+// This test runs last, because it replaces both key processes. Only a process that has not created any key can report a key as missing.
 it('a key destroyed by one process is missing for every other, even one that has just signed with it', async () => {
   const key = await newKey(vault, 'ec-p256');
   const { ckaId, identity } = key;

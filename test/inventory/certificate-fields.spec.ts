@@ -39,7 +39,7 @@ function certificate(key: string[], more: string[] = []): Buffer {
   return readFileSync(join(folder, 'a.der'));
 }
 
-/** Curves with their field sizes as listed by OpenSSL, except the two that have not an object identifier. */
+/** Curves with their field sizes as listed by OpenSSL, except the two curves without an object identifier. */
 const CURVES = openssl('ecparam', '-list_curves')
   .toString()
   .replaceAll(/:\s*\n\s+/g, ': ')
@@ -98,7 +98,7 @@ describe('OpenSSL certificates', () => {
   });
 });
 
-/** Verdicts of the assets in a body, with the algorithm family of each asset's public key. */
+/** Returns the verdicts of the assets in a body, with the algorithm family of each asset's public key. */
 function verdictsOf(bytes: Buffer) {
   const [read] = readBody(bytes, { kind: 'any', mode: 'repair', source: 'test', password: undefined });
   if (read === undefined) return [];

@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Public documents stored next to the repository. Tests that need them are skipped if they are missing. */
+/** Public documents stored next to the repository. Tests that need these documents are skipped if the directory is missing. */
 const DATA = join(import.meta.dirname, '../../../shared/data');
 
 export const hasCorpus = existsSync(DATA);
 
-/** Paths of the JSON files in a folder of the corpus. */
+/** Returns the paths of the JSON files in a folder of the corpus. */
 export function corpusFiles(folder: string, ending = '.json'): string[] {
   const path = join(DATA, folder);
   if (!existsSync(path)) return [];

@@ -13,7 +13,7 @@ const MB = 1024 * 1024;
 const MAX_P99_MS = 100;
 const loop = watchEventLoop();
 const STALL_SECONDS = 2;
-/** Number of rounds within the budget of a key store that still exceeds the time limit on any machine, because each round takes three separate hash calls. */
+/** Number of rounds that is within a key store's budget but exceeds the time limit on any machine, because each round takes three separate hash calls. */
 const SLOW_ROUNDS = 1_000_000;
 
 let stage: Stage;
@@ -55,7 +55,7 @@ const described = (description: string) =>
 const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"m${i}":1`).join(',')}}`;
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-/** Bodies of any size, each of which once cost far more than its length justifies. */
+/** Bodies whose processing was once far more expensive than their length justifies. */
 const BODIES: readonly [what: string, body: () => string | Buffer | object, status: number, type?: string][] = [
   ['4 MB of a letter', () => 'a'.repeat(4 * MB), 422, 'application/octet-stream'],
   ['a description of 4 MB of a letter', () => described(`${'a'.repeat(4 * MB)} token`), 200],
@@ -109,12 +109,12 @@ describe('a document that takes too long to process', () => {
 
   it('is rejected with the reason, and later documents are processed', async () => {
     const type = 'application/x-pkcs12';
-    // One per thread, so that the other documents have to wait.
+    // One costly document per thread, so that the other documents have to wait.
     const costly = [ingest(slow(), { type, to: hasty }), ingest(slow(), { type, to: hasty })];
     const others = ['first', 'second', 'third'].map((name) => ingest(good(name), { to: hasty }));
     for (const { status, body } of await Promise.all(costly)) {
       expect({ status, code: body.code }).toEqual({ status: 422, code: 'document.too-costly' });
-      // Stopped by the watchdog of the thread; an exceeded round budget would be reported for the key store.
+      // The watchdog of the thread stopped the processing of the document. An exceeded round budget would be reported as an error of the key store.
       expect(body.detail).toMatch(/^The document /);
     }
     for (const { status, body } of await Promise.all(others))
@@ -158,7 +158,7 @@ describe('a reporter with costly documents', () => {
 
   beforeAll(async () => {
     ({ id: hostileId, key: hostile } = await newApiKey(service, apiKey, ['inventory:report']));
-    // Another person: all keys of one person share a turn.
+    // Belongs to another person, because all keys of one person share a turn.
     other = (await newApprover({ stage, service, apiKey }, ['admin'])).accessToken;
   });
   const small = (name: string) => bom([algorithm({ name: 'AES-128' })], about(name));
@@ -184,7 +184,7 @@ describe('a reporter with costly documents', () => {
     const long = Array.from({ length: 3 }, () =>
       ingest(costlyStore(1, 'PBES2', 2_500_000), { type, key: hostile }).then(() => void ended.push('long')),
     );
-    // By the time the first call returns, the long document has a thread or is about to get one.
+    // When the first call returns, a long document has a thread or is next in line for a thread.
     await ingest(small('first'), { key: other });
     await ingest(small('beside'), { key: other });
     expect(ended).toEqual([]);
@@ -226,7 +226,7 @@ describe('a reporter with costly documents', () => {
     const thrifty = await stage.start({ role: 'api', settings: { SVC_DERIVATION_ROUNDS_PER_MINUTE: '60000' } });
     const store = () => costlyStore(1, 'PBES2', 40_000);
     const answers: Answer[] = [];
-    // Three, because a new minute may begin between two of them.
+    // Sends three documents, because a new minute may begin between two of them.
     for (let sent = 0; sent < 3; sent += 1) answers.push(await ingest(store(), { type, to: thrifty, key: hostile }));
     expect(answers[0]?.body.code).toBe('key-store.password');
     const refused = answers.filter(({ status }) => status === 429);

@@ -36,7 +36,9 @@ function encryption(scheme: 'PBES2' | '3DES', rounds: number): Buffer {
   return der(0x30, oid(PBES2), der(0x30, kdf, cipher));
 }
 
-/** A PKCS #12 store (RFC 7292) with `parts` encrypted parts, each of which requires `rounds` rounds of key derivation. No password opens it. */
+/**
+ * Builds a PKCS #12 store (RFC 7292) with `parts` encrypted parts. Decrypting a part requires `rounds` rounds of key derivation. No password opens the store.
+ */
 export function costlyStore(parts: number, scheme: 'PBES2' | '3DES', rounds: number): Buffer {
   const info = der(0x30, oid('1.2.840.113549.1.7.1'), encryption(scheme, rounds), der(0x80, Buffer.alloc(16)));
   const part = der(0x30, oid('1.2.840.113549.1.7.6'), der(0xa0, der(0x30, integer(0), info)));

@@ -243,7 +243,7 @@ describe('content that returns after other content', () => {
   });
 });
 
-/** Concurrent uploads of public certificates; an upload spends most of its time waiting. */
+/** Number of concurrent uploads of public certificates. An upload spends most of its time waiting. */
 const SENDERS = 4;
 
 describe.skipIf(!hasCorpus)('public certificates', () => {

@@ -6,7 +6,7 @@ export function runIn(folder: string, program: string, words: string[]): string 
   return execFileSync(program, words, { cwd: folder, stdio: 'pipe' }).toString();
 }
 
-/** Creates, with OpenSSL and OpenSSH, a CA, a server certificate issued by it, key stores containing them, and SSH keys. */
+/** Creates a CA, a server certificate issued by the CA, key stores with both certificates, and SSH keys. Uses OpenSSL and OpenSSH. */
 export function makeCredentials(folder: string): void {
   const openssl = (...words: string[]) => runIn(folder, 'openssl', words);
   const sshKeygen = (...words: string[]) => runIn(folder, 'ssh-keygen', words);

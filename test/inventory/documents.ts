@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** An algorithm in a small test document. */
+/** Algorithm in a small test document. */
 export interface Algorithm {
   readonly name: string;
   readonly ref?: string;
@@ -32,12 +32,12 @@ export function bom(components: object[], more: object = {}): Record<string, unk
   return { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components, ...more };
 }
 
-/** Metadata of an application, which names the source of a document. */
+/** Returns the metadata of an application, which names the source of a document. */
 export function about(name: string, timestamp?: string): object {
   return { metadata: { ...(timestamp === undefined ? {} : { timestamp }), component: { type: 'application', name } } };
 }
 
-/** Returns the items in another order that depends only on the seed. */
+/** Returns the items in a different order that depends only on the seed. */
 export function inOtherOrder<Item>(items: readonly Item[], seed: string): Item[] {
   const keyOf = (item: Item) =>
     createHash('sha256')
@@ -49,7 +49,7 @@ export function inOtherOrder<Item>(items: readonly Item[], seed: string): Item[]
     .map(({ item }) => item);
 }
 
-/** Returns the value with the members of its objects in another order, and also the items of its lists unless `keepsLists` is set. */
+/** Returns the value with the members of objects in a different order. Unless `keepsLists` is set, the items of lists are reordered too. */
 export function shuffled<Value>(value: Value, seed: string, keepsLists = false): Value {
   if (Array.isArray(value)) {
     const items = value.map((item: unknown) => shuffled(item, seed, keepsLists));

@@ -6,7 +6,7 @@ import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom, material } from './documents.js';
 
-/** Enough rows to slow down the first reader noticeably. */
+/** Number of rows that noticeably delays the first reader. */
 const MANY = 5000;
 const HEADERS = { 'content-type': 'application/vnd.cyclonedx+json' };
 
@@ -34,8 +34,8 @@ function certificate(name: string, validity: object): Record<string, unknown> {
 }
 
 /**
- * Occurrences ever written, including those of rolled-back transactions. Connections report statistics with a delay of seconds, but always when
- * they end, so all services are stopped first.
+ * Returns the number of occurrences ever written, including occurrences of rolled-back transactions. All services are stopped first, because a connection
+ * reports its statistics with a delay of seconds or when it ends.
  */
 async function placesEverWritten(): Promise<number> {
   for (const service of services.splice(0)) await service.kill();
@@ -174,7 +174,7 @@ describe('the first document of a source', () => {
     const visible = () => pages(`SELECT relallvisible AS pages FROM pg_class WHERE relname = 'asset'`);
     // Rows of rolled-back transactions, caused by other documents inserting the same assets, are left to autovacuum.
     await stage.sql('VACUUM (INDEX_CLEANUP ON) asset');
-    // A concurrent reader can keep pages from being marked all-visible; the next document then catches up.
+    // A concurrent reader can prevent pages from being marked as all-visible. The next document then marks these pages.
     let round = 0;
     await until('all pages to be seen by all', 30, async () => {
       expect((await keys(`document ${(round += 1)}`)).body).toMatchObject({ created: MANY });

@@ -20,7 +20,7 @@ const SOURCE = { id: '00000000-0000-8000-8000-000000000000', name: 'test' };
 const VERSIONS = ['1.6', '1.7'] as const;
 type Version = (typeof VERSIONS)[number];
 
-/** What the inventory would export of a document if it contained nothing else; undefined if the document is refused. */
+/** Returns the export of an inventory that contains only this document, or undefined if the document is refused. */
 function exportOf(bytes: Buffer, version: Version): Exported | undefined {
   const assets = assetsOf(bytes);
   if (assets === undefined) return undefined;
@@ -56,7 +56,7 @@ function assetsOf(bytes: Buffer): DocumentAssets | undefined {
   }
 }
 
-/** Occurrences of each asset, deduplicated and in a fixed order. */
+/** Returns the occurrences of each asset, deduplicated and in a fixed order. */
 function placesOf(bytes: Buffer, assets: DocumentAssets): ReadonlyMap<string, object[]> {
   const all = new Map<string, Map<string, object>>();
   for (const { ref, occurrences } of readAgain(bytes).assets(new DraftRefs()))
@@ -88,10 +88,10 @@ const bytesOf = (specVersion: Version, lists: object) =>
   Buffer.from(JSON.stringify({ ...HEAD, specVersion, ...lists }));
 
 const checks = { '1.6': officialCheck('1.6'), '1.7': officialCheck('1.7') };
-/** Limit because the validator is quadratic in the number of components. */
+/** Maximum number of components to validate, because the time of the validator is quadratic in the number of components. */
 const MAX_CHECKED = 2000;
 
-/** Properties that a document violates, and whether it was accepted. */
+/** Returns the properties that a document violates, and whether the document was accepted. */
 function faultsOf(path: string): { isTaken: boolean; faults: string[] } {
   const faults: string[] = [];
   const claim = (what: string, holds: boolean) => void (holds ? undefined : faults.push(`${path}: ${what}`));

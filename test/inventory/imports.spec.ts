@@ -65,7 +65,7 @@ describe('a background import', () => {
   });
 
   it('reports its progress', async () => {
-    // Enough assets that the first are reported before the last are imported.
+    // Enough assets that progress is reported before the last asset is imported.
     const assets = Array.from({ length: MANY }, (_, i) =>
       material(`told ${i}`, { type: 'public-key', id: randomUUID(), size: 2048 }),
     );

@@ -26,7 +26,7 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
 }
 const ingest = (body: unknown, query = '') => post(`/api/ingest${query}`, body, CYCLONEDX);
 
-/** Asserts that an accepted document has consistent counts and that a refused one reports where and why. */
+/** Asserts that an accepted document has consistent counts and that a refusal states the location and reason. */
 function assertExplained(status: number, body: Answer['body']): void {
   const explained =
     status >= 400
@@ -212,7 +212,7 @@ describe('a CycloneDX document', () => {
     expect(await state()).toBe('active');
   });
 
-  // Dropping temporary tables at the end of a session is a commit that waits for a standby, so a leader without standbys could not shut down.
+  // Dropping temporary tables at the end of a session is a commit that waits for a standby. A leader without standbys could therefore not shut down.
   it('leaves no temporary table in database sessions', async () => {
     const tables = await stage.sql<{ relname: string }>(`SELECT relname FROM pg_class WHERE relpersistence = 't'`);
     expect(tables).toEqual([]);

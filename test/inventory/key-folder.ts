@@ -9,7 +9,7 @@ import { Problem } from '../../src/platform/errors/problem.js';
 
 export const PASSWORD = 'changeit';
 
-/** Directory of files created by third-party programs, with helpers that return what the inventory reads in them. */
+/** Directory of files created by third-party programs, with methods that return what the inventory reads from the files. */
 export class KeyFolder {
   readonly path = mkdtempSync(join(tmpdir(), 'sealwright-keys-'));
 

@@ -4,7 +4,7 @@ import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom, material } from './documents.js';
 
-/** More than the number of rows scanned before the list falls back to another query plan. */
+/** Number of keys, which exceeds the number of rows scanned before the list falls back to another query plan. */
 const KEYS = 3500;
 
 let stage: Stage;

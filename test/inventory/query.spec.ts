@@ -56,7 +56,7 @@ describe('an inventory query', () => {
   });
 });
 
-/** Lets the worker find an inventory that has grown large, by setting the statistics that ANALYZE would write. */
+/** Simulates a large inventory by setting the statistics that ANALYZE would write, and waits until the worker has created the search indexes. */
 async function workerMakesIndexes(): Promise<void> {
   await stage.sql(`UPDATE pg_class SET reltuples = 300000 WHERE relname IN ('asset', 'asset_occurrence')`);
   await stage.start({ role: 'worker' });

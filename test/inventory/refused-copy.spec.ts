@@ -19,7 +19,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** Repeats the same numbers, so that the database rejects the rows while most of them are yet to be sent. */
+/** Yields repeated numbers, so that the database rejects a row before most rows have been sent. */
 function* numbers(): Generator<number> {
   for (let row = 0; row < ROWS; row += 1) yield row % 2000;
 }

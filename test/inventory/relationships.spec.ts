@@ -36,7 +36,7 @@ const radius = async (name: string): Promise<string[]> => {
   const { body } = await get(`/api/relationships/${await idOf(name)}/blast-radius`);
   return body.items.map((item: { viaKind: string; name: string }) => `${item.viaKind} ${item.name}`).sort();
 };
-/** Rows of edges with their version: an updated row has a different `xmin`. */
+/** Returns the rows of edges with `xmin`, which differs after an update. */
 const stored = () => stage.sql('SELECT r.*, r.xmin FROM asset_relationship r ORDER BY from_id, to_id, source_id');
 
 const CAMELLIA = algorithm({ name: 'Camellia-256', ref: 'camellia' });
@@ -169,7 +169,7 @@ it.each(['?', 'ID/neighbours?direction=in&'])('edges are paginated (%s)', async 
   expect(seen).toEqual(whole.items);
 });
 
-// Runs last, because the tests above count pages of all edges.
+// This test runs last, because the tests above count pages of all edges.
 describe('the blast radius of a widely used algorithm', () => {
   const BADGES = 450;
   beforeAll(() => {

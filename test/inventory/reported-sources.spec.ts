@@ -40,7 +40,7 @@ const ownerOf = async (name: string) =>
   (await stage.sql<{ owner: string | null }>('SELECT owner FROM inventory_source WHERE name = $1', [name]))[0]?.owner;
 
 const TIMESTAMP_QUERY = { 'content-type': 'application/timestamp-query' };
-/** The Vault and SignServer interfaces use their own error format, without our codes. */
+/** Paths of the Vault and SignServer interfaces, whose error formats have no code. */
 const AS_OTHERS_SAY_IT = /^\/(?:v1|rest)\//;
 
 describe('a sensor key', () => {
@@ -304,10 +304,10 @@ describe('the quota of a reporter', () => {
     const refused = await report(key, 'quota two', more);
     assertProblem(refused, { status: 422, code: 'reporter.too-many-assets' });
     expect(await ownerOf('quota two')).toBeUndefined();
-    // The newest document of a source replaces the previous one. Callers with write permission have no limit.
+    // The latest document of a source replaces the previous document. Callers with write permission have no limit.
     expect((await report(key, 'quota one', names('AES-128', 'SHA-1', 'SHA-256'))).status).toBe(200);
     expect((await report(apiKey, 'quota three', names('A-1', 'A-2', 'A-3', 'A-4'))).status).toBe(200);
-    // Places and relationships are rows too, five for each asset of the limit.
+    // Occurrences and relationships are limited too, to five rows for each asset of the limit.
     const placed = (count: number) => {
       const occurrences = Array.from({ length: count }, (_, index) => ({ location: `src/${index}.ts` }));
       return bom([{ ...algorithm({ name: 'SHA-512' }), evidence: { occurrences } }], about('places'));

@@ -41,7 +41,7 @@ const tally = () =>
     `SELECT dimension, value, level, sum(count)::int AS count FROM inventory_tally GROUP BY 1, 2, 3 HAVING sum(count) <> 0 ORDER BY 1, 2, 3`,
   );
 
-/** The same counts, computed from the assets themselves. */
+/** Returns the same counts as `tally`, computed from the assets. */
 const counted = () =>
   stage.sql(
     `SELECT d.dimension, d.value, coalesce(a.level, -1) AS level, count(*)::int AS count FROM judged_asset a, LATERAL (
@@ -154,7 +154,7 @@ describe('a release with other rules', () => {
     );
     await judged(version + 1);
     expect(await levelOf('RSA-2048')).toBe('CRITICAL');
-    // Without stored rules, the service applies its default rules, and the existing verdicts look like those of an older release.
+    // Without stored rules, the service applies the default rules, and the existing verdicts look like verdicts of an older release.
     await stage.sql('DELETE FROM risk_rule_set');
     await service.kill();
     service = await stage.start({ role: 'api' });

@@ -44,7 +44,7 @@ function run({ tool = 'scan', finds, category, repository, more = {} }: Run): ob
 }
 const log = (...runs: Run[]) => ({ version: '2.1.0', runs: runs.map(run) });
 
-/** Value of `missed` for each occurrence of a source, by algorithm and context. */
+/** Returns the value of `missed` for each occurrence of a source, by algorithm and context. */
 async function missed(source: string): Promise<Record<string, number>> {
   const rows = await stage.sql<{ place: string; missed: number }>(
     `SELECT a.name || ' ' || coalesce(o.context, '') AS place, o.missed FROM asset_occurrence o

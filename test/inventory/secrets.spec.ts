@@ -43,7 +43,7 @@ function inValues(): Planted[] {
   });
 }
 
-/** Every way to write a secret, in every place where text may appear. */
+/** Returns components with every notation of a secret in every text member. */
 function inTexts(): Planted[] {
   const ways: ((secret: string) => string)[] = [
     (secret) => `password=${secret}`,

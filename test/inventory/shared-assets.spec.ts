@@ -27,7 +27,7 @@ const reporter = async () => (await newApiKey(service, apiKey, ['inventory:repor
 describe('a certificate reported by several sources', () => {
   const [SAFE, BROKEN] = ['ML-DSA-87', 'RSA-1024'];
   const [SOON, LATE] = ['2037-01-01T00:00:00Z', '2099-01-01T00:00:00Z'];
-  /** Builds a document with the certificate of this fingerprint, whose key and signature use this algorithm. */
+  /** Builds a document with a certificate that has this fingerprint and whose key and signature use this algorithm. */
   const claimed = (sha256: string, name: string, end = SOON) =>
     bom(
       [
@@ -94,7 +94,7 @@ describe('a certificate reported by several sources', () => {
     expect(await stateOf(sha256)).toEqual([0, '2037']);
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN, '2030-06-01T00:00:00Z'));
     expect(await stateOf(sha256)).toEqual([4, '2037']);
-    // Even as the source that raised the level.
+    // A later date is also refused from the source that raised the level.
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN, '2029-06-01T00:00:00Z'));
     expect(await stateOf(sha256)).toEqual([4, '2037']);
   });
@@ -128,7 +128,7 @@ describe('a certificate reported by several sources', () => {
     expect(await described()).toEqual(before);
   });
 
-  /** Of the level HIGH for its hash, while the quantum status of its signature is unknown. */
+  /** Algorithm with level HIGH because of its hash. The quantum status of its signature is unknown. */
   const UNKNOWN = 'MD5withDSTU';
 
   it('keeps a level that others reported, even if its quantum status is unknown', async () => {

@@ -32,7 +32,7 @@ const push = (source: string, names: readonly string[], more = {}) =>
     body: { scanId: randomUUID(), source, complete: true, assets: names.map(found), ...more },
   });
 
-/** Number of rows of every table, and its size in bytes including indexes. */
+/** Returns the number of rows and the size in bytes, including indexes, of every table. */
 async function tables(): Promise<Map<string, { rows: number; bytes: number }>> {
   const names = await stage.sql<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1`,
@@ -57,7 +57,7 @@ it('a scan with unchanged results adds no row to any table, whatever its ID', as
   }
   const after = await tables();
   const grown = [...after].filter(([name, { rows }]) => rows !== before.get(name)?.rows).map(([name]) => name);
-  // A background job gets a row the first time it is due.
+  // `job_lease` gets a row when a background job is due for the first time.
   expect(grown.filter((name) => name !== 'job_lease')).toEqual([]);
   const bytes = [...after].reduce((sum, [name, size]) => sum + size.bytes - (before.get(name)?.bytes ?? 0), 0);
   expect(bytes / PUSHES).toBeLessThan(MAX_BYTES_PER_PUSH);

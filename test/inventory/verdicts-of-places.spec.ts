@@ -106,7 +106,7 @@ describe.each(TRUTHS)('two hosts that report different facts about %s', (what, {
   const say = { [hosts[0]]: a, [hosts[1]]: b };
   const report = (host: string, change = '') => {
     const [components, more] = say[host] ?? [[], {}];
-    // Adds another algorithm, so that the bytes of the document differ from the previous one.
+    // Adds another algorithm, so that the document differs from the previous document.
     return send(host, [...components, algorithm({ name: `Serpent-${change}`, ref: 'change' })], more);
   };
 
@@ -191,7 +191,7 @@ describe('an asset of another owner that a reporter also shows', () => {
 });
 
 describe('assets of the previous version', () => {
-  /** Gives a protocol the ID that the previous version computed from its name and facts: the ID of an asset without references. */
+  /** Gives a protocol the ID that the previous version computed from name and facts, which is the ID of an asset without references. */
   async function goBack(source: string): Promise<string> {
     await send(`${source} bare`, [tlsProtocol({ name: SUITE })]);
     const [plain] = await shown(`${source} bare`, 'TLS 1.3');

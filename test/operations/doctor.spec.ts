@@ -37,7 +37,7 @@ async function doctor(settings: Record<string, string> = {}): Promise<{ code: nu
   return { code, findings: JSON.parse(stdout) as Finding[] };
 }
 
-/** Output of `backup`, whether it succeeds or fails. */
+/** Runs `backup` and returns the output, whether the command succeeds or fails. */
 async function backup(...args: string[]): Promise<string> {
   return runToEnd(['backup', ...args], stage.settings, { timeoutMs: 60_000 }).catch(
     ({ stderr }: { stderr: string }) => stderr,

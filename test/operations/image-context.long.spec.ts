@@ -9,8 +9,8 @@ import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 /**
- * Tests the image without a container engine: files allowed by .dockerignore are copied to one directory, and those copied by the Dockerfile to another,
- * where the Dockerfile's own commands build and start them. Packages come from this checkout instead of `npm ci`.
+ * Tests the image without a container engine. The files allowed by .dockerignore are copied to one directory. The files copied by the Dockerfile are copied to
+ * another directory, where the commands of the Dockerfile build and start the service. Packages come from this checkout instead of `npm ci`.
  */
 const ROOT = join(import.meta.dirname, '../..');
 const dockerfile = readFileSync(join(ROOT, 'docker/Dockerfile'), 'utf8');
@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(place, { recursive: true, force: true });
 });
 
-/** COPY lines of a stage, except those that copy from another stage: sources and target. */
+/** Returns the sources and target of each COPY line of a stage, except lines that copy from another stage. */
 function copies(text: string): { from: string[]; to: string }[] {
   return [...text.matchAll(/^COPY (?!--from)(?:--\S+ )*(.+)$/gm)].map(([, line = '']) => {
     const parts = line.split(' ');
@@ -67,7 +67,7 @@ it('the image context contains what is required to build the service and the con
   const image = join(place, 'image');
   expect(run).toContain('COPY --from=build /runtime ./');
   execFileSync(process.execPath, ['scripts/runtime-tree.mjs', image], { cwd: builder, stdio: 'pipe' });
-  // The tree must not name the directory of the build, so that builds on different machines are identical.
+  // The tree must not contain the path of the build directory, so that builds on different machines are identical.
   expect(spawnSync('grep', ['-rlaF', '-e', `${ROOT}/`, '-e', `${place}/`, image], { encoding: 'utf8' }).stdout).toBe(
     '',
   );

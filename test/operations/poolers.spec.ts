@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Starts pgbouncer in front of the stage's database. Returns the database URL through pgbouncer. */
+/** Starts pgbouncer in front of the stage's database. Returns the database URL of pgbouncer. */
 async function pooler(mode: 'session' | 'transaction'): Promise<string> {
   const port = await freePort();
   const { hostname, port: server, username, password, pathname } = new URL(stage.databaseUrl);

@@ -12,7 +12,10 @@ import type { Service } from '../support/service.js';
 import { digestOf, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Runs the examples in deploy/proxy, changed only in names, ports and certificate, in front of three api processes that are restarted in turn. */
+/**
+ * Runs the examples in deploy/proxy in front of three api processes that are restarted in turn. Only the names, ports and certificate of an example are
+ * changed.
+ */
 const EXAMPLES = join(import.meta.dirname, '../../deploy/proxy');
 
 let stage: Stage;
@@ -152,7 +155,7 @@ describe.each(PROXIES)('behind $program', ({ program, file, check, run }) => {
     });
     console.info(`${program}: ${answers} answers during three restarts, ${noticed.length} noticed`);
     expect(noticed).toEqual([]);
-    // The address claimed by the client is ignored; the address reported by the proxy is used.
+    // The service ignores the address claimed by the client and uses the address reported by the proxy.
     const [entry] = await stage.sql<{ source: string }>(
       `SELECT source FROM audit_entry WHERE action LIKE 'signing.%' AND source <> '' ORDER BY id DESC LIMIT 1`,
     );

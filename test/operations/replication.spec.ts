@@ -15,7 +15,7 @@ import {
 import { until } from '../support/signing.js';
 import { query } from '../support/stage.js';
 
-/** A server whose commits wait for a standby that does not exist. */
+/** Tests with a server whose commits wait for a standby that does not exist. */
 let directory: string;
 let postgres: PrivatePostgres;
 let DatabaseClient: ReturnType<typeof databaseClient>;

@@ -14,8 +14,8 @@ import { createKey, digestOf, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 /**
- * Yesterday's database with today's token, as after a restore. Follows the drill of docs/restore.md, from the backup to the
- * auditors, who kept a checkpoint that the restored database does not have.
+ * Combines yesterday's database with today's token, as after a restore. Follows the drill of docs/restore.md, from the backup to the auditors, who kept a
+ * checkpoint that the restored database lacks.
  */
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
 
@@ -71,7 +71,7 @@ async function settled(): Promise<void> {
   });
 }
 
-/** Runs the verification of an auditor who kept the log's key and the last checkpoint; without `state`, of a new auditor. */
+/** Runs `log verify` as an auditor who kept the log's key and the last checkpoint, or as a new auditor without `state`. */
 async function audited(state?: string): Promise<{ code: number; out: string }> {
   const env = { SEALWRIGHT_URL: url, SEALWRIGHT_TOKEN: apiKey };
   const kept = state === undefined ? [] : ['--state', at(state)];
@@ -79,7 +79,7 @@ async function audited(state?: string): Promise<{ code: number; out: string }> {
   return { code, out };
 }
 
-/** Starts a process that is expected to stay in restore mode: it serves requests only after the restore has been accepted. */
+/** Starts a process that must stay in restore mode, in which it serves no requests until the restore has been accepted. */
 async function held(more: Record<string, string> = {}): Promise<{ code: string; detail: string }> {
   const env = { ...process.env, ...settings(), ...more };
   children.push(spawn(process.execPath, [MAIN], { env, stdio: 'ignore' }));
@@ -215,7 +215,7 @@ describe('a token and a database that do not match', () => {
   });
 });
 
-/** Picks another port but keeps the public address, from which the log's name is derived. */
+/** Returns settings with another port but the same public address, from which the log's name is derived. */
 async function freePortBeside(): Promise<Record<string, string>> {
   const { SVC_PORT = '0' } = await atKnownAddress();
   url = `http://127.0.0.1:${SVC_PORT}`;

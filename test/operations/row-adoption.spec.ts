@@ -5,7 +5,7 @@ import { login, me, newPassword } from '../auth/people.js';
 import { runToEnd, type Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** A deployment upgraded from the previous version, which did not seal rows. */
+/** Simulates a deployment upgraded from the previous version, which did not seal rows. */
 let stage: Stage;
 let service: Service;
 const password = newPassword();
@@ -41,7 +41,7 @@ const statusOf = async (id: string, secret: string, at: Service) => {
   return (await at.call('GET', '/api/auth/me', { headers })).status;
 };
 
-/** Inserts an SSH authority without a seal, like the previous version or an attacker. Its table belongs to the second generation of sealed tables. */
+/** Inserts an SSH authority without a seal, like the previous version or an attacker. The table belongs to the second generation of sealed tables. */
 const insertAuthority = (name: string) => {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return stage.sql(

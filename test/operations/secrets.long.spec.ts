@@ -10,8 +10,8 @@ import { openStage, type Stage } from '../support/stage.js';
 import { Load } from './load.js';
 
 /**
- * Replaces secrets one by one under load: two api processes and a worker, restarted in turn where necessary.
- * Clients must not notice: every response is 2xx and no connection is refused.
+ * Replaces secrets one by one under load. Two api processes and a worker are restarted in turn where necessary. Clients must not notice: every response is 2xx
+ * and no connection is refused.
  */
 const FIRST = 'the-first-secret-of-this-installation-0001';
 const SECOND = 'the-second-secret-of-this-installation-002';
@@ -37,7 +37,7 @@ const secrets = (present: string, previous = '') => {
   writeFileSync(files['previous'] ?? '', previous);
 };
 const codeOf = () => execFileSync('oathtool', ['--totp', '--base32', totp]).toString().trim();
-/** Replaces each process like a rolling update: the new one starts before the old one stops. */
+/** Replaces each process like a rolling update: the new process starts before the old process stops. */
 async function roll(): Promise<void> {
   for (const [at, old] of apis.entries()) {
     apis[at] = await stage.start({ role: 'api', settings: settings() });
@@ -177,7 +177,7 @@ describe('the database password', () => {
     await sleep(500);
     await stage.sql(`ALTER ROLE ${role} PASSWORD 'second-password'`);
     writeFileSync(files['database'] ?? '', as('second-password'));
-    // Terminates idle connections, so that new ones use the new password.
+    // Terminates idle connections, so that new connections use the new password.
     await stage.sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1 AND state = 'idle'`, [
       role,
     ]);

@@ -49,7 +49,7 @@ function spans(): Span[] {
     });
 }
 
-/** Signs within a caller's trace and returns its spans as soon as there are at least `wanted`. */
+/** Signs within a caller's trace and returns the spans of the trace once there are at least `wanted` spans. */
 async function traced(traceId: string, body: object, wanted: number): Promise<string[]> {
   const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
   const { status } = await api.call('POST', '/api/v1/sign/digest', { key: apiKey, body, headers });
@@ -115,7 +115,7 @@ describe('traces', () => {
     };
     const before = await timed();
     collector.reacts(() => undefined);
-    // Takes no longer than before, with a margin for changing load on the machine.
+    // Signing takes no longer than before, with a margin for other load on the machine.
     expect(await timed()).toBeLessThan(before * 3 + 3000);
   });
 });

@@ -41,7 +41,7 @@ async function haveCommitsReturn(): Promise<void> {
   await asAdministrator('SELECT pg_reload_conf()');
 }
 
-/** Simulates a leader that is shutting down: the waiting commit remains, on this machine only, and the caller gets no confirmation. */
+/** Simulates a leader that is shutting down: the commit remains on this machine only, and the caller gets no confirmation. */
 async function commitHereAlone({ call, made }: Case): Promise<void> {
   const answer = call();
   const isAnswered = () => Promise.race([answer.then(() => true), sleep(50, false)]);
@@ -53,7 +53,7 @@ async function commitHereAlone({ call, made }: Case): Promise<void> {
   expect(await stage.sql(made())).toHaveLength(1);
 }
 
-/** Whether a commit that began after this time is waiting. The heartbeat of the service always waits and is ignored. */
+/** Reports whether a commit that began after this time is waiting. Ignores the heartbeat of the service, which always waits. */
 async function isWaiting(since: string): Promise<boolean> {
   const rows = await asAdministrator(
     `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query_start > $1::timestamptz
@@ -63,7 +63,7 @@ async function isWaiting(since: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Repeats the call until its commit waits. A 503 for a dropped connection is retried; a success would be wrong. */
+/** Repeats the call until its commit waits. Retries on a 503 for a dropped connection, and fails if a call succeeds. */
 async function waitingCall({ call }: Case): Promise<{ readonly answer: Promise<Answer> }> {
   for (let attempt = 1; attempt <= 20; attempt += 1) {
     const [{ at } = { at: '' }] = await asAdministrator<{ at: string }>('SELECT clock_timestamp()::text AS at');

@@ -146,7 +146,8 @@ it('with skewed and killed workers, each due time starts once', async () => {
     [ids],
   );
   await new Promise((resolve) => setTimeout(resolve, 700));
-  // Two of the three workers are killed during the runs. The third does the rest by its own clock. A longer version: npm run proof -- schedules
+  // Two of the three workers are killed during the runs. The third worker starts the remaining runs by its own clock. Longer version: npm run proof --
+  // schedules
   await Promise.all(workers.slice(0, 2).map((worker) => worker.kill('SIGKILL')));
   await until('all are started', 40, async () => {
     const [row] = await stage.sql<{ started: number }>(

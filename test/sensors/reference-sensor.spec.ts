@@ -79,7 +79,7 @@ const found = async (more = '') => {
   );
   return rows;
 };
-/** Hash of everything that a push may change, except when it was last seen. */
+/** Returns a hash of everything that a push may change, except the time when a source was last seen. */
 const content = async () => {
   const [row] = await stage.sql<{ hash: string }>(
     `SELECT md5(string_agg(t, ',' ORDER BY t)) AS hash FROM (
@@ -161,7 +161,7 @@ it('a sensor delivers everything once if its connection is lost or it is killed 
   }
   const pushes = () => proxy.calls.filter(({ path }) => path === '/api/ingest');
   proxy.calls.length = 0;
-  // The first call is lost, the response to the second is not delivered, and the sensor is killed during the last.
+  // The first call is lost, the response to the second call is not delivered, and the sensor is killed during the fourth call.
   const fates = ['lose', 'mute', 'pass', 'hang'] as const;
   proxy.fate = ({ path }, earlier) => (path === '/api/ingest' ? (fates[earlier] ?? 'hang') : 'pass');
   const victim = begin([big]);
@@ -172,7 +172,7 @@ it('a sensor delivers everything once if its connection is lost or it is killed 
   const ended = await run(big);
   expect(ended.code).toBe(0);
   expect(ended.scans.map(({ ok }) => ok)).toEqual([true, true]);
-  // The rest of the first scan, and a second scan with the same findings.
+  // The sensor sends the rest of the first scan, and a second scan with the same findings.
   expect(ended.scans[1]).toMatchObject({ created: 0, updated: 0 });
   const rows = await stage.sql<{ places: number; distinct: number; missed: number }>(
     `SELECT count(*)::int AS places, count(DISTINCT (location, line))::int AS distinct, sum(missed)::int AS missed FROM asset_occurrence WHERE location LIKE $1`,
@@ -210,7 +210,7 @@ it('a sensor scans when the service requests it, with the settings of the comman
   });
   expect(ended).toMatchObject({ status: 'SUCCEEDED', detail: expect.stringMatching(/^\d+ assets$/) });
   expect(staying.exitCode).toBeNull();
-  // A second sensor with the same spool would interfere.
+  // A second sensor with the same spool is refused.
   expect(await run(root)).toMatchObject({ code: 1, err: expect.stringContaining('is using this spool') });
   staying.kill('SIGKILL');
   await once(staying, 'close');

@@ -6,7 +6,7 @@ const CERTIFICATES = join(import.meta.dirname, '../../../shared/data/certs/limbo
 const run = (program: string, args: string[], cwd: string) => execFileSync(program, args, { cwd, stdio: 'pipe' });
 
 export interface ScannedTree {
-  /** Bytes of the private half of each private key in the tree, in base64 or hex. They must not leave the machine. */
+  /** Parts of each private key in the tree, in base64 or hex, which must not leave the machine. */
   readonly secrets: string[];
   readonly passwords: string;
 }
@@ -65,7 +65,7 @@ export function makeTree(root: string): ScannedTree {
   return { secrets: secretsIn(root), passwords: 'wrong-one\nst0re-Pass\n' };
 }
 
-/** Takes the end of each PEM body, which belongs to the private part of the key. */
+/** Returns the end of each PEM body, which belongs to the private part of the key. */
 function secretsIn(root: string): string[] {
   const body = (path: string) => readFileSync(join(root, path), 'utf8').replaceAll(/-----[^-]+-----|\s/g, '');
   const files = [

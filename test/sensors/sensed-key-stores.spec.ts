@@ -41,7 +41,7 @@ function received(bytes: Buffer): string[] {
   return [...draft.assets(new DraftRefs())].map(({ component }) => component.name);
 }
 
-/** Formats of OpenSSL: the current default, the default before version 3, and one on request. */
+/** Formats of OpenSSL: the current default, the default before version 3, and an explicitly selected format. */
 describe.each([
   ['of today', [], 'PBES2-HMAC-SHA256-AES-256-CBC'],
   ['of before OpenSSL 3: RC2 of 40 bits', ['-legacy'], 'PBEWithSHA1AndDESede'],

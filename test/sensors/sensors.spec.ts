@@ -142,7 +142,7 @@ describe.concurrent('a sensor', () => {
   it('that goes silent is reported within two intervals, and the alert ends when it is back', async () => {
     const { id, key: own } = await registerSensor(service, key);
     await beat(service, own);
-    // Skips ten of the seconds.
+    // Moves the last heartbeat ten seconds back to shorten the wait.
     await stage.sql(`UPDATE sensor SET last_heartbeat_at = now() - interval '10 seconds' WHERE id = $1`, [id]);
     const began = Date.now() - 10_000;
     await until('silence', 11, async () => (await get(id)).silentSince !== null);

@@ -6,7 +6,7 @@ import { digestOf } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const GOOD = { digest: digestOf('content') };
-/** JSON text of a valid body with one more member, written by hand for values that JSON.stringify cannot produce. */
+/** Returns the JSON text of a valid body with one more member, which may have a value that JSON.stringify cannot produce. */
 const withMember = (member: string) => `{"digest":"${GOOD.digest}",${member}}`;
 const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 

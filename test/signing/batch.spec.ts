@@ -101,7 +101,8 @@ describe('POST /api/v1/sign/batch', () => {
     const before = await fetched();
     const polls = Array.from({ length: 20 }, () => service.call('GET', `${path}?wait=4`, { key: apiKey }));
     expect((await Promise.all(polls)).map((poll) => poll.body.status)).toEqual(polls.map(() => 'PENDING'));
-    // Idle connections write their statistics within a second. 20 polls read 200 rows at the beginning and at the end, instead of five times a second.
+    // Idle connections write their statistics within a second. Each of the 20 polls reads 200 rows only at the beginning and at the end, instead of five times
+    // a second.
     await sleep(2000);
     expect((await fetched()) - before).toBeLessThan(20 * 200 * 10);
   });
@@ -125,7 +126,7 @@ describe('POST /api/v1/sign/batch', () => {
     const body = { items: itemsOf(all) };
     const headers = { 'idempotency-key': 'batch-2' };
     const first = await post(body, headers);
-    // Simulates a process that died after it had accepted six of them.
+    // Simulates a process that died after accepting six requests of the batch.
     await stage.sql(`DELETE FROM signing_request WHERE batch_id = $1 AND batch_index >= 6`, [first.body.batchId]);
     await stage.sql(`DELETE FROM idempotency_key WHERE key LIKE $1 AND split_part(key, '.', 2)::int >= 6`, [
       `${String(first.body.batchId)}.%`,
@@ -180,7 +181,7 @@ describe('POST /api/v1/sign/batch', () => {
   });
 });
 
-/** Number of transactions that wrote the requests. Rows of one transaction share xmin. */
+/** Returns the number of transactions that wrote the requests. Rows of one transaction share xmin. */
 async function commits(): Promise<number> {
   const [row] = await stage.sql<{ count: number }>(
     `SELECT count(DISTINCT xmin::text)::int AS count FROM audit_entry WHERE action IN ('signing.accepted', 'signing.signed')`,

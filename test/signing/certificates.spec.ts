@@ -259,7 +259,7 @@ describe('a self-signed certificate of a signing key', () => {
     const shownOf = async (id: string) => (await get(`/api/v1/approvals/${id}`)).body.shown;
     const composed = await shownOf(waiting.body.approvalId);
     expect(composed).toMatchObject({ composedBy: 'service', toBeSigned: composed.digest });
-    // A digest with the same metadata is not taken for a certificate that the service composed.
+    // A digest with the same metadata is not mistaken for a certificate that the service composed.
     const { key: other } = await newApiKey(service, apiKey, ['sign:digest']);
     const { metadata, algorithm } = composed;
     const body = { key: key.name, purpose: 'code-signing', digest: composed.digest, algorithm, metadata };
@@ -270,7 +270,7 @@ describe('a self-signed certificate of a signing key', () => {
     expect(copied).not.toHaveProperty('composedBy');
     const [{ digest }] = (await stage.sql(`SELECT digest FROM signing_request WHERE key_id = $1`, [key.id])) as [{ digest: Buffer }]; // prettier-ignore
     expect(stage.operationsOn(digest.toString('base64'))).toBe(0);
-    // A caller who knows the digest cannot hide this request behind others.
+    // A caller who knows the digest cannot hide this request behind other requests.
     const copies = { key: key.name, purpose: 'code-signing', items: Array.from({ length: 21 }, () => ({ digest: digest.toString('base64') })) }; // prettier-ignore
     expect((await service.call('POST', '/api/v1/sign/batch', { key: other, body: copies })).status).toBe(202);
     expect((await made(key.id)).body).toEqual(waiting.body);

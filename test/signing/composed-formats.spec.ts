@@ -18,12 +18,12 @@ const ORDER = {
   content: sequence(nullValue),
 } as const;
 
-/** Whether the key signs the caller's digest itself. It does for OpenPGP, whose writer only examines additional bytes. */
+/** Reports whether the key signs the caller's digest itself. This is true for OpenPGP, whose writer only validates the content. */
 function signsTheDigest(format: WrappedFormat): boolean {
   return format === 'openpgp' || FORMAT_WRITERS[format].toBeSigned(ORDER, new Date()) === undefined;
 }
 
-/** Formats that the service composes around so much of the caller's choice that their signatures can be moved. */
+/** Formats in which callers choose so much of the signed content that the signature can be moved to another document. */
 const MOVABLE = ['cms', 'jws'];
 
 it('policies know for each format whether a key signs the digest of the caller or composed content', () => {

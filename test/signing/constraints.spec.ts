@@ -24,13 +24,13 @@ function newKey(constraints: object, type = 'ec-p256'): Promise<PublishedKey> {
   return createKey(service, apiKey, order);
 }
 
-/** A digest that has not been used before. */
+/** Returns a digest that has not been used before. */
 const fresh = () => digestOf(randomBytes(16));
 
 const ask = (key: PublishedKey, body: object = {}, at = service, by = apiKey) =>
   sign(at, { key: by, body: { digest: fresh(), key: key.name, ...body } });
 
-/** Number of signatures with this key requested from the HSM, according to the journal of the shim. */
+/** Returns the number of signatures with this key requested from the HSM, according to the journal of the shim. */
 async function asked({ id }: PublishedKey): Promise<number> {
   const rows = await stage.sql<{ cka: string }>(
     `SELECT encode(cka_id, 'hex') AS cka FROM signing_key_version WHERE key_id = $1`,
@@ -245,7 +245,7 @@ describe('a signing quota', () => {
     expect((await ask(key)).status).toBe(200);
     expect((await ask(key)).status).toBe(409);
     expect((await sign(service, { key: apiKey, body, headers })).status).toBe(200);
-    // A call with a new key is refused from memory, without a transaction that would delay other callers.
+    // A call with a new Idempotency-Key is refused from memory, without a transaction that would delay other callers.
     await stage.sql(`UPDATE signing_key_usage SET used = 0 WHERE key_id = $1`, [key.id]);
     const anew = { key: apiKey, body: { ...body, digest: fresh() }, headers: { 'idempotency-key': 'anew' } };
     expect(await sign(service, anew)).toMatchObject({ status: 409, body: { code: 'key-policy.quota' } });

@@ -13,7 +13,7 @@ const KEYS = ['default', 'demo-rsa'] as const;
 let stage: Stage;
 let apiKey: string;
 let keys: Map<string, PublishedKey>;
-/** Two of each, sharing a database, a Redis and a token. */
+/** Two api and two worker processes, which share a database, a Redis and a token. */
 let apis: Service[];
 let workers: Service[];
 
@@ -33,7 +33,7 @@ interface Accepted {
   readonly requestId: string;
 }
 
-/** Submits a request like a client that retries with its Idempotency-Key, alternating between addresses, until it is accepted. */
+/** Submits a request like a client: retries with the same Idempotency-Key at alternating addresses until the request is accepted. */
 async function submit(): Promise<Accepted> {
   const message = randomUUID();
   const key = KEYS[message.charCodeAt(0) % 2] as string;
@@ -68,7 +68,7 @@ interface Row {
   readonly failure: string | null;
 }
 
-/** Waits until all requests are final. Each must have its own row; each SIGNED request was signed once and verifies. */
+/** Waits until all requests are final. Asserts that each request has its own row and that each SIGNED request was signed once and verifies. */
 async function assertAllEnded(accepted: Accepted[], seconds: number): Promise<Row[]> {
   const ids = accepted.map(({ requestId }) => requestId);
   expect(new Set(ids).size).toBe(accepted.length);
@@ -100,7 +100,7 @@ async function assertAllEnded(accepted: Accepted[], seconds: number): Promise<Ro
 
 const countOf = (rows: Row[], status: string): number => rows.filter((row) => row.status === status).length;
 
-/** Kills a process and starts a new one of the same role, like a supervisor. */
+/** Kills a process and starts a new process with the same role, like a supervisor. */
 async function crash(processes: Service[], role: 'api' | 'worker', which: number): Promise<void> {
   await processes[which]?.kill('SIGKILL');
   processes[which] = await stage.start({ role });

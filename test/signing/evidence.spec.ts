@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Signs the content and fetches the evidence for it. */
+/** Signs the content and fetches the evidence of the request. */
 async function evidenceFor(body: Record<string, unknown> = {}) {
   const { status: signed, body: request } = await sign(service, {
     key: apiKey,

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => certified.close());
 
-/** Number of signatures with signing keys requested from the HSM. The canary and the log key also sign in the meantime. */
+/** Returns the number of signatures with signing keys requested from the HSM. Excludes the canary and the log key, which sign concurrently. */
 async function asked(): Promise<number> {
   const rows = await certified.stage.sql<{ cka: string }>(
     `SELECT encode(cka_id, 'hex') AS cka FROM signing_key_version`,
@@ -28,7 +28,7 @@ async function asked(): Promise<number> {
 
 const keyOf = (name: string) => publishedKey(certified.service, certified.apiKey, name);
 
-/** Sends a Vault call like its clients: with their header and the paths that they build. */
+/** Sends a call like a Vault client, with the client's header and path. */
 function vault(method: string, path: string, body?: object, token = certified.apiKey): Promise<Answer> {
   return certified.service.call(method, `/v1/transit/${path}`, { body, headers: { 'x-vault-token': token } });
 }
@@ -38,7 +38,7 @@ function bytesOf(signature: string, encoding: BufferEncoding = 'base64'): Buffer
   return Buffer.from(value, encoding);
 }
 
-/** Sends exactly these headers and bytes, plus what HTTP requires; fetch would add a content type. */
+/** Sends exactly these headers and bytes, plus what HTTP requires. `fetch` would add a content type. */
 async function wire(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Answer> {
   const sent = request(`${certified.service.url}${path}`, { method, headers });
   sent.end(body);
@@ -53,7 +53,7 @@ async function wire(method: string, path: string, headers: Record<string, string
 }
 
 /**
- * Vault and SignServer clients with the headers, paths and bodies found in their sources: Vault's Go client inside cosign
+ * Requests of Vault and SignServer clients with the headers, paths and bodies in the clients' sources: Vault's Go client inside cosign
  * (sigstore/pkg/signature/kms/hashivault/client.go, hashicorp/vault/api/request.go), and jsign (HashiCorpVaultSigningService.java,
  * SignServerSigningService.java, RESTClient.java).
  */

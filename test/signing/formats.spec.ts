@@ -72,7 +72,7 @@ describe('cms', () => {
       const cms = Buffer.from(body.signature, 'base64');
       expect(verify(cms, CONTENT)).toMatchObject({ ok: true, text: expect.stringContaining('successful') });
       expect(verify(cms, flipped(CONTENT)).ok).toBe(false);
-      // The container ends with the last byte of the signature.
+      // The last byte of the container is the last byte of the signature.
       expect(verify(flipped(cms), CONTENT).ok).toBe(false);
     },
   );

@@ -37,7 +37,7 @@ const signOnce = (service: Service, background = false, key: string = randomUUID
     headers: { 'idempotency-key': key },
   });
 
-/** Starts a worker and waits until it is processing some requests while others wait. */
+/** Starts a worker and waits until some requests are being processed while other requests are queued. */
 async function workerAtWork(): Promise<Service> {
   const api = await stage.start({ role: 'api' });
   const worker = await stage.start({ role: 'worker' });
@@ -80,7 +80,7 @@ it('a shutdown under steady load loses no response, and later calls are not acce
   await until('a steady load', 30, async () => outcomes.length > 40);
   const readiness = async () => (await service.call('GET', '/actuator/health/readiness')).status;
   expect(await readiness()).toBe(200);
-  // Readiness must fail before connections are refused.
+  // Readiness must fail before the service refuses connections.
   const told = until('what load balancers are told', 30, async () => (await readiness()) === 503);
   expect(await service.kill('SIGTERM')).toBe('SIGTERM');
   load.over = true;
@@ -163,6 +163,6 @@ it.each([2, 4, 6])('a worker stops cleanly %i ms after an unavailable Redis reco
   const worker = await stage.start({ role: 'worker' });
   await sleep(300);
   await stage.redis.kill('SIGCONT');
-  await sleep(ms); // Redis connections are half-way to being ready
+  await sleep(ms); // the Redis connections are not ready yet
   expect(await worker.kill('SIGTERM')).toBe('SIGTERM');
 });

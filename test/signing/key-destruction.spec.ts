@@ -13,7 +13,7 @@ import { createKey, digestOf, type PublishedKey, read, sign, until } from '../su
 import { openStage, type Stage } from '../support/stage.js';
 
 const DAY_MS = 24 * 3600 * 1000;
-/** A short HSM deadline shortens the lease. */
+/** Options of a worker with a short HSM deadline, which shortens the lease. */
 const WORKER = { role: 'worker', settings: { SVC_PKCS11_DEADLINE_MS: '2000' } } as const;
 
 let stage: Stage;
@@ -39,7 +39,7 @@ const call = (method: string, { id }: { id: string }, what = '', body?: object, 
 const plan = (key: PublishedKey, days = 7) => call('POST', key, '/destruction', { days });
 const signed = (key: PublishedKey, body: object = {}) =>
   sign(service, { key: apiKey, body: { digest: digestOf('content'), key: key.name, ...body } });
-/** Unique names, because a retried test must not find its key created or destroyed already. */
+/** Returns a unique name, because a retried test must not find a key of its first attempt. */
 const fresh = (name: string): string => `${name}-${randomUUID()}`;
 const stateOf = async (key: PublishedKey): Promise<string> => (await call('GET', key)).body.state;
 /** Makes the destruction due now instead of in a week. A lease keeps workers away until the row has been sealed again. */
@@ -51,7 +51,7 @@ const due = async (key: PublishedKey) => {
 };
 
 const clients: Client[] = [];
-/** Returns a token of a client of another person, whose secret this person was shown. */
+/** Returns a token of another person's client whose secret this person was shown. */
 async function clientTokenFor({ accessToken: key }: Approver): Promise<string> {
   const client = await makeClient(service, apiKey, ['admin:*']);
   clients.push(client);
@@ -69,7 +69,7 @@ async function ckaIds({ id }: PublishedKey): Promise<string[]> {
   return rows.map(({ cka }) => cka);
 }
 
-/** Calls about a key in the journal of the shim. */
+/** Returns the calls with a key in the journal of the shim. */
 async function asked(key: PublishedKey, kind: 'ask' | 'destroy'): Promise<{ key: string; result: number }[]> {
   const ids = await ckaIds(key);
   return (stage.shim?.journal() ?? []).filter(
@@ -210,7 +210,7 @@ it('a key destruction is executed once although its worker is killed, and existi
   expect((await service.call('POST', '/api/v1/verify', { key: apiKey, body: verify })).body.valid).toBe(true);
 });
 
-// Two workers run from here on.
+// The following tests run with two workers.
 it.each<[string, (leaver: Approver) => Promise<string>]>([
   ['who scheduled it', ({ accessToken }) => Promise.resolve(accessToken)],
   ['who was shown the secret of its client', clientTokenFor],

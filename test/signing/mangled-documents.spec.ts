@@ -11,7 +11,7 @@ import type { Answer } from '../support/service.js';
 import { digestOf, sign } from '../support/signing.js';
 import { TIMESTAMP_QUERY, TimestampClient } from '../support/timestamps.js';
 
-/** Another seed mangles differently: `SW_TEST_SEED=7 npm test -- test/signing/mangled-documents.spec.ts`. */
+/** Seed of the mangled documents. To use another seed: `SW_TEST_SEED=7 npm test -- test/signing/mangled-documents.spec.ts`. */
 const SEED = Number(process.env['SW_TEST_SEED'] ?? 1);
 const MANGLED = Number(process.env['SW_TEST_CALLS'] ?? 300);
 const AT_ONCE = 8;
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => certified.close());
 
 const below = (limit: number) => Math.floor(random() * limit);
-/** Bytes at which lengths, tags and signs change their meaning. */
+/** Boundary values of lengths, tags and signs. */
 const EDGES = [0x00, 0x01, 0x02, 0x03, 0x04, 0x1f, 0x30, 0x31, 0x7f, 0x80, 0x81, 0x84, 0x88, 0xa0, 0xff];
 
 /** Applies one to three faults: bytes changed, omitted, duplicated or truncated. */
@@ -51,7 +51,7 @@ function mangled(document: Buffer): Buffer {
 
 type Send = (bytes: Buffer) => Promise<Answer>;
 
-/** Responses that are neither a result nor a problem, each with the document that caused it. */
+/** Returns the responses that are neither a result nor a problem, each with the document that caused the response. */
 async function faultsOf(document: Buffer, send: Send): Promise<string[]> {
   const faults: string[] = [];
   const documents = Array.from({ length: MANGLED }, () => mangled(document))[Symbol.iterator]();

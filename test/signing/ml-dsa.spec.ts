@@ -20,7 +20,7 @@ import type { Answer, Service } from '../support/service.js';
 import { createKey, digestOf, type PublishedKey, publishedKey, read, sign, verifies } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** An implementation that shares no code with OpenSSL, with the sizes of FIPS 204 table 2. */
+/** Key types with an implementation that shares no code with OpenSSL, and with the sizes of FIPS 204 table 2. */
 const KINDS = {
   'ml-dsa-44': { noble: ml_dsa44, publicKey: 1312, signature: 2420, oid: '2.16.840.1.101.3.4.3.17' },
   'ml-dsa-65': { noble: ml_dsa65, publicKey: 1952, signature: 3309, oid: '2.16.840.1.101.3.4.3.18' },
@@ -82,14 +82,14 @@ async function requestOf(type: string): Promise<CertificationRequest> {
   return AsnConvert.parse(bytesOf(body.csr), CertificationRequest);
 }
 
-/** Encodes signed attributes as a SET OF, the form in which they are signed (RFC 5652 section 5.4); 128 to 65,535 bytes here. */
+/** Encodes signed attributes as a SET OF, the form that is signed (RFC 5652 section 5.4). Supports 128 to 65,535 bytes. */
 function setOf(elements: Buffer[]): Buffer {
   const contents = Buffer.concat(elements);
   const length = contents.length < 256 ? [0x81, contents.length] : [0x82, contents.length >> 8, contents.length & 0xff];
   return Buffer.concat([Buffer.from([0x31, ...length]), contents]);
 }
 
-/** Issues a certificate for a request with the authority's key. The authority itself uses openssl 3.0, which does not support ML-DSA. */
+/** Issues a certificate for a request with the authority's key. `Authority` uses openssl 3.0, which does not support ML-DSA. */
 function issue(authority: Authority, { certificationRequestInfo: info }: CertificationRequest): string {
   const issuing = new X509Certificate(readFileSync(authority.intermediate));
   const { tbsCertificate } = AsnConvert.parse(issuing.raw, Certificate);

@@ -48,7 +48,7 @@ const certify = ({ id }: Key, body: object = {}): Promise<Answer> =>
 const shown = ({ id }: Key): Promise<Answer> =>
   service.call('GET', `/api/v1/signing-keys/${id}/openpgp`, { key: apiKey });
 
-/** Output of gpg `--with-colons` for a certificate. */
+/** Returns the output of gpg `--with-colons` for a certificate. */
 function gpgShows(certificate: string): string {
   const file = join(home, 'certificate.asc');
   writeFileSync(file, certificate);
@@ -217,7 +217,7 @@ describe('the format openpgp', () => {
       changed.writeUInt8(changed.readUInt8(at + offset) ^ 0x10, at + offset);
       const signature = changed.toString('base64');
       expect((await post('/api/v1/verify', { requestId: body.requestId, signature })).body.valid).toBe(false);
-      // Without the request, only a holder of the document can compare the creation time.
+      // Without the request, the service cannot check the creation time, because it does not have the document.
       if (offset === 31) continue;
       const alone = { digest, key: key.name, format: 'openpgp', signature };
       expect((await post('/api/v1/verify', alone)).body.valid).toBe(false);
@@ -257,7 +257,7 @@ describe('the format openpgp', () => {
     const content = compose?.(fingerprint);
     const hash = createHash('sha256').update(content ?? '');
     const digest = digestOf(hash.digest());
-    // Valid content may already have been signed within the same second.
+    // Another test may have signed the same content within the same second.
     const before = stage.operationsOn(digest);
     assertProblem(await order(content, body), { status: 400, code });
     expect(stage.operationsOn(digest)).toBe(before);

@@ -5,12 +5,12 @@ import type { Answer, Service } from '../support/service.js';
 import { createKey, digestOf, type PublishedKey, sign, verifies } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Purposes that requests may have for each purpose of a key; '' is a request without a purpose. */
+/** Allowed purposes of requests by purpose of the key. '' is a request without a purpose. */
 const TABLE: Record<string, readonly string[]> = {
   signing: ['', 'code-signing', 'documents'],
   'code-signing': ['', 'code-signing'],
   documents: ['', 'documents'],
-  // Only the format openpgp; see openpgp.spec.
+  // Only requests with the format openpgp are allowed; see openpgp.spec.
   openpgp: [],
   'ssh-login': ['ssh-login'],
   'ssh-signatures': ['ssh-signatures'],

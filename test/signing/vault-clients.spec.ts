@@ -21,7 +21,7 @@ interface Sent {
 }
 
 let certified: CertifiedStage;
-/** An API key that may only sign. */
+/** API key that may only sign. */
 let signer: string;
 /** Signatures by name of the key. */
 const signed = new Map<string, string>();
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => certified.close());
 
-/** Sends exactly these headers and bytes; fetch would add a content type and rejects some methods. */
+/** Sends exactly these headers and bytes. `fetch` would add a content type and rejects some methods. */
 async function send(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Sent> {
   const sent = request(`${certified.service.url}${path}`, { method, headers });
   sent.end(body);
@@ -105,7 +105,7 @@ const HEADERS = {
 
 const json = (value: object) => JSON.stringify(value);
 const of = (name: string) => signed.get(name) ?? '';
-/** Replaces `$…` placeholders, whose values are known only after the keys have been created. */
+/** Replaces the `$…` placeholders with values that are known only after the keys have been created. */
 const filled = (body: string | undefined) =>
   body
     ?.replaceAll('$INPUT', INPUT)
@@ -155,7 +155,7 @@ describe('Vault clients receive the same response as from Vault', () => {
 
 const ENVELOPE = ['auth', 'data', 'lease_duration', 'lease_id', 'mount_type', 'renewable', 'request_id', 'warnings'];
 
-/** A refusal has a single member, because Vault's Go client treats a 404 with any other member as a result. */
+/** Returns the expected members of a response. A refusal has a single member, because Vault's Go client treats a 404 with any other member as a result. */
 function membersOf(shape: Shape, body: object): string[] {
   if (shape === 'plain' || shape === 'initialized') return Object.keys(body).sort();
   return shape === 'errors' || shape === 'nothing' ? ['errors'] : [...ENVELOPE, 'wrap_info'].sort();

@@ -135,7 +135,7 @@ describe('POST /api/v1/verify in a process without an HSM', () => {
     expect(answers.map(({ body }) => [body.valid, body.key.name])).toEqual(keys.map((key) => [true, key]));
     const { body } = await verify({ digest, signature: flipped(signatures[0] ?? '') });
     expect(body).toMatchObject({ valid: false, checks: [{ check: 'signature', ok: false }] });
-    // The response must equal that for a digest that was never signed.
+    // The response must be the same as for a digest that was never signed.
     const unsigned = await verify({ digest: digestOf('unsigned'), signature: flipped(signatures[0] ?? '') });
     expect(body).toEqual(unsigned.body);
   });
@@ -210,7 +210,7 @@ describe('a signature with swapped certificates', () => {
   const OTHER_NAMED = /the signature names a certificate other than/;
   let spki: Buffer;
   let imposed: X509Certificate;
-  /** Another certificate for the same key by the same authority, which was onboarded as well. */
+  /** Another onboarded certificate for the same key from the same authority. */
   let renewed: X509Certificate;
 
   const post = async (path: string, body: unknown) => {
@@ -243,7 +243,7 @@ describe('a signature with swapped certificates', () => {
     );
   });
 
-  /** Returns the detail of the failed check. No other check may fail, and the imposter's name must not appear anywhere else. */
+  /** Returns the detail of the failed check. Asserts that no other check fails and that the imposter's name does not appear anywhere else. */
   async function refusal(body: Record<string, unknown>, check = 'certificate'): Promise<string> {
     const { status, body: answer } = await verify(body);
     expect({ status, valid: answer.valid }).toEqual({ status: 200, valid: false });

@@ -15,7 +15,7 @@ it('every console page is served at its URL, even when opened or reloaded there'
   expect(served.filter((page) => page !== '' && !sections.includes(page))).toEqual([]);
 });
 
-/** Functions that call an operation and, if the service requires it, ask for step-up authentication and repeat the call. */
+/** Functions that call an operation and, if the service requires step-up, ask the person to authenticate and repeat the call. */
 const ASKING = ['useAction', 'guarded'];
 
 it('the console asks for step-up wherever it calls an operation that requires it', () => {
@@ -28,7 +28,7 @@ it('the console asks for step-up wherever it calls an operation that requires it
   expect(found.filter(({ use }) => !isAsking(use)).map(({ source, use }) => placeOf(source, use))).toEqual([]);
 });
 
-/** Uses of operations with these names in a file that imports them from the generated client. */
+/** Returns the uses of operations with these names in a file that imports the operations from the generated client. */
 function usesOf({ tree }: Source, names: ReadonlySet<string>): ts.Identifier[] {
   const imported = new Set<string>();
   const uses: ts.Identifier[] = [];

@@ -19,14 +19,14 @@ const text = (value: bigint) => {
   return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex').toString('base64url');
 };
 
-/** Modular inverse (extended Euclid). */
+/** Returns the modular inverse (extended Euclidean algorithm). */
 function inverse(value: bigint, modulus: bigint): bigint {
   let [a, b, x, y] = [value % modulus, modulus, 1n, 0n];
   while (a > 1n) [a, b, x, y] = [b % a, a, y - (b / a) * x, x];
   return ((x % modulus) + modulus) % modulus;
 }
 
-/** An honest key pair with its exponents swapped, so that verification uses the long exponent that should be private. */
+/** Returns a genuine key pair with swapped exponents, so that verification uses the long private exponent. */
 function costlyPair(): { publicKey: KeyObject; privateKey: KeyObject } {
   const jwk = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' });
   const [p, q, e, d] = [big(jwk.p), big(jwk.q), big(jwk.d), big(jwk.e)];
@@ -39,7 +39,7 @@ const honest = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const costly = costlyPair();
 const publicJwk = (key: KeyObject) => key.export({ format: 'jwk' });
 
-/** A self-signed certificate, DER. */
+/** Returns a self-signed certificate in DER. */
 function certificateOf({ publicKey, privateKey }: typeof honest): Buffer {
   const algorithm = signatureIdentifier('rsa-pkcs1v15', 'sha256');
   const toBeSigned = selfIssuedCertificate({

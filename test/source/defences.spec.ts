@@ -7,7 +7,7 @@ import { FINDINGS, MUTATIONS } from '../../chaos/defences/mutations.js';
 const ROOT = join(import.meta.dirname, '../..');
 const named = MUTATIONS.map((mutation) => [`${mutation.finding}: ${mutation.defence}`, mutation] as const);
 
-/** Text of a test file and of the case lists next to it. */
+/** Returns the text of a test file and of the case lists next to it. */
 function textOf(spec: string): string {
   const path = join(ROOT, spec);
   const text = readFileSync(path, 'utf8');
@@ -23,7 +23,7 @@ describe('each defence that npm run proof -- defences removes', () => {
 
   it.each(named)('%s: has a test', (_, { spec, test }) => {
     expect(existsSync(join(ROOT, spec))).toBe(true);
-    // Names of parametrized tests are built at run time.
+    // Compares single words, because names of parametrized tests are built at run time.
     const words = (test ?? '').split(' ').filter((word) => /^\w+$/.test(word));
     expect(words.filter((word) => !textOf(spec).includes(word))).toEqual([]);
   });

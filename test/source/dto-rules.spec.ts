@@ -10,7 +10,7 @@ type Class = new (...given: never[]) => unknown;
 
 const classes = new Set<Class>();
 
-/** Rules of a class as class-validator applies them: it drops all inherited rules of a member that a subclass decorates. */
+/** Returns the rules that class-validator applies to a class. If a subclass decorates a member, class-validator drops all inherited rules of the member. */
 const rulesOf = (type: Class): Rule[] => getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
 const textOf = ({ propertyName, type, name, constraints, each }: Rule): string =>
   `${propertyName}: ${name ?? type}(${(constraints ?? []).map((one: unknown) => (typeof one === 'function' ? one.name : one instanceof RegExp ? String(one) : JSON.stringify(one))).join(', ')})${each ? ' of each' : ''}`;

@@ -22,7 +22,7 @@ const rows: Row[] = readFileSync(FILE, 'utf8')
     return { code: code.replaceAll('`', ''), statuses: status.split(', '), texts };
   });
 
-/** Status by kind of Problem, as in problem.filter.ts. */
+/** HTTP status by kind of Problem, as in problem.filter.ts. */
 const STATUS: Record<string, string> = {
   malformed: '400',
   unauthenticated: '401',
@@ -47,7 +47,7 @@ describe('docs/errors.md', () => {
 
   it.each(rows.map((row) => [row.code, row] as const))('%s has its status and a remedy', (code, row) => {
     const kinds = used.filter((item) => item.code === code).map(({ kind }) => STATUS[kind] ?? kind);
-    // `internal` is the only code whose status differs from that of its kind.
+    // `internal` is the only code whose status differs from the status of its kind.
     const statuses = code === 'internal' ? ['500'] : kinds;
     expect(row.statuses).toEqual(expect.arrayContaining(statuses));
     expect(row.texts).toHaveLength(3);

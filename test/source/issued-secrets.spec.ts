@@ -18,7 +18,7 @@ afterAll(() => {
   for (const made of directories) rmSync(made, { recursive: true, force: true });
 });
 
-/** Tests the search for issued secrets that ends every test run. */
+/** Tests the search for issued secrets that runs after the tests. */
 describe('the issued secret scanner', () => {
   const [kept, leaked] = [newSecret(), newSecret()];
 

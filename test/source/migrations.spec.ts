@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { ROOT, walk } from './product-sources.js';
 
-/** The baseline creates an empty schema, so only migrations from this one on run under load. */
+/** First migration that may run under load. Earlier migrations are part of the baseline, which creates an empty schema. */
 const FIRST = 1_798_000_048_300;
 /** Tables that stay small because people create their rows, so that any statement on them is fast. */
 const SMALL = new Set([
@@ -48,7 +48,7 @@ function read(name: string, text: string): Migration {
   return { name, ...found, statements, concurrently };
 }
 
-/** Statements that process all rows of a table or lock it, so that nobody else can write to it or even read it. */
+/** Statements that process all rows of a table, or lock the table against writes or even reads. */
 const HELD: readonly [pattern: RegExp, fault: string][] = [
   [
     /\bADD (?:COLUMN )?(?:IF NOT EXISTS )?\w+ .*(?:DEFAULT [^,]*\b(?:random|gen_random_uuid|uuidv[47]|clock_timestamp|nextval)\(|\bGENERATED ALWAYS AS\b(?! IDENTITY))/i,
@@ -69,14 +69,14 @@ const HELD: readonly [pattern: RegExp, fault: string][] = [
   ],
 ];
 
-/** Table from which INSERT … SELECT copies rows, ignoring subqueries in parentheses such as EXISTS (…). */
+/** Returns the table from which INSERT … SELECT copies rows. Ignores subqueries in parentheses such as EXISTS (…). */
 function copiesFrom(statement: string): string[] {
   const flat = statement.replaceAll(/\([^()]*\)/g, '').replaceAll(/\([^()]*\)/g, '');
   const source = /^INSERT INTO .*?\bSELECT\b.*?\bFROM (\w+)/i.exec(flat)?.[1];
   return source === undefined ? [] : [source];
 }
 
-/** Faults of a single statement that processes many rows or cannot be analysed. */
+/** Returns the faults of a statement that processes many rows or cannot be analysed. */
 function workFaults(one: string, isFree: (table: string) => boolean, isOneTransaction: boolean): (string | false)[] {
   return [
     copiesFrom(one).some((source) => !isFree(source)) && `copies rows in one statement: do it by a job: ${one}`,
@@ -99,13 +99,13 @@ const BREAKING =
   /\bDROP (?:TABLE|COLUMN|VIEW|CONSTRAINT|DEFAULT)\b|\bRENAME\b|\bALTER COLUMN \S+ (?:SET DATA )?TYPE\b|\bSET NOT NULL\b/i;
 const CONTRACT = /Contract: epoch (\d+)/;
 
-/** Whether the same migration adds the dropped constraint again, in another form. */
+/** Reports whether the migration adds the dropped constraint again in another form. */
 function isReplaced(statement: string, statements: readonly string[]): boolean {
   const name = /^ALTER TABLE \w+ DROP CONSTRAINT (\w+)$/i.exec(statement)?.[1];
   return name !== undefined && statements.some((one) => one.includes(`ADD CONSTRAINT ${name} `));
 }
 
-/** Reasons why a migration cannot run while the previous version is running under load. */
+/** Returns the reasons why a migration cannot run while the previous version is running under load. */
 function faultsOf({ says, statements, isOneTransaction, concurrently }: Migration): string[] {
   const made = statements.flatMap((one) => /^CREATE TABLE (?:IF NOT EXISTS )?(\w+)/i.exec(one)?.[1] ?? []);
   const isFree = (table: string) => made.includes(table) || SMALL.has(table);

@@ -23,7 +23,7 @@ const dashboard = JSON.parse(read('deploy/observability/dashboard.json')) as {
   panels: { title: string; targets: { expr: string }[] }[];
 };
 
-/** Names of metrics created in the sources. Each histogram has three more. */
+/** Names of metrics created in the sources. Each histogram adds three names. */
 const made = new Set(
   productSources().flatMap(({ tree: { text } }) => [
     ...[...text.matchAll(/name: 'sealwright_(\w+)'/g)].map(([, name]) => name ?? ''),

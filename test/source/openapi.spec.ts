@@ -21,7 +21,7 @@ describe.each(operations)('$method $path', ({ operationId, path, summary, scopes
     const media = [raw.requestBody, ...Object.values(raw.responses)].flatMap((part: Schema) =>
       Object.values(part?.content ?? {}),
     );
-    // The example is next to the schema of a body or inside it.
+    // The example is next to the schema of a body or inside the schema.
     const bare = media.filter(({ example, examples }: Schema) => example === undefined && examples === undefined);
     expect(bare.flatMap(({ schema }: Schema) => withoutExample(schema, operationId))).toEqual([]);
   });
@@ -61,7 +61,7 @@ it('every schema, property and parameter has a description', () => {
   expect(bare).toEqual([]);
 });
 
-/** Paths of values without an example, enum or default whose type does not suggest a value either. */
+/** Returns the paths of values that have no example, enum or default and whose type does not suggest a value. */
 function withoutExample(schema: Schema, path: string): string[] {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split('/').at(-1);

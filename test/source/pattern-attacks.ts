@@ -1,25 +1,25 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 
-/** Characters tried against the character sets of a pattern, after those in the pattern itself. */
+/** Characters tried against the character sets of a pattern, after the characters in the pattern itself. */
 const CANDIDATES = [
   ...Array.from(' aA0\n\t=/-_.:;,"\'\\<>()[]{}@#%&*+!?|~^$`\u0000\u0001é\u2028'),
   ...Array.from('bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789\r\u00a0'),
   '\u{1f510}',
 ];
-/** Always included, because they end words and white space, whatever sets the pattern has. */
+/** Sets that are always included, whatever sets the pattern has, because they delimit words and white space. */
 const ALWAYS = ['\\w', '\\s'];
 const MAX_VARIANTS = 5;
-/** Indexes of the characters to use: one in most sets, one in some, and one in a single set. */
+/** Indexes into a list of texts that starts with characters contained in most sets: the first two texts and the last text. */
 const VARIANTS = [0, 1, -1];
 const MAX_PUMPS = 160;
 const MAX_NEIGHBOURS = 6;
-/** Suffixes with which a text finally matches or fails to match. */
+/** Suffixes that let a text match or fail to match at the end. */
 const ENDS = ['', '\u0001', 'a\n!'];
-/** Inserted before the repeated part, so that anchors at the start do not match it. */
+/** Text before the repeated part, which prevents matches of anchors at the start. */
 const ELSEWHERE = '\u0001';
 
 type SetNode = AST.CharacterClass | AST.CharacterSet | AST.ExpressionCharacterClass;
-/** A run of adjacent characters is one part. */
+/** Part of a pattern. A run of adjacent characters is one part. */
 type Part = string | AST.Element;
 
 interface Members {
@@ -32,7 +32,7 @@ interface Pump {
   readonly text: string;
 }
 
-/** Generates texts that cause costly backtracking: repeated parts of the pattern, after a text that leads to them. */
+/** Generates texts that cause costly backtracking: repeated parts of the pattern, preceded by a text that matches the preceding parts. */
 class PumpMaker {
   private readonly sets: readonly Members[];
   private readonly typical: readonly string[];
@@ -123,7 +123,7 @@ function partsOf(elements: readonly AST.Element[]): Part[] {
   return parts;
 }
 
-/** One character for each combination of sets that contain it. Characters in most sets come first. */
+/** Returns one character for each combination of sets that contain the character. Characters in most sets come first. */
 function typicalOf(sets: readonly Members[], alphabet: readonly string[]): string[] {
   const byMembership = new Map<string, { character: string; count: number }>();
   for (const character of alphabet) {

@@ -4,7 +4,7 @@ import type { ProductPattern } from './product-patterns.js';
 
 const LARGE = 16 * 1024;
 const SMALL = LARGE / 4;
-/** A linear pattern needs less than this for the large text on any machine; a quadratic one needs ten times as much. */
+/** Time that a linear pattern never needs for the large text. A quadratic pattern needs ten times as much. */
 const CHEAP_MS = 2;
 /** Limit for any pattern that is applied to external text, for 16 kB. */
 const MAX_MS = 40;
@@ -20,7 +20,7 @@ interface Costly {
   readonly largeMs: number;
 }
 
-/** Runs in a context with a time limit, which V8 also enforces while backtracking. */
+/** Measurement that runs in a context with a time limit, which V8 also enforces while backtracking. */
 const RUN = new Script(`
   (() => {
     state.at = -1;
@@ -47,8 +47,8 @@ const RUN = new Script(`
 `);
 
 /**
- * Returns what is wrong with a pattern: super-linear time for a text of 16 kB, or too much time. Undefined if it is fine.
- * The minimum of several measurements counts, so that other load on the machine does not matter.
+ * Returns what is wrong with a pattern: super-linear time for a text of 16 kB, or too much time. Returns undefined if nothing is wrong. The minimum of several
+ * measurements counts, so that other load on the machine does not matter.
  */
 export function costOf({ pattern, isRepeated }: ProductPattern, deadlineMs = DEADLINE_MS): string | undefined {
   const repeated = isRepeated ? new RegExp(pattern.source, `${pattern.flags.replace('g', '')}g`) : pattern;

@@ -30,7 +30,7 @@ const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
 };
 const all = [...literals, ...Object.values(MADE).flatMap((patterns) => patterns())];
 
-/** Findings of a static analysis of the pattern, which considers only the repetition of a single character. */
+/** Returns the findings of a static analysis of the pattern, which considers only the repetition of a single character. */
 function faultsOf({ pattern: { source, flags } }: ProductPattern): string[] {
   const { reports } = analyse({ source, flags }, { reportTypes: { Move: true } });
   return reports.map(({ type, character }) => `${type}: ${JSON.stringify(character.pick)} repeated`);

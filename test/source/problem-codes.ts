@@ -4,7 +4,7 @@ import ts from 'typescript';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A problem code in the source, with the kind of Problem or HTTP status that determines its status. */
+/** Problem code in the source, with the kind of Problem or the HTTP status. */
 export interface UsedCode {
   readonly code: string;
   readonly kind: string;
@@ -45,14 +45,14 @@ function codesIn(file: string, text: string): UsedCode[] {
   return found;
 }
 
-/** Codes in `new Problem(kind, code, …)`. */
+/** Returns the codes in `new Problem(kind, code, …)`. */
 function ofProblem(node: ts.Node, file: string): UsedCode[] {
   if (!ts.isNewExpression(node) || node.expression.getText() !== 'Problem') return [];
   const [kindNode, codeNode] = node.arguments ?? [];
   if (kindNode === undefined || codeNode === undefined) return [];
   const kind = ts.isStringLiteral(kindNode) ? kindNode.text : kindNode.getText();
   const isPassedOn = PASSED_ON.includes(`${file} ${kind}`);
-  // A variable as kind does not reveal the status.
+  // The status is unknown if the kind is a variable.
   if (isPassedOn && !ts.isStringLiteral(kindNode)) return [];
   const codes = codesOf(codeNode);
   if (codes.length === 0 && !isPassedOn)
@@ -60,7 +60,7 @@ function ofProblem(node: ts.Node, file: string): UsedCode[] {
   return codes.map((code) => ({ code, kind, file }));
 }
 
-/** Codes in a literal, a choice between literals, a parameter of a helper, or a template around one of these. */
+/** Returns the codes in a literal, a choice between literals, a parameter of a helper, or a template around one of these expressions. */
 function codesOf(node: ts.Node): string[] {
   if (ts.isIdentifier(node)) return [...passedFor(node), ...constantOf(node)];
   if (!ts.isTemplateExpression(node)) return literalsIn(node);
@@ -70,7 +70,7 @@ function codesOf(node: ts.Node): string[] {
     : passedFor(span.expression).map((part) => `${node.head.text}${part}${span.literal.text}`);
 }
 
-/** Arguments that callers in this file pass for `parameter`. */
+/** Returns the arguments that callers in this file pass for `parameter`. */
 function passedFor(parameter: ts.Node): string[] {
   const helper = ts.findAncestor(parameter, ts.isFunctionDeclaration);
   const index = helper?.parameters.findIndex((one) => one.name.getText() === parameter.getText()) ?? -1;
@@ -107,7 +107,7 @@ function ofHelpers(node: ts.Node, file: string): UsedCode[] {
   return literalsIn(codeNode).map((code) => ({ code, kind: helper.kind, file }));
 }
 
-/** Codes in OF_HTTP of problem.filter.ts, FAILURES of vault-problem.ts and CODES of private-keys.service.ts. */
+/** Returns the codes in OF_HTTP of problem.filter.ts, FAILURES of vault-problem.ts and CODES of private-keys.service.ts. */
 function ofTables(node: ts.Node, file: string): UsedCode[] {
   if (!ts.isVariableDeclaration(node) || node.initializer === undefined) return [];
   const rows = [...properties(node.initializer)];
@@ -146,7 +146,7 @@ function literalsIn(node: ts.Node): string[] {
   return [];
 }
 
-/** Text of a constant in the same file. */
+/** Returns the text of a constant in the same file. */
 function constantOf(name: ts.Identifier): string[] {
   return name
     .getSourceFile()

@@ -35,7 +35,7 @@ function literalOf(source: Source, node: ts.Node): ProductPattern {
   return { pattern, isRepeated: pattern.global || pattern.sticky || isSplit(node), place: placeOf(source, node) };
 }
 
-/** Whether a node builds a pattern: `new RegExp(…)`, `RegExp(…)`, and `match`, `matchAll` and `search` with a string. */
+/** Reports whether a node builds a pattern: `new RegExp(…)`, `RegExp(…)`, and `match`, `matchAll` and `search` with a string. */
 function isConstruction(node: ts.Node): node is ts.NewExpression | ts.CallExpression {
   if (!ts.isNewExpression(node) && !ts.isCallExpression(node)) return false;
   const called = node.expression;
@@ -57,7 +57,7 @@ function isSplit({ parent }: ts.Node): boolean {
   );
 }
 
-/** Members `pattern` and `suite` of a JSON file from which the product reads patterns. */
+/** Returns the patterns in the members `pattern` and `suite` of a JSON file. */
 export function patternsOfJson(path: string, flags: string): ProductPattern[] {
   const found = new Map<string, ProductPattern>();
   JSON.parse(readFileSync(join(ROOT, path), 'utf8'), (name, value: unknown) => {

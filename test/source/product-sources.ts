@@ -4,7 +4,7 @@ import ts from 'typescript';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
-/** A source file of the product: the service, client, sensor, verifier or console. */
+/** Source file of the product: the service, client, sensor, verifier or console. */
 export interface Source {
   /** Path from the repository root. */
   readonly path: string;
@@ -29,7 +29,7 @@ export function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
   ts.forEachChild(node, (child) => walk(child, visit));
 }
 
-/** Location as `path:line`, which editors can open. */
+/** Returns the location as `path:line`, which editors can open. */
 export function placeOf({ path, tree }: Source, node: ts.Node): string {
   return `${path}:${tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1}`;
 }

@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const IMPORT = /^(?:import|export) (?!type\b)[^;]*? from '(\.[^']+)\.js';/gm;
 const DECORATOR = /^\s*@[A-Z]\w*\(/m;
 
-/** Benches and proofs run from their sources. Node.js only strips types and cannot parse decorators. */
+/** Benches and proofs run from source. Node.js only strips types and cannot parse decorators. */
 it('benches and proofs import nothing that must be built', () => {
   const open = globSync(['bench/**/*.ts', 'chaos/**/*.ts'], { cwd: ROOT });
   const seen = new Set(open);

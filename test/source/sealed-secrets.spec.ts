@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 /**
- * Why a sealed secret cannot be sent to another destination by editing its row. `bound`: the destination is in the associated data of the
- * seal. `fixed`: the destination cannot be changed. `stays`: the secret is never sent, only used to sign, decrypt or compare. `itself`: the secret is
- * the destination.
+ * Reason why editing the row of a sealed secret cannot send the secret to another destination. `bound`: the destination is in the associated data of the seal.
+ * `fixed`: the destination cannot be changed. `stays`: the secret is never sent, only used to sign, decrypt or compare. `itself`: the secret is the
+ * destination.
  */
 type Rule = 'bound' | 'fixed' | 'stays' | 'itself';
 
@@ -124,7 +124,7 @@ const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'));
 
-/** Files that seal on behalf of others or reseal existing secrets. */
+/** Files that seal on behalf of other files or reseal existing secrets. */
 const DOORS = new Set([
   'hsm/hsm-seal.ts',
   'hsm/hsm-seal.ts',
@@ -134,7 +134,7 @@ const DOORS = new Set([
   'platform/sealing/sealed-columns.ts',
 ]);
 
-/** Number of sealing calls by file, excluding DOORS. */
+/** Returns the number of sealing calls by file, excluding DOORS. */
 function sealingCalls(): Record<string, number> {
   const found = sources
     .filter((file) => !DOORS.has(file))
@@ -144,7 +144,7 @@ function sealingCalls(): Record<string, number> {
   return Object.fromEntries(found.filter(([, calls]) => calls > 0));
 }
 
-/** Binary columns whose comment contains the word `sealed`. */
+/** Returns the binary columns whose comment contains the word `sealed`. */
 function sealedColumns(): string[] {
   return sources
     .filter((file) => file.endsWith('.entity.ts'))

@@ -22,7 +22,7 @@ const RULES: readonly {
       'i',
     ),
     why: 'no index on the column is of use: every row of the table is read and converted. Convert the other side (uuidOf)',
-    // The other column is text by design and has the index.
+    // The ID is compared with an indexed column that is text by design.
     but: ['src/auth/rights/secret-disclosures.ts', 'src/cli/doctor/left-behind.ts'],
   },
   {
@@ -42,13 +42,13 @@ const RULES: readonly {
     why: 'it shows this node only, and hides what other roles do: it may be shown, and nothing may depend on it',
     but: [
       'src/system/operations/operations.reader.ts', // shown as a metric
-      'src/cli/doctor/examinations.ts', // displayed: the holder of a lock
+      'src/cli/doctor/examinations.ts', // shows the holder of a lock
       'src/inventory/intake/staging/document.repository.ts', // only decides whether a document is needlessly read again
     ],
   },
 ];
 
-/** String literals and templates of the service with their location. The parts of a template are joined by a space. */
+/** Returns the string literals and templates of the service with their location. The parts of a template are joined by a space. */
 function texts(): { place: string; file: string; text: string }[] {
   return productSources()
     .filter(({ path }) => path.startsWith('src/') && !path.startsWith('src/client/'))
@@ -100,7 +100,7 @@ describe('no SQL statement of the service contains', () => {
   });
 });
 
-/** Statements that may read a whole growing table. The check `plans` verifies that each of them has to. */
+/** Statements that may read a whole growing table. The check `plans` verifies that every exception is needed. */
 const READS_ALL = JSON.parse(readFileSync(join(ROOT, 'scripts/lib/plans/statements-that-read-all.json'), 'utf8')) as {
   readonly file: string;
   readonly holds: string;

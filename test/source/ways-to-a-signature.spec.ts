@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { placeOf, productSources, ROOT, type Source, walk } from './product-sources.js';
 
-/** Types that lead to a signature with a key of the HSM, and their methods that create one. */
+/** Types that give access to keys of the HSM, and their methods that create a signature. */
 const SIGNERS: Readonly<Record<string, readonly string[]>> = {
   KeyVault: ['sign', 'signCheckpoint'],
   SigningService: ['submit', 'signOwn'],
@@ -19,7 +19,7 @@ const SIGNERS: Readonly<Record<string, readonly string[]>> = {
 };
 const HEADING = '## Every way to a signature';
 
-/** Members and parameters of a file that have one of the SIGNERS types, by name. */
+/** Returns the members and parameters of a file that have one of the SIGNERS types, by name. */
 function signersIn({ tree }: Source): Map<string, string> {
   const found = new Map<string, string>();
   walk(tree, (node) => {
@@ -30,7 +30,7 @@ function signersIn({ tree }: Source): Map<string, string> {
   return found;
 }
 
-/** Calls in a file that create a signature. */
+/** Returns the calls in a file that create a signature. */
 function signingCalls(source: Source): string[] {
   const signers = signersIn(source);
   const calls: string[] = [];
@@ -44,7 +44,7 @@ function signingCalls(source: Source): string[] {
   return calls;
 }
 
-/** Files in the first column of the guide's table, relative to the repository root. */
+/** Returns the files in the first column of the guide's table, relative to the repository root. */
 function namedInGuide(): string[] {
   const [, section = ''] = readFileSync(join(ROOT, 'docs/attacks.md'), 'utf8').split(HEADING);
   const rows = (section.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('| `'));

@@ -30,7 +30,7 @@ interface Asked {
   readonly renewal?: boolean;
 }
 
-/** Row of a requested certificate, as evaluated when it is requested and before it is signed. */
+/** Returns the row of a requested certificate, which policies evaluate at the request and before the signature. */
 function rowOf({ claims, principals = ['deploy'], renewal = false }: Asked) {
   const identity = claims as VerifiedIdentity['claims'] | undefined;
   const verified = { id: 'run', trust: TRUST, tokenSha256: '', keyThumbprint: '' };
@@ -46,7 +46,7 @@ function rowOf({ claims, principals = ['deploy'], renewal = false }: Asked) {
   };
 }
 
-/** The same request as evaluated by a trial (`POST /api/v1/approval-policies/test`, `sealwright policy test`), which has no row. */
+/** Returns the same request in the form that a policy test evaluates (`POST /api/v1/approval-policies/test`, `sealwright policy test`), which has no row. */
 function triedAs({ claims, principals = ['deploy'], kind = 'user', renewal = false }: Asked) {
   const said = { authority: 'logins', kind, keyType: 'ssh-ed25519', keyId: 'run 7', principals, isRenewal: renewal };
   const verified = { id: '', trust: { ...TRUST, id: '' }, tokenSha256: '', keyThumbprint: '' };

@@ -34,7 +34,7 @@ const PLAIN = [
   'sk-ecdsa-sha2-nistp256@openssh.com',
   'ssh-mldsa44-ed25519@openssh.com',
 ];
-/** Bytes that consist only of strings, like those of a plain key, so that only the name identifies a certificate. */
+/** Returns bytes that consist only of strings, like a plain key, so that only the type name identifies a certificate. */
 const blobOf = (type: string) => Buffer.concat([type, 'nonce'.repeat(8), 'k'.repeat(32)].map(wireString));
 const lineOf = (type: string) => `${type} ${blobOf(type).toString('base64')}`;
 
@@ -83,7 +83,7 @@ it('the inventory identifies a certified key by its own fingerprint, not that of
 
 const CERTIFICATE = 'ssh-ed25519-cert-v01@openssh.com';
 const newKey = (): KeyObject => generateKeyPairSync('ed25519').privateKey;
-/** The raw Ed25519 public key. */
+/** Returns the raw Ed25519 public key. */
 const pointOf = (key: KeyObject): Buffer => createPublicKey(key).export({ type: 'spki', format: 'der' }).subarray(-32);
 const plainBlob = (key: KeyObject): Buffer => Buffer.concat([wireString('ssh-ed25519'), wireString(pointOf(key))]);
 
@@ -95,7 +95,7 @@ interface Forged {
   readonly authority?: Buffer;
 }
 
-/** A host certificate with a valid signature by `signer`, which may differ from the authority that it names. */
+/** Returns a host certificate with a valid signature by `signer`, which may differ from the authority named in the certificate. */
 function certificateBy(
   signer: KeyObject,
   { type = CERTIFICATE, point = randomBytes(32), authority = plainBlob(signer) }: Forged = {},

@@ -29,7 +29,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
   });
 
   const sshOf = (user: string, { sshd } = build) => join(sshd.home(user), '.ssh');
-  /** Writes a file of an account with the owner and mode that its owner would use. */
+  /** Writes a file of an account with the owner and mode of files that the account creates. */
   function put(user: string, name: string, content: string | Buffer, at = build): string {
     const file = join(sshOf(user, at), name);
     writeFileSync(file, content);
@@ -76,7 +76,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
     });
 
     it('are not rotated by a policy; an alert and the policy state the reason', async () => {
-      // Custody is the only obstacle: the key is old, and the file looks usable.
+      // Only the custody prevents the rotation: the key is old, and the file looks usable.
       await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days' WHERE id = $1`, [admin.id]);
       await stage.sql('UPDATE ssh_key_location SET passphrase = false WHERE key_id = $1', [admin.id]);
       const { id } = await field.ask('POST', '/v1/rotation-policies', { name: 'Once a year', maxAgeDays: 365 });
@@ -116,7 +116,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
     it('are not rotated even if people state that a host holds the key, nor with onFailure skip', async () => {
       await field.ask('POST', '/v1/keys', { publicKey: admin.publicKey, custody: 'host' });
       await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days' WHERE id = $1`, [admin.id]);
-      // An unprotected file may be genuine; only a signature by it shows that it is not.
+      // An unprotected file looks genuine. Only a signature with the key in the file shows that the file is forged.
       put('eve', 'id_work2', forgedPrivateKey(admin.publicKey, false), at);
       await scanned(at);
       const isNew = ({ modifiedAt }: { modifiedAt: string }) =>
@@ -173,7 +173,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
     await scanned(build);
     await until('the scan', 40, async () => (await privateFiles(nextKeyId))[0]?.modifiedAt);
     expect((await privateFiles(nextKeyId))[0]?.possession).toBe('proven');
-    // A replaced file is only claimed again.
+    // A replaced file is only `claimed` again.
     const later = new Date(Date.now() + 60_000);
     utimesSync(file, later, later);
     await scanned(build);

@@ -74,7 +74,7 @@ describe.runIf(canRunSshd())('a host certificate', () => {
     return service.call('POST', '/v1/ssh-host-renewals', { body: { certificate, signedAt, signature } });
   }
 
-  /** Whether ssh accepts the server under a name with only the CA in known_hosts. */
+  /** Reports whether ssh accepts the server under a name with only the CA in known_hosts. */
   async function isKnownAs(name: string): Promise<boolean> {
     const known = join(field.directory, 'known_hosts');
     writeFileSync(known, (await service.call('GET', '/v1/ssh-ca/known-hosts')).body);
@@ -185,7 +185,7 @@ describe.runIf(canRunSshd())('a host certificate', () => {
     expect(renewed.status).toBe(201);
     await revoke('keyId', 'gone');
     assertProblem(await renew(line.certificate), forbidden('ssh-renewal.revoked'));
-    // Signed with another key under the authority's name; ssh-keygen signs whatever it is given.
+    // Signs a certificate with another key in the name of the authority. ssh-keygen does not check what it signs.
     const file = join(field.directory, 'forged');
     writeFileSync(`${file}.pub`, `${sshd.hostKey('ed25519')}\n`);
     execFileSync('ssh-keygen', [

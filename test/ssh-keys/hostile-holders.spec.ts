@@ -28,7 +28,7 @@ describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
   });
 
   const sshOf = (user: string, { sshd } = build) => join(sshd.home(user), '.ssh');
-  /** Writes a file of an account with the owner and mode that its owner would use. */
+  /** Writes a file of an account with the owner and mode of files that the account creates. */
   function put(user: string, name: string, content: string | Buffer, at = build): string {
     const file = join(sshOf(user, at), name);
     writeFileSync(file, content);
@@ -45,7 +45,7 @@ describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
         return [name, mode, ino, size];
       });
 
-  /** Sets up an illegitimate holder of a key. Returns its path and account. */
+  /** Sets up an illegitimate holder of a key. Returns the path and account of the key file. */
   type Hostile = (
     key: ClientKey & { id: string },
     name: string,

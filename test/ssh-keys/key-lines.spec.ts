@@ -19,7 +19,7 @@ const DOCUMENT = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/o
   components: { schemas: Record<string, Schema> };
 };
 
-/** Every API field that accepts a line of a key file, recognized by its example. */
+/** API fields that accept a line of a key file, recognized by their examples. */
 const FIELDS = Object.entries(DOCUMENT.paths).flatMap(([path, operations]) =>
   Object.entries(operations).flatMap(([method, { requestBody }]) => {
     const { schema } = requestBody?.content?.['application/json'] ?? {};

@@ -29,7 +29,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** A key pair generated and described by ssh-keygen. */
+/** Generates a key pair with ssh-keygen and returns its description. */
 function keygen(type = 'ed25519', bits = '256'): MadeKey {
   const file = join(directory, randomUUID());
   execFileSync('ssh-keygen', ['-q', '-t', type, '-b', bits, '-N', '', '-C', 'ann@laptop', '-f', file]);

@@ -22,7 +22,7 @@ describe.runIf(canRunSshd())('a key revocation list is pushed', () => {
     field = new SshFleet(() => service, apiKey);
     first = await field.ask('POST', '/v1/ssh-ca', { name: 'people', kind: 'user' });
     at = await field.addHost({ config: [`RevokedKeys ${KRL_FILE}`] });
-    // sshd refuses every key if its revocation list is missing, so the test provides the first one.
+    // sshd refuses every key if the revocation list is missing, so the test provides the first list.
     writeFileSync(join(at.sshd.home('root'), 'revoked_keys'), await list());
   });
   afterAll(async () => {
@@ -68,7 +68,7 @@ describe.runIf(canRunSshd())('a key revocation list is pushed', () => {
     const content = withPrecious(open);
     open.sshd.inside('runuser', '-u', 'eve', '--', 'mkdir', '/home/eve/lists');
     open.sshd.inside('runuser', '-u', 'eve', '--', 'ln', '-s', '/root/precious.conf', '/home/eve/lists/revoked');
-    // sshd reads the list as root and would otherwise refuse every key, so there is an initial list.
+    // sshd refuses every key if the revocation list is missing, so the test provides an initial list.
     writeFileSync(join(open.sshd.home('root'), 'precious.conf'), await list());
     const before = content();
     expect(await pushTo([open.id])).toMatchObject([{ done: false, code: 'host.unsafe-path' }]);

@@ -355,7 +355,7 @@ describe.runIf(canRunSshd())('a rotation facing obstacles', () => {
       try {
         const id = await field.rotate(key.id, [host]);
         await field.ended(id, 60, ['HALTED', 'ROLLED_BACK']);
-        // The cause depends on whether the line is removed during the write or after it.
+        // The cause depends on whether the line is removed during or after the write.
         const causes = ['rotation.new-line-removed', 'host.file-changed'];
         expect(causes).toContain((await field.targets(id))[0].failure.code);
         expect(await logIn(host, key.file)).toBe('accepted');
@@ -374,7 +374,7 @@ describe.runIf(canRunSshd())('a rotation facing obstacles', () => {
     const limit = () => /expiry-time="(\d+Z)"/.exec(host.sshd.authorizedKeys('deploy'))?.[1];
     const before = limit();
     await sleep(1100);
-    // Restores the row of the moment when the worker died, while the file is already further.
+    // Restores the row to the state before the worker died, while the file already contains the expiry.
     await stage.sql(
       `UPDATE ssh_rotation_target SET state = 'PROMOTED', due_at = now(), check_at = NULL, overlap_ends_at = NULL WHERE rotation_id = $1`,
       [id],

@@ -138,7 +138,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     const at = await field.addHost();
     const key = await oldKey(at, 'service');
     const before = at.sshd.authorizedKeys('deploy');
-    // Ordered while the host is down, so that nothing happens before the account is disabled.
+    // The rotation is ordered while the host is down, so that no step runs before the account is disabled.
     await at.sshd.stop();
     const body = { targets: [{ hostId: at.id, account: 'deploy' }], overlapSeconds: 2 };
     const placed = await service.call('POST', `/v1/keys/${key.id}/rotate`, { key: leaver.accessToken, body });

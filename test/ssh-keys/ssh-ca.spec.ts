@@ -29,7 +29,7 @@ describe.runIf(canRunSshd())('SSH CAs in the HSM', () => {
     first = await field.ask('POST', '/v1/ssh-ca', { name: 'people', kind: 'user' });
     at = await field.addHost({ config: [`TrustedUserCAKeys ${CA_FILE}`, `RevokedKeys ${KRL_FILE}`] });
     await trust();
-    // sshd refuses every key if its revocation list is missing, so the test provides the first one.
+    // sshd refuses every key if the revocation list is missing, so the test provides the first list.
     writeFileSync(join(at.sshd.home('root'), 'revoked_keys'), await list());
     expect(await push()).toMatchObject([{ hostId: at.id, done: true }]);
   });
@@ -48,7 +48,7 @@ describe.runIf(canRunSshd())('SSH CAs in the HSM', () => {
     (await field.ask('POST', `/v1/ssh-ca/${id}/krl/push`, { hostIds: [at.id], path: KRL_FILE })).items;
   let names = 0;
 
-  /** Creates a key with a certificate in a file next to it, where ssh finds it. */
+  /** Creates a key with a certificate in a file next to the key, where ssh finds the certificate. */
   async function certified(order: Record<string, unknown> = {}, authority = first.id) {
     const key = newClientKey(field.directory, `certified-${(names += 1)}`);
     const issued = await field.ask('POST', `/v1/ssh-ca/${authority}/certificates`, {
@@ -206,7 +206,7 @@ describe.runIf(canRunSshd())('SSH CAs in the HSM', () => {
     const retire = (state: string, id = first.id) => field.call('POST', `/v1/ssh-ca/${id}/retire`, { state });
     for (const again of [1, 2]) expect([again, (await retire('RETIRING')).status]).toEqual([again, 200]);
     const made = await certified({}, second.id);
-    // sshd reads a single list, so the second authority's list must still contain what the first one revoked.
+    // sshd reads a single list, so the list of the second authority must still contain what the first authority revoked.
     expect(await push(second.id)).toMatchObject([{ hostId: at.id, done: true }]);
     const files = [old.file, made.file, revoked.file];
     expect(await Promise.all(files.map((file) => logIn(at, file)))).toEqual(['accepted', 'accepted', 'denied']);

@@ -132,7 +132,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
     expect(await logIn(at, file)).toBe('denied');
     const last = await loggedIn(await runOf(GITHUB));
     expect(Date.parse(last.answer.body.validBefore) - Date.now()).toBeLessThanOrEqual(600_000);
-    // Shorter than a rule allows, because sshd uses the real clock and the test should not wait for a minute.
+    // Sets a shorter lifetime than a rule allows, because sshd uses the real clock and the test should not wait for a minute.
     await stage.sql(`ALTER TABLE ssh_login_rule DROP CONSTRAINT ssh_login_rule_life`);
     await stage.change(`UPDATE ssh_login_rule SET life_seconds = 8 WHERE id = $1`, [made.id]);
     const short = await loggedIn(await runOf(GITHUB));
@@ -149,7 +149,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
     const ended = await sealwright(['ssh', 'login', '--key', key.file], { env: as(ann) });
     expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/-cert\.pub for deploy until /) });
     expect(await logIn(at, key.file)).toBe('accepted');
-    // People get a terminal unless the rule excludes it, which the command reports.
+    // People get a terminal unless the rule excludes the extension, which the command would report.
     expect(ended.err).not.toContain('no terminal');
     const text = execFileSync('ssh-keygen', ['-L', '-f', `${key.file}-cert.pub`], { encoding: 'utf8' });
     expect(text).toMatch(/Extensions: \n\s+permit-pty\n/);
@@ -251,7 +251,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
       sealwright(['ssh', 'setup-host', '--config', configOf(host), ...more], { env: env() });
     const as = (token: string) => ({ SEALWRIGHT_URL: service.url, SEALWRIGHT_TOKEN: token });
 
-    /** Whether ssh accepts the host under `name` with only the authorities in known_hosts. */
+    /** Reports whether ssh accepts the host under `name` with only the authorities in known_hosts. */
     async function isKnownAs({ sshd }: ManagedHost, name: string, known: string): Promise<boolean> {
       const file = join(field.directory, 'known_hosts');
       writeFileSync(file, known);
@@ -372,7 +372,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
         expect(await setUp(at, word)).toMatchObject({ code: 2, err: expect.stringContaining(`"${word}"`) });
     });
 
-    // Runs last in this file, because no user authority remains afterwards.
+    // This test runs last in this file, because no user authority remains afterwards.
     it('the host trusts nobody once the last CA was retired, and hosts never set up are unaffected', async () => {
       const host = await field.addHost({ config: ['StrictModes no'] });
       expect((await setUp(host)).code).toBe(0);

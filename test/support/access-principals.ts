@@ -17,7 +17,7 @@ export interface Principals {
 const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
 /** Scopes available to API keys, which cannot vote. */
 export const KEY_SCOPES: readonly Scope[] = SCOPE_NAMES.filter((scope) => scope !== 'approvals:approve');
-/** Longer than a step-up is valid. */
+/** Clock offset of the later process, which exceeds the validity of a step-up. */
 const LATER_MS = 10 * 60_000;
 
 /** Starts an api process whose clock is ahead, so that every sign-in is too old for step-up. */
@@ -26,7 +26,7 @@ export function startLater(stage: Stage): Promise<Service> {
 }
 
 /**
- * Creates two people for each role, one who calls with a fresh sign-in and one who calls the later process with an old one, and an API key with each scope
+ * Creates two people for each role, one who calls with a fresh sign-in and one who calls the later process with an old sign-in, and an API key with each scope
  * available to keys.
  */
 export async function openPrincipals(service: Service, later: Service, apiKey: string): Promise<Principals> {
@@ -61,7 +61,7 @@ export function principalsOf({ nobody, people, programs }: Principals, groups: r
 interface PersonPlace {
   readonly service: Service;
   readonly isStale: boolean;
-  /** Process that they call. */
+  /** Process that the people call. */
   readonly at: Service;
 }
 

@@ -14,7 +14,7 @@ interface PrincipalBase {
   readonly service: Service;
   /**
    * Returns a credential, or undefined for `nobody`.
-   * @param isLast whether the call ends its session
+   * @param isLast whether the call ends the session of the credential
    */
   credential(isLast: boolean): Promise<string | undefined> | string | undefined;
 }
@@ -34,7 +34,7 @@ export interface AccessCell {
 }
 
 interface MatrixRow {
-  /** `everyone`, `any credential`, `people`, or scopes. */
+  /** Required access: `everyone`, `any credential`, `people`, or scopes. */
   readonly who: string;
   readonly isFresh: boolean;
   readonly roles: ReadonlyMap<RoleName, boolean>;
@@ -54,7 +54,7 @@ export function callEmpty(service: Service, { method, path }: Operation, key: st
   return service.call(method, address, { key, body: method === 'GET' || method === 'DELETE' ? undefined : {} });
 }
 
-/** Calls every operation as every principal and compares the outcome with the permission matrix of the same document. */
+/** Calls every operation as every principal and compares each outcome with the permission matrix of the document. */
 export async function accessTable(document: OpenAPIObject, principals: readonly Principal[]): Promise<AccessCell[]> {
   const rows = matrixRows(permissionMatrix(document));
   const cells: AccessCell[] = [];
@@ -81,7 +81,7 @@ export async function accessTable(document: OpenAPIObject, principals: readonly 
 export const unexpectedIn = (cells: readonly AccessCell[]): AccessCell[] =>
   cells.filter(({ expected, found, status }) => expected !== found || status === 500);
 
-/** Rows of the rendered matrix, by operation. */
+/** Returns the rows of the rendered matrix, by operation. */
 function matrixRows(matrix: string): Map<string, MatrixRow> {
   const rows = [...matrix.matchAll(/^\| `([A-Z]+ \/\S*)`( †)? \| ([^|]+) \| (.+) \|$/gm)];
   return new Map(
@@ -113,7 +113,7 @@ const CODES: Readonly<Record<string, Verdict>> = {
   insufficient_scope: 'scope',
   'auth.step-up': 'step-up',
 };
-/** Refusals in another service's format have no code and are recognized by their text. */
+/** Texts by which refusals without a code, in the format of Vault or SignServer, are recognized. */
 const TEXTS: readonly (readonly [text: RegExp, verdict: Verdict])[] = [
   [/Send "?\\?"?Authorization|X-Vault-Token|credential/, 'credential'],
   [/requires the scope/, 'scope'],

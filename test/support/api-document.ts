@@ -12,14 +12,14 @@ export interface Operation {
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
-  /** Undefined for public operations; [] if any credential suffices. */
+  /** Required scopes. Undefined for public operations; [] if any credential is sufficient. */
   readonly scopes: string[] | undefined;
   readonly isPublic: boolean;
   // oxlint-disable-next-line typescript/no-explicit-any -- the document is looked into freely
   readonly raw: any;
 }
 
-/** docs/openapi.json. */
+/** Returns docs/openapi.json. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the document is looked into freely
 export function shippedDocument(): any {
   return JSON.parse(readFileSync(FILE, 'utf8'));
@@ -46,7 +46,7 @@ export function operationsOf(document: any): Operation[] {
 export interface Route {
   readonly method: string;
   readonly path: string;
-  /** Class and method. */
+  /** Class and method of the handler. */
   readonly handler: string;
   readonly access?: { readonly kind: string; readonly scopes?: readonly string[] };
   /** Whether the operation requires a recent authentication (`@Fresh`). */

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 
 export interface Verdict {
   readonly ok: boolean;
-  /** Complete output. */
+  /** Output of the program. */
   readonly text: string;
 }
 
-/** Runs a program like a receiver would and returns whether it succeeded. */
+/** Runs a program like the receiver of a signed file. Returns the output and whether the program succeeded. */
 export function ask(program: string, args: string[], options: { env?: NodeJS.ProcessEnv; cwd?: string } = {}): Verdict {
   const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', ...options });
   if (error !== undefined) throw error;
@@ -55,7 +55,7 @@ export class Authority {
     this.issueTo(csr, { by: 'root', out: this.intermediate, extensions });
   }
 
-  /** Issues a certificate as requested, including its extensions, unless `extensions` (in openssl's syntax) replace them. */
+  /** Issues a certificate with the requested extensions, or with `extensions` in openssl's syntax. */
   issue(csr: string, { days = '30', extensions }: { days?: string; extensions?: string } = {}): IssuedChain {
     this.count += 1;
     const file = join(this.directory, `leaf-${this.count}.pem`);

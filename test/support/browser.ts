@@ -2,7 +2,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { expect } from 'vitest';
 import { chromium as chromiumPath } from '../../scripts/lib/commands.mjs';
 
-/** Path of the system's Chromium; undefined if it is missing. Tests that need it are then skipped and listed. */
+/** Path of the system's Chromium; undefined if Chromium is missing. Tests that need a browser are then skipped and listed. */
 export const CHROMIUM = chromiumPath();
 
 /** Starts headless Chromium without GPU emulation, which would take most of the time of every page. Close it in `afterAll`. */
@@ -19,7 +19,7 @@ export async function openPage(browser: Browser, url: string): Promise<WatchedPa
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
-    // Browsers report every 4xx as an error, but pages expect some of them.
+    // Browsers report every 4xx response as an error, but pages expect some of these responses.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       faults.push(message.text());
   });

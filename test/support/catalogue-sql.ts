@@ -3,9 +3,9 @@ import type { DataSource, QueryRunner } from 'typeorm';
 /** Runs the catalogue check with the code of the service. */
 export interface CatalogueReader {
   findings(): Promise<string[]>;
-  /** Findings after a change, which is then undone. */
+  /** Returns the findings after a change, which is then undone. */
   findingsAfter(ddl: string): Promise<string[]>;
-  /** Whether a vote is refused after a change, which is then undone. */
+  /** Reports whether a vote is refused after a change, which is then undone. */
   isRefusedAfter(ddl: string): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -9,7 +9,7 @@ export interface KeyOrder {
   readonly purpose?: string;
 }
 
-/** Generates a key, has the authority issue the certificate that the key's own request asks for, and imports the chain. */
+/** Generates a key, has the authority issue a certificate for the certification request of the key, and imports the chain. */
 export async function certifiedKey(
   service: Service,
   apiKey: string,
@@ -19,7 +19,7 @@ export async function certifiedKey(
   const post = async (path: string, body: unknown) => {
     const call = () => service.call('POST', `/api/v1/signing-keys${path}`, { key: apiKey, body });
     let answer = await call();
-    // Generating several keys on a busy machine may overload the HSM. The call is then repeated as the response suggests.
+    // Generating several keys on a busy machine may overload the HSM. The call is then repeated.
     for (let i = 0; i < 5 && answer.status === 503; i += 1) {
       await sleep(1000);
       answer = await call();

@@ -13,7 +13,7 @@ export interface CertifiedStage {
   readonly service: Service;
   readonly apiKey: string;
   readonly authority: Authority;
-  /** Path of a temporary file in the authority's directory. */
+  /** Returns the path of a temporary file in the authority's directory. */
   at(name: string): string;
   close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export function makeProgram(kind: string, file: string, text: string): void {
   else execFileSync('msibuild', [file, '-s', text, 'Example Ltd'], { stdio: 'pipe' });
 }
 
-/** Output of `osslsigncode extract-data` for a file, in base64. */
+/** Returns the output of `osslsigncode extract-data` for a file in base64. */
 export function extractedData(file: string, hash: string): string {
   const out = `${file}.der`;
   rmSync(out, { force: true });

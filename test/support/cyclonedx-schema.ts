@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** Official schema in ajv, whose validation is quadratic in the number of components, so it suits only small documents. */
+/**
+ * Returns a validator for the official schema. Validation time is quadratic in the number of components, so the validator is suitable only for small documents.
+ */
 export function officialCheck(version: '1.6' | '1.7' = '1.6'): ValidateFunction {
   const folder = join(
     dirname(createRequire(import.meta.url).resolve('@cyclonedx/cyclonedx-library/package.json')),

@@ -11,8 +11,8 @@ interface Envelope {
 }
 
 /**
- * Counts the signatures of an envelope accepted by a verifier based on go-securesystemslib, such as cosign. It computes the ID of its key, the
- * SSH fingerprint, and skips every signature with a different ID (go-securesystemslib, dsse/verify.go).
+ * Counts the signatures of an envelope accepted by a verifier based on go-securesystemslib, such as cosign. Such a verifier computes the ID of its key, which
+ * is the SSH fingerprint, and skips every signature with a different ID (go-securesystemslib, dsse/verify.go).
  */
 export function signaturesFound({ payloadType, payload, signatures }: Envelope, publicKeyPem: string): number {
   const statement = Buffer.from(payload, 'base64');

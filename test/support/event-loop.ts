@@ -22,7 +22,7 @@ export function watchEventLoop(): {
 } {
   const file = join(mkdtempSync(join(tmpdir(), 'event-loop-')), 'delays.json');
   const read = async (): Promise<Delays | undefined> => {
-    // The file may not exist yet, or be read while it is written.
+    // The file may not exist yet, or may be incomplete.
     try {
       return JSON.parse(await readFile(file, 'utf8')) as Delays;
     } catch {

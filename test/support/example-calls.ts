@@ -29,7 +29,7 @@ interface Known {
   readonly made: Map<string, string>;
 }
 
-/** Values that examples cannot contain: IDs of existing resources, and exclusive members to omit. */
+/** Members that replace or omit members of the examples: IDs of existing resources, and mutually exclusive members. */
 const MORE: Record<string, (known: Known) => Record<string, unknown>> = {
   createApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
   changeApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
@@ -66,7 +66,7 @@ const NO_CERTIFICATES = {
   tls_client_auth_san_ip: undefined,
   tls_client_auth_san_email: undefined,
 };
-/** A stage that requires one vote from the only group. */
+/** Returns one stage that requires one vote from the only group. */
 const stagesOf = (made: Known['made']) => [{ group: made.get('/api/v1/approver-groups') ?? NOBODY, threshold: 1 }];
 const WHOLE_SCOPE = { targets: undefined, ports: undefined, hosts: undefined, label: undefined };
 /** Name of the key in the examples. */
@@ -131,7 +131,7 @@ export class ExampleCalls {
     );
   }
 
-  /** ID of an existing resource for a path parameter. For DELETE an unknown ID, so that the resource remains for other operations. */
+  /** Returns the ID of an existing resource for a path parameter. For DELETE, returns an unknown ID, so that the resource remains for other operations. */
   idFor({ method, path, raw }: Operation, name: string): string {
     if (method === 'DELETE') return NOBODY;
     const parameter = raw.parameters.find((candidate: { name: string }) => candidate.name === name);
@@ -140,7 +140,7 @@ export class ExampleCalls {
 
   call(operation: Operation, { path, body, headers = {} }: Partial<HostileCall> & { path: string }): Promise<Answer> {
     const { service, apiKey, person } = this.known;
-    // Operations with their own credentials ignore them if there is a bearer token.
+    // A call with a cookie or `x-api-key` sends no bearer token, which would take precedence.
     const hasOwn = 'cookie' in headers || 'x-api-key' in headers;
     const key = hasOwn ? undefined : operation.raw['x-person'] === true ? person : apiKey;
     return service.call(operation.method, path, { key, headers, ...(body === undefined ? {} : { body }) });

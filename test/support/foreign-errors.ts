@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { assertProblem, type Refusal } from './refused-calls.js';
 import type { Answer } from './service.js';
 
-/** Paths whose refusals use another service's format. */
+/** Paths whose refusals use the format of Vault or SignServer. */
 const VAULT = /^\/v1\/(?:transit|sys|auth)\//;
 const SIGN_SERVER = /^\/rest\/v1\/workers\//;
 

@@ -1,6 +1,6 @@
 import type { Operation } from './api-document.js';
 
-/** Pseudo-random numbers in [0, 1) from a seed (mulberry32). */
+/** Returns a generator of pseudo-random numbers in [0, 1) from a seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -11,7 +11,7 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** A random sample of at most `max` items. */
+/** Returns a random sample of at most `max` items. */
 export function someOf<Item>(items: readonly Item[], max: number, random: () => number): Item[] {
   const drawn = items.map((item) => ({ item, place: random() })).sort((a, b) => a.place - b.place);
   return drawn.slice(0, max).map(({ item }) => item);
@@ -135,9 +135,9 @@ export interface HostileCall {
   readonly body: string | undefined;
 }
 
-/** Valid values for an operation: examples from the document, and IDs of existing resources. */
+/** Source of valid values for an operation: examples from the document, and IDs of existing resources. */
 export interface GoodValues {
-  /** Value of a path parameter. */
+  /** Returns the value of a path parameter. */
   pathValue(operation: Operation, name: string): string;
   body(operation: Operation): unknown;
 }
@@ -256,7 +256,7 @@ function hostileForms(body: unknown): string[] {
   );
 }
 
-/** Variants of a body in which the whole or one part is replaced by a hostile value, omitted, or extended by a member. */
+/** Returns variants of a body in which the whole body or one part is replaced by a hostile value, omitted, or extended by a member. */
 function hostileBodies(body: unknown): unknown[] {
   if (body === undefined) return [];
   return placesIn(body).flatMap((place) => [

@@ -23,14 +23,14 @@ export interface TestToken {
   readonly label: string;
   readonly pinFile: string;
   readonly environment: { readonly SOFTHSM2_CONF: string; readonly NODE_OPTIONS: string };
-  /** SVC_PKCS11_… */
+  /** Settings SVC_PKCS11_… of the token. */
   readonly settings: Readonly<Record<string, string>>;
   remove(): void;
 }
 
 const PIN = '918273';
 
-/** Lets Node run the key process from source. */
+/** Node option that lets the key process run from source. */
 const RUN_SOURCES = `--import=${new URL('./typescript-sources.mjs', import.meta.url).href}`;
 
 /** Initializes a token in a new directory below `parent`, by default the temporary directory. */
@@ -69,7 +69,7 @@ export function pkcs11Tool({ environment, label }: TestToken, ...args: string[])
   return execFileSync('pkcs11-tool', [...where, ...args], { encoding: 'utf8', stdio: 'pipe', env });
 }
 
-/** Objects in the token as listed by pkcs11-tool, one text per object. */
+/** Returns the objects in the token as listed by pkcs11-tool, one text per object. */
 export function objectsIn(token: TestToken, ...filter: string[]): string[] {
   const text = pkcs11Tool(token, '--list-objects', ...filter);
   return text.split(/^(?=\S.* Object)/m).filter((part) => part.includes(' Object'));
@@ -103,7 +103,7 @@ export function newIdentity(name = 'test', version = 1): KeyIdentity {
   return { purpose: 'signing', owner: signingKeyOwner(randomUUID(), name, version) };
 }
 
-/** Retries for half a minute while the key process is being replaced, like callers do. Rethrows other errors. */
+/** Like a caller, retries for half a minute while the key process is being replaced. Rethrows other errors. */
 export async function answered<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

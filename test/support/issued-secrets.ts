@@ -7,9 +7,9 @@ import { Client } from 'pg';
  * database. Without SW_TEST_EVIDENCE (when single files run), nothing is collected.
  */
 const DIRECTORY = process.env['SW_TEST_EVIDENCE'];
-/** Our own secrets have a recognizable prefix; JWTs are three base64url parts. */
+/** Matches our own secrets by their prefix, and JWTs by their three base64url parts. */
 const ISSUED = /\bsw_[A-Za-z0-9]+_[A-Za-z0-9]{20,}|(?<![\w-])eyJ[\w-]+\.eyJ[\w-]+\.[\w-]{20,}/g;
-/** Secrets chosen by callers, and secrets returned once as a named member. */
+/** Matches secrets chosen by callers, and secrets returned once in a named member. */
 const NAMED = /"(?:password|currentPassword|clientSecret|client_secret|secret)":"([\w./+=-]{12,})"/g;
 const RECOVERY = /\b(?:[0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}\b/g;
 

@@ -33,7 +33,7 @@ export function signedText(document: Buffer | string): SignedText {
   }
 }
 
-/** Whether the signature in the document (SHA-256 with EC or RSA PKCS #1 v1.5) verifies with the public key, PEM. */
+/** Reports whether the signature in the document (SHA-256 with EC or RSA PKCS #1 v1.5) verifies with the public key in PEM. */
 export function isSignedBy(document: Buffer | string, publicKey: string): boolean {
   const { value, text } = signedText(document);
   return createVerify('sha256')

@@ -33,7 +33,7 @@ export function longCallsOf(operation: Operation, good: GoodValues, schemas: Rec
   return calls.map((call) => ({ operation, ...call }));
 }
 
-/** Variants of a body with a long text in place of each text that it contains or that its schema describes. */
+/** Returns variants of a body with a long text in place of each text in the body or its schema. */
 export function longBodies(body: unknown, schema: Schema = {}, schemas: Record<string, Schema> = {}): unknown[] {
   const places = [...textsIn(body), ...describedTexts(schema, schemas)];
   const once = new Map(places.map((place) => [JSON.stringify(place), place]));
@@ -53,7 +53,7 @@ function textsIn(value: unknown, at: Place = []): Place[] {
   );
 }
 
-/** For a map, both a long name and a long value are tried. */
+/** Returns the places of all texts that a schema describes. A map has two places: a name and a value. */
 function describedTexts(
   schema: Schema,
   schemas: Record<string, Schema>,

@@ -8,8 +8,8 @@ const MIGRATIONS = join(import.meta.dirname, '../../dist/platform/database/migra
 const LOCK = 7_310_021;
 
 /**
- * Creates a database with the schema of the build. Only the first one of a run is migrated, by `migrate`, and serves as template for all
- * others with the same migrations.
+ * Creates a database with the schema of the build. Only the first database of a run is migrated, by `migrate`, and serves as the template for all other
+ * databases with the same migrations.
  *
  * @returns the URL of the database, as its owner
  */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { rawToDer } from '../../src/hsm/signatures/ecdsa.js';
 
 export interface Claim {
-  /** PEM. */
+  /** Public key as PEM. */
   readonly publicKey: string;
   /** Name of the hash algorithm in the API: sha256, sha3-384 … */
   readonly algorithm: string;
@@ -15,16 +15,16 @@ export interface Claim {
 
 const PSS = ['-sigopt', 'rsa_padding_mode:pss', '-sigopt', 'rsa_pss_saltlen:digest'];
 
-/** The openssl command, used like a receiver of a signed file would. */
+/** Runs the openssl command like the receiver of a signed file. */
 export class Openssl {
   private readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-openssl-'));
 
-  /** Hash of the file in base64: `openssl dgst -binary | base64`. */
+  /** Returns the hash of the file in base64: `openssl dgst -binary | base64`. */
   digest(file: string, algorithm: string): string {
     return execFileSync('openssl', ['dgst', `-${algorithm}`, '-binary', file]).toString('base64');
   }
 
-  /** Whether `openssl dgst -verify` prints "Verified OK". */
+  /** Reports whether `openssl dgst -verify` prints "Verified OK". */
   accepts(file: string, { publicKey, algorithm, scheme, signature }: Claim): boolean {
     const pem = this.keep('key.pem', publicKey);
     // openssl reads ECDSA signatures only as DER.
@@ -48,7 +48,7 @@ export class Openssl {
   }
 }
 
-/** A self-signed certificate in PEM, for a new RSA key unless arguments of `openssl req` override it. */
+/** Returns a self-signed certificate in PEM. The key is a new RSA key unless `args` of `openssl req` override it. */
 export function selfSigned(...args: string[]): string {
   const subject = ['-subj', '/CN=other', '-days', '9', '-keyout', '/dev/null'];
   const all = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, ...args];

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import type { Service } from './service.js';
 
-/** IDs of the key processes of a service, which are its only children. */
+/** Returns the IDs of the key processes of a service, which are its only children. */
 export function keyProcessesOf(service: Service): number[] {
   return execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' })
     .trim()
@@ -11,7 +11,7 @@ export function keyProcessesOf(service: Service): number[] {
     .map(([pid]) => Number(pid));
 }
 
-/** Whether a process is running; false for a zombie. */
+/** Reports whether a process is running. Returns false for a zombie. */
 export function isRunning(pid: number): boolean {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
   return stdout.trim() !== '' && !stdout.trim().startsWith('Z');

@@ -17,7 +17,7 @@ export class RefusedCalls {
     private readonly apiKey: string,
   ) {}
 
-  /** Asserts that a POST with a valid credential (or that in `options`) is refused as expected, is audited, and stores nothing. */
+  /** Asserts that a POST with a valid credential (or the credential in `options`) is refused as expected, is audited, and stores nothing. */
   async post(refusal: Refusal, path: string, options: CallOptions): Promise<Answer> {
     const answer = await this.withoutTrace(refusal, 'POST', path, options);
     await this.assertWrittenDown(answer, refusal.code);
@@ -46,7 +46,7 @@ export class RefusedCalls {
     return answer;
   }
 
-  /** Number of rows that a call could leave behind, excluding audit entries of refusals. */
+  /** Returns the number of rows that a call could leave behind, excluding audit entries of refusals. */
   private async stored(): Promise<unknown> {
     const tables = ['signing_request', 'outbox_message', 'idempotency_key', 'signing_key', 'api_key', 'user_account'];
     const counts = tables.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`).join(', ');

@@ -102,7 +102,7 @@ export class SshFleet {
     return (await this.ask('GET', `/v1/rotations/${id}/targets?limit=200`)).items;
   }
 
-  /** Private key that currently replaces this one; undefined if the service does not have it. */
+  /** Returns the private key of the current successor of `keyId`, or undefined if the service does not release it. */
   async released(keyId: string): Promise<{ id: string; privateKey: string } | undefined> {
     const answer = await this.call('POST', `/v1/keys/${keyId}/private-key`).catch(() => undefined);
     return answer?.status === 200 ? answer.body : undefined;
@@ -141,7 +141,7 @@ export async function logIn({ sshd }: ManagedHost, file: string, user = 'deploy'
   return said.includes('Permission denied') ? 'denied' : `unclear: ${said.trim().split('\n').at(-1)}`;
 }
 
-/** A user of a key that logs in with the key released by the service, or with the first key until one is released. */
+/** A user who logs in with the key released by the service, or with the first key until a key is released. */
 export class KeyHolder {
   private inForce: string;
   private file: string;
@@ -178,7 +178,7 @@ export class Hammer {
     this.running = this.run();
   }
 
-  /** Stops the logins. @returns those that were not accepted */
+  /** Stops the logins. @returns the logins that were not accepted */
   async stop(): Promise<LoginResult[]> {
     this.stopped = true;
     await this.running;

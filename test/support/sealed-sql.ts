@@ -14,9 +14,9 @@ export interface SealedTableColumn {
 export interface RowSealer {
   /** Seals every row as it is, as if the service had changed it. */
   seal(): Promise<void>;
-  /** Runs a statement and seals the rows that it changed, in one transaction: no reader meets a row that does not match its seal. */
+  /** Runs a statement and seals the changed rows in one transaction, so that no reader sees a row that does not match its seal. */
   change<Row>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Rows that do not match their seal, by table. */
+  /** Returns the rows that do not match their seal, by table. */
   forged(): Promise<{ table: string; count: number; keys: string[] }[]>;
   /** Sealed tables with their columns. */
   readonly tables: ReadonlyMap<string, readonly SealedTableColumn[]>;

@@ -10,15 +10,15 @@ const TEMPLATE = 'template_seeded';
 
 export interface SeededCopy {
   readonly adminUrl: string;
-  /** Database to replace with a copy of the seeded one; it must have no connections. */
+  /** Database to replace with a copy of the seeded database. */
   readonly databaseUrl: string;
-  /** Token to replace with a copy of the one that has the seeded keys. */
+  /** Token to replace with a copy of the token that has the seeded keys. */
   readonly token: TestToken;
 }
 
 /**
- * Copies the data of the demo seed to a stage. Only the first stage of a run is seeded, by `seed`, which works in the given directory with
- * a separate database and token and returns them.
+ * Copies the data of the demo seed to a stage. Only the first stage of a run is seeded, by `seed`, which works in the given directory and returns a separate
+ * database and token.
  *
  * @returns the directory in which `seed` worked
  */
@@ -48,7 +48,7 @@ export async function copySeeded(
   }
 }
 
-/** Directory of the template's token, which is stored in the comment of the template database. */
+/** Returns the directory of the template's token, which is stored in the comment of the template database. */
 async function placeOfTemplate(client: Client): Promise<string | undefined> {
   const { rows } = await client.query<{ place: string }>(
     `SELECT shobj_description(oid, 'pg_database') AS place FROM pg_database WHERE datname = $1`,

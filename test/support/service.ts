@@ -11,14 +11,14 @@ const RECORDED: Record<string, string> =
     : { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'statement-recorder.mjs')}` };
 const DIST = join(import.meta.dirname, '../../dist');
 const STARTED = /listening on (http:\/\/\S+)|working in the background/;
-/** Matches a Buffer in JSON. Views return bytes as text, so a match is a raw column that a view copied from its row, such as the seal. */
+/** Matches a Buffer in JSON. Views return bytes as text, so a match is a raw column, such as a seal, that a view copied from its row. */
 const BYTES = /"type":"Buffer","data":\[/;
 
 export interface ServiceOptions {
   readonly role?: 'all' | 'api' | 'worker';
-  /** Directory of the build, if it is not that of this tree. */
+  /** Directory of the build, by default the build of this tree. */
   readonly dist?: string;
-  /** Override the stage's settings. */
+  /** Settings that override the stage's settings. */
   readonly settings?: Record<string, string>;
 }
 
@@ -27,7 +27,7 @@ export interface Service {
   /** Base URL; empty for a worker. */
   readonly url: string;
   readonly pid: number;
-  /** Complete output. */
+  /** Returns the output of the process. */
   log(): string;
   /** Sends the signal and waits for the process to end. SIGTERM stops gracefully. @returns the exit code, or the signal that ended the process */
   kill(signal?: NodeJS.Signals): Promise<number | string | null>;
@@ -37,7 +37,7 @@ export interface Service {
 
 export interface CallOptions {
   readonly key?: string;
-  /** Sent as JSON, except that a Buffer or string is sent unchanged. */
+  /** Request body, sent as JSON. A Buffer or string is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
 }

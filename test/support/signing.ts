@@ -5,7 +5,7 @@ export interface PublishedKey {
   readonly id: string;
   readonly name: string;
   readonly type: string;
-  /** PEM. */
+  /** Public key as PEM. */
   readonly publicKey: string;
 }
 
@@ -47,7 +47,7 @@ export async function publishedKey(service: Service, apiKey: string, name: strin
   return key;
 }
 
-/** Whether a DER or PKCS #1 v1.5 signature verifies for this message. */
+/** Reports whether a DER or PKCS #1 v1.5 signature verifies for this message. */
 export function verifies(message: string | Buffer, { publicKey }: PublishedKey, signature: Buffer): boolean {
   return verify('sha256', Buffer.from(message), createPublicKey(publicKey), signature);
 }

@@ -21,24 +21,24 @@ const DEMO = 'demo.env';
 export interface Stage {
   readonly settings: Record<string, string>;
   readonly token: TestToken;
-  /** The current Redis server. */
+  /** Current Redis server. */
   readonly redis: PrivateRedis;
-  /** The module between the service and SoftHSM; only with `shim`. */
+  /** PKCS #11 module between the service and SoftHSM; only with `shim`. */
   readonly shim: Shim | undefined;
-  /** The server, which the test can stop and start; only with `ownPostgres`. */
+  /** PostgreSQL server, which the test can stop and start; only with `ownPostgres`. */
   readonly postgres: PrivatePostgres | undefined;
   /** URL of the database, as its owner. */
   readonly databaseUrl: string;
   sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Like `sql`, for changes that the service could have made itself: seals the changed rows (docs/decisions/0170). */
+  /** Like `sql`, but also seals the changed rows (docs/decisions/0170), for changes that the service could have made. */
   change<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Starts dist/main.js (or dist/worker.js) and waits until it is ready. */
   start(options?: ServiceOptions): Promise<Service>;
   /** Starts an empty Redis at the same address after the test stopped or killed it. */
   restartRedis(): Promise<void>;
-  /** FLUSHALL. */
+  /** Deletes all keys in Redis. */
   flushRedis(): Promise<void>;
-  /** Number of times the HSM was asked to sign this digest (base64), according to the shim's journal; only with `shim`. */
+  /** Returns how often the HSM was asked to sign this digest (base64), according to the shim's journal; only with `shim`. */
   operationsOn(digest: string): number;
   /** Restarts the server with the same data and address after the test stopped or killed it; only with `ownPostgres`. */
   restartPostgres(): Promise<void>;
@@ -96,7 +96,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       return sealer.change<Row>(text, values);
     },
     start: async (options) => {
-      // The profile prod does not allow the clock to be sped up.
+      // The profile prod does not allow a clock speed other than 1.
       const speed = options?.settings?.['SVC_PROFILE'] === 'prod' ? { SVC_CLOCK_SPEED: '1' } : {};
       const service = await startService({ ...settings, ...speed }, options);
       services.push(service);
@@ -119,7 +119,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       client.disconnect();
     },
     seed: async () => {
-      // A service may already have written to these stores, and a private server has no templates.
+      // The template cannot be used if a service may already have written to these stores, or on a private server.
       if (services.length > 0 || postgres !== undefined) return seed(directory, settings);
       return facts(await copySeeded({ adminUrl: adminUrl(), databaseUrl, token }, seedTemplate));
     },
@@ -157,7 +157,7 @@ export async function query<Row extends object>(url: string, text: string, value
   }
 }
 
-/** After a server was killed, the port stays in use for some milliseconds until all its threads have ended. */
+/** Starts Redis on the port of a killed server. Retries, because the port stays in use for some milliseconds until all threads of the server have ended. */
 async function startAgain(dir: string, port: number): Promise<PrivateRedis> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -1,5 +1,5 @@
-// Preloaded into every process of the service that tests start (NODE_OPTIONS): records each distinct statement sent to the database, so
-// that the check `plans` can ask PostgreSQL how it would run on large tables.
+// When preloaded into a process of the service (NODE_OPTIONS), this module records each distinct statement sent to the database. The check `plans` explains
+// these statements on large tables.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';

@@ -19,13 +19,13 @@ const DAY_MS = 24 * 3600 * 1000;
 
 interface ImposedCertificate {
   readonly subject: string;
-  /** SubjectPublicKeyInfo (DER) of the key to certify; the authority never sees its private half. */
+  /** SubjectPublicKeyInfo (DER) of the key to certify. */
   readonly publicKey: Buffer;
   readonly days?: number;
   readonly extensions?: readonly Buffer[];
 }
 
-/** ImposterAuthority is a certificate authority that certifies any public key under any name, as anyone can set one up. */
+/** ImposterAuthority is a certificate authority that certifies any public key under any name. Anyone can set up such an authority. */
 export class ImposterAuthority {
   readonly certificate: X509Certificate;
   private readonly key: KeyObject;
@@ -96,7 +96,7 @@ export function certificatesIn(signedData: Buffer): X509Certificate[] {
   return derElements(set?.contents ?? Buffer.alloc(0)).map((one) => new X509Certificate(one.raw));
 }
 
-/** SHA-256 of a certificate as base64url, as in JWS headers. */
+/** Returns the SHA-256 thumbprint of a certificate as base64url, as in JWS headers. */
 export function thumbprintOf(certificate: X509Certificate): string {
   return createHash('sha256').update(certificate.raw).digest('base64url');
 }

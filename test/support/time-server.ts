@@ -2,13 +2,13 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
 export interface TimeServer {
-  /** host:port */
+  /** Address as host:port. */
   readonly address: string;
   close(): void;
 }
 
 const EPOCHS_APART = 2_208_988_800;
-/** Seconds in an NTP era, after which counting restarts at zero. */
+/** Seconds in an NTP era, after which the counter restarts at zero. */
 const ERA = 2 ** 32;
 
 /** Starts an NTP server whose clock is off by `offBy` milliseconds. */

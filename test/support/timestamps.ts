@@ -81,7 +81,7 @@ export class TimestampClient {
   }
 }
 
-/** SignedData of the token in a reply, parsed by a library that the service does not use for writing. */
+/** Parses the SignedData of the token in a reply with a library that the service does not use for writing. */
 export function signedDataOf(reply: Buffer): SignedData {
   const token = AsnConvert.parse(reply, TimeStampResp).timeStampToken;
   if (token === undefined) throw new Error('no token');

@@ -17,7 +17,7 @@ export interface ToolOptions {
   readonly started?: (child: { kill(signal: NodeJS.Signals): boolean }) => void;
 }
 
-/** Runs a tool like its user, without blocking this process, which may have to approve requests. */
+/** Runs a tool without blocking this process, which may have to approve requests. */
 export async function runTool(program: string, args: readonly string[], options: ToolOptions): Promise<ToolEnd> {
   const { env, cwd, input = '', started } = options;
   const child = spawn(program, args, { env, cwd, stdio: 'pipe' });

@@ -1,8 +1,8 @@
 import { registerHooks } from 'node:module';
 
 /**
- * Node.js strips types from a .ts file but looks for the .js files named by its imports; this hook resolves them to .ts. It lets
- * the key process, which is a separate program, run from source in tests.
+ * Resolves imports of .js files to .ts files, because Node.js strips types but does not change import specifiers. This lets the key process, which is a
+ * separate program, run from source in tests.
  */
 registerHooks({
   resolve(specifier, context, next) {

@@ -12,7 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Some load balancers append the port of the connection to the address. Since it differs for each call, no rate limit would ever apply. */
+/**
+ * Some load balancers append the port of the connection to the address. The port differs for each call, so rate limits by address and port would never apply.
+ */
 it.each([
   ['203.0.113.9', '203.0.113.9'],
   ['203.0.113.10:54321', '203.0.113.10'],

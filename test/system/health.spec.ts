@@ -31,7 +31,7 @@ async function someoneCalls(port: number): Promise<void> {
   await once(server, 'close');
 }
 
-/** Waits for an overall status. Liveness must not change. */
+/** Waits for an overall status. Asserts that liveness does not change. */
 async function becomes(status: string): Promise<Answer> {
   const answer = await until(`health ${status}`, 30, async () => {
     const found = await health();
@@ -40,7 +40,7 @@ async function becomes(status: string): Promise<Answer> {
   const liveness = await service.call('GET', '/actuator/health/liveness');
   expect([liveness.status, liveness.body]).toEqual([200, { status: 'UP' }]);
   const readiness = await service.call('GET', '/actuator/health/readiness');
-  // An HSM failure is no reason to route calls elsewhere, because most calls do not need the HSM.
+  // An HSM failure does not affect readiness, because most calls do not need the HSM.
   expect(readiness.status).toBe(answer.body.components.db.status === 'UP' ? 200 : 503);
   return answer;
 }

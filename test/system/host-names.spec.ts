@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 const portOf = ({ url }: Service) => new URL(url).port;
-/** An external address of this machine; undefined without a network. */
+/** External address of this machine; undefined without a network. */
 const outside = Object.values(networkInterfaces())
   .flatMap((list) => list ?? [])
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
@@ -90,7 +90,7 @@ describe('host names', () => {
 
 describe('in the dev profile', () => {
   it('the service listens on localhost only by default', async () => {
-    // Another local address, on which a server bound to all addresses would answer.
+    // A call to another local address reaches a server that is bound to all addresses.
     const address = '127.0.0.2';
     expect((await callAs('localhost', open, { address })).status).toBe(401);
     await expect(callAs('localhost', local, { address })).rejects.toMatchObject({ code: 'ECONNREFUSED' });

@@ -23,7 +23,7 @@ interface Sender {
   answer(): string;
 }
 
-/** Starts sending a body without permission, and waits for the refusal. */
+/** Starts to send a body without permission, and waits for the refusal. */
 async function refused(length: string, path = '/api/ingest', status = 401): Promise<Sender> {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname).on('error', () => undefined);

@@ -25,7 +25,7 @@ afterAll(() => stage.close());
 
 interface Process {
   readonly child: ChildProcess;
-  /** Complete output. */
+  /** Returns the output so far. */
   said(): string;
 }
 

@@ -9,7 +9,10 @@ import { openStage, type Stage } from '../support/stage.js';
 
 const OPERATIONS = operationsOf(shippedDocument());
 const typesOf = ({ raw }: Operation): string[] => Object.keys(raw.requestBody?.content ?? {});
-/** Vault clients send any media type, so their bodies are recognized by content. OAuth endpoints answer as required by RFC 6749 section 5.2. */
+/**
+ * Operations with a body, except two groups: Vault bodies are recognized by content, because Vault clients send any media type. OAuth endpoints use the errors
+ * of RFC 6749 section 5.2.
+ */
 const WITH_BODY = OPERATIONS.filter(
   (one) => typesOf(one).length > 0 && !/^\/(?:v1\/(?:transit|sys|auth)|oauth)\//.test(one.path),
 );

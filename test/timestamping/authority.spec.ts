@@ -37,7 +37,7 @@ it('a timestamp query reports that no authority is set up', async () => {
   expect(client.text(reply)).toMatch(/Status: Rejected\.[\s\S]*not configured[\s\S]*Failure info: .*system/i);
 });
 
-// P-256 is tested further below.
+// P-256 is tested below.
 describe.each(['rsa-2048', 'ec-p384', 'ec-p521'])('a timestamp authority with %s', (type) => {
   let client: TimestampClient;
 
@@ -63,7 +63,7 @@ describe.each(['rsa-2048', 'ec-p384', 'ec-p521'])('a timestamp authority with %s
     const text = client.text(reply);
     expect(text).toMatch(/Status: Granted\./);
     expect(text).toMatch(/Accuracy: 0x02 seconds/);
-    // Some verifiers read only three digits of a fraction, and DER allows no trailing zeros.
+    // The time has no fraction: some verifiers read only three digits of a fraction, and DER does not allow trailing zeros.
     expect(text).toMatch(/Time stamp: \w+ +\d+ \d\d:\d\d:\d\d \d{4} GMT/);
     const flipped = Buffer.from(reply);
     flipped.writeUInt8(flipped.readUInt8(flipped.length - 1) ^ 1, flipped.length - 1);
@@ -86,13 +86,13 @@ describe('a timestamp query answered with HTTP 200 and a protocol status', () =>
     client = new TimestampClient(service, apiKey, authority);
   });
 
-  /** A valid query with another version number, which openssl cannot create. */
+  /** Returns a valid query with another version number, which openssl cannot create. */
   const ofVersion2 = (): Buffer => {
     const query = client.query(file);
     query.writeUInt8(2, query.indexOf(Buffer.from('020101', 'hex')) + 2);
     return query;
   };
-  /** A query with an extension, for which no token may be issued. */
+  /** Returns a query with an extension, for which no token may be issued. */
   const withExtension = (): Buffer => {
     const query = client.query(file, ['-sha256', '-no_nonce']);
     const extensions = Buffer.from('a00e300c06032a0304040530030101ff', 'hex');
@@ -118,7 +118,7 @@ describe('a timestamp query answered with HTTP 200 and a protocol status', () =>
     expect(status).toBe(200);
     expect(client.text(reply)).toMatch(/Status: Rejected\./);
     expect(client.text(reply)).toMatch(words);
-    // Every use of the HSM has a row, so no new row means that the HSM was not used.
+    // Every use of the HSM creates a row, so no new row means that the HSM was not used.
     expect(await stage.sql(`SELECT id FROM "timestamp"`)).toEqual(before);
     expect((await rejections()).at(-1)).toEqual({ failure });
   });
@@ -210,7 +210,7 @@ describe('a timestamp request', () => {
   });
 });
 
-// `npm run bench -- timestamping` runs the same with 10,000.
+// `npm run bench -- timestamping` runs the same test with 10,000 tokens.
 it(
   '300 tokens from two processes have unique serial numbers, each of which leads to its row',
   { timeout: 120_000 },

@@ -15,14 +15,14 @@ import { TIMESTAMP_QUERY, TimestampClient } from '../support/timestamps.js';
 
 const LOOPBACK = '127.0.0.0/8,::1';
 let stage: Stage;
-/** Requires a credential from everyone. */
+/** Service that always requires a credential. */
 let closed: Service;
-/** Requires no credential on this machine. */
+/** Service that requires no credential from clients on this machine. */
 let open: Service;
 let apiKey: string;
 let authority: Authority;
 let client: TimestampClient;
-/** An API key that may only request timestamps. */
+/** API key that may only request timestamps. */
 let narrow: string;
 
 beforeAll(async () => {

@@ -128,7 +128,7 @@ describe('the signed content is DER for any input', () => {
   });
 });
 
-/** Whether openssl accepts the whole token as strict DER. */
+/** Reports whether openssl can parse the reply and extract the token. */
 function nonceOf(reply: Buffer): boolean {
   const file = authority.keep('token.tsr', reply);
   const { status } = spawnSync('openssl', ['ts', '-reply', '-in', file, '-token_out', '-out', at('token.der')]);

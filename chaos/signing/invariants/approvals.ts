@@ -5,7 +5,7 @@ import { GUARDED_KEY } from '../intents.js';
 import { isRejected, THRESHOLD } from '../people.js';
 import type { Check, Finding } from './finding.js';
 
-/** 9: everything signed with the guarded key was approved: exactly this digest, by enough different eligible people, in time. */
+/** Invariant 9: every digest signed with the guarded key was approved in time by enough different eligible people. */
 export const trulyApproved: Check = (evidence): Finding => {
   const { rows, approvals, entries, members, wrongVotes } = evidence;
   const violations = [...wrongVotes];
@@ -55,13 +55,13 @@ function wrongApproval(evidence: Evidence, row: RequestRow, approval: ApprovalRo
   return holds.flatMap(([isSo, what]) => (isSo ? [] : [what]));
 }
 
-/** Whether the states match: rejected requests end as rejected; approved ones may still fail, but not for lack of approval. */
+/** Reports whether the states match: a rejected request ends as rejected; an approved request may still fail, but not for lack of approval. */
 function fits({ status, failureCode }: RequestRow, approval: string): boolean {
   if (approval === 'REJECTED') return status === 'FAILED' && failureCode === 'approval.rejected';
   return status === 'SIGNED' || (status === 'FAILED' && failureCode?.startsWith('approval.') === false);
 }
 
-/** 10: a pending request has no intent, and no HSM call precedes the decision. */
+/** Invariant 10: a pending request has no intent, and no HSM call precedes the decision. */
 export const nothingBefore: Check = ({ rows, approvals, entries, entriesOf, operations }: Evidence): Finding => {
   const violations: string[] = [];
   const of = new Map(approvals.map((approval) => [approval.requestId, approval]));
@@ -93,7 +93,7 @@ function decidedAt(entries: readonly AuditRow[], { id }: ApprovalRow): AuditRow 
   return entries.find(({ action, targetId }) => action === 'approval.decided' && targetId === id);
 }
 
-/** RFC 8785, implemented independently of the service's code. */
+/** Canonicalizes JSON (RFC 8785). Shares no code with the service. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

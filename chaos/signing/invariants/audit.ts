@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AuditRow, Evidence, RequestRow } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
-/** Documented transitions, written independently of the service's table. */
+/** Documented transitions. Not taken from the service's table, so that an error in the table is detected. */
 const LEGAL = new Set([
   'none→QUEUED',
   'none→PROCESSING',
@@ -18,7 +18,7 @@ const LEGAL = new Set([
   'PROCESSING→QUEUED',
 ]);
 
-/** 3: replaying the audit log yields only legal transitions and ends in the state of the row. */
+/** Invariant 3: replaying the audit log yields only legal transitions and ends in the state of the row. */
 export const legalMoves: Check = ({ rows, entriesOf }: Evidence): Finding => {
   const violations: string[] = [];
   let moves = 0;
@@ -42,7 +42,7 @@ export const legalMoves: Check = ({ rows, entriesOf }: Evidence): Finding => {
   };
 };
 
-/** 4: a signature is recorded once and never changes. */
+/** Invariant 4: a signature is recorded once and never changes. */
 export const signedOnce: Check = ({ rows, entriesOf, answers, observed }: Evidence): Finding => {
   const violations = observed.changes.filter((change) => change.startsWith('the signature'));
   const stored = new Map<string, string>();
@@ -76,7 +76,7 @@ function wrongRecord({ status, signature }: RequestRow, signed: readonly AuditRo
 const INTENTS = new Set(['signing.accepted', 'signing.claimed']);
 const ENDINGS = new Set(['signing.signed', 'signing.failed', 'signing.released', 'signing.outcome-unknown']);
 
-/** 12: the log is complete and unmodified, each entry is one leaf of the tree, and the tree verifies offline. */
+/** Invariant 12: the log is complete and unmodified, each entry is one leaf of the tree, and the tree verifies offline. */
 export const completeLog: Check = ({ rows, entries, entriesOf, observed, log }: Evidence): Finding => {
   const violations = observed.changes.filter((change) => change.startsWith('audit entry'));
   const touched = entries.filter(({ untouched }) => !untouched).length;

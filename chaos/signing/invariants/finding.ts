@@ -1,6 +1,6 @@
 import type { Evidence } from '../evidence.js';
 
-/** The result of one check. */
+/** Result of one check. */
 export interface Finding {
   readonly id: string;
   readonly title: string;

@@ -2,7 +2,7 @@ import { constants, createPublicKey, type KeyObject, verify, createHash } from '
 import type { Evidence, KeyRow, RequestRow } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
-/** 7: every signature verifies with only the message and the public key. */
+/** Invariant 7: every signature verifies with only the message and the public key. */
 export const signaturesVerify: Check = ({ rows, intents, keys }: Evidence): Finding => {
   const violations: string[] = [];
   const publicKeys = new Map(
@@ -37,7 +37,7 @@ function isGood({ algorithm, scheme, signature }: RequestRow, message: Buffer, k
   return signature !== null && verify(algorithm, message, options[scheme], signature);
 }
 
-/** 8: the requested key created the signature and was allowed to. */
+/** Invariant 8: the signature was created by the requested key, and the key was allowed to sign. */
 export const rightKey: Check = (evidence): Finding => {
   const { rows, keys, operations } = evidence;
   const keyById = new Map(keys.map((key) => [key.id, key]));
@@ -65,7 +65,7 @@ function wrongUse({ intents, operations }: Evidence, row: RequestRow, key: KeyRo
   ];
 }
 
-/** A key becomes ACTIVE once, before its first request, and stays ACTIVE. */
+/** Returns violations of the key's states: a key becomes ACTIVE once, before its first request, and stays ACTIVE. */
 function wrongState({ entries, rows }: Evidence, { id, name, state }: KeyRow): string[] {
   const of = entries.filter(({ targetKind, targetId }) => targetKind === 'signing-key' && targetId === id);
   const story = of.map(({ action }) => action).join(', ');
@@ -76,7 +76,7 @@ function wrongState({ entries, rows }: Evidence, { id, name, state }: KeyRow): s
   return [`key ${name} is ${state} after ${story}${early ? ', and was used before' : ''}`];
 }
 
-/** 16: private keys cannot leave the token, according to their attributes at generation and now. */
+/** Invariant 16: private keys cannot leave the token, according to their attributes at generation and now. */
 export const keysStay: Check = ({ keys, token }: Evidence): Finding => {
   const violations: string[] = [];
   for (const { name, evidence, ckaId } of keys) {

@@ -3,7 +3,7 @@ import type { JournalEntry } from '../../../test/fakes/pkcs11-shim/shim.js';
 import type { AuditRow, Evidence, LogEvidence } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
-/** 5: every HSM operation has an intent that was committed before it. */
+/** Invariant 5: every HSM operation has an intent that was committed before it. */
 export const intentFirst: Check = ({ rows, entriesOf, operations, keys, entries, log }: Evidence): Finding => {
   const idOf = new Map(rows.map(({ reference, id }) => [reference, id]));
   const violations: string[] = [];
@@ -40,7 +40,10 @@ export const intentFirst: Check = ({ rows, entriesOf, operations, keys, entries,
   };
 };
 
-/** The log's key signs only checkpoints of this log as it grew. The tree hash and note text are computed independently, according to RFC 6962 and C2SP. */
+/**
+ * Returns calls with the log's key over anything but checkpoints of this log. The tree hashes and note texts are computed independently, according to RFC 6962
+ * and C2SP.
+ */
 function strayCheckpoints({ leaves, origin }: LogEvidence, calls: readonly JournalEntry[]): string[] {
   const sha256 = (...parts: (Buffer | string)[]) =>
     parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
@@ -56,7 +59,7 @@ function strayCheckpoints({ leaves, origin }: LogEvidence, calls: readonly Journ
     const root = peaks.map(({ hash }) => hash).reduceRight((right, left) => sha256(Buffer.from([1]), left, right));
     allowed.add(sha256(`${origin}\n${index + 1}\n${root.toString('base64')}\n`).toString('hex'));
   });
-  // Like every new key, it made a trial signature at first: a checkpoint over the empty tree.
+  // Like every new key, the log's key first makes a trial signature: a checkpoint over the empty tree.
   allowed.add(sha256(`${origin}\n0\n${sha256().toString('base64')}\n`).toString('hex'));
   return calls
     .filter(({ kind }) => kind === 'ask')
@@ -64,7 +67,7 @@ function strayCheckpoints({ leaves, origin }: LogEvidence, calls: readonly Journ
     .map(({ hex }) => `the key of the log signed ${hex}, which is no checkpoint of it`);
 }
 
-/** 6: every operation that did not become a signature has an explanation. */
+/** Invariant 6: every HSM operation without a recorded signature has an explanation. */
 export const explained: Check = ({ rows, entriesOf, operations }: Evidence): Finding => {
   const violations: string[] = [];
   const sum = { made: 0, failed: 0, lost: 0, recorded: 0, discarded: 0, explanations: 0 };
@@ -106,7 +109,7 @@ function isIntent({ action, detail }: AuditRow): boolean {
   return action === 'signing.claimed' || (action === 'signing.accepted' && detail.attempt === 1);
 }
 
-/** Whether an entry stands for an attempt whose operation, if any, is not the recorded one. */
+/** Reports whether an entry explains an HSM operation that did not produce the recorded signature. */
 function explains({ action, detail }: AuditRow): boolean {
   return (
     action === 'signing.released' ||

@@ -2,7 +2,7 @@ import type { Answer } from '../load.js';
 import type { Evidence, RequestRow } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
-/** 1: no accepted request is lost or duplicated, and an idempotency key is bound to its body. */
+/** Invariant 1: no accepted request is lost or duplicated, and an Idempotency-Key is bound to the request body. */
 export const acceptedOnce: Check = (evidence): Finding => {
   const { answers, unanswered, rows } = evidence;
   const violations = unanswered.map((name) => `${name}: the client never got an answer`);
@@ -48,7 +48,7 @@ function wrongAnswer({ status, code, id, intent }: Answer, row: RequestRow | und
   return status === 200 || status === 202 || failed ? undefined : `${status} ${code ?? ''}`;
 }
 
-/** 2: every request reaches a final state. */
+/** Invariant 2: every request reaches a final state. */
 export const everythingEnds: Check = ({ rows, answers, outboxLeft }: Evidence): Finding => {
   const count = (status: string) => rows.filter((row) => row.status === status).length;
   const stuck = rows.filter(({ status }) => status !== 'SIGNED' && status !== 'FAILED');

@@ -1,7 +1,7 @@
 import type { Evidence } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
-/** 15: no secret leaks. */
+/** Invariant 15: no secret leaks. */
 export const secretsStay: Check = ({ leaks, searched }: Evidence): Finding => ({
   id: '15',
   title: 'no secret in logs, database, Redis, process arguments or HTTP answers, in any encoding',

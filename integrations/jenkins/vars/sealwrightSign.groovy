@@ -1,10 +1,10 @@
 /**
- * Signs files with the ID token that the OpenID Connect Provider plugin issues to this build. Nothing in it is secret: the credential is
- * of the kind "OpenID Connect id token", which holds an audience and no token.
+ * Signs files with the ID token that the OpenID Connect Provider plugin issues to this build. No secret is stored: the credential is of
+ * the kind "OpenID Connect id token", which contains an audience but no token.
  *
  *   sealwrightSign url: 'https://sign.example.com', key: 'release', files: ['app.tar.gz'], identity: 'sealwright'
  *
- * identity: id of that credential. trust, format (raw), timestamp (false), wait (600 seconds), client: as in docs/pipelines.md.
+ * identity: ID of the credential. trust, format (raw), timestamp (false), wait (600 seconds), client: as in docs/pipelines.md.
  */
 def call(Map options) {
   withCredentials([string(credentialsId: options.identity, variable: 'SEALWRIGHT_ID_TOKEN')]) {

@@ -4,10 +4,10 @@ import { run } from '../run.mjs';
 import { GROWING, SMALL } from './tables.mjs';
 
 const ROWS = 3000;
-/** Row count reported to the planner. On a table of some thousand rows, it has reasons for a full scan that a large table does not have. */
+/** Row count reported to the planner, which may prefer a full scan on a table of a few thousand rows. */
 const ASSUMED_ROWS = 10_000_000;
 
-/** SQL for a value of a type in row `g`. The values are not random, so that statistics and plans are always the same. */
+/** SQL expressions for the value in row `g`, by column type. The values are not random, so that statistics and plans are always the same. */
 const VALUES = {
   uuid: `md5('id' || g)::uuid`,
   text: `'x' || g`,
@@ -23,7 +23,7 @@ const VALUES = {
   jsonb: `'{}'::jsonb`,
 };
 
-/** Columns with few, frequent values. A generic plan, which does not know the value, cannot use an index over the rare ones. */
+/** Columns with a few frequent values. A generic plan, which does not know the value, cannot use a partial index on the rare values. */
 const FEW_VALUES = /^(?:status|state|kind|severity|environment|type|format)$/;
 
 /**
@@ -46,7 +46,8 @@ export async function onFilledSchema(adminUrl, work) {
     try {
       await fill(client);
       await makeLookLarge(client);
-      // Migrate again, because some indexes are created only on tables that look large. Creating an index updates the row count, so it is set again.
+      // Migrates again, because some indexes are created only on tables that look large. Creating an index updates the row count, so the row count is then set
+      // again.
       await migrate(url.href);
       await makeLookLarge(client);
       return await work(client);
@@ -71,7 +72,7 @@ export async function unknownTables(client) {
 }
 
 async function connected(connectionString) {
-  // Imported here because the program that installs the packages starts without them.
+  // Imported here, because the program that installs the packages starts without any package.
   const { Client } = await import('pg');
   const client = new Client({ connectionString });
   client.on('error', () => undefined);
@@ -85,7 +86,7 @@ async function migrate(url) {
   if (code !== 0) throw new Error(`the schema could not be created:\n${output}`);
 }
 
-/** Fills the tables with arbitrary rows, which only have to be many and different. */
+/** Fills the tables with many different rows. */
 async function fill(client) {
   await client.query('SET session_replication_role = replica');
   const { rows: checks } = await client.query(
@@ -104,7 +105,7 @@ async function makeLookLarge(client) {
 }
 
 async function fillTable(client, table) {
-  // Autovacuum would count the rows while statements are explained, so that the table would look small again.
+  // Autovacuum would reset the row count while statements are explained, and the table would look small again.
   await client.query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`);
   const { rows: columns } = await client.query(
     `SELECT quote_ident(attname) AS name, t.typname AS type FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid

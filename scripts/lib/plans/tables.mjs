@@ -1,4 +1,4 @@
-/** Tables that grow with use, over decades or within the hours of an outage (queues). */
+/** Tables that grow with use, either over decades or, like queues, within hours during an outage. */
 export const GROWING = [
   'alert',
   'alert_notification',
@@ -72,9 +72,8 @@ export const GROWING = [
 ];
 
 /**
- * Tables that may be read completely: their rows are created by people (settings, keys and their certificates, sensors: thousands at most), or their number is
- * fixed
- * (one for each job, each process, each day, each set of facts about an asset).
+ * Tables that may be read completely, because people create the rows (settings, keys and their certificates, sensors: thousands at most), or because the number
+ * of rows is fixed (one for each job, process, day, or set of facts about an asset).
  */
 export const SMALL = [
   'alert_rule',

@@ -1,27 +1,28 @@
 import { GROWING } from './tables.mjs';
 
-/** Assumed limit if it is a parameter, for which the planner assumes a tenth of the rows. */
+/** Limit assumed for LIMIT with a parameter. The planner assumes a tenth of the rows. */
 const DEFAULT_PAGE = 100;
 
 /** Plan nodes that consume all their input before they return the first row. */
 const TAKES_ALL = /^(?:Sort|Hash|Aggregate|ModifyTable|WindowAgg|SetOp|Materialize|BitmapOr|BitmapAnd)$/;
 
-/** Control statements with the expected number of whole scans, which verify that the check finds these and nothing else. */
+/** Control statements with the expected number of whole scans. They verify that the check finds exactly these scans. */
 const CONTROLS = [
   ['SELECT name FROM asset a WHERE a.id::text = $1', 1],
   ['SELECT name FROM asset a WHERE a.id = $1', 0],
-  // Ends with its page, whatever the filter.
+  // The scan ends with the page, whatever the filter.
   ['SELECT name FROM asset a WHERE a.version > $1 ORDER BY a.id LIMIT 51', 0],
   // The page is never full, because hardly any asset has this content.
   ['SELECT name FROM asset a WHERE a.content = $1 ORDER BY a.id LIMIT 51', 1],
   ['SELECT name FROM asset a WHERE a.content = $1 ORDER BY a.id LIMIT $2', 1],
-  // All rows are read before the first is known.
+  // All rows are read before the first row is returned.
   ['SELECT name FROM asset a ORDER BY a.version LIMIT 51', 1],
 ];
 
 /**
- * WholeScans finds scans of growing tables without an indexable condition. Sequential scans are disabled as far as possible, because the planner does
- * not know the parameters and would choose them for statements that are selective in practice. A remaining one has no usable index.
+ * WholeScans finds scans of growing tables without an indexable condition. Sequential scans are disabled as far as possible, because the planner does not know
+ * the parameters and would choose a sequential scan for statements that are selective in practice. A remaining sequential scan means that there is no usable
+ * index.
  */
 export class WholeScans {
   #client;
@@ -32,7 +33,7 @@ export class WholeScans {
     this.#short = short;
   }
 
-  /** Configures the planner, and throws if the check does not find what the controls expect. */
+  /** Configures the planner. Throws if the check does not find the expected scans in the control statements. */
   static async on(client) {
     await client.query('SET enable_seqscan = off');
     await client.query('SET max_parallel_workers_per_gather = 0');
@@ -68,7 +69,7 @@ export class WholeScans {
   }
 }
 
-/** Partial indexes, which belong to queues and are short. */
+/** Returns the partial indexes. They cover queues and are small. */
 async function partialIndexes(client) {
   const { rows } = await client.query(
     `SELECT c.relname AS name FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indpred IS NOT NULL`,
@@ -76,7 +77,7 @@ async function partialIndexes(client) {
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Whether the planner expects more rows than the limit returns. Otherwise all rows are read, whatever the limit. */
+/** Reports whether the planner expects more rows than the limit returns. Otherwise, all rows are read despite the limit. */
 function fillsPage(limit) {
   const below = limit.Plans[0]['Plan Rows'];
   const through = limit['Plan Rows'];

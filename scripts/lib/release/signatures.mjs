@@ -4,7 +4,7 @@ import { Failure } from '../failure.mjs';
 import { must } from './artifacts.mjs';
 
 export const RELEASE_KEY = 'release-key.pem';
-/** Lifetime of the sensor's key. The sensor is removed after its report; this limits it if the release is killed first. */
+/** Lifetime of the sensor's key, in case the release is killed before it removes the sensor. */
 const SENSOR_DAYS = 1;
 
 /**
@@ -26,13 +26,13 @@ export async function signAll({ client, url, token, key, out, names }) {
 
 /**
  * cryptographyBill writes a CycloneDX CBOM of the product's own sources: its sensor reports the findings, and the service exports them. The sensor is
- * registered for this scan only, with a key that can do nothing but report.
+ * registered for this scan only, with a key that can only report.
  */
 export async function cryptographyBill({ client, url, token, source, version, file }) {
   const name = `sealwright-release-${version}`;
   const spool = path.join(path.dirname(source), 'spool');
   const expiry = new Date(Date.now() + SENSOR_DAYS * 86_400_000).toISOString();
-  // The sensor of a killed release may still exist.
+  // The name contains the time, because the sensor of a killed release may still exist.
   const body = { name: `${name} ${new Date().toISOString()}`, kind: 'host', expiry };
   const sensor = await asked({ url, token }, 'POST', '/api/sensors', body);
   try {
@@ -42,7 +42,7 @@ export async function cryptographyBill({ client, url, token, source, version, fi
   } finally {
     await asked({ url, token }, 'DELETE', `/api/sensors/${sensor.id}`);
   }
-  // A sensor reports a path as `NAME:PATH`, and a large one in several parts.
+  // A sensor reports a path as `NAME:PATH`, and a large path in several parts.
   const query = `version=1.6&q=${encodeURIComponent(`source="${name}:*"`)}`;
   const exported = await asked({ url, token }, 'GET', `/api/export/cyclonedx?${query}`);
   // The inventory also contains results of an earlier run for the same version in another directory.

@@ -4,7 +4,7 @@ interface CommitTexts {
   readonly changelog: string;
 }
 
-/** Refuses a version that the commit does not stand for. */
+/** Throws unless the commit matches the version. */
 export function assertVersion(version: string, files: CommitTexts): void;
-/** By precedence (Semantic Versioning 2.0.0, 11): negative, 0 or positive. */
+/** Compares by precedence (Semantic Versioning 2.0.0, section 11). Returns a negative number, 0 or a positive number. */
 export function compareVersions(one: string, other: string): number;

@@ -40,7 +40,7 @@ export function assertVersion(version, { packageJson, lock, changelog }) {
 export function compareVersions(one, other) {
   const [a, b] = [parts(one), parts(other)];
   for (const at of [0, 1, 2]) if (a.numbers[at] !== b.numbers[at]) return a.numbers[at] - b.numbers[at];
-  // A version without a pre-release follows those with one.
+  // A version without a pre-release has higher precedence than its pre-releases.
   if (a.pre.length === 0 || b.pre.length === 0) return b.pre.length - a.pre.length;
   for (let at = 0; at < Math.max(a.pre.length, b.pre.length); at += 1) {
     const order = compareIdentifiers(a.pre[at], b.pre[at]);
@@ -63,7 +63,7 @@ function parts(version) {
   return { numbers: match.slice(1, 4).map(Number), pre: match[4]?.split('.') ?? [] };
 }
 
-/** Text of a changelog section. */
+/** Returns the text of a changelog section. */
 function textOf(changelog, heading) {
   const from = heading.index + heading[0].length;
   const next = changelog.slice(from).search(/^## /m);

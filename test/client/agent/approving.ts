@@ -7,13 +7,13 @@ export interface ApprovedDocument {
   readonly shown: Record<string, unknown>;
 }
 
-/** An approver who votes on every pending request for a key as soon as it appears. */
+/** An approver who votes on every pending request for a key as soon as the request appears. */
 export interface Voter {
   readonly voted: ApprovedDocument[];
   stop(): Promise<void>;
 }
 
-/** Creates a policy for these keys that requires a vote from a new group with one member. Returns that member. */
+/** Creates a policy for these keys that requires a vote from a new group with one member. Returns the member. */
 export async function requireApprover(place: ApprovalFixture, keys: readonly string[]): Promise<Approver> {
   const approver = await newApprover(place);
   const group = await newGroup(place, [approver]);
@@ -26,7 +26,7 @@ export async function requireApprover(place: ApprovalFixture, keys: readonly str
 
 const LOOK_EVERY_MS = 100;
 
-/** Polls for pending approvals of the person and decides them. */
+/** Polls for pending approvals of the person and votes on each. */
 export function voting(
   { service }: Pick<ApprovalFixture, 'service'>,
   { accessToken }: Pick<Approver, 'accessToken'>,

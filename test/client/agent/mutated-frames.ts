@@ -105,7 +105,7 @@ function rewrapped(frame: Buffer): Buffer {
   return copy;
 }
 
-/** One conversation with about every third message mutated. Returns the messages. */
+/** Returns the messages of one conversation, with about every third message mutated. */
 function conversation(dice: Dice): Buffer[] {
   return SAID.map(([call, args], index) => {
     const frame = message(index + 1, call, args);
@@ -116,11 +116,11 @@ function conversation(dice: Dice): Buffer[] {
 export interface FuzzResult {
   readonly frames: number;
   readonly orders: number;
-  /** Orders whose digest does not appear in the messages sent. */
+  /** Signature requests whose digest does not appear in the messages sent. */
   readonly unasked: readonly Order[];
 }
 
-/** Sends at least `frames` messages, some of them mutated, with one connection per conversation. Checks every order against the messages. */
+/** Sends at least `frames` messages, some of them mutated, with one connection per conversation. Checks every signature request against the messages. */
 export async function sendMutated(token: SoftwareToken, frames: number, seed: number): Promise<FuzzResult> {
   const dice = new Dice(seed);
   const unasked: Order[] = [];
@@ -153,7 +153,7 @@ async function say(path: string, version: number, said: readonly Buffer[]): Prom
   await once(socket, 'close');
 }
 
-/** Whether the digest appears in a message or is the hash of data in the messages. */
+/** Reports whether the digest appears in a message or is the hash of data in the messages. */
 function wasSent({ digest: asked, algorithm }: Order, said: readonly Buffer[]): boolean {
   if (said.some((frame) => frame.includes(asked))) return true;
   const parts = said.map((frame) => dataOf(frame)).filter((part) => part !== undefined);
@@ -161,7 +161,7 @@ function wasSent({ digest: asked, algorithm }: Order, said: readonly Buffer[]): 
   return alone || createHash(algorithm).digest().equals(asked);
 }
 
-/** Data argument of C_Sign and C_SignUpdate; undefined if the message is too short. */
+/** Returns the data argument of C_Sign and C_SignUpdate, or undefined if the message is too short. */
 function dataOf(frame: Buffer): Buffer | undefined {
   const start = 12 + frame.readUInt32BE(4);
   if (frame.length < start + 8) return undefined;

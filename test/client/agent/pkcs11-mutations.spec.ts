@@ -3,7 +3,7 @@ import { sendMutated } from './mutated-frames.js';
 import { arrayOf, mechanism, Pkcs11Program, ulongAttribute } from './pkcs11-program.js';
 import { agentKey, softwareToken, type SoftwareToken } from './software-token.js';
 
-/** `npm run proof -- agent --frames 1000000` sends more. */
+/** Number of frames; `npm run proof -- agent --frames 1000000` sends more. */
 const FRAMES = 20_000;
 const MAX_GROWTH_BYTES = 64 << 20;
 
@@ -18,7 +18,7 @@ it('mutated messages crash no process, exhaust no memory, and cause no unrequest
   const before = process.memoryUsage.rss();
   const result = await sendMutated(token, FRAMES, 20_261_126);
   expect(result.unasked).toEqual([]);
-  // Without any orders, all messages were rejected early and the test proved nothing.
+  // Without signature requests, all messages were rejected early and the test proves nothing.
   expect(result.orders).toBeGreaterThan(FRAMES / 100);
   expect(process.memoryUsage.rss() - before).toBeLessThan(MAX_GROWTH_BYTES);
 });

@@ -102,7 +102,7 @@ export class Pkcs11Program {
     return new Pkcs11Program(socket, agreed.readUInt8());
   }
 
-  /** Like `connect`, and also initializes and opens a session. `session` is its handle. */
+  /** Connects, initializes and opens a session. `session` is the session handle. */
   static async ready(path: string, version = 0): Promise<{ program: Pkcs11Program; session: number }> {
     const program = await Pkcs11Program.connect(path, version);
     await program.call(1, INITIALIZE);
@@ -116,7 +116,7 @@ export class Pkcs11Program {
     return this.answerTo(this.number);
   }
 
-  /** Returns the response with this number, regardless of the order of responses. */
+  /** Returns the response with this number, regardless of the order in which responses arrive. */
   async answerTo(number: number): Promise<RpcAnswer> {
     for (;;) {
       for (let at = 0; at + 12 <= this.received.length;) {
@@ -165,7 +165,7 @@ function read(frame: Buffer): RpcAnswer {
   };
 }
 
-/** Bytes of an `ay` response; undefined if it carries only a length. */
+/** Returns the bytes of an `ay` response, or undefined if the response contains only a length. */
 export function arrayOf({ values }: RpcAnswer): Buffer | undefined {
   return values.readUInt8() === 0 ? undefined : values.subarray(5);
 }

@@ -10,7 +10,7 @@ import { hasTools, ToolBench } from './tool-bench.js';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/tools.md'), 'utf8');
 
-/** Programs that each recipe needs. If one is missing, or too large to install for tests, only the signing lines run. */
+/** Programs that each recipe needs. If a program is missing, or too large to install for tests, only the signing lines run. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   'openssl smime': ['openssl'],
   'openssl cms, with two signers': ['openssl'],
@@ -39,7 +39,7 @@ interface Recipe {
   readonly lines: string;
 }
 
-/** Recipes in docs/tools.md, by heading. */
+/** Returns the recipes in docs/tools.md, by heading. */
 function recipesOfPage(): Recipe[] {
   const [, section = ''] = /^## More tools$([\s\S]*?)^## /m.exec(PAGE) ?? [];
   return section

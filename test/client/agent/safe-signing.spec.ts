@@ -13,7 +13,7 @@ import { hasTools, type RunningTool, ToolBench, type ToolRun } from './tool-benc
 
 const SKEWED_CLOCK = join(import.meta.dirname, '../../fakes/skewed-clock.mjs');
 const DAY_MS = 24 * 3600 * 1000;
-/** Whether a file system can be mounted in a private namespace. */
+/** Whether this machine allows mounts in a private namespace. */
 const canMount = spawnSync('unshare', ['-rm', 'sh', '-c', 'mount -t tmpfs none /mnt']).status === 0;
 
 let certified: CertifiedStage;

@@ -147,7 +147,7 @@ describe.runIf(hasTools)('sealwright sign with an embedded signature', () => {
       expect(voter.voted.map(({ title }) => title)).toEqual([expect.stringMatching(/^Sign 3 files with the key modules: .*a\.ko/)]); // prettier-ignore
       for (const [name, content] of contents) {
         const signed = readFileSync(bench.at(`modules/${name}`));
-        // From the end: 28 bytes of magic and a 12-byte descriptor, whose last four bytes are the length of the CMS.
+        // The file ends with a 12-byte descriptor and 28 bytes of magic. The last four bytes of the descriptor are the length of the CMS.
         const length = signed.readUInt32BE(signed.length - 32);
         expect(signed.subarray(0, signed.length - 40 - length)).toEqual(content);
         const cms = bench.keep('module.p7s', signed.subarray(-40 - length, -40));

@@ -11,8 +11,8 @@ import { requireApprover, type Voter, voting } from './approving.js';
 import { hasTools, ToolBench } from './tool-bench.js';
 
 /**
- * Set SW_TEST_JSIGN to use a jsign outside PATH: `SW_TEST_JSIGN=/opt/jsign/jsign npm test -- test/client/agent/sign-scripts.spec.ts`. Without jsign,
- * the cases are not generated. They are not skipped, because CI allows no skipped tests and no distribution packages jsign.
+ * Set SW_TEST_JSIGN to use a jsign outside PATH: `SW_TEST_JSIGN=/opt/jsign/jsign npm test -- test/client/agent/sign-scripts.spec.ts`. Without jsign, the cases
+ * are not generated. The cases are not skipped, because CI allows no skipped tests and no distribution packages jsign.
  */
 const NAMED = process.env['SW_TEST_JSIGN'];
 const ON_PATH = has('jsign') ? ['jsign'] : [];
@@ -207,7 +207,10 @@ function isAccepted(name: string): boolean {
 
 const NOTHING = Buffer.alloc(0);
 
-/** PKCS #7 signature of a Windows Script Host script, and the signed content: the contents of SpcIndirectDataContent, which openssl does not find. */
+/**
+ * Returns the PKCS #7 signature of a Windows Script Host script, and the signed content: the contents of SpcIndirectDataContent, which openssl does not
+ * extract.
+ */
 function signatureOf(script: string): { signature: Buffer; content: Buffer } {
   const lines = script.matchAll(/ SIG (?:''|\*\*) ([A-Za-z0-9+/=]+)\r$/gm);
   const signature = Buffer.from([...lines].map(([, line]) => line).join(''), 'base64');

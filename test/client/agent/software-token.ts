@@ -7,7 +7,7 @@ import { PrivateSocket } from '../../../src/client/api/private-socket.js';
 
 export type Order = Omit<SignatureOrder, 'purpose'>;
 
-/** The agent's protocol server with a fake signer that records orders and returns the responses set by the test. */
+/** The agent's protocol server with a fake signer that records signature requests and returns the responses set by the test. */
 export interface SoftwareToken {
   readonly path: string;
   readonly orders: Order[];
@@ -19,7 +19,7 @@ export interface SoftwareToken {
 
 const LENGTHS: Readonly<Record<string, number>> = { 'rsa-2048': 256, 'ec-p256': 64 };
 
-/** Returns bytes with the length of a real signature of the key, different for every digest. */
+/** Returns bytes with the length of a real signature of the key. The bytes differ for every digest. */
 export function signatureFor({ key, digest }: Order): Buffer {
   const length = LENGTHS[key.type] ?? 0;
   const seed = createHash('sha512').update(key.name).update(digest).digest();

@@ -37,7 +37,7 @@ export interface ToolRun {
 
 export interface RunningTool {
   readonly pid: number;
-  /** Output so far. */
+  /** Returns the output so far. */
   text(): string;
   isRunning(): boolean;
   kill(signal: NodeJS.Signals): void;
@@ -62,7 +62,7 @@ export class ToolBench {
     };
   }
 
-  /** PATH of the commands that run in the directory. */
+  /** Returns the PATH of the commands that run in the directory. */
   get path(): string {
     return this.environment['PATH'] ?? '';
   }

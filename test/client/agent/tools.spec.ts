@@ -15,7 +15,7 @@ interface Lines {
   readonly index: number;
 }
 
-/** Shell commands of the PKCS #11 section, by heading. */
+/** Returns the shell commands of the PKCS #11 section, by heading. */
 function linesOfPage(): Lines[] {
   const [, section = ''] = /^## By PKCS #11$([\s\S]*?)^## /m.exec(PAGE) ?? [];
   return section

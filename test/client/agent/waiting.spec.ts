@@ -12,7 +12,7 @@ import { digestOf, publishedKey, until } from '../../support/signing.js';
 import { requireApprover } from './approving.js';
 import { hasTools, type RunningTool, ToolBench } from './tool-bench.js';
 
-/** `npm run proof -- agent-waiting` uses a longer wait. */
+/** Time until the approval; `npm run proof -- agent-waiting` uses a longer time. */
 const WAIT_MS = 6000;
 const KEY = 'waited-for';
 

@@ -26,7 +26,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
       await signIn(page, approver.email, approver.password);
       await page.getByRole('table').getByRole('link').first().click();
       await page.getByText(digest).waitFor();
-      // Metadata is shown as JSON, so that its members cannot be mistaken for members of the approved document.
+      // Metadata is shown as JSON, so that the members cannot be mistaken for members of the approved document.
       await page.getByText('"filename": "firmware.bin"').waitFor();
       await page.getByText(`${index} of 2`).first().waitFor();
       const needsStepUp = index === 1;
@@ -81,7 +81,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
     await dialog.getByRole('button', { name: 'Add an exception' }).click();
     const exception = rows('Do not require approval when');
     const facts = exception.getByRole('combobox', { name: 'Fact' });
-    // The client chooses the format, so exceptions cannot depend on it.
+    // The client chooses the format, so exceptions cannot depend on the format.
     expect(await facts.getByRole('option').allTextContents()).not.toContain('Signature format');
     await facts.selectOption('Caller');
     await exception.getByRole('textbox', { name: 'Values' }).fill(requester);

@@ -5,7 +5,7 @@ import { unique } from '../../approvals/approvers.js';
 import { canRunSshd, startSshd } from '../../support/sshd.js';
 import type { ConsolePlace } from '../place.js';
 
-/** Starts a server on all loopback addresses that accepts connections and sends nothing. After `hurry`, it closes all connections. */
+/** Starts a server on all loopback addresses that accepts connections and sends nothing. `hurry` closes all connections. */
 async function startSlowServer() {
   const held = new Set<Socket>();
   let isSlow = true;
@@ -53,7 +53,7 @@ export function discoveryJourneys(at: () => ConsolePlace): void {
     await page.reload();
     await bar.waitFor();
     expect(await percent()).toBeGreaterThan(0);
-    // Finish the scan only after its progress has been checked, so that slow browsers see it too.
+    // The scan ends only after the progress has been checked, so that slow browsers can show the progress.
     slow.hurry();
     await page.getByText('Done', { exact: true }).waitFor({ timeout: 90_000 });
     expect(await percent()).toBe(100);

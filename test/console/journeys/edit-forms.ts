@@ -14,7 +14,7 @@ type Call = (method: string, path: string, body?: unknown) => Promise<Record<str
 /** A resource that can be edited in the console, created with every member that the API supports. */
 interface Editable {
   readonly what: string;
-  /** Creates the resource. @returns its path in the API and in the console */
+  /** Creates the resource. @returns the paths of the resource in the API and in the console */
   readonly make: (call: Call, place: ConsolePlace) => Promise<{ read: string; page: string; row?: string }>;
   /** Field to edit. */
   readonly field: { readonly role: 'textbox' | 'spinbutton'; readonly name: string; readonly to: string };
@@ -234,7 +234,7 @@ const EDITABLE: readonly Editable[] = [
       return { read: `/v1/rotation-policies/${id}`, page: '/rotation-policies', row: name };
     },
     field: NAME,
-    // A policy belongs to the person who last changed it and becomes due at that time.
+    // A change makes the caller the creator of the policy and makes the policy due.
     changes: ['name', 'madeBy', 'dueAt'],
   },
   {

@@ -12,7 +12,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     const { folder, asAdmin } = at();
     const rsa = algorithm({ name: 'RSA-2048', at: 'src/tls.c' });
     const file = join(folder, 'shop.cdx.json');
-    // Items of the list must be unique, so the import repairs and reports the duplicate.
+    // The items of `dependsOn` must be unique, so the import removes and reports the duplicate.
     const repeated = { ref: 'RSA-2048', dependsOn: ['AES-256-GCM', 'AES-256-GCM'] };
     const document = bom([rsa, algorithm({ name: 'AES-256-GCM' })], { ...about('shop'), dependencies: [repeated] });
     writeFileSync(file, JSON.stringify(document));

@@ -6,7 +6,7 @@ import { newPassword, type Person, register } from '../../auth/people.js';
 import { goTo, settled, signIn, visit } from '../console.js';
 import { type ConsolePlace, navigation } from '../place.js';
 
-/** Enters email and password, which leads to the second factor. */
+/** Enters email and password and continues to the second factor. */
 async function beginSignIn(page: Page, { email, password }: Person): Promise<void> {
   await page.getByLabel('Email address').fill(email);
   await page.getByLabel('Password').fill(password);
@@ -94,7 +94,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
       first.assertClean();
       await first.close();
 
-      // The current code has already been used, so use the next one.
+      // The current code has already been used, so the next code is entered.
       const ways = [
         ['Code from your authenticator app', code(secret, 'now + 30 seconds')],
         ['Recovery code', recovery],

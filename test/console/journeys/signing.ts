@@ -138,7 +138,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     });
     expect(refused.status).toBe(403);
 
-    // Fields that are not edited keep their exact values.
+    // Fields that are not edited keep their values.
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await dialog.getByRole('checkbox', { name: 'Restrict signing hours' }).uncheck();
     await press('Save');

@@ -44,7 +44,7 @@ async function atOpenId(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Continue' }).click();
 }
 
-/** Signs in without the consent step, which the provider shows only once. */
+/** Enters the account at the provider, which has already shown the consent page. */
 async function shownAtOpenId(page: Page): Promise<void> {
   await page.getByPlaceholder('Enter any login').fill('ada');
   await page.getByPlaceholder('and password').fill('any');

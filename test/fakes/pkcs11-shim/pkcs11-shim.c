@@ -1,23 +1,23 @@
 /*
- * A PKCS#11 module in front of a real one. It passes every call on, journals those that matter, and breaks C_Sign (or
- * one attribute) on request. Everything else stays what the real module does.
+ * PKCS #11 module that forwards every call to a real module. It journals relevant calls and, on request, injects faults
+ * into C_Sign, C_Login, C_DestroyObject or one attribute.
  *
  *   SHIM_MODULE   path of the real module
- *   SHIM_JOURNAL  file that gets one line per call: nanoseconds since 1970, kind, hex, result code, CKA_ID of the key.
- *                 kinds: init (hex: flags), login, logout, finalize, ask (C_Sign is called; hex: the data that it was
- *                 given), sign (C_Sign returned), destroy (C_DestroyObject returned; hex: the class of the object). An ask
- *                 without a sign is a call that its process did not survive.
+ *   SHIM_JOURNAL  file with one line per call: nanoseconds since 1970, kind, hex, result code, CKA_ID of the key.
+ *                 kinds: init (hex: flags), login, logout, finalize, ask (C_Sign is called; hex: its data
+ *                 argument), sign (C_Sign returned), destroy (C_DestroyObject returned; hex: the class of the object). An ask
+ *                 without a sign is a call during which the process died.
  *   SHIM_CONTROL  file with at most one fault; absent or empty means none:
- *                   err 0xNN [count] [only HEX]    C_Sign answers NN and does nothing
- *                   slow MS [count] [only HEX]     C_Sign waits first
+ *                   err 0xNN [count] [only HEX]    C_Sign returns NN and does nothing
+ *                   slow MS [count] [only HEX]     C_Sign is delayed by MS milliseconds
  *                   hang [count] [only HEX]        C_Sign never returns
- *                   flip [count] [only HEX]        one bit of the signature is wrong
- *                   crash [count] [only HEX]       the process dies of SIGSEGV
- *                   lie [count]                    C_GetAttributeValue says the opposite of CKA_NEVER_EXTRACTABLE
- *                   stall MS [count]               C_DestroyObject has destroyed a private key, and returns only then
- *                   deny 0xNN [count]              C_Login answers NN and does nothing
- *                 `only` limits the fault to data that ends with HEX. A counted fault is counted down in the file, for
- *                 all processes together, so that a new process does not meet it again.
+ *                   flip [count] [only HEX]        C_Sign flips one bit of the signature
+ *                   crash [count] [only HEX]       C_Sign raises SIGSEGV
+ *                   lie [count]                    C_GetAttributeValue inverts CKA_NEVER_EXTRACTABLE
+ *                   stall MS [count]               C_DestroyObject returns late after it destroyed a private key
+ *                   deny 0xNN [count]              C_Login returns NN and does nothing
+ *                 `only` limits the fault to data that ends with HEX. The count is decremented in the file, which all
+ *                 processes share, so that the fault does not hit a new process again.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -49,11 +49,11 @@
 struct fault {
   char kind[8];
   unsigned long value;
-  long count; /* -1: for ever */
+  long count; /* -1: unlimited */
   char only[2 * MAX_DATA + 1];
 };
 
-/* The key that a session was last initialized to sign with. */
+/* Key of the last C_SignInit in a session. */
 struct signer {
   CK_SESSION_HANDLE session;
   char key[2 * MAX_ID + 1];
@@ -73,7 +73,7 @@ static void to_hex(const CK_BYTE *data, CK_ULONG length, char *out) {
   out[2 * length] = 0;
 }
 
-/* One write of less than PIPE_BUF to a file opened with O_APPEND is not torn by other threads or processes. */
+/* Appends a line to the journal. A single write with O_APPEND is not interleaved with writes of other threads or processes. */
 static void note(const char *kind, const char *hex, CK_RV rv, const char *key) {
   char line[2 * MAX_DATA + 2 * MAX_ID + 100];
   struct timespec now;
@@ -116,13 +116,13 @@ static void rewrite(int fd, const struct fault *fault) {
   if (ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text)) abort();
 }
 
-/* The fault of a call that meets one kind alone; of C_Sign (NULL), which meets all the others. */
+/* Reports whether the fault applies to the call: to its only kind of fault, or, for C_Sign (NULL), to any other kind. */
 static int meets(const char *kind, const struct fault *fault) {
   if (kind) return !strcmp(fault->kind, kind);
   return strcmp(fault->kind, "lie") && strcmp(fault->kind, "stall") && strcmp(fault->kind, "deny");
 }
 
-/* The fault that this call meets, if any; a counted one is used up by it. */
+/* Returns the fault that applies to this call, if any, and decrements its count. */
 static int take_fault(const char *kind, const char *hex, struct fault *fault) {
   struct stat status;
   char text[2 * MAX_DATA + 100];
@@ -145,7 +145,7 @@ static int take_fault(const char *kind, const char *hex, struct fault *fault) {
   return found;
 }
 
-/* The entry of a session; a free one when it has none. The caller holds the lock. */
+/* Returns the entry of a session, or a free entry. The caller must hold the lock. */
 static struct signer *signer_of(CK_SESSION_HANDLE session) {
   struct signer *unused = NULL;
   for (int i = 0; i < MAX_SESSIONS; i++) {

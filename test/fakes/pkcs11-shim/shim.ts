@@ -8,7 +8,7 @@ export interface JournalEntry {
   readonly time: bigint;
   /** `ask`: C_Sign is called; `sign`: it returned. An `ask` without a `sign` is a call during which the process died. */
   readonly kind: 'init' | 'login' | 'logout' | 'finalize' | 'ask' | 'sign' | 'destroy';
-  /** For `ask` and `sign`, the data given to C_Sign; for `destroy`, the class of the object (03: a private key); for `init`, the flags. */
+  /** For `ask` and `sign`, the data passed to C_Sign; for `destroy`, the class of the object (03: a private key); for `init`, the flags. */
   readonly hex: string;
   /** CKR_ code returned to the caller. */
   readonly result: number;
