@@ -37,7 +37,7 @@ export class SettingsController {
   }
 
   /**
-   * Send a test mail
+   * Send a test email
    * @remarks Sends an email immediately and returns the SMTP server's response.
    */
   @Post('mail/test')

@@ -114,7 +114,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await page.getByText('The SMTP server accepted the email').waitFor();
     expect(mail.received.map(({ to, subject }) => [to, subject])).toContainEqual([
       'ada@example.org',
-      'Sealwright: test',
+      'Sealwright: test email',
     ]);
     await mail.stop();
     await send();
