@@ -7,7 +7,7 @@ export const WEBHOOK_EVENTS = {
   'alert.again': 'An open alert has new occurrences.',
   'alert.reopened': 'A resolved alert was reopened.',
   'alert.resolved': 'The condition of an alert has ended.',
-  'alert.asked': 'A user requested another notification of an alert, or a test of its rule.',
+  'alert.asked': 'A user requested another notification for an alert, or a test of its rule.',
   'approval.requested': 'An approval was requested, or its next stage has begun.',
   'approval.reminder': 'Half of the decision period of a pending approval has passed.',
   'approval.approved': 'An approval was granted.',
@@ -15,7 +15,7 @@ export const WEBHOOK_EVENTS = {
   'approval.expired': 'An approval expired without a decision.',
   'approval.withdrawn': 'An approval was withdrawn by its requester.',
   'approval.superseded': 'An approval was replaced because the policies changed.',
-  'hosts.key-changed': 'A host presented a host key other than the trusted one. The service did not log in.',
+  'hosts.key-changed': 'A host presented a key other than its trusted host key. The service did not log in.',
 } as const;
 
 /** WebhookEvent is the type of a webhook message. Test messages need no subscription. */
