@@ -6,7 +6,7 @@ import { ROOT, walk } from './product-sources.js';
 
 /** First migration that may run under load. Earlier migrations are part of the baseline, which creates an empty schema. */
 const FIRST = 1_798_000_048_300;
-/** Tables that stay small because people create their rows, so that any statement on them is fast. */
+/** Tables that stay small enough for any statement to be fast, for example because administrators create the rows. */
 const SMALL = new Set([
   'schema_epoch',
   'job_lease',

@@ -47,7 +47,7 @@ export class LoggedApprovals {
     private readonly catalogue: CatalogueCheck,
   ) {}
 
-  /** Returns the current rights according to the log. Throws the Problems of RightsLedger. */
+  /** Returns the current rights according to the log. Throws the same Problems as RightsLedger. */
   rights(): Promise<RightsHistory> {
     return this.ledger.current();
   }
@@ -57,7 +57,7 @@ export class LoggedApprovals {
     return this.ledger.signed();
   }
 
-  /** Returns the current rights according to the log, without waiting until a new entry is signed. Throws the Problems of RightsLedger. */
+  /** Returns the current rights according to the log, without waiting until a new entry is signed. Throws the same Problems as RightsLedger. */
   latestRights(): Promise<RightsHistory> {
     return this.ledger.latest();
   }

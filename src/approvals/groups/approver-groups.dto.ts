@@ -44,7 +44,7 @@ export class ApproverGroupView {
   /** User IDs. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
   members: string[];
   ssoGroups: SsoGroupBody[];
-  /** Incremented by each change. The ETag for `If-Match` is this value in double quotes. @example 1 */
+  /** Incremented on every change. The ETag for `If-Match` is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

@@ -137,7 +137,7 @@ export class ApprovalPolicyView {
   unless: PolicyExceptionBody[];
   /** Ways in which callers can bypass the policy, and exceptions that never hold. */
   warnings: PolicyWarningView[];
-  /** Incremented by each change. The ETag for `If-Match` is this value in double quotes. @example 1 */
+  /** Incremented on every change. The ETag for `If-Match` is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

@@ -153,7 +153,7 @@ export class PolicyEvaluation {
     this.book.forget(WHOLE);
   }
 
-  /** Returns the current rights according to the log, for `assertNewest`. Throws the Problems of RightsLedger. */
+  /** Returns the current rights according to the log, for `assertNewest`. Throws the same Problems as RightsLedger. */
   logged(): Promise<RightsHistory> {
     return this.ledger.latest();
   }

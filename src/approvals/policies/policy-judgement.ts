@@ -26,7 +26,7 @@ export interface PolicyVerdict {
 
 /**
  * Reports whether a policy applies to a use of a key. The API, the claim of a request that is about to be signed, and policy trials all use this
- * function. In doubt the policy applies: a condition on a missing fact holds, an exception on a missing fact does not.
+ * function. When in doubt, the policy applies: a condition on a missing fact is considered true, and an exception on a missing fact is considered false.
  */
 export function verdictOf(policy: PolicyRules, kind: PolicySubject, use: KeyUseToApprove): PolicyVerdict {
   const names = [WHOLE, use.key, ...(use.formerKeys ?? [])];

@@ -74,7 +74,7 @@ export class InclusionView {
   hash: string;
   /** Merkle audit path from the leaf to the root, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
   path: string[];
-  /** Signed note over the tree; null if a size was requested. @example "localhost:9090/log\n4711\n…" */
+  /** Signed checkpoint of the tree; null if the request specified a tree size. @example "localhost:9090/log\n4711\n…" */
   checkpoint: string | null;
 
   static of(row: InclusionProof): InclusionView {

@@ -18,7 +18,7 @@ export class DeviceFlowController {
 
   /**
    * Get a pending device
-   * @remarks Returns the client and the scopes of the device that displays this code.
+   * @remarks Returns the client and the scopes requested by the device that displays this code.
    */
   @Get('api/auth/device/:userCode')
   @Person()

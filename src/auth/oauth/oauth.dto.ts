@@ -6,7 +6,7 @@ import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 /** Documents the parameters, which OAuthParameters parses. */
 export class TokenRequest {
   @ApiProperty({ enum: GRANT_TYPES, example: 'client_credentials' }) grant_type: string;
-  /** Client ID, unless sent by HTTP Basic. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** Client ID. Omit it if you send it with HTTP Basic. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   client_id?: string;
   /** @example sw_client_0a1b */
   client_secret?: string;

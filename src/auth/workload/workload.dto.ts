@@ -69,7 +69,7 @@ export class WorkloadIssuerView {
   keys: string[];
   keysReadAt: Date | null;
   enabled: boolean;
-  /** Incremented by each change. The ETag for `If-Match` is this value in double quotes. @example 1 */
+  /** Incremented on every change. The ETag for `If-Match` is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;
@@ -144,7 +144,7 @@ export class WorkloadTrustView {
   @ApiProperty({ enum: TRUST_WARNINGS, isArray: true, example: [] }) warnings: TrustWarning[];
   /** ID of the last user who changed the trust. The tokens are limited to the rights of this user. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   ownerId: string;
-  /** Incremented by each change. The ETag for `If-Match` is this value in double quotes. @example 1 */
+  /** Incremented on every change. The ETag for `If-Match` is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

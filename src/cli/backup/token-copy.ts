@@ -42,7 +42,7 @@ export async function copyToken(from: string, to: string): Promise<void> {
     await rm(to, { recursive: true, force: true });
     await sleep(PAUSE_MS);
   }
-  throw new AdminError(`${from} kept changing while it was copied. Stop creating keys and repeat the backup`);
+  throw new AdminError(`${from} kept changing while it was being copied. Stop creating keys and repeat the backup.`);
 }
 
 /**

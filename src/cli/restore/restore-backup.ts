@@ -125,7 +125,7 @@ async function restoreDatabase(
     signal,
   );
   const input = psql.stdin;
-  if (input === null || dump.stdout === null) throw new Error('the programs have no pipes');
+  if (input === null || dump.stdout === null) throw new Error('a database program was started without a pipe');
   const read = ended(dump, 'pg_restore');
   read.catch(() => undefined);
   // psql closes its input when a statement fails. The error is read from the stderr of psql.

@@ -50,7 +50,8 @@ export async function orderHostCertificate(api: ApiClient, order: HostCertificat
   const publicKey = await publicKeyOf(order.key);
   const headers = { 'idempotency-key': randomUUID() };
   if (order.authority === undefined) {
-    if (order.names.length > 0) throw usageError('--names requires --authority: a rule determines the names itself.');
+    if (order.names.length > 0)
+      throw usageError('--names requires --authority. Without --authority, the login rule determines the names.');
     const body = { publicKey, kind: 'host', ...(order.rule === undefined ? {} : { rule: order.rule }) };
     const asked = (await api.call('POST', '/v1/ssh-login', { body, headers, repeatable: true })) as HostCertificate;
     return awaitCertificate(api, `/v1/ssh-login/${asked.id}`, asked, order.seconds);

@@ -124,7 +124,7 @@ export async function reloadSshd({ sshd, config }: HostSetup): Promise<void> {
     if (isReloaded) return;
   }
   throw new Error(
-    'Could not reload sshd: no PID file and no unit ssh.service or sshd.service was found. Use --no-reload.',
+    'Could not reload sshd: found neither a PID file nor an ssh.service or sshd.service unit. Use --no-reload.',
   );
 }
 

@@ -92,7 +92,7 @@ class ObjectStream extends DataInput {
         this.handles.push(this.classDesc());
         return null;
       default:
-        throw new RangeError('a part of the Java object is not supported');
+        throw new RangeError('the Java object contains an unsupported type code');
     }
   }
 

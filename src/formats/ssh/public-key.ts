@@ -161,7 +161,7 @@ export function sshPublicKeyOfSpki(spki: Buffer): SshPublicKey {
   return sshPublicKeyOf(createPublicKey({ key: spki, format: 'der', type: 'spki' }));
 }
 
-/** Returns the SubjectPublicKeyInfo, in DER, of a key on the curve P-256. Throws for any other key. */
+/** Returns the DER-encoded SubjectPublicKeyInfo of a P-256 key. Throws for any other key. */
 export function spkiOf({ type, blob }: SshPublicKey): Buffer {
   if (type !== 'ecdsa-sha2-nistp256') throw new Error(`the HSM cannot generate SSH keys of type ${type}`);
   const reader = new WireReader(blob);

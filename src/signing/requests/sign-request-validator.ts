@@ -207,7 +207,7 @@ function hashedPart(encoded: string | undefined): Buffer {
 }
 
 function statementDigest(statement: Buffer | undefined): Digest {
-  if (statement === undefined) throw new Error('the service composes attestation statements');
+  if (statement === undefined) throw new Error('the attestation has no statement');
   return { algorithm: 'sha256', digest: createHash('sha256').update(statement).digest(), content: statement };
 }
 

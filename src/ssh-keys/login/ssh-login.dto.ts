@@ -81,7 +81,7 @@ export class SshLoginRuleView {
   forceCommand: string | null;
   @ApiProperty({ enum: EXTENSIONS, isArray: true }) extensions: string[];
   enabled: boolean;
-  /** Number of the revision. The ETag for `If-Match` is this value in double quotes. @example 1 */
+  /** Revision number. The ETag for `If-Match` is this value in double quotes. @example 1 */
   version: number;
   createdAt: Date;
   updatedAt: Date;

@@ -48,7 +48,7 @@ export class KeyRenewals {
     renew: () => Promise<PublicJwk[]>,
   ): Promise<readonly PublicJwk[] | undefined> {
     const isKnown = row.keys !== null && ageOf(row.keysReadAt) < FRESH_MS;
-    // A row whose keys were never fetched may have a new address.
+    // If the keys were never fetched, the URL may have just changed, so the pause does not apply.
     const hasPaused = row.keysAskedAt === null || Date.now() - (this.asked.get(row.id) ?? 0) > PAUSE_MS;
     const isDue = hasPaused && (!isKnown || (fresh && ageOf(row.keysAskedAt) > PAUSE_MS));
     return isDue ? this.renewed(row, renew) : believable(row);

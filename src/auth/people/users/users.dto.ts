@@ -63,7 +63,7 @@ export class InvitationView {
 
 export class NewInvitationView extends InvitationView {
   /**
-   * Link for the invited user, which cannot be retrieved again. Absent if the link was sent by mail.
+   * Link for the invited user, which cannot be retrieved again. Absent if the link was sent by email.
    * @example https://sign.example.com/account#invitation=sw_mail_0a1b
    */
   link?: string;

@@ -35,7 +35,7 @@ export interface BatchSettings {
 
 /** Maximum number of items in a batch, as set by the service. A batch has at most one approval. */
 const MAX_ITEMS = 1000;
-/** Maximum number of characters of the command line per item. The service limits the metadata of a batch item to 1 KB. */
+/** Maximum length of an item's command line, in characters. The service limits the metadata of a batch item to 1 KB. */
 const MAX_COMMAND_LINE = 200;
 const POLL_S = 30;
 /** Maximum number of earlier batches with the same digests to skip because their approval was rejected, withdrawn or expired. */

@@ -91,7 +91,7 @@ export class SigningOperation {
   private constructor(
     readonly key: AgentKey,
     readonly mechanism: Mechanism,
-    /** Hash that the PSS parameters name. */
+    /** Hash algorithm specified by the PSS parameters. */
     private readonly pssHash: DigestName | undefined,
   ) {
     this.hash = mechanism.hash === undefined ? undefined : createHash(mechanism.hash);

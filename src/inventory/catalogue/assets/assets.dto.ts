@@ -118,7 +118,7 @@ export class StandingView {
   jurisdiction: string;
   /** @example deprecated */
   state: string;
-  /** Last day before the state applied. @example 2030-12-31 */
+  /** Last day before the state takes effect. @example 2030-12-31 */
   since: string;
   /** @example "NIST IR 8547" */
   authority: string;

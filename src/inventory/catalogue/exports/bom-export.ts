@@ -154,7 +154,7 @@ interface Source {
   readonly snapshot: Snapshot;
   readonly edition: Edition;
   readonly own: OwnLines;
-  /** Undefined for all active assets. */
+  /** Undefined if the export covers all active assets. */
   readonly shown: ShownComponent | undefined;
 }
 

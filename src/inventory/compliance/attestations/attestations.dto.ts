@@ -9,7 +9,7 @@ import type { PolicyCheck } from './policy-pack.js';
 const MAX_ITEMS = 100;
 
 export class ReviewBody {
-  /** Identifier of a requirement that a person assesses. @example 12.3.3-STRATEGY */
+  /** Identifier of a manually assessed requirement. @example 12.3.3-STRATEGY */
   @Text(1, 100) identifier: string;
   /** Degree to which the requirement is met, from 0 to 1. @example 1 */
   @IsNumber() @Min(0) @Max(1) score: number;

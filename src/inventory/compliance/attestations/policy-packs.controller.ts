@@ -66,7 +66,7 @@ export class PolicyPacksController {
 
   /**
    * Delete a policy pack
-   * @remarks Deletes a custom policy pack. Attestations with the pack are kept.
+   * @remarks Deletes a custom policy pack. Attestations that use the pack are kept.
    */
   @Delete(':id')
   @Needs('inventory:write')

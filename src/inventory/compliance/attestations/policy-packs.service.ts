@@ -83,7 +83,7 @@ export class PolicyPacksService {
     return { ...pack, revision: revision + 1 };
   }
 
-  /** Deletes a policy pack. Attestations with the pack are kept. @throws Problem 404 `policy-pack.missing`, 409 `policy-pack.product` */
+  /** Deletes a policy pack. Attestations that use the pack are kept. @throws Problem 404 `policy-pack.missing`, 409 `policy-pack.product` */
   async remove(caller: Caller, id: string): Promise<void> {
     assertOwn(id);
     await this.db.transaction(async (tx) => {

@@ -28,7 +28,7 @@ type Known = ReadonlyMap<string, KnownAsset>;
 const NONE: Known = new Map();
 const RELATED = 'cryptoProperties.certificateProperties.relatedCryptographicAssets';
 
-/** A certificate that has the identity of the previous version until the whole document has been read. */
+/** A certificate that keeps the ID computed by the previous version of the service until the whole document has been read. */
 interface ProvisionalCertificate extends ReferringAsset {
   /** ID derived from the fingerprint. Undefined without a fingerprint; names and references then identify the certificate. */
   readonly own: string | undefined;

@@ -10,7 +10,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   ...SINGLE_FIELDS,
   certificateId: 'ID of the certificate.',
   day: 'Day, as `YYYY-MM-DD`.',
-  environment: 'Returns only resources of this environment.',
+  environment: 'Returns only resources in this environment.',
   from: 'Start of the time range.',
   hash: 'Digest algorithm, named as in Vault.',
   id: 'ID of the resource.',

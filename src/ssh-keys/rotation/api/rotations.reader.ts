@@ -14,7 +14,7 @@ export interface ShownRotation {
   readonly rotation: Rotation;
   /** Number of targets by state, or by outcome if they are finished. */
   readonly progress: Record<string, number>;
-  /** Sentences about hosts that the last scan could not read completely. */
+  /** Warnings about hosts that the last scan could not read completely. */
   readonly warnings: readonly string[];
 }
 

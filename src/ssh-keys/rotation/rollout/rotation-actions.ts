@@ -148,7 +148,7 @@ async function refusalIn(tx: EntityManager, id: string): Promise<Problem> {
   return new Problem(
     'conflict',
     'rotation.too-late',
-    `The rotation is ${status}, which does not allow this operation.${handedOver}`,
+    `This operation is not allowed while the rotation is ${status}.${handedOver}`,
   );
 }
 
