@@ -47,7 +47,7 @@ export const WITHOUT_SECRET: Remark = {
 };
 
 /** Matches the start of a name that contains its owner, `api-key:<id>`. It must be kept, although it looks like a secret API key. */
-const OWNER_BY_KEY = /^api-key:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\/|$)/i;
+const OWNER_BY_KEY = /^api-key:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])/i;
 
 /** withoutSecrets returns the name that a caller or document gives to a source, without secrets such as a password or token in a repository URL. */
 export function withoutSecrets(name: string): string {
