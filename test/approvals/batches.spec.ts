@@ -292,7 +292,7 @@ describe('a caller at the limit of pending approvals', () => {
     assertProblem(await sign(caller, '/api/v1/sign/batch', { items, key: key.name }), TOO_MANY);
     const batch = { batch_input: items.map(({ digest }) => ({ input: digest })), prehashed: true };
     const { status, body } = await sign(caller, `/v1/transit/sign/${key.name}`, batch);
-    expect([status, body.errors[0]]).toEqual([429, expect.stringMatching(/^3 approvals /)]);
+    expect([status, body.errors[0]]).toEqual([429, expect.stringMatching(/^You have 3 pending approvals/)]);
   });
 
   it('does not affect others, and can open another once an approval has ended', async () => {

@@ -146,7 +146,7 @@ it('"sealwright policy test" returns the table results for each draft policy', a
   );
   const { out } = await sealwright(['policy', 'test', '--request', prepared[8]?.queued ?? ''], { env });
   expect(out).toMatch(
-    /needs no approval\n {2}does not apply: policy-\w+\n {4}unless verified\.repository in octo-org\/octo-repo: holds/,
+    /requires no approval\n {2}does not apply: policy-\w+\n {4}unless verified\.repository in octo-org\/octo-repo: holds/,
   );
 }, 180_000);
 

@@ -156,7 +156,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('a provider certificate', () => {
     expect((await put({ certificates: [expired.toString('pem'), idp.certificate] })).status).toBe(200);
     const { ok, findings } = await testFinds();
     expect(ok).toBe(true);
-    expect(findings[0]?.detail).toMatch(/expired; .*new certificate/);
+    expect(findings[0]?.detail).toMatch(/expired\. .*new certificate/);
     expect((await signIn()).status).toBe(303);
   });
 

@@ -250,7 +250,7 @@ describe('the shared script', () => {
     const token = await issuer.tokenFor(GITLAB, service.url);
     const again = { SEALWRIGHT_ID_TOKEN: token, SEALWRIGHT_FILES: file('again.pkg') };
     expect(await started(again)).toMatchObject({ code: 0 });
-    expect(await started(again)).toMatchObject({ code: 4, said: expect.stringContaining('Repeat the job, because the next run has a new token') }); // prettier-ignore
+    expect(await started(again)).toMatchObject({ code: 4, said: expect.stringContaining('Request a new token from the issuer') }); // prettier-ignore
   });
 
   it('reports where to get the client if it is missing', async () => {

@@ -300,7 +300,7 @@ describe.runIf(canRunSshd())('host algorithms', () => {
     const { id, test } = await hostWith([line]);
     expect(await test()).toMatchObject({
       code: 'host.no-algorithm',
-      detail: expect.stringMatching(new RegExp(`for the ${subject}, .*: ${offer}\\. .*legacyAlgorithms`)),
+      detail: expect.stringMatching(new RegExp(`host.s ${subject} algorithms: ${offer}\\. .*legacyAlgorithms`)),
     });
     const allowed = await call('PATCH', `/v1/hosts/${id}`, { legacyAlgorithms: true }, { 'if-match': '"1"' });
     expect(allowed.body).toMatchObject({ legacyAlgorithms: true });
@@ -320,7 +320,7 @@ describe.runIf(canRunSshd())('host algorithms', () => {
     const { test } = await hostWith(['PubkeyAcceptedAlgorithms ssh-rsa']);
     expect(await test()).toMatchObject({
       code: 'host.login-refused',
-      detail: expect.stringMatching(/of the type ssh-ed25519.*PubkeyAcceptedAlgorithms/),
+      detail: expect.stringMatching(/of type ssh-ed25519.*PubkeyAcceptedAlgorithms/),
     });
   });
 });

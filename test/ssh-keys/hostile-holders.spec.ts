@@ -80,7 +80,7 @@ describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
         put('eve', name, key.privateKey);
         put('eve', `${name}.pub`, `${newClientKey(field.directory, name).publicKey}\n`);
       },
-      /another key lies beside it/,
+      /pub file contains a different key/,
     ],
     [
       'has the key under a passphrase',
@@ -153,7 +153,7 @@ describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
         writeFileSync(join(build.sshd.home('root'), 'fake-shadow'), 'root:$6$x:19000::::::\n', { mode: 0o640 });
         return { account: 'root', path: '/root/fake-shadow' };
       },
-      /no private key/,
+      /not a private key/,
     ],
   ];
 
