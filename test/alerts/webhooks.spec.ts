@@ -140,8 +140,8 @@ describe.concurrent('a webhook endpoint', () => {
     ['https://127.0.0.2/', 'loopback'],
     ['https://169.254.169.254/latest/meta-data/', 'link-local'],
     ['https://[::ffff:10.0.0.1]/', 'IPv4-mapped'],
-    ['http://198.41.0.4/', 'https'],
-    ['ftp://198.41.0.4/', 'https'],
+    ['http://198.41.0.4/', 'HTTPS'],
+    ['ftp://198.41.0.4/', 'HTTPS'],
   ])('cannot have %s as its URL', async (url, why) => {
     const answer = await create('', { url });
     assertProblem(answer, { status: 422, code: 'webhook.target', pointer: '/url' });
