@@ -63,7 +63,7 @@ it('approvers are notified of a request, and everybody of the outcome', async ()
   for (const { email } of [ada, ben]) {
     const { text } = await smtp.mailTo(email, 'Approval needed: Sign asked.bin');
     expect(text).toContain(`https://sign.example.org/approvals/${approvalId}`);
-    expect(text).toMatch(/Asked: 1 of group-/);
+    expect(text).toMatch(/Approvers: 1 of group-/);
   }
   const { data } = await told(approvalId, 'approval.requested');
   expect(data).toMatchObject({ status: 'PENDING', subject: { kind: 'signing-request', id: requestId }, threshold: 1 });

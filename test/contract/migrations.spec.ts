@@ -82,6 +82,7 @@ describe('a database of the version before the baseline', () => {
     await stage.sql('ALTER TABLE workload_trust DROP COLUMN changed_by');
     await stage.sql('ALTER TABLE schedule DROP COLUMN made_behind');
     await stage.sql('ALTER TABLE invitation DROP COLUMN inviter_behind');
+    await stage.sql('ALTER TABLE asset DROP COLUMN proven');
     const before = await tables();
     expect(await migrate()).toMatchObject({ code: 0, output: expect.stringContaining('applied Baseline') });
     expect(await tables()).toEqual(before);
