@@ -76,6 +76,15 @@ export const ACCEPTANCE: readonly Mutation[] = [
   },
   {
     finding: 28,
+    defence: 'a vote that waited for a lock is judged by the rights after it',
+    file: 'src/approvals/decisions/voting.service.ts',
+    text: '      if (Date.now() - readAt > MAX_RIGHTS_AGE_MS) throw new DelayedVote();\n',
+    instead: '',
+    spec: 'test/approvals/voting.spec.ts',
+    test: 'is judged by the rights at the time when it is counted',
+  },
+  {
+    finding: 28,
     defence: 'the last administrator is counted by sealed rows',
     file: 'src/auth/people/users/administrators.ts',
     text: 'seals.opened(User, row.person)',

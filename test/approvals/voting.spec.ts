@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { Client } from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
@@ -236,4 +237,33 @@ it('every vote and every transition is recorded in the audit log', async () => {
     'signing.claimed',
     'signing.signed',
   ]);
+});
+
+describe('a vote that waits for a lock', () => {
+  it('is judged by the rights at the time when it is counted', async () => {
+    const former = await newApprover(place);
+    const { key } = await newGuardedKey(place, [{ members: [former, ada], threshold: 1 }]);
+    const { approvalId } = await held(place, order(key.name));
+    const session = new Client(place.stage.databaseUrl);
+    await session.connect();
+    await session.query('BEGIN');
+    await session.query('SELECT 1 FROM approval WHERE id = $1 FOR UPDATE', [approvalId]);
+    const began = Date.now();
+    const voting = vote(place.service, approvalId, former);
+    await until('the vote waits', 10, async () => {
+      const rows = await place.stage.sql(
+        `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"approval"%'`,
+      );
+      return rows.length > 0;
+    });
+    const path = `/api/settings/users/${former.id}`;
+    const change = { key: place.apiKey, body: { roles: ['viewer'] } };
+    expect((await place.service.call('PATCH', path, change)).status).toBe(200);
+    // Waits until the cached rights have expired.
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, began + 2500 - Date.now())));
+    await session.query('ROLLBACK');
+    await session.end();
+    assertProblem(await voting, { status: 403, code: 'approval.rights-ended' });
+    expect((await vote(place.service, approvalId, ada)).status).toBe(200);
+  });
 });

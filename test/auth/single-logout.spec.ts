@@ -336,4 +336,8 @@ it('limits the messages of a network that end nothing, without a session or a lo
   };
   const answers = await Promise.all(Array.from({ length: 120 }, guess));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
+  const forged = await new SignJWT(claims({ sub: 'ada' }))
+    .setProtectedHeader({ alg: 'RS256', kid: 'unknown' })
+    .sign((await generateKeyPair('RS256')).privateKey);
+  assertProblem(await post(forged), { status: 429, code: 'auth.too-many-attempts' });
 });

@@ -116,11 +116,24 @@ export class AuditService {
 
   /** Adds an entry about the effect of a call. The entry contains the request ID and the address of the call. */
   appendBy(tx: EntityManager, actor: Actor & Pick<Caller, 'origin' | 'session'>, entry: CallEntry): Promise<void> {
+    return this.appendAllBy(tx, actor, [entry]);
+  }
+
+  /** Like `appendBy`, for all effects of a call. */
+  appendAllBy(
+    tx: EntityManager,
+    actor: Actor & Pick<Caller, 'origin' | 'session'>,
+    entries: readonly CallEntry[],
+  ): Promise<void> {
     const { requestId: correlation, address: source } = actor.origin;
     const { clientId } = actor.session ?? {};
     // For a session in a client, the entry names the client, because anyone who knows the client's secret could have made the call.
-    const detail = actor.kind === 'user' && clientId ? { client: clientId, ...entry.detail } : entry.detail;
-    return this.append(tx, [{ ...entry, detail, actor, correlation, source }]);
+    const client = actor.kind === 'user' && clientId ? { client: clientId } : undefined;
+    const rows = entries.map((entry) => {
+      const detail = client === undefined ? entry.detail : { ...client, ...entry.detail };
+      return { ...entry, detail, actor, correlation, source };
+    });
+    return this.append(tx, rows);
   }
 
   /**

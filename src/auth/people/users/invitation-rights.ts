@@ -60,21 +60,11 @@ export class InvitationRights {
       const [{ inviter_id: inviter, roles } = { inviter_id: null, roles: [] }] = invitations;
       if (inviter !== null && (await this.rights.holds(inviter, wanted(roles), tx))) continue;
       const ids = invitations.map(({ id }) => id);
-      await this.revoke(tx, by, ids);
+      await tx.query(`UPDATE invitation SET revoked_at = now(), seal = NULL WHERE id = ANY($1)`, [ids]);
+      const effect = { action: 'user.invitation-revoked', detail: { because: 'inviter-rights' } };
+      const entries = ids.map((id) => ({ ...effect, target: { kind: 'invitation', id } }));
+      await this.audit.appendAllBy(tx, by, entries);
     }
-  }
-
-  private async revoke(tx: EntityManager, by: Actor & { origin: Origin }, ids: readonly string[]): Promise<void> {
-    await tx.query(`UPDATE invitation SET revoked_at = now(), seal = NULL WHERE id = ANY($1)`, [ids]);
-    const entries = ids.map((id) => ({
-      action: 'user.invitation-revoked',
-      actor: { kind: by.kind, id: by.id, name: by.name },
-      target: { kind: 'invitation', id },
-      correlation: by.origin.requestId,
-      source: by.origin.address,
-      detail: { because: 'inviter-rights' },
-    }));
-    await this.audit.append(tx, entries);
   }
 }
 
