@@ -252,7 +252,7 @@ describe('a vote that waits for a lock', () => {
     const voting = vote(place.service, approvalId, former);
     await until('the vote waits', 10, async () => {
       const rows = await place.stage.sql(
-        `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"approval"%'`,
+        `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"Approval"%'`,
       );
       return rows.length > 0;
     });
