@@ -79,9 +79,7 @@ describe('a host name', () => {
 
   it('that resolves to a forbidden address is not called', async () => {
     names.says(() => [BAD]);
-    await expect(post(`http://hooks.example:${good.port}/`)).rejects.toThrow(
-      'not allowed (loopback); to allow it',
-    );
+    await expect(post(`http://hooks.example:${good.port}/`)).rejects.toThrow('not allowed (loopback); to allow it');
     untouched();
   });
 
