@@ -78,8 +78,9 @@ export const ACCEPTANCE: readonly Mutation[] = [
     finding: 28,
     defence: 'a vote that waited for a lock is judged by the rights after it',
     file: 'src/approvals/decisions/voting.service.ts',
-    text: '      if (Date.now() - readAt > MAX_RIGHTS_AGE_MS) throw new DelayedVote();\n',
-    instead: '',
+    text: '      await this.logged.assertDatabaseUnchanged(tx);\n      const voted = await this.cast(tx, caller, { id, ballot }, use);\n',
+    instead:
+      '      const earlier = await this.logged.rights();\n      Object.assign(this.logged, { latestRights: () => Promise.resolve(earlier) });\n      const voted = await this.cast(tx, caller, { id, ballot }, use);\n',
     spec: 'test/approvals/voting.spec.ts',
     test: 'is judged by the rights at the time when it is counted',
   },

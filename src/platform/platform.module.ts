@@ -3,8 +3,9 @@ import { DiscoveryModule } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CatalogueCheck } from './sealing/catalogue-check.js';
 import { Config } from './config/config.js';
-import { dataSourceOptions } from './database/data-source-options.js';
+import { dataSourceOptions, type PostgresOptions } from './database/data-source-options.js';
 import { DatabaseSessions } from './database/database-sessions.js';
+import { ServiceDataSource } from './database/service-data-source.js';
 import { OldRows } from './work/old-rows.js';
 import { EventBus } from './events/events.js';
 import { AlertEventRow } from './events/alert-events.js';
@@ -111,6 +112,7 @@ const SHARED = [
         retryDelay: 1000,
         verboseRetryLog: true,
       }),
+      dataSourceFactory: (options) => Promise.resolve(new ServiceDataSource(options as PostgresOptions)),
     }),
     TypeOrmModule.forFeature(ENTITIES),
   ],

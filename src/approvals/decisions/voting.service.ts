@@ -20,13 +20,6 @@ export interface Ballot {
   readonly hash?: Buffer;
 }
 
-/** Maximum age of the rights against which a vote is checked. */
-const MAX_RIGHTS_AGE_MS = 2000;
-const MAX_ATTEMPTS = 3;
-
-/** DelayedVote is thrown if the transaction of a vote waited for locks for longer than MAX_RIGHTS_AGE_MS. */
-class DelayedVote extends Error {}
-
 /** VotingService records and counts votes. Votes on the same approval are serialized by a row lock. */
 @Injectable()
 export class VotingService {
@@ -42,55 +35,30 @@ export class VotingService {
     // Fails early, before the audit log is read.
     found(await this.db.manager.findOneBy(Approval, { id }));
     assertPerson(caller);
-    const approval = await this.castInTime(caller, { id, ballot }, use);
-    if (approval !== undefined) this.moves.committed(approval);
-  }
-
-  /** Casts a vote. A vote that waited for locks is repeated, because the voter may have lost the right to vote in the meantime. */
-  private async castInTime(
-    caller: Caller,
-    { id, ballot }: { readonly id: string; readonly ballot: Ballot },
-    use: IdempotentUse | undefined,
-  ): Promise<Approval | undefined> {
-    let rights = await this.logged.rights();
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.castBy(rights, caller, { id, ballot }, use);
-      } catch (error) {
-        if (!(error instanceof DelayedVote)) throw error;
-        if (attempt === MAX_ATTEMPTS) throw busy();
-        rights = await this.logged.latestRights();
-      }
-    }
-  }
-
-  private castBy(
-    rights: RightsHistory,
-    caller: Caller,
-    { id, ballot }: { readonly id: string; readonly ballot: Ballot },
-    use: IdempotentUse | undefined,
-  ): Promise<Approval | undefined> {
-    const readAt = Date.now();
-    return this.db.transaction(async (tx) => {
+    // Fails before the approval is locked if the log cannot be verified.
+    await this.logged.rights();
+    const approval = await this.db.transaction(async (tx) => {
       await this.logged.assertDatabaseUnchanged(tx);
-      const voted = await this.cast(tx, caller, { id, ballot, rights }, use);
+      const voted = await this.cast(tx, caller, { id, ballot }, use);
       await this.logged.assertDatabaseUnchanged(tx);
-      if (Date.now() - readAt > MAX_RIGHTS_AGE_MS) throw new DelayedVote();
       return voted;
     });
+    if (approval !== undefined) this.moves.committed(approval);
   }
 
   /** Returns undefined if the Idempotency-Key was used before; the earlier vote counts. */
   private async cast(
     tx: EntityManager,
     caller: Caller,
-    { id, ballot, rights }: { readonly id: string; readonly ballot: Ballot; readonly rights: RightsHistory },
+    { id, ballot }: { readonly id: string; readonly ballot: Ballot },
     use: IdempotentUse | undefined,
   ): Promise<Approval | undefined> {
     const approval = await lock(tx, id);
     const earlier = await this.idempotency.earlier(tx, use);
     if (earlier !== undefined) return undefined;
     assertOpen(approval, await isLate(tx, approval));
+    // Read after the lock, because the voter may have lost the right to vote while the vote waited.
+    const rights = await this.logged.latestRights();
     const asked = await this.logged.asLogged(tx, approval, rights);
     assertInTime(asked.logged);
     assertNotVoted(asked.logged, caller.id);
@@ -160,11 +128,6 @@ async function isLate(tx: EntityManager, { id }: Approval): Promise<boolean> {
 function assertPerson({ kind }: Caller): void {
   if (kind !== 'user')
     throw new Problem('forbidden', 'approval.person-needed', 'API keys and clients cannot vote. Sign in as a person.');
-}
-
-function busy(): Problem {
-  const detail = 'The approval is locked by another transaction. Retry in a few seconds.';
-  return new Problem('unavailable', 'row.busy', detail, { retryAfter: 2 });
 }
 
 function ownRequest(): Problem {

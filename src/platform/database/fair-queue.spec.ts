@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FairQueue } from '../database/fair-queue.js';
+import { FairQueue } from './fair-queue.js';
 
 function drained(queue: FairQueue<string>, count = Infinity): string[] {
   const taken: string[] = [];
