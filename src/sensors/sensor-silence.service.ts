@@ -4,7 +4,9 @@ import { OldRows } from '../platform/work/old-rows.js';
 import { recordAlertEvents } from '../platform/events/alert-events.js';
 import { Background } from '../platform/work/background.js';
 
-const SILENT = `enabled AND silent_since IS NULL AND last_heartbeat_at < now() - heartbeat_seconds * interval '1.5 seconds'`;
+/** Number of heartbeat intervals without a heartbeat after which a sensor counts as silent. */
+const SILENT_AFTER = 1.5;
+const SILENT = `enabled AND silent_since IS NULL AND last_heartbeat_at < now() - heartbeat_seconds * interval '${SILENT_AFTER} seconds'`;
 
 /** SensorSilence reports sensors that have stopped sending heartbeats, and deletes old commands. */
 @Injectable()
@@ -16,7 +18,7 @@ export class SensorSilence {
     old.forget({ table: 'sensor_command', where: 't.ended_at IS NOT NULL', since: 'ended_at' });
   }
 
-  /** Raises an alert for each sensor that has sent no heartbeat for one and a half intervals. */
+  /** Raises an alert for each sensor that has become silent. */
   @Background({ name: 'silent-sensors', scope: 'process', due: `SELECT FROM sensor WHERE ${SILENT}` })
   async reportSilent(): Promise<void> {
     await this.db.transaction(async (tx) => {

@@ -7,11 +7,15 @@ export const VERSIONS: Record<string, number> = {
   'TLS 1.3': 0x0304,
 };
 
-/** Supported groups, post-quantum ones first. */
+/**
+ * Supported groups, post-quantum ones first. The inventory judges each group by its name (`judgement/risk/default-rules.json`), and the test
+ * `scanned-names` fails for a group that no rule knows.
+ */
 export const GROUPS: Record<string, number> = {
   X25519MLKEM768: 0x11ec,
   SecP256r1MLKEM768: 0x11eb,
   SecP384r1MLKEM1024: 0x11ed,
+  curveSM2MLKEM768: 0x11ee,
   MLKEM512: 0x0200,
   MLKEM768: 0x0201,
   MLKEM1024: 0x0202,

@@ -15,7 +15,8 @@ import { assertMayGrant } from './user-administration.service.js';
 import { User } from '../../model/user.entity.js';
 import { canonical } from '../../model/users.service.js';
 
-const GOOD_FOR_SECONDS = 7 * 24 * 3600;
+const GOOD_FOR_DAYS = 7;
+const GOOD_FOR_SECONDS = GOOD_FOR_DAYS * 24 * 3600;
 
 /** InvitationsService invites users. The link is sent to the user's email address, and the user sets the password. */
 @Injectable()
@@ -88,7 +89,7 @@ function invitationMail(recipient: string, by: string, link: string) {
   return {
     recipient,
     subject: 'Your invitation to Sealwright',
-    text: `${by} has invited you to Sealwright.\n\nTo accept, open this link within seven days and set a password:\n${link}\n\nIf you did not expect this invitation, ignore this email.\n`,
+    text: `${by} has invited you to Sealwright.\n\nTo accept, open this link within ${GOOD_FOR_DAYS} days and set a password:\n${link}\n\nIf you did not expect this invitation, ignore this email.\n`,
     goodForSeconds: GOOD_FOR_SECONDS,
   };
 }
