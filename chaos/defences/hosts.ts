@@ -7,7 +7,7 @@ const PUSH = 'test/ssh-keys/revocation-push.spec.ts';
 const RESIDENT = 'src/ssh-keys/rotation/custody/host-resident-key.ts';
 const SCRIPTS = 'src/ssh-keys/rotation/custody/holder-scripts.ts';
 const KEY_FILE = 'src/platform/ssh/authorized-keys-file.ts';
-const DIFF = 'src/ssh-keys/authorized-keys/unified-diff.ts';
+const DIFF = 'src/ssh-keys/rotation/key-lines/unified-diff.ts';
 
 /** Defences for input from hosts and data written to hosts: findings 1, 2, 6, 9 and 10. */
 export const HOSTS: readonly Mutation[] = [
@@ -87,7 +87,7 @@ export const HOSTS: readonly Mutation[] = [
     file: DIFF,
     text: '  to(before.length, after.length);',
     instead: '  to(before.length, Math.min(before.length, after.length));',
-    spec: 'src/ssh-keys/authorized-keys/unified-diff.spec.ts',
+    spec: 'src/ssh-keys/rotation/key-lines/unified-diff.spec.ts',
   },
   {
     finding: 2,
@@ -95,7 +95,7 @@ export const HOSTS: readonly Mutation[] = [
     file: DIFF,
     text: 'return withDiff(before, diff, encodingOf(before, after)).equals(after);',
     instead: 'return true;',
-    spec: 'src/ssh-keys/authorized-keys/unified-diff.spec.ts',
+    spec: 'src/ssh-keys/rotation/key-lines/unified-diff.spec.ts',
     test: 'a diff that omits one of the changes is detected',
   },
   {

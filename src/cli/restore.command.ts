@@ -5,7 +5,7 @@ import { LogKeys } from '../audit/log/log-keys.js';
 import { LogRestore } from '../audit/log/log-restore.js';
 import { type HeldKey, KeyVault } from '../hsm/key-vault.js';
 import { Config } from '../platform/config/config.js';
-import { newestWitnessed, readWitness } from './backup/witness.js';
+import { newestWitnessed, readWitness } from './backup/witness-file.js';
 import { type AdminCommand, AdminError, ADMIN_EXIT, interruption, note, print } from './command.js';
 import { inService } from './in-service.js';
 import { NOTHING_KNOWN, readNewerLog, type RevokedSince } from './restore/newer-log.js';

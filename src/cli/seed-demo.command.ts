@@ -9,7 +9,7 @@ import { DemoService } from '../inventory/catalogue/demo/demo.service.js';
 import { Config, ConfigError } from '../platform/config/config.js';
 import { type AdminCommand, print } from './command.js';
 import { inService } from './in-service.js';
-import { seedSigningKeys, seedTimestampKey } from './trial-keys.js';
+import { seedSigningKeys, seedTimestampKey } from './demo-keys.js';
 
 const ADMIN = 'admin@sealwright.local';
 const ORIGIN = { requestId: 'seed-demo', address: '' };

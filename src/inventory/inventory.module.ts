@@ -14,15 +14,15 @@ import { SnapshotTarget } from './catalogue/analytics/snapshot.target.js';
 import { SnapshotTaker } from './catalogue/analytics/snapshot-taker.js';
 import { SourceCounter } from './catalogue/analytics/source-counter.js';
 import { AssetAnnotationsService } from './catalogue/assets/asset-annotations.service.js';
-import { Attestation, PolicyPackRow, PolicyScope } from './compliance/attestations/attestation.entity.js';
-import { AttestationsController } from './compliance/attestations/attestations.controller.js';
-import { AttestationsService } from './compliance/attestations/attestations.service.js';
-import { PolicyPacksController } from './compliance/attestations/policy-packs.controller.js';
-import { PolicyJudge } from './compliance/attestations/policy-judge.service.js';
-import { PolicyPacksService } from './compliance/attestations/policy-packs.service.js';
-import { PolicyCheckTarget } from './compliance/attestations/policy-check.target.js';
-import { SignedDeclarations } from './compliance/attestations/declarations.js';
-import { PolicyEvaluator } from './compliance/attestations/policy-evaluator.js';
+import { Attestation, PolicyPackRow, PolicyScope } from './compliance/policy-packs/attestation.entity.js';
+import { AttestationsController } from './compliance/policy-packs/attestations.controller.js';
+import { AttestationsService } from './compliance/policy-packs/attestations.service.js';
+import { PolicyPacksController } from './compliance/policy-packs/policy-packs.controller.js';
+import { PolicyJudge } from './compliance/policy-packs/policy-judge.service.js';
+import { PolicyPacksService } from './compliance/policy-packs/policy-packs.service.js';
+import { PolicyCheckTarget } from './compliance/policy-packs/policy-check.target.js';
+import { SignedDeclarations } from './compliance/policy-packs/declarations.js';
+import { PolicyEvaluator } from './compliance/policy-packs/policy-evaluator.js';
 import { AssetCsv } from './catalogue/exports/asset-csv.js';
 import { AssetOccurrence } from './catalogue/assets/asset-occurrence.entity.js';
 import { AssetSourceName } from './catalogue/assets/asset-source-name.entity.js';
@@ -36,7 +36,7 @@ import { BomLinkExport, BomLinkRefs, BomLinksReader } from './catalogue/bom-link
 import { BomExporter } from './catalogue/exports/bom-export.js';
 import { OwnComponents } from './catalogue/exports/own-components.js';
 import { ExportController } from './catalogue/exports/export.controller.js';
-import { Exports } from './catalogue/exports/exports.js';
+import { ExportSnapshots } from './catalogue/exports/export-snapshots.js';
 import { DemoController } from './catalogue/demo/demo.controller.js';
 import { DemoService } from './catalogue/demo/demo.service.js';
 import { ImportBodies } from './intake/imports/import-bodies.js';
@@ -126,7 +126,7 @@ import { SavedViewsController } from './catalogue/views/saved-views.controller.j
     SignedDeclarations,
     SavedViewsService,
     BomExporter,
-    Exports,
+    ExportSnapshots,
     OwnComponents,
     OwnNamesService,
     BomLinksReader,

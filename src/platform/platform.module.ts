@@ -6,7 +6,7 @@ import { Config } from './config/config.js';
 import { dataSourceOptions, type PostgresOptions } from './database/data-source-options.js';
 import { DatabaseSessions } from './database/database-sessions.js';
 import { ServiceDataSource } from './database/service-data-source.js';
-import { OldRows } from './work/old-rows.js';
+import { RowRetention } from './work/row-retention.js';
 import { EventBus } from './events/events.js';
 import { AlertEventRow } from './events/alert-events.js';
 import { Inbox, InboxMessage } from './queue/inbox.js';
@@ -79,7 +79,7 @@ const SHARED = [
   JobLeases,
   IdempotencyKeys,
   Metrics,
-  OldRows,
+  RowRetention,
   Outbox,
   ServiceCryptoAssets,
   RateLimits,

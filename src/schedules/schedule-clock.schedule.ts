@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { OldRows } from '../platform/work/old-rows.js';
+import { RowRetention } from '../platform/work/row-retention.js';
 import { Background } from '../platform/work/background.js';
 import { OVERDUE_RUN, ScheduleStarter } from './schedule-starter.js';
 import { DUE_SCHEDULE, ScheduleTicker } from './schedule-ticker.js';
@@ -17,7 +17,7 @@ export class ScheduleClock {
   constructor(
     private readonly ticker: ScheduleTicker,
     private readonly starter: ScheduleStarter,
-    old: OldRows,
+    old: RowRetention,
   ) {
     old.forget({
       table: 'schedule_run',

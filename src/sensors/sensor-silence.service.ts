@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { OldRows } from '../platform/work/old-rows.js';
+import { RowRetention } from '../platform/work/row-retention.js';
 import { recordAlertEvents } from '../platform/events/alert-events.js';
 import { Background } from '../platform/work/background.js';
 
@@ -13,7 +13,7 @@ const SILENT = `enabled AND silent_since IS NULL AND last_heartbeat_at < now() -
 export class SensorSilence {
   constructor(
     private readonly db: DataSource,
-    old: OldRows,
+    old: RowRetention,
   ) {
     old.forget({ table: 'sensor_command', where: 't.ended_at IS NOT NULL', since: 'ended_at' });
   }

@@ -20,7 +20,7 @@ import { HostFiles } from '../../src/hosts/connections/host-files.service.js';
 import { LiveSession } from '../../src/hosts/connections/live-session.js';
 import type { ChangeSession } from '../../src/hosts/model/ssh-session.port.js';
 import { openSocket, sshHandshake } from '../../src/hosts/connections/ssh-handshake.js';
-import { parseAddress } from '../../src/formats/encoding/address.js';
+import { parseAddress } from '../../src/formats/encoding/ip-address.js';
 import { FIND_SSHD, readEffective } from '../../src/platform/ssh/key-files.js';
 import { askSshd } from '../../src/ssh-keys/rotation/steps/sshd-settings.js';
 import { canRunSshd, type ClientKey, newClientKey, type Sshd, startSshd } from '../support/sshd.js';

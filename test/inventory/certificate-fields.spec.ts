@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readX509Certificate } from '../../src/inventory/intake/credentials/certificate-reader.js';
+import { readX509Certificate } from '../../src/inventory/intake/key-files/x509-certificate.js';
 import { DocumentAssets } from '../../src/inventory/intake/staging/document-assets.js';
 import { Judge } from '../../src/inventory/intake/staging/judge.js';
 import { readBody } from '../../src/inventory/intake/staging/body-reader.js';

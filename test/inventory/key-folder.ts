@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readCredentialFile } from '../../src/inventory/intake/credentials/credential-reader.js';
+import { readCredentialFile } from '../../src/inventory/intake/key-files/credential-reader.js';
 import type { CdxComponent } from '../../src/inventory/model/document.js';
 import { DraftRefs } from '../../src/inventory/model/draft-refs.js';
 import { Problem } from '../../src/platform/errors/problem.js';

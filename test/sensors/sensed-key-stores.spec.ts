@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readCredentialFile } from '../../src/inventory/intake/credentials/credential-reader.js';
+import { readCredentialFile } from '../../src/inventory/intake/key-files/credential-reader.js';
 import { DraftRefs } from '../../src/inventory/model/draft-refs.js';
 import { bks, pkcs12 } from '../../src/client/sensor/detectors/key-stores.js';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { DraftRefs } from '../../src/inventory/model/draft-refs.js';
-import { readCredentialFile } from '../../src/inventory/intake/credentials/credential-reader.js';
+import { readCredentialFile } from '../../src/inventory/intake/key-files/credential-reader.js';
 import { pemDetector } from '../../src/client/sensor/detectors/pem-and-der.js';
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { DerivationBudget } from '../../src/formats/pkcs/password-encryption.js';
-import { openPkcs12 } from '../../src/inventory/intake/credentials/key-store-reading.js';
+import { openPkcs12 } from '../../src/inventory/intake/key-files/key-store-reading.js';
 import { costlyStore } from '../inventory/costly-store.js';
 
 const codeOf = (bytes: Buffer, password: string): unknown => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readPublicKeyBlob, readHostKeyLine } from '../../src/hosts/host-keys/public-key-blob.js';
 import { readKnownHosts } from '../../src/hosts/import/known-hosts.js';
 import { ImportBudget } from '../../src/hosts/import/import-result.js';
-import { readSshPublicKey, sshKeyLine } from '../../src/inventory/intake/credentials/ssh-public-key.js';
+import { readSshPublicKey, sshKeyLine } from '../../src/inventory/intake/key-files/ssh-public-key.js';
 import { readLines } from '../../src/platform/ssh/authorized-keys-file.js';
 import { factsOfBlob } from '../../src/client/sensor/model/ssh-blob.js';
 import { certifiedKeyTypeOf, isSshCertificateType } from '../../src/formats/ssh/certificate-type.js';

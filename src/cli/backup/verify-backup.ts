@@ -13,7 +13,7 @@ import {
   sha256Of,
 } from './manifest.js';
 import { ended, type PostgresPrograms, startProgram } from './postgres-programs.js';
-import { readWitness } from './witness.js';
+import { readWitness } from './witness-file.js';
 
 interface VerifyOptions {
   readonly signal?: AbortSignal;

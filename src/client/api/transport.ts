@@ -1,6 +1,6 @@
 import { homedir, tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { isLoopback } from '../../formats/encoding/address.js';
+import { isLoopback } from '../../formats/encoding/ip-address.js';
 import { EXIT, ClientError } from './exit-codes.js';
 import { trimEndOf } from '../../platform/text/trim-end.js';
 

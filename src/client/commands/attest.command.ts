@@ -10,7 +10,7 @@ import {
   SIGSTORE_BUNDLE,
 } from '../../formats/encoding/dsse.js';
 import { base64Bytes } from '../../formats/encoding/base64.js';
-import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
+import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/request-polling.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
 import { expandPatterns } from '../api/file-names.js';

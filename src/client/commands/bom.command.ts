@@ -13,7 +13,7 @@ import {
   SignedText,
 } from '../../verifier/json-signature.js';
 import type { ApiClient } from '../api/api-client.js';
-import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
+import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/request-polling.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
 import { FileState } from '../api/file-state.js';

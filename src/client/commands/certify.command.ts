@@ -1,4 +1,4 @@
-import { awaited, secondsOf } from '../api/awaiting.js';
+import { awaited, secondsOf } from '../api/request-polling.js';
 import { type ClientCommand, type Invocation, type OptionValues, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
 import { OutputFile } from '../api/output-file.js';

@@ -5,7 +5,7 @@ import { NotedOrders } from '../agent/collect/noted-orders.js';
 import { endBySignal, type ToolEnd } from '../agent/exec/tool-process.js';
 import { runWithKeys, type ToolOrder, type ToolSurroundings } from '../agent/exec/tool-session.js';
 import { type AgentKey, readAgentKeys } from '../agent/signer/agent-keys.js';
-import { askingProgramOf } from '../agent/signer/said-by-client.js';
+import { askingProgramOf } from '../agent/signer/agent-metadata.js';
 import { type AgentPurpose, AGENT_PURPOSES } from '../agent/signer/purposes.js';
 
 export const exec: ClientCommand = {

@@ -1,5 +1,5 @@
 import { text, type ClientCommand, type Invocation, type OptionValues } from '../api/command.js';
-import { awaited, secondsOf } from '../api/awaiting.js';
+import { awaited, secondsOf } from '../api/request-polling.js';
 import { EXIT, usageError } from '../api/exit-codes.js';
 import { finishRequest, signDetached } from '../signing/detached-signing.js';
 import { signFiles } from '../signing/file-signing.js';

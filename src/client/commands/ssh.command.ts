@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { readCertificateLine } from '../../formats/ssh/certificate-reader.js';
 import { ApiClient } from '../api/api-client.js';
-import { secondsOf } from '../api/awaiting.js';
+import { secondsOf } from '../api/request-polling.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
 import {

@@ -1,6 +1,6 @@
 import { armored, dearmored } from '../../formats/openpgp/armor.js';
 import { soonEnd } from '../agent/signer/key-certificates.js';
-import { askingProgramOf, type AskingProgram } from '../agent/signer/said-by-client.js';
+import { askingProgramOf, type AskingProgram } from '../agent/signer/agent-metadata.js';
 import { type NotSigned, RemoteSigner } from '../agent/signer/remote-signer.js';
 import type { ApiClient } from '../api/api-client.js';
 import { ClientError, EXIT, usageError } from '../api/exit-codes.js';

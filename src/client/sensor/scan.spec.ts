@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
-import { lookAtTree } from './look.js';
+import { lookAtTree } from './endpoint-scan.js';
 import { SensorScan } from './scan.js';
 import { Spool } from './spool.js';
 import { readCandidate } from './tree.js';

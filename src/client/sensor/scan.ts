@@ -8,7 +8,7 @@ import { finished } from 'node:stream/promises';
 import { batchAssetsOf } from './batch.js';
 import { endpointOf } from './endpoints/endpoint.js';
 import type { SensorFinding } from './model/finding.js';
-import { lookAtEndpoint, lookAtTree } from './look.js';
+import { scanEndpoint, lookAtTree } from './endpoint-scan.js';
 import type { Reported, Spool, SpooledScan } from './spool.js';
 import { unreadableReasonOf } from './tree.js';
 
@@ -66,7 +66,7 @@ export class SensorScan {
     const { name } = endpointOf(text);
     const found = new Found(this.place.directory, 1);
     try {
-      for (const finding of await lookAtEndpoint(text)) await found.add(finding);
+      for (const finding of await scanEndpoint(text)) await found.add(finding);
     } catch (error) {
       await found.close();
       this.fault(name, unreadableReasonOf(error));

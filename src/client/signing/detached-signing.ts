@@ -1,6 +1,6 @@
 import { base64Bytes } from '../../formats/encoding/base64.js';
 import { DetachedFile, type DetachedSettings } from '../agent/collect/detached-file.js';
-import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
+import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/request-polling.js';
 import { type Invocation, type OptionValues, shellWord, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode } from '../api/exit-codes.js';
 import { assertFormat } from '../api/files.js';

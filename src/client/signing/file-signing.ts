@@ -8,7 +8,7 @@ import type { TimestampPlace } from '../agent/tools/file-tool.js';
 import { type FileWork, type JointlySigned, type JointWork, signTogether } from '../agent/tools/joint-signing.js';
 import { signFile } from '../agent/tools/signed-file.js';
 import { TimestampRelay } from '../agent/tools/timestamp-relay.js';
-import { secondsOf } from '../api/awaiting.js';
+import { secondsOf } from '../api/request-polling.js';
 import { type Invocation, text } from '../api/command.js';
 import { EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
 import { detachedSettings } from './detached-signing.js';

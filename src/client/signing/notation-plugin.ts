@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type AgentKey, readAgentKeys } from '../agent/signer/agent-keys.js';
 import { RemoteSigner, type SignatureResult } from '../agent/signer/remote-signer.js';
-import { askingProgramOf } from '../agent/signer/said-by-client.js';
+import { askingProgramOf } from '../agent/signer/agent-metadata.js';
 import type { ApiClient } from '../api/api-client.js';
 import { ClientError, EXIT } from '../api/exit-codes.js';
 import {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { formatAddress, type Network, parseNetwork, networkSizeOf } from '../../formats/encoding/address.js';
+import { formatAddress, type Network, parseNetwork, networkSizeOf } from '../../formats/encoding/ip-address.js';
 
 export interface Step {
   /** Address or name. */

@@ -7,7 +7,7 @@ import {
   formatNetwork,
   type Network,
   parseNetwork,
-} from '../../formats/encoding/address.js';
+} from '../../formats/encoding/ip-address.js';
 import { HostAddressGuard } from '../../hosts/network/address-guard.service.js';
 import { canonicalAddress } from '../../hosts/network/host-place.port.js';
 import { Problem } from '../../platform/errors/problem.js';

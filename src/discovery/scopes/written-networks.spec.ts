@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatNetwork } from '../../formats/encoding/address.js';
+import { formatNetwork } from '../../formats/encoding/ip-address.js';
 import { readNetworks, listEntriesOf } from './written-networks.js';
 
 const shown = (text: string) => {

@@ -4,7 +4,7 @@ import {
   networksBetween,
   parseAddress,
   parseNetwork,
-} from '../../formats/encoding/address.js';
+} from '../../formats/encoding/ip-address.js';
 
 /** An entry of a list with its one-based column. */
 export interface ListEntry {

@@ -1,5 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
-import { unmapped } from './address.js';
+import { unmapped } from './ip-address.js';
 
 /** HostAndPort is the name or address and the port of a listener. */
 export interface HostAndPort {

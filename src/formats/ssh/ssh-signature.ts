@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { affordable } from '../asn1/key-cost.js';
 import { WireReader, wireMpint, wireString } from './wire.js';
-import { ownMember } from '../encoding/own-member.js';
+import { ownProperty } from '../encoding/own-property.js';
 
 const CURVES: Record<string, { crv: string; bytes: number; hash: string }> = {
   'ecdsa-sha2-nistp256': { crv: 'P-256', bytes: 32, hash: 'sha256' },
@@ -21,7 +21,7 @@ export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boo
   const key = new WireReader(signer);
   const type = key.string().toString('latin1');
   if (type === 'ssh-ed25519' && algorithm === type) return verify(null, data, ed25519(key.string()), value);
-  const curve = ownMember(CURVES, type);
+  const curve = ownProperty(CURVES, type);
   if (curve !== undefined && algorithm === type) {
     key.string(); // Skips the curve name, which the type already contains.
     return verify(
@@ -31,7 +31,7 @@ export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boo
       flat(value, curve.bytes),
     );
   }
-  const hash = ownMember(RSA_HASH, algorithm);
+  const hash = ownProperty(RSA_HASH, algorithm);
   if (type !== 'ssh-rsa' || hash === undefined) return false;
   const [e, n] = [key.string(), key.string()];
   return verify(hash, data, rsa(n, e), value);
@@ -44,7 +44,7 @@ export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boo
  * @param value for ECDSA r‖s, each in the full width of the curve; otherwise the value itself
  */
 export function sshSignature(algorithm: string, value: Buffer): Buffer {
-  const isEcdsa = ownMember(CURVES, algorithm) !== undefined;
+  const isEcdsa = ownProperty(CURVES, algorithm) !== undefined;
   return Buffer.concat([wireString(algorithm), wireString(isEcdsa ? twoNumbers(value) : value)]);
 }
 

@@ -3,13 +3,13 @@ import type { AnyAuthMethod } from 'ssh2';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Problem } from '../../platform/errors/problem.js';
-import { type Address, formatAddress } from '../../formats/encoding/address.js';
+import { type Address, formatAddress } from '../../formats/encoding/ip-address.js';
 import type { Login } from '../model/ssh-session.port.js';
 import { HostOffer } from './host-offer.js';
 import { OneKeyAgent } from './one-key-agent.js';
 import { faultBeforeLogin, lost, notSsh, throttled, unreachable } from './ssh-fault.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { ownMember } from '../../formats/encoding/own-member.js';
+import { ownProperty } from '../../formats/encoding/own-property.js';
 
 /** Maximum bytes that a host may send before a login has succeeded. */
 const MAX_BYTES_BEFORE_LOGIN = 256 * 1024;
@@ -126,7 +126,7 @@ export function sshHandshake(handshake: Handshake): Promise<LoggedIn> {
 }
 
 function algorithmsFor(keyTypes: readonly string[], allowsLegacy: boolean): ssh2.Algorithms {
-  const known = keyTypes.flatMap((type) => ownMember(HOST_KEY_ALGORITHMS, type) ?? []);
+  const known = keyTypes.flatMap((type) => ownProperty(HOST_KEY_ALGORITHMS, type) ?? []);
   const hostKeys = [...new Set([...known, ...Object.values(HOST_KEY_ALGORITHMS).flat()])];
   const kex = { append: allowsLegacy ? [...LEGACY.kex] : [], prepend: [], remove: [...COSTLY_KEX] };
   if (!allowsLegacy) return { serverHostKey: hostKeys as ssh2.ServerHostKeyAlgorithm[], kex };

@@ -1,6 +1,6 @@
 import { createECDH, createPrivateKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { unreadable } from './private-key-fault.js';
-import { ownMember } from '../../formats/encoding/own-member.js';
+import { ownProperty } from '../../formats/encoding/own-property.js';
 
 const P256 = { crv: 'P-256', name: 'prime256v1', bytes: 32 };
 const P384 = { crv: 'P-384', name: 'secp384r1', bytes: 48 };
@@ -30,7 +30,7 @@ export function ed25519Key(seed: Buffer): KeyObject {
  * @param scalar big-endian, with or without leading zeros
  */
 export function ecKey(curve: string, scalar: Buffer): KeyObject {
-  const known = ownMember(CURVES, curve);
+  const known = ownProperty(CURVES, curve);
   if (known === undefined) throw unreadable('uses a curve that SSH does not support');
   const d = padded(scalar, known.bytes);
   const ecdh = createECDH(known.name);

@@ -6,7 +6,7 @@ import { type SshPublicKey } from '../../formats/ssh/public-key.js';
 import { ecKey, ed25519Key, rsaKey } from './key-parts.js';
 import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { ownMember } from '../../formats/encoding/own-member.js';
+import { ownProperty } from '../../formats/encoding/own-property.js';
 
 /** First bytes of a key in `openssh-key-v1` format (OpenSSH's PROTOCOL.key). */
 const MAGIC = Buffer.from('openssh-key-v1\0');
@@ -61,7 +61,7 @@ export function readOpenSshKey(body: Buffer, passphrase: string | undefined): Re
   if (cipherName === 'none')
     return { key: keyIn(sealed, unreadable('is damaged: its check integers differ')), publicBlob };
   if (passphrase === undefined) throw passphraseMissing();
-  const method = ownMember(CIPHERS, cipherName);
+  const method = ownProperty(CIPHERS, cipherName);
   if (method === undefined || kdf !== 'bcrypt')
     throw unsupported(`is encrypted with ${truncate(cipherName, 60)} and ${truncate(kdf, 60)}, which is not supported`);
   const derived = derive(passphrase, options, method.keyBytes + method.ivBytes);

@@ -6,7 +6,7 @@ import { assertUsable, type ReadKey } from './openssh-key.js';
 import { passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
-import { ownMember } from '../../formats/encoding/own-member.js';
+import { ownProperty } from '../../formats/encoding/own-property.js';
 
 /** Maximum memory for Argon2 in KiB. puttygen uses 8192 by default. */
 const MAX_MEMORY = 256 * 1024;
@@ -110,7 +110,7 @@ function oldMacKey(secret: Buffer): Buffer {
 }
 
 async function argon2Secrets({ headers }: PuttyFile, secret: Buffer): Promise<Secrets> {
-  const algorithm = ownMember(ALGORITHMS, headers.get('Key-Derivation') ?? '');
+  const algorithm = ownProperty(ALGORITHMS, headers.get('Key-Derivation') ?? '');
   const number = (name: string) => Number(/^\d{1,9}$/.exec(headers.get(name)?.trim() ?? '')?.[0]);
   const [memoryCost, timeCost, parallelism] = [
     number('Argon2-Memory'),

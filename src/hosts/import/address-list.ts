@@ -1,4 +1,4 @@
-import { parseAddress, formatAddress } from '../../formats/encoding/address.js';
+import { parseAddress, formatAddress } from '../../formats/encoding/ip-address.js';
 import { readHostPlace } from '../network/host-place.port.js';
 import { inventoryNameOf } from './ansible-hosts.js';
 import { expandRanges } from './host-ranges.js';

@@ -12,7 +12,7 @@ import {
   type Network,
   overlaps,
   parseAddress,
-} from '../../formats/encoding/address.js';
+} from '../../formats/encoding/ip-address.js';
 import { DENIED, deniedNetworks, destinationsOf, LOOPBACK } from './denied-networks.js';
 
 const NAME =

@@ -5,7 +5,7 @@ import {
   parseNetwork,
   networkSizeOf,
   WIDTH,
-} from '../../formats/encoding/address.js';
+} from '../../formats/encoding/ip-address.js';
 
 const network = (text: string): Network => {
   const parsed = parseNetwork(text);

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import { formatAddress, parseAddress } from '../../formats/encoding/address.js';
+import { formatAddress, parseAddress } from '../../formats/encoding/ip-address.js';
 
 const MAX_PORT = 65_535;
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { canonicalJson, inCanonicalOrder } from '../../platform/json/canonical-json.js';
-import { uuidOfDigest } from '../../platform/text/uuid.js';
+import { uuidOfDigest } from '../../platform/text/uuid-bytes.js';
 import { certificateSha256, namedFacts, statesFingerprint } from './certificate-identity.js';
 import { ALGORITHM_FAMILY, type CdxComponent, type DraftAsset, keptMember } from './document.js';
 

@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
-import { OldRows } from '../../platform/work/old-rows.js';
+import { RowRetention } from '../../platform/work/row-retention.js';
 import { WorkPool } from '../../platform/work/work-pool.js';
 import { Seal } from '../../platform/sealing/seal.js';
 import { isRecipientUnknown, newMailTransport } from './mail-transport.js';
@@ -53,7 +53,7 @@ export class MailSender implements BeforeApplicationShutdown {
     private readonly config: Config,
     private readonly db: DataSource,
     private readonly seal: Seal,
-    old: OldRows,
+    old: RowRetention,
   ) {
     this.queue = new WorkQueue(db, QUEUE);
     const where = 't.sent_at IS NOT NULL OR t.given_up_at IS NOT NULL';

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { OldRows } from '../../platform/work/old-rows.js';
+import { RowRetention } from '../../platform/work/row-retention.js';
 import { dueRows } from '../../platform/work/claim.js';
 import { type ClaimedRow, WorkQueue } from '../../platform/work/work-queue.js';
 import type { WebhookAttempt } from './webhook-delivery.entity.js';
@@ -60,7 +60,7 @@ export class WebhookDeliveryRepository {
 
   constructor(
     private readonly db: DataSource,
-    old: OldRows,
+    old: RowRetention,
   ) {
     this.queue = new WorkQueue(db, QUEUE);
     old.forget({ table: 'webhook_delivery', where: `t.status <> 'PENDING'`, since: 'ended_at', days: KEPT_DAYS });

@@ -1,4 +1,4 @@
-import { isLoopback } from '../../formats/encoding/address.js';
+import { isLoopback } from '../../formats/encoding/ip-address.js';
 import { trimEndOf } from '../text/trim-end.js';
 import { type DatabaseAddress, isLocal, readDatabaseUrl } from './database-address.js';
 import { readRedisUrl, type RedisAddress } from './redis-address.js';

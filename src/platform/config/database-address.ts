@@ -1,4 +1,4 @@
-import { isLoopback } from '../../formats/encoding/address.js';
+import { isLoopback } from '../../formats/encoding/ip-address.js';
 import { type HostAndPort, readHostAndPort } from '../../formats/encoding/host-port.js';
 import { percentDecoded, readUserInfo, type UserInfo } from './user-info.js';
 

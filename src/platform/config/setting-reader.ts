@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { isAddressBlock } from '../../formats/encoding/address.js';
+import { isAddressBlock } from '../../formats/encoding/ip-address.js';
 import { readHostAndPort } from '../../formats/encoding/host-port.js';
 import { type Environment, SettingFiles } from './setting-files.js';
 import { readPairs } from './tracing-settings.js';

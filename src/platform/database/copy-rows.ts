@@ -1,4 +1,4 @@
-import { writeUuid } from '../text/uuid.js';
+import { writeUuid } from '../text/uuid-bytes.js';
 
 /** 2000-01-01, the PostgreSQL epoch, in milliseconds of Unix time. */
 const EPOCH_MS = Date.UTC(2000, 0, 1);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { columns, confirmRead } from '../database/statements.js';
-import { OldRows } from '../work/old-rows.js';
+import { RowRetention } from '../work/row-retention.js';
 import { Problem } from '../errors/problem.js';
 import { markReplay, rememberCall } from './replays.js';
 
@@ -177,7 +177,7 @@ export class IdempotencyKeys {
 /** OldIdempotencyKeys registers keys older than KEPT_HOURS for deletion. */
 @Injectable()
 export class OldIdempotencyKeys {
-  constructor(old: OldRows) {
+  constructor(old: RowRetention) {
     const key = ['principal', 'operation', 'key'];
     old.forget({ table: 'idempotency_key', where: 'true', since: 'created_at', days: KEPT_HOURS / 24, key });
   }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { isIPv6 } from 'node:net';
-import { unmapped } from '../../formats/encoding/address.js';
+import { unmapped } from '../../formats/encoding/ip-address.js';
 import { truncate } from '../text/truncate.js';
 
 /** Origin is the source of a request, for audit entries and log lines. */

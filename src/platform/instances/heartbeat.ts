@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from 'typeorm';
 import { Config } from '../config/config.js';
 import { operatorsWords } from '../errors/database-error.js';
-import { OldRows } from '../work/old-rows.js';
+import { RowRetention } from '../work/row-retention.js';
 import { WORKER_ID } from '../work/claim.js';
-import { SingleFlight } from '../work/runners.js';
+import { SingleFlight } from '../work/single-flight.js';
 import { Metrics } from '../observability/metrics.js';
 import { type BackgroundState, isFailing } from '../work/background-job.js';
 import { BackgroundJobs } from '../work/background-jobs.js';
@@ -53,7 +53,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
     private readonly instances: InstanceRepository,
     private readonly metrics: Metrics,
     private readonly jobs: BackgroundJobs,
-    old: OldRows,
+    old: RowRetention,
   ) {
     this.row = {
       id: WORKER_ID,

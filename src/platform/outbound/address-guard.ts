@@ -1,5 +1,5 @@
 import { type BlockList, isIP } from 'node:net';
-import { blockListOf } from '../../formats/encoding/address.js';
+import { blockListOf } from '../../formats/encoding/ip-address.js';
 
 /**
  * IPv4 blocks that are not public internet addresses (RFC 6890 and the IANA special-purpose registry), and 168.63.129.16, a public address that

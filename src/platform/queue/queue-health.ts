@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { type Redis, ReplyError } from 'ioredis';
 import { Config } from '../config/config.js';
-import { SingleFlight } from '../work/runners.js';
+import { SingleFlight } from '../work/single-flight.js';
 import { WORKER_ID } from '../work/claim.js';
 import { Metrics } from '../observability/metrics.js';
 import { newRedis } from './redis-connection.js';

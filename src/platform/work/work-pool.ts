@@ -1,4 +1,4 @@
-import { SingleFlight } from './runners.js';
+import { SingleFlight } from './single-flight.js';
 
 /** ClaimedWork is a kind of work that is claimed from rows. */
 export interface ClaimedWork<Work> {

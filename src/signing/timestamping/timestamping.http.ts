@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest, FastifyReply } from 'fastify';
-import { AddressList } from '../../formats/encoding/address.js';
+import { AddressList } from '../../formats/encoding/ip-address.js';
 import { bearerOfBasic } from '../../auth/credentials/callers/credentials.js';
 import { admitAsGuest } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';

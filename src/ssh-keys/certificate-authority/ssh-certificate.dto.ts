@@ -14,7 +14,7 @@ import { ListOf, Moment, Nested, OneOf, Optional, Text } from '../../platform/ht
 import { VerifiedIdentityView } from '../../access/identity/identity.dto.js';
 import { OneKeyLine } from '../../platform/http/field-rules.js';
 import type { Page } from '../../platform/http/cursors.js';
-import { parseNetwork } from '../../formats/encoding/address.js';
+import { parseNetwork } from '../../formats/encoding/ip-address.js';
 import type { IssuedCertificate } from './ssh-authorities.reader.js';
 import type { SshCertificateOrder } from './ssh-certificates.service.js';
 import { CERTIFICATE_STATUSES, type RenewalTerms, type SshCertificate } from './ssh-certificate.entity.js';

@@ -1,4 +1,4 @@
-import { contains, parseAddress, parseNetwork } from '../../formats/encoding/address.js';
+import { contains, parseAddress, parseNetwork } from '../../formats/encoding/ip-address.js';
 import type { SshCertificateContent } from '../../formats/ssh/certificate-reader.js';
 import { RENEWAL_NAMESPACE, renewalMessage, isSshsigBy } from '../../formats/ssh/sshsig.js';
 import { Problem } from '../../platform/errors/problem.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
-import { OldRows, type OldRowsRule } from '../../platform/work/old-rows.js';
+import { RowRetention, type RetentionRule } from '../../platform/work/row-retention.js';
 
 /**
  * Deletes data that the service no longer needs. Data is deleted only if a retention setting is configured. Data in use is never deleted: the newest
@@ -9,9 +9,9 @@ import { OldRows, type OldRowsRule } from '../../platform/work/old-rows.js';
  */
 @Injectable()
 export class Retention {
-  constructor(old: OldRows, { keptDays }: Config) {
+  constructor(old: RowRetention, { keptDays }: Config) {
     // IDs are created with their rows and are chronological (UUIDv7), so the primary key finds old rows.
-    const forget = (days: number, rule: Omit<OldRowsRule, 'since' | 'days'>) => {
+    const forget = (days: number, rule: Omit<RetentionRule, 'since' | 'days'>) => {
       if (days > 0) old.forget({ ...rule, since: 'id', days });
     };
     forget(keptDays.documents, {

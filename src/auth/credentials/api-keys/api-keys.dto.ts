@@ -4,7 +4,7 @@ import { viewOf } from '../../../platform/http/fields/view-of.js';
 import { Int, ListOf, Moment, Name, OneOf, Optional } from '../../../platform/http/fields/fields.js';
 import { PageOf } from '../../../platform/http/fields/page-of.js';
 import { SCOPE_NAMES, type Scope } from '../../../access/scopes.js';
-import { isAddressBlock } from '../../../formats/encoding/address.js';
+import { isAddressBlock } from '../../../formats/encoding/ip-address.js';
 import type { ApiKey } from '../../model/api-key.entity.js';
 import type { ApiKeyOrder } from './api-keys.service.js';
 

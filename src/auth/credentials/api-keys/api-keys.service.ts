@@ -25,7 +25,7 @@ import {
 } from '../../rights/effective-rights.js';
 import { recordDisclosure } from '../../rights/secret-disclosures.js';
 import { scopesBeyond, type Scope } from '../../../access/scopes.js';
-import { AddressList } from '../../../formats/encoding/address.js';
+import { AddressList } from '../../../formats/encoding/ip-address.js';
 import { newApiKeyText, readApiKeyText } from './api-key-text.js';
 import { ApiKey } from '../../model/api-key.entity.js';
 

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { X509Certificate as ParsedCertificate } from '@peculiar/x509';
 import type { X509Certificate } from 'node:crypto';
-import { parseAddress } from '../../../formats/encoding/address.js';
+import { parseAddress } from '../../../formats/encoding/ip-address.js';
 import { elementsOfSequence } from '../../../formats/asn1/der-reader.js';
 import { nameInDer, nameInText } from '../../../formats/asn1/distinguished-name.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
-import { AddressList } from '../../../formats/encoding/address.js';
+import { AddressList } from '../../../formats/encoding/ip-address.js';
 import { exactCertificate } from '../../../formats/asn1/certificate-text.js';
 import { derElements } from '../../../formats/asn1/der-reader.js';
 import { fromBase64, fromBrokenBase64 } from '../../../formats/encoding/base64.js';

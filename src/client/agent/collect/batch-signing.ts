@@ -1,7 +1,7 @@
 import { base64Bytes } from '../../../formats/encoding/base64.js';
 import type { ApiClient } from '../../api/api-client.js';
 import { ClientError, EXIT } from '../../api/exit-codes.js';
-import { type AskingProgram, agentMetadataOf, requestNameOf } from '../signer/said-by-client.js';
+import { type AskingProgram, agentMetadataOf, requestNameOf } from '../signer/agent-metadata.js';
 import { APPROVAL_ENDS, type Patience } from '../signer/remote-signer.js';
 import { AnsweredOrders, type JointOrder, type JointResult } from './noted-orders.js';
 

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../api/api-client.js';
 import type { AgentKey } from '../signer/agent-keys.js';
 import { type Patience, RemoteSigner, type SignatureOrder, type SignatureResult } from '../signer/remote-signer.js';
 import type { AgentPurpose } from '../signer/purposes.js';
-import type { AskingProgram } from '../signer/said-by-client.js';
+import type { AskingProgram } from '../signer/agent-metadata.js';
 import { serveProgram } from '../pkcs11/connection.js';
 import { PrivateSocket } from '../../api/private-socket.js';
 import { toolEnvironment, withWords } from './tool-environment.js';

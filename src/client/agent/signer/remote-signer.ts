@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { base64Bytes } from '../../../formats/encoding/base64.js';
 import type { ApiClient } from '../../api/api-client.js';
-import { isFinalRequestStatus, type Request } from '../../api/awaiting.js';
+import { isFinalRequestStatus, type Request } from '../../api/request-polling.js';
 import { ClientError } from '../../api/exit-codes.js';
 import { type AgentKey, usesCertificate } from './agent-keys.js';
 import { expiryOf } from './key-certificates.js';
 import { keySigns, type Protocol, type AgentPurpose, serves } from './purposes.js';
-import { type AskingProgram, agentMetadataOf, requestNameOf } from './said-by-client.js';
+import { type AskingProgram, agentMetadataOf, requestNameOf } from './agent-metadata.js';
 
 /** Scheme is a signature scheme of the service. `ecdsa-raw` encodes the signature as r ‖ s. `rsa-pss` uses a salt of the same length as the digest. */
 export type Scheme = 'rsa-pkcs1v15' | 'rsa-pss' | 'ecdsa-der' | 'ecdsa-raw';

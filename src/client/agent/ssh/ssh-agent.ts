@@ -7,7 +7,7 @@ import type { AgentKey } from '../signer/agent-keys.js';
 import { keySigns } from '../signer/purposes.js';
 import type { DigestName, Scheme, SignatureOrder, SignatureResult } from '../signer/remote-signer.js';
 import { AGENT, agentFrame, AgentFrames, type AgentMessage } from './agent-frames.js';
-import { readSignedData } from './signed-data.js';
+import { readSignedData } from './ssh-signed-data.js';
 
 /** Keys offered to programs that use the agent protocol, and the function that signs with the keys. */
 interface SshKeySource {

@@ -4,7 +4,7 @@ import { Clock } from '../../../platform/work/clock.js';
 import { type AssetFilter, conditionsOf, whereClause } from '../assets/asset-filter.js';
 import { nameAtSource } from '../assets/asset-source-name.entity.js';
 import { hashId } from '../../model/asset-identity.js';
-import { Exports } from './exports.js';
+import { ExportSnapshots } from './export-snapshots.js';
 
 /**
  * Matches the positions at which a spreadsheet may start to read a formula (OWASP, CSV injection): before one of these characters, including the full-width
@@ -54,7 +54,7 @@ const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 @Injectable()
 export class AssetCsv {
   constructor(
-    private readonly exports: Exports,
+    private readonly exports: ExportSnapshots,
     private readonly clock: Clock,
   ) {}
 

@@ -20,7 +20,7 @@ import {
 } from './bom-queries.js';
 import { canonicalDigest } from './canonical-digest.js';
 import { type ExportVersion, inVersion } from './export-versions.js';
-import { Exports } from './exports.js';
+import { ExportSnapshots } from './export-snapshots.js';
 import { NOTHING_OWN, OwnComponents, type OwnLines } from './own-components.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -68,7 +68,7 @@ interface Edition {
 export class BomExporter {
   constructor(
     private readonly db: DataSource,
-    private readonly exports: Exports,
+    private readonly exports: ExportSnapshots,
     private readonly clock: Clock,
     private readonly own: OwnComponents,
     private readonly signatures: JsonSignaturesService,

@@ -3,7 +3,7 @@ import type { AlgorithmProperties } from '../../model/document.js';
 import { isMembers, type JsonMembers, memberTextOf } from '../../model/json.js';
 import { findCurve } from '../../judgement/vocabularies/object-identifiers.js';
 import { ImpliedAlgorithms } from './protocol-members.js';
-import { ownMember } from '../../../formats/encoding/own-member.js';
+import { ownProperty } from '../../../formats/encoding/own-property.js';
 
 /** Specification version of the draft from which CycloneDX 1.6 evolved. */
 const OLD = '1.4-cbom-1.0';
@@ -160,13 +160,13 @@ function algorithmOf({ algorithmProperties: old, ...beside }: JsonMembers, name:
   if (!isMembers(old)) return {};
   const { variant, primitive, cryptoFunctions, implementationLevel, certificationLevel } = old;
   const facts: AlgorithmProperties = typeof variant === 'string' ? variantFacts(variant, name) : {};
-  if (typeof primitive === 'string') facts.primitive = ownMember(PRIMITIVES, primitive) ?? primitive;
+  if (typeof primitive === 'string') facts.primitive = ownProperty(PRIMITIVES, primitive) ?? primitive;
   for (const member of SAME) {
     const value = old[member];
     if (typeof value === 'string') facts[member] = value;
   }
   if (typeof implementationLevel === 'string')
-    facts['executionEnvironment'] = ownMember(ENVIRONMENTS, implementationLevel) ?? implementationLevel;
+    facts['executionEnvironment'] = ownProperty(ENVIRONMENTS, implementationLevel) ?? implementationLevel;
   if (typeof certificationLevel === 'string')
     facts['certificationLevel'] = [certificationLevel.replace(/^eal/, 'cc-eal')];
   if (Array.isArray(cryptoFunctions)) facts.cryptoFunctions = cryptoFunctions.filter((use) => typeof use === 'string');
@@ -199,7 +199,7 @@ function materialOf(old: unknown): JsonMembers {
   const protection = secured === true ? { securedBy: { mechanism: 'unknown' } } : {};
   return {
     relatedCryptoMaterialProperties: {
-      type: ownMember(MATERIALS, memberTextOf(type)) ?? 'unknown',
+      type: ownProperty(MATERIALS, memberTextOf(type)) ?? 'unknown',
       ...protection,
       ...rest,
     },
@@ -250,7 +250,7 @@ function transformsOf(old: JsonMembers): JsonMembers {
   for (const [type, list] of Object.entries(old)) {
     if (!Array.isArray(list)) continue;
     const isGroup = type === 'transformType4';
-    transforms[ownMember(TRANSFORMS, type) ?? type] = (list as unknown[]).map((one) => {
+    transforms[ownProperty(TRANSFORMS, type) ?? type] = (list as unknown[]).map((one) => {
       if (isMembers(one)) return one;
       return isGroup && typeof one === 'number' ? { group: one } : { name: memberTextOf(one) };
     });

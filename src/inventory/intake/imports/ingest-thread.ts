@@ -14,7 +14,7 @@ import { RuleBook } from '../../judgement/risk/rule-book.js';
 import { faultReply } from './ingest-faults.js';
 import { DocumentIngest } from '../staging/ingest-document.js';
 import { DerivationBudget } from '../../../formats/pkcs/password-encryption.js';
-import type { CredentialOptions } from '../credentials/credential-reader.js';
+import type { CredentialOptions } from '../key-files/credential-reader.js';
 import type { IngestMessage, IngestOrder, IngestReply } from '../staging/ingest-order.js';
 
 /** Limits for statements and connections. A document with several hundred thousand components takes longer than the service allows for other statements. */

@@ -30,7 +30,7 @@ export async function recordAssetEvents(
   { created, changed, successions }: RecordedChanges,
   why?: string,
 ): Promise<void> {
-  const judged = changed === 0 ? [] : await judgedAnew(tx);
+  const judged = changed === 0 ? [] : await levelChanges(tx);
   const moved = [...judged, ...byLevel(successions)].sort((a, b) => b.level - a.level);
   const found = created.levels(successions.flatMap(({ ids }) => ids)).sort((a, b) => b.level - a.level);
   const events: AlertEvent[] = [];
@@ -40,7 +40,7 @@ export async function recordAssetEvents(
 }
 
 /** Returns the assets in `stage_changed` whose current level differs from the level before the change. */
-function judgedAnew(tx: EntityManager): Promise<LevelRow[]> {
+function levelChanges(tx: EntityManager): Promise<LevelRow[]> {
   return tx.query(
     `SELECT coalesce(a.level, 0) AS level, count(*)::int AS count, (array_agg(a.name ORDER BY a.name))[1:${MAX_NAMES}] AS names
      FROM judged_asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind <> 'component' AND a.level IS DISTINCT FROM b.level

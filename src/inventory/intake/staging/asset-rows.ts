@@ -10,7 +10,7 @@ import {
 } from '../../../platform/database/copy-rows.js';
 import { canonicalJson, inCanonicalOrder, quoted } from '../../../platform/json/canonical-json.js';
 import { truncate } from '../../../platform/text/truncate.js';
-import { uuidAt, writeUuid } from '../../../platform/text/uuid.js';
+import { uuidAt, writeUuid } from '../../../platform/text/uuid-bytes.js';
 import { MAX_COMPONENT_CHARACTERS, shortened } from './component-size.js';
 import { isReference } from '../cyclonedx/component-reader.js';
 import { hashId, hashIdOfText } from '../../model/asset-identity.js';

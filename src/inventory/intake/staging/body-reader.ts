@@ -10,7 +10,7 @@ import {
   parseExactJson,
   parseJson,
 } from '../../model/json.js';
-import { type CredentialOptions, readCredentialFile } from '../credentials/credential-reader.js';
+import { type CredentialOptions, readCredentialFile } from '../key-files/credential-reader.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { findAmbiguity } from '../../../platform/json/strict-json.js';
 import { type Outline, outlineOf } from '../../../platform/json/json-outline.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Draft, DraftAsset, DraftOccurrence } from '../../model/document.js';
 import { placesIn } from './asset-rows.js';
-import { uuidAt } from '../../../platform/text/uuid.js';
+import { uuidAt } from '../../../platform/text/uuid-bytes.js';
 import { DocumentAssets } from './document-assets.js';
 
 const at = (location: string): DraftOccurrence => ({

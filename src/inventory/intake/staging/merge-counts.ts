@@ -29,7 +29,7 @@ export async function count(tx: EntityManager, sourceId: string, changes: Change
   if (changed > 0) await tallyChanges(tx);
   if (isKnown || known.length > MAX_COUNTED_AT_ONCE) await askForRecount(tx, sourceId);
   else await countNewSource(tx, sourceId, created, known);
-  if (changed > 0) await askSharersForRecount(tx, sourceId);
+  if (changed > 0) await markSharersForRecount(tx, sourceId);
 }
 
 async function countNew(tx: EntityManager, created: NewAssets): Promise<void> {
@@ -68,7 +68,7 @@ async function askForRecount(tx: EntityManager, sourceId: string): Promise<void>
 }
 
 /** Requests a recount of the other sources that contain changed assets. */
-async function askSharersForRecount(tx: EntityManager, sourceId: string): Promise<void> {
+async function markSharersForRecount(tx: EntityManager, sourceId: string): Promise<void> {
   await tx.query(
     `INSERT INTO inventory_recount (source_id) SELECT DISTINCT o.source_id FROM asset_occurrence o JOIN stage_changed c ON c.id = o.asset_id
      WHERE o.source_id <> $1`,

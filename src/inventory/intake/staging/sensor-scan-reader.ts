@@ -18,11 +18,11 @@ import { addRejection, addRemark } from '../../model/document-remarks.js';
 import { withoutSecretMembers } from '../../model/secrets.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import { fromBrokenBase64 } from '../../../formats/encoding/base64.js';
-import { readX509Certificate } from '../credentials/certificate-reader.js';
-import { CredentialComponents } from '../credentials/credential-components.js';
+import { readX509Certificate } from '../key-files/x509-certificate.js';
+import { CredentialComponents } from '../key-files/credential-components.js';
 import { bytesOf, pemBlocks } from '../../../formats/encoding/pem-blocks.js';
-import { describeSpki } from '../credentials/private-key-reader.js';
-import { readSshPublicKey, sshKeyLine } from '../credentials/ssh-public-key.js';
+import { describeSpki } from '../key-files/private-key-facts.js';
+import { readSshPublicKey, sshKeyLine } from '../key-files/ssh-public-key.js';
 
 /** SENSOR_SCAN is the format name in documents and responses. */
 export const SENSOR_SCAN = 'sensor scan';

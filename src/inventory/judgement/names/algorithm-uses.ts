@@ -1,4 +1,4 @@
-import { ownMember } from '../../../formats/encoding/own-member.js';
+import { ownProperty } from '../../../formats/encoding/own-property.js';
 import type { AlgorithmUse } from '../../model/risk-subject.js';
 import { findCurve } from '../vocabularies/object-identifiers.js';
 import { type Hybrid, hybridOf } from './hybrids.js';
@@ -88,7 +88,7 @@ const SYMMETRIC_ROLES: Readonly<Record<string, readonly string[]>> = {
  * signature.
  */
 function isDeclaredSymmetric(mentions: readonly Mention[], primitive: string | undefined): boolean {
-  const roles = ownMember(SYMMETRIC_ROLES, primitive ?? '');
+  const roles = ownProperty(SYMMETRIC_ROLES, primitive ?? '');
   return roles !== undefined && mentions.some(({ role }) => roles.includes(role));
 }
 

@@ -1,5 +1,5 @@
 import { findFamily, type FamilyNature, type FamilyRole, type FamilySizes } from '../vocabularies/families.js';
-import type { WordPurpose } from '../vocabularies/word-book.js';
+import type { WordPurpose } from '../vocabularies/name-words.js';
 import type { NameToken } from './name-tokens.js';
 
 /** Mention is one algorithm in a name, with the facts from the surrounding words. Sizes are in bits. */

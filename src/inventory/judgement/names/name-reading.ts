@@ -4,9 +4,9 @@ import { findSuite } from '../vocabularies/tls-suites.js';
 import { findByEndOfPath, withPhrasesRead } from './known-phrases.js';
 import { hasNoSize, type Mention, type Mentions, mentionsOf } from './name-mentions.js';
 import { type NameToken, tokensOf } from './name-tokens.js';
-import { suiteAmong } from './suite-among.js';
+import { suiteInText } from './suite-in-text.js';
 import { suiteMentions } from './suite-mentions.js';
-import { ownMember } from '../../../formats/encoding/own-member.js';
+import { ownProperty } from '../../../formats/encoding/own-property.js';
 
 /** NameReading contains the facts that the name of an algorithm states. */
 export interface NameReading {
@@ -76,7 +76,7 @@ export function readName(name: string): NameReading {
 function readKnown(text: string): NameReading | undefined {
   const suite = CIPHER_ALONE.test(text) ? undefined : findSuite(text);
   if (suite !== undefined) return { ...nothing([]), mentions: suiteMentions(suite), isWhole: true, isSuite: true };
-  const among = suiteAmong(text);
+  const among = suiteInText(text);
   if (among !== undefined) return { ...nothing([]), mentions: among, isWhole: true, isSuite: true };
   const known =
     findKnownName(text) ??
@@ -116,7 +116,7 @@ function readWords(name: string): NameReading {
   const text = withOidNamed(name.replace(EQUIVALENT, ''));
   const curve = findCurve(text);
   const gss = GSS.exec(text)?.[1];
-  if (gss !== undefined) return readName(ownMember(GSS_METHODS, gss) ?? gss);
+  if (gss !== undefined) return readName(ownProperty(GSS_METHODS, gss) ?? gss);
   const fragment = fragmentOf(text);
   const tokens = tokensOf(curve === undefined ? withoutPrefix(fragment) : text);
   const read = mentionsOf(tokens);

@@ -1,5 +1,5 @@
 import { truncate } from '../../../platform/text/truncate.js';
-import { eachWordAt, type Word } from '../vocabularies/word-book.js';
+import { eachWordAt, type Word } from '../vocabularies/name-words.js';
 
 /** NameToken is a part of a name. `list` is a separator between the items of a list. */
 export type NameToken =

@@ -1,4 +1,4 @@
-import { ownMember } from '../../../formats/encoding/own-member.js';
+import { ownProperty } from '../../../formats/encoding/own-property.js';
 import type { Deadline } from '../../model/risk-verdict.js';
 import type { Rule, RuleSet } from '../../model/rule-set.js';
 import deadlinesFile from './deadlines.json' with { type: 'json' };
@@ -18,7 +18,7 @@ const DEADLINES = new Map(
 
 /** sourceUrl returns the link to a document that rules, deadlines and positions cite; undefined for any other document. */
 export function sourceUrl(document: string): string | undefined {
-  return ownMember(sourcesFile.sources as Readonly<Record<string, string>>, document);
+  return ownProperty(sourcesFile.sources as Readonly<Record<string, string>>, document);
 }
 
 function ruleOf(stored: StoredRule): Rule {

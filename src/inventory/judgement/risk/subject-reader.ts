@@ -8,7 +8,7 @@ import { type DeclaredProtocol, protocolFacts } from './protocol-facts.js';
 import type { AlgorithmUse, ResolvedBy, RiskSubject } from '../../model/risk-subject.js';
 import { SHOR_BREAKABLE } from '../vocabularies/families.js';
 import { bindsKeys } from '../vocabularies/known-names.js';
-import { ownMember } from '../../../formats/encoding/own-member.js';
+import { ownProperty } from '../../../formats/encoding/own-property.js';
 
 interface Resolved {
   readonly ingredients: readonly AlgorithmUse[];
@@ -337,6 +337,6 @@ function claimConflict({ properties }: DeclaredName, parts: readonly AlgorithmUs
   if (parts.some(({ family }) => SHOR_BREAKABLE.has(family))) return claim > 0;
   const [only] = parts;
   if (parts.length > 1 || only === undefined) return false;
-  const category = ownMember(ownMember(CATEGORIES, only.family) ?? {}, only.param ?? String(only.bits));
+  const category = ownProperty(ownProperty(CATEGORIES, only.family) ?? {}, only.param ?? String(only.bits));
   return category !== undefined && category !== claim;
 }

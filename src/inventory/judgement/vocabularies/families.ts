@@ -19,7 +19,7 @@ interface Family {
   readonly sizes?: FamilySizes;
   /** Number of rounds in the standard. A name with fewer rounds refers to a reduced variant, as used in cryptanalysis. */
   readonly rounds?: number;
-  /** Words for the family in names, separated by spaces (see `word-book.ts`). */
+  /** Words for the family in names, separated by spaces (see `name-words.ts`). */
   readonly words: string;
 }
 

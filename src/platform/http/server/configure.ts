@@ -21,7 +21,7 @@ import {
 } from '../bodies/raw-body.js';
 import { mostValuesOf, readJsonLimits, parseJsonBody } from '../bodies/json-body.js';
 import { refuseForeignHosts } from './host-names.js';
-import { lingerAfterRefusals } from './lingering.js';
+import { lingerAfterRefusals } from './refused-bodies.js';
 import { refuseNulInQuery, UnknownQueryGuard } from './query-checks.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ReauthorizationInterceptor } from '../reauthorization.js';

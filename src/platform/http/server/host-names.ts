@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isIP } from 'node:net';
-import { isLoopback } from '../../../formats/encoding/address.js';
+import { isLoopback } from '../../../formats/encoding/ip-address.js';
 import type { Config } from '../../config/config.js';
 import { Problem } from '../../errors/problem.js';
 

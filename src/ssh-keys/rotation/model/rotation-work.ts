@@ -4,7 +4,7 @@ import type { SshKey } from '../../keys/ssh-key.entity.js';
 import type { RotationTarget, TargetFile } from './rotation-target.entity.js';
 import type { StepName, TargetOutcome, TargetState } from './rotation-state.js';
 import type { Rotation } from './rotation.entity.js';
-import { type KeyReplacement, withoutTag } from '../../authorized-keys/key-replacement.js';
+import { type KeyReplacement, withoutTag } from '../key-lines/key-replacement.js';
 
 /** Work is a claimed target with the data that a step needs. */
 export interface Work {

@@ -9,7 +9,7 @@ import {
   type LineStanding,
   type LineStandings,
   standingsOf,
-} from '../../authorized-keys/key-replacement.js';
+} from '../key-lines/key-replacement.js';
 import { RotationRepository } from '../model/rotation.repository.js';
 import type { TargetFile } from '../model/rotation-target.entity.js';
 import { type ReadyWork, replacementOf } from '../model/rotation-work.js';

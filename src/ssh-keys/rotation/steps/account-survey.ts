@@ -3,7 +3,7 @@ import { type FileState, HostFiles } from '../../../hosts/connections/host-files
 import type { SshSession } from '../../../hosts/model/ssh-session.port.js';
 import { type UnixAccount, type KeyFileSettings, keyFilesOf } from '../../../platform/ssh/key-files.js';
 import { expirySupport, type ExpirySupport } from '../../../formats/ssh/key-line.js';
-import type { Limit } from '../../authorized-keys/key-replacement.js';
+import type { Limit } from '../key-lines/key-replacement.js';
 import { askSshd } from './sshd-settings.js';
 import { StepFailure } from '../model/rotation-work.js';
 

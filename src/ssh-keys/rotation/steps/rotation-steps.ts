@@ -15,7 +15,7 @@ import {
   withOldPermanent,
   withOldRestored,
   withoutOld,
-} from '../../authorized-keys/key-replacement.js';
+} from '../key-lines/key-replacement.js';
 import { AccountFiles, type WrittenFile } from './account-files.js';
 import { AccountSurvey } from './account-survey.js';
 import { KeyTrial } from '../custody/key-trial.js';

@@ -4,7 +4,7 @@ import { anyNameMeets } from '../asset-source-name.entity.js';
 import { QueryFault } from './query-tokens.js';
 import { type Comparison, type QueryOperator, type QueryTree, type QueryValue, queryTree } from './query-tree.js';
 import { truncate } from '../../../../platform/text/truncate.js';
-import { ownMember } from '../../../../formats/encoding/own-member.js';
+import { ownProperty } from '../../../../formats/encoding/own-property.js';
 
 /**
  * LAST_SEEN is SQL for the time at which the occurrence `o` was last confirmed by the source `i`. Each report of a source that sends complete documents, even
@@ -90,16 +90,16 @@ export function verdictCondition(query: string, context: Context): string {
 const OF_VERDICTS = new Set(['family', 'quantum', 'classical', 'rule', 'bits', 'level', 'deadline']);
 
 function ofVerdicts(tree: QueryTree, context: Context): string {
-  if (saysAll(tree)) return conditionOf(tree, context);
+  if (isAboutVerdicts(tree)) return conditionOf(tree, context);
   if (tree.kind === 'comparison') return isOfKind(tree) ? compareKinds(tree, context) : 'true';
   if (tree.kind === 'not') return 'true';
   return `(${tree.parts.map((part) => ofVerdicts(part, context)).join(tree.kind === 'and' ? ' AND ' : ' OR ')})`;
 }
 
 /** Reports whether the query contains only conditions on verdicts. */
-function saysAll(tree: QueryTree): boolean {
+function isAboutVerdicts(tree: QueryTree): boolean {
   if (tree.kind === 'comparison') return OF_VERDICTS.has(tree.field.text.toLowerCase());
-  return tree.kind === 'not' ? saysAll(tree.part) : tree.parts.every((part) => saysAll(part));
+  return tree.kind === 'not' ? isAboutVerdicts(tree.part) : tree.parts.every((part) => isAboutVerdicts(part));
 }
 
 /** Reports whether the comparison selects assets by kinds other than `component`. Plain components usually have no verdict. */
@@ -119,7 +119,7 @@ function conditionOf(tree: QueryTree, context: Context): string {
 }
 
 function compare({ field, operator, values }: Comparison, context: Context): string {
-  const known = ownMember(FIELDS, field.text.toLowerCase());
+  const known = ownProperty(FIELDS, field.text.toLowerCase());
   if (known === undefined)
     throw new QueryFault(
       field.column,

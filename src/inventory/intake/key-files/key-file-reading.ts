@@ -8,7 +8,7 @@ import { clean, type CredentialReading } from './credential-reading.js';
 import { DER, type DerElement, derElements, dotted } from '../../../formats/asn1/der-reader.js';
 import { rfc3339, type FoundPrivateKey } from './credential-components.js';
 import { bytesOf, type PemBlock, pemBlocks } from '../../../formats/encoding/pem-blocks.js';
-import { describePublicKey, describeSpki, readDerPrivateKey, readPrivateKeyFacts } from './private-key-reader.js';
+import { describePublicKey, describeSpki, readDerPrivateKey, readPrivateKeyFacts } from './private-key-facts.js';
 import { readSshPublicKey, sshKeyLine } from './ssh-public-key.js';
 import { notRead, scannerOf } from '../../model/scanner-results.js';
 import { truncate } from '../../../platform/text/truncate.js';

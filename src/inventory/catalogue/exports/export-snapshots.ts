@@ -19,9 +19,9 @@ const LIMITS = {
   idle_in_transaction_session_timeout: TIMEOUT_MS,
 };
 
-/** Exports opens snapshots in separate connection pools, so that slow clients do not occupy connections that other requests need. */
+/** ExportSnapshots opens snapshots in separate connection pools, so that slow clients do not occupy connections that other requests need. */
 @Injectable()
-export class Exports implements OnApplicationShutdown {
+export class ExportSnapshots implements OnApplicationShutdown {
   private readonly pools = new Map<ReadSource, Promise<DataSource>>();
   /** Principals of the running exports, one entry for each export. */
   private readonly underWay: string[] = [];

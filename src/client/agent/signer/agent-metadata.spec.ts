@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { askingProgramOf, agentMetadataOf, requestNameOf, withoutSecrets } from './said-by-client.js';
+import { askingProgramOf, agentMetadataOf, requestNameOf, withoutSecrets } from './agent-metadata.js';
 
 describe('a command line shown to approvers', () => {
   it.each([

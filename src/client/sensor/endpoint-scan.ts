@@ -75,7 +75,7 @@ function isTrusted(uid: number): boolean {
 }
 
 /** Returns the findings about an endpoint that are visible without authentication. Throws if the endpoint does not respond. */
-export async function lookAtEndpoint(text: string): Promise<SensorFinding[]> {
+export async function scanEndpoint(text: string): Promise<SensorFinding[]> {
   const endpoint = endpointOf(text);
   return endpoint.kind === 'ssh' ? sshFindings(endpoint) : tlsFindings(endpoint);
 }

@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { uuidAt, uuidOfDigest, writeUuid } from './uuid.js';
+import { uuidAt, uuidOfDigest, writeUuid } from './uuid-bytes.js';
 
 const TEXTS = Array.from({ length: 300 }, (_, index) => `asset ${index}`);
 

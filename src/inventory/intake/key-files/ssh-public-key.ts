@@ -5,11 +5,11 @@ import { WireReader, wireString } from '../../../formats/ssh/wire.js';
 import { fromBase64 } from '../../../formats/encoding/base64.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import { bitLength } from '../../../formats/asn1/der-reader.js';
-import { sha256 } from './certificate-reader.js';
+import { sha256 } from './x509-certificate.js';
 import { FIELD_BITS } from '../../judgement/vocabularies/key-oids.js';
 import type { FoundPublicKey } from './credential-components.js';
 import { ellipticCurve, type PublicKeyAlgorithm, sized } from '../../judgement/vocabularies/public-key-algorithm.js';
-import { ownMember } from '../../../formats/encoding/own-member.js';
+import { ownProperty } from '../../../formats/encoding/own-property.js';
 
 const CURVES: Readonly<Record<string, string>> = {
   nistp256: 'secp256r1',
@@ -76,7 +76,7 @@ function keyOf(kind: string, fields: WireReader): { algorithm: PublicKeyAlgorith
   fields.string();
   const point = fields.string();
   const half = (point.length - 1) / 2;
-  const name = ownMember(CURVES, curve) ?? curve;
+  const name = ownProperty(CURVES, curve) ?? curve;
   const coordinates = {
     x: point.subarray(1, 1 + half).toString('base64url'),
     y: point.subarray(1 + half).toString('base64url'),

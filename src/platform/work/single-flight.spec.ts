@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { SingleFlight } from './runners.js';
+import { SingleFlight } from './single-flight.js';
 
 /** Returns work that ends when the test calls an entry of `ends`. */
 function heldWork() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { newEd25519Pair } from '../../formats/ssh/key-pair.js';
-import { publicKeyLine } from '../../formats/ssh/public-key.js';
+import { newEd25519Pair } from '../../../formats/ssh/key-pair.js';
+import { publicKeyLine } from '../../../formats/ssh/public-key.js';
 import {
   optionsOf,
   type KeyReplacement,

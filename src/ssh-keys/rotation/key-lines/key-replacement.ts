@@ -5,8 +5,8 @@ import {
   lineOf,
   readLines,
   writeLines,
-} from '../../platform/ssh/authorized-keys-file.js';
-import { withExpiry } from '../../formats/ssh/key-line.js';
+} from '../../../platform/ssh/authorized-keys-file.js';
+import { withExpiry } from '../../../formats/ssh/key-line.js';
 import { unifiedDiff } from './unified-diff.js';
 
 /** KeyReplacement describes the replacement of one key by another in one file. */

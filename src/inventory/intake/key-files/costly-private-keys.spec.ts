@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import { describe, expect, it } from 'vitest';
 import { integer, octetString, oid, sequence } from '../../../formats/asn1/der-writer.js';
 import { writePem } from '../../../formats/encoding/base64.js';
-import { sha256 } from './certificate-reader.js';
+import { sha256 } from './x509-certificate.js';
 import { readCredentialFile } from './credential-reader.js';
 import { DraftRefs } from '../../model/draft-refs.js';
 import { publicKeyFingerprint } from '../../model/secrets.js';

@@ -3,7 +3,7 @@ import { Problem } from '../../../platform/errors/problem.js';
 import type { Draft, DraftOccurrence, Rejection, Remark } from '../../model/document.js';
 import { addRejection, addRemark } from '../../model/document-remarks.js';
 import { withoutSecretMembers } from '../../model/secrets.js';
-import { readX509Certificate, type X509CertificateContent } from './certificate-reader.js';
+import { readX509Certificate, type X509CertificateContent } from './x509-certificate.js';
 import { firstElement } from '../../../formats/asn1/der-reader.js';
 import { CredentialComponents } from './credential-components.js';
 import { type DerivationBudget, MAX_ROUNDS } from '../../../formats/pkcs/password-encryption.js';

@@ -2,13 +2,13 @@ import { Problem } from '../../../platform/errors/problem.js';
 import type { DraftOccurrence } from '../../model/document.js';
 import { type KeyStoreEntry, readBcfks } from './bcfks-store.js';
 import { type BksEntry, readBks, WrongPassword } from '../../../formats/java/bks.js';
-import { type X509CertificateContent, sha256 } from './certificate-reader.js';
+import { type X509CertificateContent, sha256 } from './x509-certificate.js';
 import { clean, closedByPassword, type CredentialReading, tooManyRounds } from './credential-reading.js';
 import { isPasswordOf, readJavaKeyStore } from '../../../formats/java/key-store.js';
 import { type DerivationBudget, DerivationTooCostly } from '../../../formats/pkcs/password-encryption.js';
 import { type Pkcs12Store, readPkcs12 } from '../../../formats/pkcs/pkcs12.js';
 import { nameByOid } from '../../judgement/vocabularies/object-identifiers.js';
-import { readDerPrivateKey } from './private-key-reader.js';
+import { readDerPrivateKey } from './private-key-facts.js';
 import { namedSecretKey, secretKeyFacts, type SecretKeyFacts, secretKeyOf, sealName } from './sealed-secret-key.js';
 import { truncate } from '../../../platform/text/truncate.js';
 

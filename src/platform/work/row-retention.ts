@@ -10,8 +10,8 @@ const KEPT_DAYS = 90;
 /** Maximum number of rows per statement, so that deleting years of rows does not exceed the statement timeout. */
 const BATCH = 10_000;
 
-/** OldRowsRule selects rows of a table that are no longer needed. */
-export interface OldRowsRule {
+/** RetentionRule selects rows of a table that are no longer needed. */
+export interface RetentionRule {
   readonly table: string;
   /** SQL condition on `t` for rows that are final and no longer change. */
   readonly where: string;
@@ -23,16 +23,16 @@ export interface OldRowsRule {
 }
 
 /**
- * OldRows deletes rows that have been final for a long time; the audit log keeps the records that may be needed years later. One process deletes rows once
+ * RowRetention deletes rows that have been final for a long time; the audit log keeps the records that may be needed years later. One process deletes rows once
  * per hour.
  */
 @Injectable()
-export class OldRows {
-  private readonly rules: OldRowsRule[] = [];
+export class RowRetention {
+  private readonly rules: RetentionRule[] = [];
 
   constructor(private readonly db: DataSource) {}
 
-  forget(...rules: readonly OldRowsRule[]): void {
+  forget(...rules: readonly RetentionRule[]): void {
     this.rules.push(...rules);
   }
 
@@ -45,7 +45,7 @@ export class OldRows {
     if (failed.length > 0) throw new Error(failed.join('; '));
   }
 
-  private async deleteBy({ table, where, since, days = KEPT_DAYS, key = ['id'] }: OldRowsRule): Promise<void> {
+  private async deleteBy({ table, where, since, days = KEPT_DAYS, key = ['id'] }: RetentionRule): Promise<void> {
     const age = since === 'id' ? `t.id < '${idsBefore(days)}'` : `t.${since} < now() - interval '${days} days'`;
     const isOld = `(${where}) AND ${age}`;
     const columns = key.map((column) => `t.${column}`).join(', ');

@@ -1,7 +1,7 @@
 import { linksOf } from '../cyclonedx/component-reader.js';
 import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY } from '../../model/asset-identity.js';
 import type { AlgorithmProperties, CdxComponent, DraftAsset, DraftOccurrence } from '../../model/document.js';
-import type { X509CertificateContent } from './certificate-reader.js';
+import type { X509CertificateContent } from './x509-certificate.js';
 import type { PublicKeyAlgorithm } from '../../judgement/vocabularies/public-key-algorithm.js';
 import { truncate } from '../../../platform/text/truncate.js';
 

@@ -1,7 +1,7 @@
 import { AsnConvert } from '@peculiar/asn1-schema';
 import { SubjectPublicKeyInfo } from '@peculiar/asn1-x509';
 import { createDecipheriv, createHash, createPublicKey, getCipherInfo, type KeyObject } from 'node:crypto';
-import { sha256 } from './certificate-reader.js';
+import { sha256 } from './x509-certificate.js';
 import { DER, derElements, elementsInside } from '../../../formats/asn1/der-reader.js';
 import { affordablePrivateKey } from '../../../formats/asn1/key-cost.js';
 import { WireReader } from '../../../formats/ssh/wire.js';

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { noteText, signedNote } from '../../verifier/signed-note.js';
 import { tellWitness } from '../../audit/log/witness.js';
 import { witnessAddressFault } from '../../platform/config/witness-address.js';
-import { newestWitnessed, readWitness } from './witness.js';
+import { newestWitnessed, readWitness } from './witness-file.js';
 
 const SAID = { at: '2026-11-26T03:00:00.000Z', backup: 'one', manifestSha256: 'a'.repeat(64) };
 let server: Server | undefined;

@@ -10,10 +10,10 @@ const SUITE_CODE = /(?:cipher ?suite|cipher ?spec|suite)s?[ :=]{1,3}(?:0x)?([0-9
 const SEPARATORS = /[\s()[\]{}'",;:=]+/;
 
 /**
- * suiteAmong returns the algorithms of a cipher suite that occurs among other words, with the sizes that these words state: `TLS_DHE_RSA_WITH_AES_128_CBC_SHA
+ * suiteInText returns the algorithms of a cipher suite that occurs among other words, with the sizes that these words state: `TLS_DHE_RSA_WITH_AES_128_CBC_SHA
  * (dh 1024)`, `cipher spec 000A`. Returns undefined if the text contains no suite or more than one.
  */
-export function suiteAmong(text: string): readonly Mention[] | undefined {
+export function suiteInText(text: string): readonly Mention[] | undefined {
   const code = SUITE_CODE.exec(text)?.[1];
   const registered = code === undefined ? undefined : findSuite(`0x${code.padStart(4, '0')}`);
   if (registered !== undefined) return suiteMentions(registered);

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readX509Certificate } from './certificate-reader.js';
+import { readX509Certificate } from './x509-certificate.js';
 
 const CERTIFICATES = join(import.meta.dirname, '../../../../../shared/data/certs');
 const TRUTH = join(CERTIFICATES, 'openssl-ground-truth.json');

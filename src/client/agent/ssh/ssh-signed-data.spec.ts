@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { sshPublicKeyOf } from '../../../formats/ssh/public-key.js';
 import { wireString } from '../../../formats/ssh/wire.js';
-import { readSignedData } from './signed-data.js';
+import { readSignedData } from './ssh-signed-data.js';
 
 const KEY = sshPublicKeyOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey).blob;
 const OTHER = sshPublicKeyOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey).blob;
