@@ -117,7 +117,7 @@ describe('an installation without a usable account', () => {
     await stage.change(`UPDATE user_account SET roles = '{}' WHERE email <> $1`, [stubborn.email]);
     await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [stubborn.email]);
     const { out, code } = await admin(['user', 'disable', stubborn.email]);
-    expect({ out, code }).toMatchObject({ out: expect.stringContaining('is disabled') as string, code: 0 });
+    expect({ out, code }).toMatchObject({ out: expect.stringContaining('Disabled') as string, code: 0 });
     expect((await login(service, stubborn.email, stubborn.password)).status).toBe(401);
     await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [ADDRESS]);
   });

@@ -147,7 +147,7 @@ describe('sealwright sign and verify', () => {
     writeFileSync(other, 'another file');
     expect(await sealwright(['sign', other, '--request', id])).toMatchObject({
       code: 1,
-      err: expect.stringContaining('another file'),
+      err: expect.stringContaining('is for a different file'),
     });
     expect(existsSync(`${other}.sig`)).toBe(false);
   });
@@ -195,7 +195,7 @@ describe('sealwright login', () => {
     let code: string | undefined;
     const going = sealwright(['login', '--client', client.client_id], {
       token: '',
-      hear: (err) => (code = / type ([A-Z]{4}-[A-Z]{4})/.exec(err)?.[1]),
+      hear: (err) => (code = / enter ([A-Z]{4}-[A-Z]{4})/.exec(err)?.[1]),
     });
     const typed = await until('a code', 30, async () => code);
     const approve = `/api/auth/device/${typed}/approve`;

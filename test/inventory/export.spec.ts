@@ -228,7 +228,7 @@ describe('the inventory export', () => {
     };
     const many = await ingest(placed('many', 10_007));
     expect(many.body.warnings).toMatchObject([
-      { code: 'asset.places-left-out', detail: expect.stringContaining('7 places') },
+      { code: 'asset.places-left-out', detail: expect.stringContaining('7 occurrences') },
     ]);
     await ingest(placed('x'.repeat(800), 3000));
     const [stored] = await stage.sql<{ count: number }>(

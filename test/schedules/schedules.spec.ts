@@ -187,7 +187,7 @@ it('a log check reports its findings', async () => {
   const { body } = await create({ intervalSeconds: 3600, target: 'log-check', settings: {} });
   const start = () => api.call('POST', `/api/schedules/${body.id}/run`, { key });
   await start();
-  expect(await run(body.id, 'SUCCEEDED')).toMatchObject({ detail: expect.stringMatching(/^the \d+ leaves match/) });
+  expect(await run(body.id, 'SUCCEEDED')).toMatchObject({ detail: expect.stringMatching(/^all \d+ leaves match/) });
   await stage.sql(`ALTER TABLE audit_entry DISABLE TRIGGER ALL`);
   await stage.sql(
     `UPDATE audit_entry SET action = 'nothing.happened' WHERE id = (SELECT min(id::text)::uuid FROM audit_entry)`,

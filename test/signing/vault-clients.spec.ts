@@ -166,7 +166,11 @@ const SHA512 = digestOf(CONTENT, 'sha512');
 describe('a call that Vault would sign differently than stated', () => {
   it.each([
     ['/sha2-512', { hash_algorithm: 'sha2-256' }, 'conflicting hash algorithms "sha2-512" and "sha2-256"'],
-    ['', { hash_algorithm: 'sha2-256', algorithm: 'sha2-512' }, 'two hash algorithms, "sha2-256" and "sha2-512"'],
+    [
+      '',
+      { hash_algorithm: 'sha2-256', algorithm: 'sha2-512' },
+      'conflicting hash algorithms "sha2-256" and "sha2-512"',
+    ],
     ['', { algorithm: 'md5-of-us' }, 'invalid hash algorithm "md5-of-us"'],
     ['/md5-of-us', {}, 'invalid hash algorithm "md5-of-us"'],
     ['', { input: SHA512, prehashed: true }, 'not a sha256 digest: it has 64 bytes, not 32'],
@@ -204,7 +208,7 @@ describe('a call that Vault would sign differently than stated', () => {
     const answer = await send('PUT', '/v1/transit/sign/ec-p256', GO(), body);
     expect(answer).toMatchObject({
       status: 413,
-      body: { errors: [expect.stringMatching(/larger than 524288 bytes.* prehashed: true\.$/)] },
+      body: { errors: [expect.stringMatching(/exceeds the limit of 524288 bytes.* prehashed: true\.$/)] },
     });
   });
 });

@@ -206,7 +206,7 @@ describe.runIf(hasTools)('an output that cannot be written', () => {
       'a folder that is not there',
       '--out nowhere/a.sig',
       1,
-      'nowhere/a.sig cannot be written: nowhere does not exist (ENOENT).',
+      'Cannot write nowhere/a.sig: nowhere does not exist (ENOENT).',
     ],
     ['a full device', '--out /dev/full', 1, 'no space left in /dev (ENOSPC)'],
   ])('%s: the reason is reported in one line', async (_, option, code, said) => {
