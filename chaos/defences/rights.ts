@@ -232,4 +232,15 @@ export const RIGHTS: readonly Mutation[] = [
     spec: 'test/auth/provider-changes.spec.ts',
     test: 'invalidates a response received from a provider',
   },
+  {
+    finding: 3,
+    defence: 'a token of a client ends with the published key by which it was obtained',
+    file: 'src/auth/oauth/client-keys.ts',
+    text: `async ({ proofSince }) => ({
+        proofSince: await afterSessionsOf(tx, id, proofSince),
+      })`,
+    instead: 'async ({ proofSince }) => ({ proofSince })',
+    spec: 'test/auth/proof-of-possession.spec.ts',
+    test: 'publishes its keys itself, a new key is found, and the change is audited',
+  },
 ];
