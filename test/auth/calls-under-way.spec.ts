@@ -221,6 +221,22 @@ it.each(Object.entries(OUTBOUND))(
   },
 );
 
+it('a call of a client whose secret was replaced while the service reads keys changes nothing', async () => {
+  const { service, apiKey, stage } = place;
+  const client = await makeClient(service, apiKey, ['settings:write', 'audit:read']);
+  const secret = { client_id: client.client_id, client_secret: client.client_secret };
+  const { body } = await postForm(service, '/oauth/token', { grant_type: 'client_credentials', ...secret });
+  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  const order = { name: 'by a client', permissions: ['audit:read'], type: 'confidential', jwks_uri: `${url}/keys` };
+  const answer = call('POST', '/api/settings/oauth-clients', { key: body.access_token, body: order });
+  await until('the service calls the address', 30, () => Promise.resolve(held.length > 0));
+  const replaced = await call('POST', `/api/settings/oauth-clients/${client.client_id}/secret`, { key: apiKey });
+  expect(replaced.status).toBe(201);
+  await release(url, answer);
+  expect((await answer).status).toBe(401);
+  expect(await stage.sql(`SELECT FROM oauth_client WHERE name = 'by a client'`)).toEqual([]);
+});
+
 /** Responds with a document that is both a discovery document and a JWKS until the call has ended. */
 async function release(url: string, answer: Promise<unknown>): Promise<void> {
   let isOver = false;
