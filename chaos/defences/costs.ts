@@ -170,4 +170,13 @@ export const COSTS: readonly Mutation[] = [
     spec: 'test/inventory/secrets.spec.ts',
     test: 'are withheld from the name of a source',
   },
+  {
+    finding: 16,
+    defence: 'reads of one caller run only as its share of the database connections',
+    file: 'src/platform/http/read-shares.ts',
+    text: 'if (reads.running < this.share) reads.running += 1;',
+    instead: 'if (reads.running >= 0) reads.running += 1;',
+    spec: 'src/platform/http/read-shares.spec.ts',
+    test: 'a caller runs only its share of reads at the same time; the rest follow in order, and others are not affected',
+  },
 ];
