@@ -252,4 +252,13 @@ export const RIGHTS: readonly Mutation[] = [
     spec: 'test/auth/calls-under-way.spec.ts',
     test: 'a call of a client whose secret was replaced while the service reads keys changes nothing',
   },
+  {
+    finding: 3,
+    defence: 'an identity token ends when its issuer is disabled',
+    file: 'src/auth/workload/workload-exchange.service.ts',
+    text: '    assertIssuedSince(issuer, verified);\n',
+    instead: '',
+    spec: 'test/auth/calls-under-way.spec.ts',
+    test: 'an identity token from before the issuer was disabled gives no token once the issuer is enabled again',
+  },
 ];

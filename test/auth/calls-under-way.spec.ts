@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { GITHUB } from '../fakes/workload-claims.js';
@@ -193,6 +194,29 @@ it('a token exchange that is under way when the issuer is disabled gives no toke
   expect((await put(true, 2)).status).toBe(200);
   const { access_token: access = 'none' } = (await exchanged).body as { access_token?: string };
   expect((await call('GET', '/api/v1/sign/requests', { key: access })).status).toBe(401);
+});
+
+it('an identity token from before the issuer was disabled gives no token once the issuer is enabled again', async () => {
+  const { service, apiKey } = place;
+  const other = new WorkloadIssuer();
+  await other.start();
+  const { id } = await trustIssuer({ service, key: apiKey }, { name: 'paused', issuer: other.issuer });
+  await newTrust({ service, key: apiKey }, id, { audience: AUDIENCE });
+  const earlier = await other.tokenFor(GITHUB, AUDIENCE);
+  // Times of issue are full seconds.
+  await sleep(1100);
+  for (const enabled of [false, true]) {
+    const headers = { 'if-match': `"${enabled ? 2 : 1}"` };
+    const change = { key: apiKey, body: { name: 'paused', enabled }, headers };
+    expect((await call('PUT', `/api/settings/workload-issuers/${id}`, change)).status).toBe(200);
+  }
+  const refused = {
+    error: 'invalid_grant',
+    error_description: expect.stringContaining('before its issuer was disabled'),
+  };
+  expect((await exchange(service, earlier)).body).toMatchObject(refused);
+  expect((await exchange(service, await other.tokenFor(GITHUB, AUDIENCE))).status).toBe(200);
+  await other.stop();
 });
 
 /** Operations that, before they write to the database, call an address chosen by the caller. */
