@@ -10,17 +10,17 @@ describe('the facts stated about a key', () => {
       { id: '2', detail: { owner: null } },
       { id: '3', detail: { custody: 'human' } },
     ];
-    expect(statedFacts(statements)).toEqual({ fingerprint: 'SHA256:a', custody: 'human', owner: null });
-    expect(statedFacts([])).toEqual({});
+    expect(statedFacts(statements)).toMatchObject({ fingerprint: 'SHA256:a', custody: 'human', owner: null });
+    expect(statedFacts([])).toMatchObject({ custody: undefined, owner: null });
   });
 
-  it('name the key that a rotation replaced', () => {
-    expect(statedFacts([MADE, { id: '3', detail: { owner: 'ann' } }])).toEqual({
-      fingerprint: 'SHA256:a',
-      custody: 'service',
-      owner: 'ann',
-      replaces: MADE,
-    });
+  it('leave the owner to the key that a rotation replaced, unless a statement names one', () => {
+    const OWNED = { id: '1', detail: { owner: 'ann' } };
+    expect(statedFacts([MADE])).toEqual({ fingerprint: 'SHA256:a', custody: 'service', owner: null, heirBy: MADE });
+    expect(statedFacts([OWNED, MADE])).toMatchObject({ owner: 'ann', heirBy: undefined });
+    const removed = { id: '3', detail: { owner: null } };
+    expect(statedFacts([MADE, removed])).toMatchObject({ owner: null, heirBy: undefined });
+    expect(statedFacts([OWNED, { ...removed, id: '1b' }, MADE])).toMatchObject({ owner: null, heirBy: MADE });
   });
 
   it('are also those of entries about the rotation that generated the key', () => {

@@ -4,26 +4,24 @@ import type { EntryRow } from '../../audit/entries/entry-row.js';
 export type KeyStatement = Pick<EntryRow, 'id' | 'detail'>;
 
 interface StatedFacts {
-  readonly fingerprint?: string;
-  readonly custody?: string;
-  /** Null if the owner was removed; absent if no statement names an owner. */
-  readonly owner?: string | null;
-  /** The statement of the rotation that made the key the successor of another key. A key without an owner inherits the owner of that key. */
-  readonly replaces?: KeyStatement;
+  readonly fingerprint: string | undefined;
+  readonly custody: string | undefined;
+  readonly owner: string | null;
+  /** The statement of the rotation by which the key inherits the owner of the key that it replaces. Undefined if the key inherits no owner. */
+  readonly heirBy: KeyStatement | undefined;
 }
 
 /** statedFacts returns the facts about a key after these statements, oldest first. Each statement changes only the facts that it names. */
 export function statedFacts(statements: readonly KeyStatement[]): StatedFacts {
-  return statements.reduce<StatedFacts>((facts, statement) => {
+  let facts: StatedFacts = { fingerprint: undefined, custody: undefined, owner: null, heirBy: undefined };
+  for (const statement of statements) {
     const { fingerprint, custody, owner } = statement.detail;
-    return {
-      ...facts,
-      ...(typeof fingerprint === 'string' && { fingerprint }),
-      ...(typeof custody === 'string' && { custody }),
-      ...((typeof owner === 'string' || owner === null) && { owner }),
-      ...('replaces' in statement.detail && { replaces: statement }),
-    };
-  }, {});
+    if (typeof fingerprint === 'string') facts = { ...facts, fingerprint };
+    if (typeof custody === 'string') facts = { ...facts, custody };
+    if (typeof owner === 'string' || owner === null) facts = { ...facts, owner, heirBy: undefined };
+    if ('replaces' in statement.detail && facts.owner === null) facts = { ...facts, heirBy: statement };
+  }
+  return facts;
 }
 
 /** statementsOfRotations returns the statements about a key in the entries of the rotations that generated it, for entries without `replaces`. */

@@ -41,20 +41,20 @@ export class LoggedKeys {
     const newest = edits.get(key.id);
     // The ledger keeps the number of the newest statement, so the removal of its entry does not restore an earlier statement.
     if (newest !== undefined && !statements.some(({ detail }) => detail['edit'] === newest)) return false;
-    const { fingerprint, custody, owner, replaces } = statedFacts(statements);
+    const { fingerprint, custody, owner, heirBy } = statedFacts(statements);
     if (fingerprint !== key.fingerprint || custody !== key.custody) return false;
-    return !byOwner || (owner ?? (await this.ownerOf(replaces))) === key.owner;
+    return !byOwner || (owner ?? (await this.inheritedBy(heirBy))) === key.owner;
   }
 
-  /** Returns the owner that a key had when a rotation replaced it. */
-  private async ownerOf(replaced: KeyStatement | undefined): Promise<string | null> {
-    let made = replaced;
+  /** Returns the owner that the replaced key had when the rotation replaced it. */
+  private async inheritedBy(heirBy: KeyStatement | undefined): Promise<string | null> {
+    let made = heirBy;
     for (let i = 0; i < MAX_PREDECESSORS && made !== undefined; i += 1) {
       const { id: before, detail } = made;
       const earlier = (await this.statements(String(detail['replaces']))).filter(({ id }) => id < before);
-      const { owner, replaces } = statedFacts(earlier);
-      if (owner !== undefined && owner !== null) return owner;
-      made = replaces;
+      const { owner, heirBy: next } = statedFacts(earlier);
+      if (owner !== null) return owner;
+      made = next;
     }
     return null;
   }
