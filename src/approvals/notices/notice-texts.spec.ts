@@ -13,10 +13,15 @@ const APPROVAL = {
   status: 'PENDING',
   requesterName: 'ada@example.org',
   ownerId: 'ada',
-} as unknown as Approval;
+};
 
 const textFor = (requestedBy: string) =>
-  mailOf('requested', { ...APPROVAL, requestedBy }, 'ben@example.org', 'https://sign.example.org').text;
+  mailOf(
+    'requested',
+    { ...APPROVAL, requestedBy } as unknown as Approval,
+    'ben@example.org',
+    'https://sign.example.org',
+  ).text;
 
 it('names a person who requests approval', () => {
   expect(textFor('ada')).toContain('Requested by: ada@example.org\n');
