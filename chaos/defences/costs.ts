@@ -170,4 +170,22 @@ export const COSTS: readonly Mutation[] = [
     spec: 'test/inventory/secrets.spec.ts',
     test: 'are withheld from the name of a source',
   },
+  {
+    finding: 16,
+    defence: 'reads of one caller run only as its share of the database connections',
+    file: 'src/platform/http/read-shares.ts',
+    text: 'if (reads.running < this.share) reads.running += 1;',
+    instead: 'if (reads.running >= 0) reads.running += 1;',
+    spec: 'src/platform/http/read-shares.spec.ts',
+    test: 'a caller runs only its share of reads at the same time; the rest follow in order, and others are not affected',
+  },
+  {
+    finding: 16,
+    defence: 'a reporter adds a limited number of sets of cipher suites',
+    file: 'src/inventory/intake/staging/merge.ts',
+    text: 'if (reporter !== null && written.some((row) => row.reporter !== null)) await assertFewVerdicts(tx, reporter);',
+    instead: 'if (reporter === "" && written.length > 0) await assertFewVerdicts(tx, reporter);',
+    spec: REPORTED,
+    test: 'a reporter adds at most 2000 sets of cipher suites',
+  },
 ];

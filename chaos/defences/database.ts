@@ -114,4 +114,22 @@ export const DATABASE: readonly Mutation[] = [
     spec: 'src/verifier/evidence.spec.ts',
     test: 'finds a fault if the logged signature is not one over this digest by this key',
   },
+  {
+    finding: 29,
+    defence: 'a rotation policy judges keys by the custody and owner in the log',
+    file: 'src/ssh-keys/policies/aged-keys.service.ts',
+    text: 'if (!(await this.logged.agrees(key, policy.keyOwner !== null))) continue;',
+    instead: 'await this.logged.agrees(key, policy.keyOwner !== null);',
+    spec: 'test/ssh-keys/forged-keys.spec.ts',
+    test: 'rotates its keys, and skips keys whose custody, owner or fingerprint was changed in the database',
+  },
+  {
+    finding: 29,
+    defence: 'a host certificate that the log records as renewed is not renewed again',
+    file: 'src/ssh-keys/certificate-authority/ssh-certificates.service.ts',
+    text: 'if (order.renews !== undefined) await this.approvals.assertNotRenewed(tx, order.renews);',
+    instead: '',
+    spec: 'test/ssh-keys/host-renewal.spec.ts',
+    test: 'is not renewed again when the row of its successor no longer names it',
+  },
 ];

@@ -106,4 +106,13 @@ export const TRUST: readonly Mutation[] = [
     spec: 'test/auth/sso-defences.spec.ts',
     test: 'create one account for a subject',
   },
+  {
+    finding: 22,
+    defence: 'the NameID format is not chosen by the first person who signs in',
+    file: 'src/auth/sso/providers/saml-name-format.ts',
+    text: `if (expected === undefined) throw new Problem('forbidden', 'sso.name-format', UNTESTED);`,
+    instead: 'if (expected === undefined) return;',
+    spec: 'src/auth/sso/saml/saml-response.spec.ts',
+    test: 'is taken from a test sign-in if nameIdFormat is null, not from the first person who signs in',
+  },
 ];

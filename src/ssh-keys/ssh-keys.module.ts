@@ -40,6 +40,7 @@ import { AccountSurvey } from './rotation/steps/account-survey.js';
 import { HostResidentKey } from './rotation/custody/host-resident-key.js';
 import { AgedKeys } from './policies/aged-keys.service.js';
 import { HeldBackKeys } from './policies/held-back-keys.js';
+import { LoggedKeys } from './policies/logged-keys.js';
 import { RotationPoliciesController } from './policies/rotation-policies.controller.js';
 import { RotationPoliciesService } from './policies/rotation-policies.service.js';
 import { RotationPolicyRights } from './policies/rotation-policy-rights.js';
@@ -163,6 +164,7 @@ export class SshKeysModule {}
     HeldBackKeys,
     HostResidentKey,
     KeyTrial,
+    LoggedKeys,
     NewKey,
     RotationClaims,
     StepExecutor,

@@ -64,6 +64,8 @@ it('approvers are notified of a request, and everybody of the outcome', async ()
     const { text } = await smtp.mailTo(email, 'Approval needed: Sign asked.bin');
     expect(text).toContain(`https://sign.example.org/approvals/${approvalId}`);
     expect(text).toMatch(/Approvers: 1 of group-/);
+    // The name of an API key can be that of a person.
+    expect(text).toMatch(/Requested by: \S.* \(a program, not a person; ID [0-9a-f-]{36}\)\n/);
   }
   const { data } = await told(approvalId, 'approval.requested');
   expect(data).toMatchObject({ status: 'PENDING', subject: { kind: 'signing-request', id: requestId }, threshold: 1 });

@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { GITHUB } from '../fakes/workload-claims.js';
@@ -195,6 +196,29 @@ it('a token exchange that is under way when the issuer is disabled gives no toke
   expect((await call('GET', '/api/v1/sign/requests', { key: access })).status).toBe(401);
 });
 
+it('an identity token from before the issuer was disabled gives no token once the issuer is enabled again', async () => {
+  const { service, apiKey } = place;
+  const other = new WorkloadIssuer();
+  await other.start();
+  const { id } = await trustIssuer({ service, key: apiKey }, { name: 'paused', issuer: other.issuer });
+  await newTrust({ service, key: apiKey }, id, { audience: AUDIENCE });
+  const earlier = await other.tokenFor(GITHUB, AUDIENCE);
+  // Times of issue are full seconds.
+  await sleep(1100);
+  for (const enabled of [false, true]) {
+    const headers = { 'if-match': `"${enabled ? 2 : 1}"` };
+    const change = { key: apiKey, body: { name: 'paused', enabled }, headers };
+    expect((await call('PUT', `/api/settings/workload-issuers/${id}`, change)).status).toBe(200);
+  }
+  const refused = {
+    error: 'invalid_grant',
+    error_description: expect.stringContaining('before its issuer was disabled'),
+  };
+  expect((await exchange(service, earlier)).body).toMatchObject(refused);
+  expect((await exchange(service, await other.tokenFor(GITHUB, AUDIENCE))).status).toBe(200);
+  await other.stop();
+});
+
 /** Operations that, before they write to the database, call an address chosen by the caller. */
 const OUTBOUND: Record<string, (url: string) => [method: string, path: string, body: object]> = {
   'the keys of a new client': (url) => [
@@ -220,6 +244,22 @@ it.each(Object.entries(OUTBOUND))(
     expect(await place.stage.sql(tables)).toEqual([]);
   },
 );
+
+it('a call of a client whose secret was replaced while the service reads keys changes nothing', async () => {
+  const { service, apiKey, stage } = place;
+  const client = await makeClient(service, apiKey, ['settings:write', 'audit:read']);
+  const secret = { client_id: client.client_id, client_secret: client.client_secret };
+  const { body } = await postForm(service, '/oauth/token', { grant_type: 'client_credentials', ...secret });
+  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  const order = { name: 'by a client', permissions: ['audit:read'], type: 'confidential', jwks_uri: `${url}/keys` };
+  const answer = call('POST', '/api/settings/oauth-clients', { key: body.access_token, body: order });
+  await until('the service calls the address', 30, () => Promise.resolve(held.length > 0));
+  const replaced = await call('POST', `/api/settings/oauth-clients/${client.client_id}/secret`, { key: apiKey });
+  expect(replaced.status).toBe(201);
+  await release(url, answer);
+  expect((await answer).status).toBe(401);
+  expect(await stage.sql(`SELECT FROM oauth_client WHERE name = 'by a client'`)).toEqual([]);
+});
 
 /** Responds with a document that is both a discovery document and a JWKS until the call has ended. */
 async function release(url: string, answer: Promise<unknown>): Promise<void> {

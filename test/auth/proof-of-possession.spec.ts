@@ -6,7 +6,7 @@ import { GITHUB } from '../fakes/workload-claims.js';
 import { WorkloadIssuer } from '../fakes/workload-issuer.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
-import { digestOf } from '../support/signing.js';
+import { digestOf, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { assertOAuthError, deviceGrant, postForm } from './oauth-calls.js';
 import { atKnownAddress, me, PEERS_HERE, register } from './people.js';
@@ -138,12 +138,19 @@ describe('a client authenticating with its key (private_key_jwt)', () => {
   it('publishes its keys itself, a new key is found, and the change is audited', async () => {
     publisher.keys = [await publicKey(pair)];
     const client = await newClient({ jwks_uri: await publisher.start() });
-    expect((await byAssertion(await assertionOf(client))).status).toBe(200);
+    const obtained = await byAssertion(await assertionOf(client));
+    expect((await me(service, obtained.body.access_token as string)).status).toBe(200);
     publisher.keys = [await publicKey(next)];
     // The keys of a client are fetched at most once in half a minute.
     await stage.change(`UPDATE oauth_client SET keys_asked_at = now() - interval '1 minute' WHERE id = $1`, [client]);
-    expect((await byAssertion(await assertionOf(client, next))).status).toBe(200);
+    const renewed = await byAssertion(await assertionOf(client, next));
     assertOAuthError(await byAssertion(await assertionOf(client)), 401, 'invalid_client');
+    // A token ends with the key with which it was obtained.
+    await until('the earlier token ends', 10, async () => {
+      const { status } = await me(service, obtained.body.access_token as string);
+      return status === 401;
+    });
+    expect((await me(service, renewed.body.access_token as string)).status).toBe(200);
     const changes = await stage.sql(
       `SELECT detail FROM audit_entry WHERE action = 'oauth-client.keys-changed' AND target_id = $1`,
       [client],

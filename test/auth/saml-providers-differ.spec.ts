@@ -10,7 +10,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { Browser } from './browser.js';
-import { atKnownAddress } from './people.js';
+import { atKnownAddress, login as signInWithPassword, register } from './people.js';
 import { postResponse, putProvider, responseFrom } from './saml-calls.js';
 import { selfSigned } from '../support/openssl.js';
 
@@ -204,6 +204,29 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('a SAML authentication request', ()
       code: 'request.invalid',
       pointer: '/nameIdFormat',
     });
+  });
+
+  it('without a format requires that of a test sign-in, whoever signs in first', async () => {
+    await put({ nameIdFormat: null });
+    expect(await signIn()).toEqual({ status: 403, code: 'sso.name-format' });
+    const person = await register(service, 'chief');
+    await stage.change(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [person.email]);
+    const { body: tokens } = await signInWithPassword(service, person.email, person.password);
+    const key = tokens.access_token as string;
+    const begun = await service.call('POST', '/api/settings/identity-providers/test/main/sign-in', { key, body: {} });
+    const browser = new Browser();
+    for (const line of begun.headers.getSetCookie()) browser.keepCookie(service.url, line);
+    const arrived = await postResponse(service, await responseFrom(browser, 'ada', begun.body.redirect as string));
+    const [, ticket] = /#test=(\w+)$/.exec(arrived.headers.get('location') ?? '') ?? [];
+    // The format counts once the administrator reads the result in the browser that started the test.
+    expect(await signIn()).toEqual({ status: 403, code: 'sso.name-format' });
+    const result = await browser.request(`${service.url}/api/settings/identity-providers/test-results`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ ticket }),
+    });
+    expect(await result.json()).toMatchObject({ problem: null, subject: 'ada' });
+    expect(await signIn()).toEqual({ status: 303, code: '' });
   });
 
   it('asks for a context with the configured comparison', async () => {

@@ -189,9 +189,9 @@ describe('doctor lists what people left behind', () => {
   };
 
   it.each([
-    ['with an API key of another person that was shown to them', 'shown', shownKey],
-    ['in the session of another person in their client', 'team', sessionInClient],
-  ])('if it was created %s', async (_how, name, keyOf) => {
+    ['with an API key of another person that was shown to them', 'shown', shownKey, /by the API key "[^"]+", using/],
+    ['in the session of another person in their client', 'team', sessionInClient, /by owner-[^"]+, using/],
+  ])('if it was created %s', async (_how, name, keyOf, by) => {
     const [owner, leaver] = [`owner-${randomUUID()}@example.com`, `guest-${randomUUID()}@example.com`];
     const password = newPassword();
     const tokens: string[] = [];
@@ -210,6 +210,7 @@ describe('doctor lists what people left behind', () => {
     const findings = JSON.parse((await admin(['doctor', '--json'])).out) as { what: string; detail: string }[];
     const left = findings.filter(({ what }) => what === 'left behind').map(({ detail }) => detail);
     const [about] = left.filter((detail) => detail.startsWith(`the alert rule "${name}" was last changed by `));
+    expect(about).toMatch(by);
     expect(about).toMatch(/, using a credential shown to a user who no longer has the right$/);
   });
 });

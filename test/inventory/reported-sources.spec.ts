@@ -319,6 +319,29 @@ describe('the quota of a reporter', () => {
   });
 });
 
+it('a reporter adds at most 2000 sets of cipher suites', async () => {
+  const sets = (from: number, count: number) =>
+    bom(
+      Array.from({ length: count }, (_, index) => ({
+        type: 'cryptographic-asset',
+        name: 'TLS',
+        cryptoProperties: {
+          assetType: 'protocol',
+          protocolProperties: { type: 'tls', version: '1.2', cipherSuites: [{ name: `TLS_MADE_UP_${from + index}` }] },
+        },
+      })),
+      about('suites'),
+    );
+  const [key, other] = [await reporter(), await reporter()];
+  expect((await send(key, 'suites one', sets(0, 1999))).status).toBe(200);
+  assertProblem(await send(key, 'suites two', sets(1999, 2)), { status: 422, code: 'reporter.too-many-verdicts' });
+  expect((await send(key, 'suites two', sets(1998, 2))).status).toBe(200);
+  // Known sets do not count, and every reporter has its own limit.
+  expect((await send(key, 'suites three', sets(0, 2000))).status).toBe(200);
+  expect((await send(other, 'suites four', sets(0, 2002))).status).toBe(200);
+  expect((await send(apiKey, 'suites five', sets(2002, 3000))).status).toBe(200);
+});
+
 describe('a future document time', () => {
   const dated = (timestamp: string, ...names: string[]) =>
     bom(

@@ -22,7 +22,7 @@ afterAll(() => stage.close());
 
 const send = (key: string, source: string, body: object): Promise<Answer> =>
   service.call('POST', `/api/ingest?source=${encodeURIComponent(source)}`, { key, body });
-const reporter = async () => (await newApiKey(service, apiKey, ['inventory:report'])).key;
+const reporter = async (...more: string[]) => (await newApiKey(service, apiKey, ['inventory:report', ...more])).key;
 
 describe('a certificate reported by several sources', () => {
   const [SAFE, BROKEN] = ['ML-DSA-87', 'RSA-1024'];
@@ -54,7 +54,7 @@ describe('a certificate reported by several sources', () => {
   const fingerprint = () => randomBytes(32).toString('hex');
 
   it('is described by its first source: others improve neither verdict nor expiry', async () => {
-    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    const [first, other, sha256] = [await reporter(), await reporter('inventory:read'), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, BROKEN));
     const before = await stateOf(sha256);
     for (const [name, end] of [
@@ -86,8 +86,32 @@ describe('a certificate reported by several sources', () => {
     expect(await stateOf(sha256)).toEqual([0, '2099']);
   });
 
+  it('is counted alike for a reporter who may not read, whether or not others report it', async () => {
+    const [first, other] = [await reporter(), await reporter()];
+    const [known, unknown] = [fingerprint(), fingerprint()];
+    await send(first, `first ${known}`, claimed(known, BROKEN));
+    const answers = [];
+    for (const sha256 of [known, unknown])
+      for (const [source, end] of [
+        ['new', SOON],
+        ['new', LATE],
+        ['known', SOON],
+      ] as const) {
+        const { body } = await send(other, `${source} of ${sha256 === known ? 'a' : 'b'}`, claimed(sha256, SAFE, end));
+        const { created, updated, unchanged, warnings } = body;
+        answers.push({ created, updated, unchanged, warnings });
+      }
+    expect(answers.slice(0, 3)).toEqual(answers.slice(3));
+    expect(answers[0]).toMatchObject({ created: 2, updated: 0 });
+    // The audit log contains the full counts.
+    const [entry] = await stage.sql<{ detail: object }>(
+      `SELECT detail FROM audit_entry WHERE action = 'inventory.ingested' AND detail ->> 'source' = 'new of a' ORDER BY id LIMIT 1`,
+    );
+    expect(entry?.detail).not.toMatchObject({ created: 2 });
+  });
+
   it('keeps the expiry of its first source, whatever others state', async () => {
-    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    const [first, other, sha256] = [await reporter(), await reporter('inventory:read'), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, SAFE, SOON));
     const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2036-12-31T23:59:59Z'));
     expect(body.warnings).toMatchObject([{ code: 'asset.described-by-another' }]);
@@ -100,7 +124,7 @@ describe('a certificate reported by several sources', () => {
   });
 
   it('is not improved by a source that made it worse before', async () => {
-    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    const [first, other, sha256] = [await reporter(), await reporter('inventory:read'), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, UNKNOWN));
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN));
     const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, LATE));
@@ -132,7 +156,7 @@ describe('a certificate reported by several sources', () => {
   const UNKNOWN = 'MD5withDSTU';
 
   it('keeps a level that others reported, even if its quantum status is unknown', async () => {
-    const [first, other, sha256] = [await reporter(), await reporter(), fingerprint()];
+    const [first, other, sha256] = [await reporter(), await reporter('inventory:read'), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, UNKNOWN));
     expect(await stateOf(sha256)).toEqual([3, '2037']);
     const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, LATE));

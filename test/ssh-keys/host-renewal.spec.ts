@@ -166,6 +166,17 @@ describe.runIf(canRunSshd())('a host certificate', () => {
     assertProblem(await renew(answers[0]?.body.certificate), { status: 409, code: 'ssh-renewal.early' });
   });
 
+  it('is not renewed again when the row of its successor no longer names it', async () => {
+    const first = await issue();
+    const { body: next } = await renew(first.certificate);
+    const body = { kind: 'serial', value: next.serial };
+    await field.ask('POST', `/v1/ssh-ca/${authorityId}/revocations`, body);
+    for (const change of ['UPDATE ssh_certificate SET renews = NULL', 'DELETE FROM ssh_certificate']) {
+      await stage.sql(`${change} WHERE id = $1`, [next.id]);
+      assertProblem(await renew(first.certificate), { status: 409, code: 'ssh-renewal.renewed' });
+    }
+  });
+
   it('is not renewed without its key, when expired, revoked, from another address, or not renewable', async () => {
     const other = newClientKey(field.directory, 'other');
     const first = await issue();

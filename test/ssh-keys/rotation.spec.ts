@@ -32,17 +32,14 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
 
   /** Creates an old key that grants access to the host. */
   const oldKey = async ({ id: hostId, sshd }: ManagedHost, custody: 'service' | 'unknown') => {
-    const key = await field.newKey();
+    const key = await field.newKey(undefined, custody);
     sshd.authorize('deploy', key.publicKey);
     await stage.sql(
       `INSERT INTO ssh_key_location (id, key_id, host_id, kind, account, path, first_seen, last_seen)
        VALUES (gen_random_uuid(), $1, $2, 'authorized-key', 'deploy', '/home/deploy/.ssh/authorized_keys', now(), now())`,
       [key.id, hostId],
     );
-    await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days', custody = $2 WHERE id = $1`, [
-      key.id,
-      custody,
-    ]);
+    await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days' WHERE id = $1`, [key.id]);
     return key;
   };
 

@@ -72,9 +72,9 @@ export class SshFleet {
   }
 
   /** Generates a key pair and registers its public half. */
-  async newKey(kind?: string[]): Promise<ClientKey & { readonly id: string }> {
+  async newKey(kind?: string[], custody?: string): Promise<ClientKey & { readonly id: string }> {
     const key = newClientKey(this.directory, `key-${(this.names += 1)}`, kind);
-    const { id } = await this.ask('POST', '/v1/keys', { publicKey: key.publicKey });
+    const { id } = await this.ask('POST', '/v1/keys', { publicKey: key.publicKey, custody });
     return { ...key, id };
   }
 

@@ -28,6 +28,7 @@ export const BOUNDED: Readonly<Record<string, readonly string[]>> = {
     'password_reset.token_hash',
     'policy_scope.digest',
     'refresh_token.hash',
+    'risk_verdict.reporter',
     'saml_message.id_hash',
     'secret_disclosure.credential_id',
     'signing_key_usage.period',

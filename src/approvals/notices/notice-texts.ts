@@ -98,10 +98,16 @@ function secondsFor(kind: NoticeKind, { expiresAt }: Approval): number {
   return Math.max(1, Math.ceil((expiresAt.getTime() - Date.now()) / 1000));
 }
 
-function factsOf({ requesterName, policies, stages, stage, expiresAt, decidedAt, status }: Approval) {
+/** Returns the requester as approvers see it. An API key or a client can have the name of a person, so its ID is shown as well. */
+function requesterOf({ requesterName, requestedBy, ownerId }: Approval): string {
+  return requestedBy === ownerId ? requesterName : `${requesterName} (a program, not a person; ID ${requestedBy})`;
+}
+
+function factsOf(approval: Approval) {
+  const { policies, stages, stage, expiresAt, decidedAt, status } = approval;
   const asked = stages[stage];
   const facts = [
-    { name: 'Requested by', value: requesterName },
+    { name: 'Requested by', value: requesterOf(approval) },
     { name: 'Policy', value: policies.map(({ name }) => name).join(', ') },
   ];
   return decidedAt === null

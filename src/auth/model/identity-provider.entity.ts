@@ -78,7 +78,7 @@ export interface SamlSettings {
   readonly signRequests?: boolean;
   /** Format in the NameIDPolicy. If null, no format is sent; if absent, a persistent identifier is requested. */
   readonly nameIdFormat?: string | null;
-  /** NameID format of the first sign-in, which later sign-ins must have. Used if nameIdFormat is null. */
+  /** NameID format of a test sign-in, which sign-ins must have. Used if nameIdFormat is null. */
   readonly seenNameIdFormat?: string;
   /** Required authentication contexts; if null or absent, the provider decides. */
   readonly requestedAuthnContext?: RequestedAuthnContext | null;

@@ -104,6 +104,14 @@ export class OAuthClient extends SealedEntity {
   revokedAt: Date | null;
 }
 
+/** Reports whether a session of a client may continue: the client is not revoked, and its credential was not replaced after the session began. */
+export function admitsSession(
+  { revokedAt, proofSince }: OAuthClient,
+  { createdAt }: { readonly createdAt: Date },
+): boolean {
+  return revokedAt === null && (proofSince === null || createdAt >= proofSince);
+}
+
 export type DeviceAuthorizationStatus = 'PENDING' | 'APPROVED' | 'DENIED' | 'REDEEMED';
 
 /** DeviceAuthorization is the request of a device for a person's consent (RFC 8628). PENDING → APPROVED or DENIED; APPROVED → REDEEMED, once. */

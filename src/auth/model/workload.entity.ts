@@ -58,6 +58,13 @@ export class WorkloadIssuer extends SealedEntity {
   @Column('boolean', { default: true })
   enabled: boolean;
 
+  /**
+   * Time at which the issuer was last disabled. Tokens that it issued before are refused, also after it is enabled again. Null if it was never disabled, and in
+   * rows written by earlier versions.
+   */
+  @Column('timestamptz', { nullable: true })
+  disabledAt: Date | null;
+
   /** Incremented by each edit; the ETag. */
   @Column('int', { default: 1 })
   revision: number;

@@ -29,10 +29,15 @@ export class AssertionAuthentication {
     if (client?.authMethod !== 'private_key_jwt') throw unknownClient();
     const { publicUrl } = this.config;
     const audiences = [publicUrl, `${publicUrl}/`, `${publicUrl}/oauth/token`];
-    const keys = (fresh: boolean) => this.keys.of(id, originOf(request), fresh);
+    let { proofSince } = client;
+    const keys = async (fresh: boolean) => {
+      const current = await this.keys.of(id, originOf(request), fresh);
+      ({ proofSince } = current);
+      return current.keys;
+    };
     try {
       const { jti, until } = await verifyClientAssertion(assertion, { clientId: id, audiences, keys, now: this.clock.now() }); // prettier-ignore
-      if (await this.used.take({ kind: 'client-assertion', by: id, jti }, until)) return client;
+      if (await this.used.take({ kind: 'client-assertion', by: id, jti }, until)) return { ...client, proofSince };
     } catch (error) {
       throw error instanceof ClientAssertionRefused ? new OAuthError('invalid_client', error.message) : error;
     }

@@ -9,6 +9,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { jsonAt, KeyDocuments } from '../credentials/key-sets/key-documents.js';
 import { KeyRenewals, PAUSE_SECONDS, storeKeys } from '../credentials/key-sets/key-renewals.js';
 import { readGivenKeySet, readKeySet } from '../credentials/key-sets/key-set.js';
+import { afterSessionsOf, lockTokens } from '../credentials/sessions/session-grounds.js';
 import { OAuthClient } from '../model/oauth.entity.js';
 
 const CLIENTS_ACTOR: Actor = { kind: 'system', id: 'oauth-clients', name: 'OAuth clients' };
@@ -23,7 +24,15 @@ export interface RegisteredKeys {
   readonly jwksUri: string | null;
 }
 
-/** ClientKeys manages the public keys of OAuth clients. Keys published at a URL are refetched if they are old or no key matches. Each change is audited. */
+/** The keys of a client, and the time at which its keys were last replaced or removed, from the same version of the row. */
+export interface CurrentKeys extends Pick<OAuthClient, 'proofSince'> {
+  readonly keys: readonly PublicJwk[];
+}
+
+/**
+ * ClientKeys manages the public keys of OAuth clients. Keys published at a URL are refetched if they are old or no key matches. Each change is audited. If a key
+ * is no longer published, the tokens of the client become invalid, because they may have been obtained with that key.
+ */
 @Injectable()
 export class ClientKeys {
   private readonly renewals = new KeyRenewals('the OAuth client');
@@ -53,13 +62,16 @@ export class ClientKeys {
    * @param fresh true if no known key matches: the keys are refetched, unless they were just fetched
    * @throws Problem `oauth-client.keys-away` if no trusted keys are available
    */
-  async of(id: string, origin: Origin, fresh: boolean): Promise<readonly PublicJwk[]> {
+  async of(id: string, origin: Origin, fresh: boolean): Promise<CurrentKeys> {
     const client = await findTrusted(this.db.manager, OAuthClient, { id });
-    if (client === null) return [];
-    const { jwksUri } = client;
-    if (jwksUri === null) return client.keys ?? [];
+    if (client === null) return { keys: [], proofSince: null };
+    const { jwksUri, keys: before, proofSince } = client;
+    if (jwksUri === null) return { keys: before ?? [], proofSince };
     const keys = await this.renewals.of(client, fresh, () => this.readAndKeep(id, jwksUri, origin));
-    if (keys !== undefined) return keys;
+    if (keys !== undefined && keys === before) return { keys, proofSince };
+    // The keys were fetched, which may have changed proofSince.
+    const renewed = keys === undefined ? null : await findTrusted(this.db.manager, OAuthClient, { id });
+    if (renewed !== null) return { keys: renewed.keys ?? [], proofSince: renewed.proofSince };
     const detail = `No usable keys are available from the JWKS URL of the client "${client.name}". Retry after ${PAUSE_SECONDS} seconds.`;
     throw new Problem('unavailable', 'oauth-client.keys-away', detail, { retryAfter: PAUSE_SECONDS });
   }
@@ -74,7 +86,10 @@ export class ClientKeys {
     await this.db.manager.update(OAuthClient, { id }, { keysAskedAt: () => 'now()' });
     const keys = await this.published(jwksUri);
     await this.db.transaction(async (tx) => {
-      const detail = await storeKeys(tx, OAuthClient, { id, jwksUri }, keys);
+      await lockTokens(tx, 'oauth client', id);
+      const detail = await storeKeys(tx, OAuthClient, { id, jwksUri }, keys, async ({ proofSince }) => ({
+        proofSince: await afterSessionsOf(tx, id, proofSince),
+      }));
       if (detail === undefined) return;
       const entry = { action: 'oauth-client.keys-changed', target: { kind: 'oauth-client', id }, detail };
       await this.audit.appendBy(tx, { ...CLIENTS_ACTOR, origin }, entry);

@@ -20,7 +20,7 @@ import type { RegisteredKeys } from './client-keys.js';
 import { OAuthClient } from '../model/oauth.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
 import { stillMay } from '../rights/still-may.js';
-import { lockTokens } from '../credentials/sessions/session-grounds.js';
+import { afterSessionsOf, lockTokens } from '../credentials/sessions/session-grounds.js';
 
 export type OAuthClientType = 'confidential' | 'public';
 
@@ -227,19 +227,6 @@ export class OAuthClientsService {
     if (row === null) throw missing('oauth-client');
     return row;
   }
-}
-
-/**
- * Returns the time for a change that ends the sessions of a client: the current time, but later than the newest session and the last change. The clock of the
- * process that opened a session may be ahead.
- */
-async function afterSessionsOf(tx: EntityManager, id: string, last: Date | null): Promise<Date> {
-  const [row]: { newest: Date | null }[] = await tx.query(
-    `SELECT max(created_at) AS newest FROM auth_session WHERE client_id = $1 AND ended_at IS NULL`,
-    [id],
-  );
-  const times = [row?.newest, last].map((time) => (time?.getTime() ?? 0) + 1);
-  return new Date(Math.max(Date.now(), ...times));
 }
 
 interface ClientRow extends OwnerRows {

@@ -2,6 +2,8 @@ import type { EntityManager } from 'typeorm';
 import { type Caller, giversOf, orderedBy } from '../../access/caller.js';
 import { assertScope, mayDo, type Scope } from '../../access/scopes.js';
 import { Problem } from '../../platform/errors/problem.js';
+import { trusted } from '../../platform/sealing/sealed-rows.js';
+import { admitsSession, OAuthClient } from '../model/oauth.entity.js';
 import { Session } from '../model/session.entity.js';
 import { lockPeople, rightsOf } from './credential-rights.js';
 
@@ -30,6 +32,16 @@ async function assertOpen(tx: EntityManager, { session }: Caller): Promise<void>
   if (session === undefined) return;
   const lock = { mode: 'pessimistic_read' } as const;
   const now = await tx.findOne(Session, { where: { id: session.id }, lock });
-  if (now !== null && now.endedAt === null && now.expiresAt > new Date()) return;
+  const isOpen = now !== null && now.endedAt === null && now.expiresAt > new Date();
+  if (isOpen && (await isAdmitted(tx, now))) return;
   throw new Problem('unauthenticated', 'auth.bad-session', 'This session has ended. Sign in again.');
+}
+
+/** Reports whether the client of a session still admits the session, and locks the client. Returns true for a session without a client. */
+async function isAdmitted(tx: EntityManager, session: Session): Promise<boolean> {
+  if (session.clientId === null) return true;
+  const where = { id: session.clientId };
+  const row = await tx.findOne(OAuthClient, { where, lock: { mode: 'pessimistic_read' } });
+  const client = trusted(tx, OAuthClient, row);
+  return client !== null && admitsSession(client, session);
 }

@@ -86,6 +86,7 @@ export class WorkloadExchangeService {
     const issuer = await findTrusted(this.db.manager, WorkloadIssuer, named);
     if (issuer === null) throw new WorkloadTokenRefused('The issuer of the token is not trusted.');
     const verified = await this.tokens.verify(order.token, issuer, origin);
+    assertIssuedSince(issuer, verified);
     const trusts = await trustsOf(this.db.manager, issuer.id, verified.audience);
     if (trusts.length === 0) throw new WorkloadTokenRefused('No trust accepts the audience of the token.');
     const trust = trustFor(trusts, verified.claims, order.trust);
@@ -135,6 +136,14 @@ interface Accepted {
   readonly trust: UsableTrust;
   readonly scopes: readonly Scope[];
   readonly boundTo: TokenBinding;
+}
+
+/** Rejects a token that the issuer issued before it was disabled, because disabling an issuer ends its runs. Times of issue are full seconds. */
+function assertIssuedSince({ disabledAt }: WorkloadIssuer, { issuedAt }: VerifiedWorkloadToken): void {
+  if (disabledAt === null || Math.floor(disabledAt.getTime() / 1000) * 1000 <= issuedAt.getTime()) return;
+  throw new WorkloadTokenRefused(
+    'The token was issued before its issuer was disabled. Request a new token from the issuer.',
+  );
 }
 
 /** Returns the requested scopes that the trust currently grants. */

@@ -79,7 +79,8 @@ export class WorkloadIssuersService {
       const before = await this.read(id, tx);
       if (keys !== undefined && before.keySource !== 'uploaded') throw notUploaded();
       const renewed = keys === undefined ? {} : { keys: keys as never, keysReadAt: new Date() };
-      const change = { name, enabled, ...renewed, revision: revision + 1, updatedAt: () => 'now()' };
+      const ended = before.enabled && !enabled ? { disabledAt: new Date() } : {};
+      const change = { name, enabled, ...ended, ...renewed, revision: revision + 1, updatedAt: () => 'now()' };
       const changed = await changeSealed(tx, WorkloadIssuer, { id, revision }, change);
       if (changed !== 1) throw staleProblem(`/api/settings/workload-issuers/${id}`);
       if (before.enabled && !enabled) {

@@ -34,6 +34,7 @@ export interface VerifiedWorkloadToken {
   readonly token: string;
   readonly claims: Claims;
   readonly audience: string;
+  readonly issuedAt: Date;
   readonly expiresAt: Date;
   /** SHA-256 of `jti`, or of the signed part of a token without `jti`. */
   readonly useHash: Buffer;
@@ -130,7 +131,7 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
     throw new WorkloadTokenRefused('The token is not a JWT in compact serialization.');
   const { payload: claims, signingInput } = decoded;
   assertStorable(claims);
-  const { exp, jti, sub } = claims;
+  const { exp, iat, jti, sub } = claims;
   // RFC 7519 section 4.1.2: the subject string identifies a workload.
   if (typeof sub !== 'string' || sub === '')
     throw new WorkloadTokenRefused('The sub claim of the token must be a non-empty string.');
@@ -140,6 +141,7 @@ function verified(token: string, key: PublicJwk): VerifiedWorkloadToken {
     token,
     claims,
     audience: audienceOf(claims),
+    issuedAt: new Date(Number(iat) * 1000),
     expiresAt: new Date(Number(exp) * 1000),
     useHash: typeof jti === 'string' && jti !== '' ? createHash('sha256').update(`jti ${jti}`).digest() : signed,
     tokenSha256: signed.toString('base64'),

@@ -24,7 +24,7 @@ const MAX_OF_A_KIND = 5000;
  */
 const LAST_CHANGES = Object.keys(THINGS)
   .map(
-    (table) => `SELECT '${table}' AS "table", t.name, e.actor_name AS actor,
+    (table) => `SELECT '${table}' AS "table", t.name, e.actor_name AS actor, e.actor_kind AS "actorKind",
     array_remove(ARRAY[coalesce(k.owner_id::text, CASE WHEN e.actor_kind <> 'user' THEN c.owner_id::text END, e.actor_id), CASE e.actor_kind WHEN 'user' THEN c.owner_id::text END], NULL) || k.behind || k.disclosed_to || c.behind || c.disclosed_to AS people
     FROM (SELECT id, name FROM ${table} ORDER BY id DESC LIMIT ${MAX_OF_A_KIND}) t
     CROSS JOIN LATERAL (SELECT a.actor_kind, a.actor_id, a.actor_name, a.detail FROM audit_entry a
@@ -39,6 +39,7 @@ interface LastChange {
   readonly table: string;
   readonly name: string;
   readonly actor: string;
+  readonly actorKind: string;
   /** IDs of the users who could have made the change. */
   readonly people: readonly string[];
 }
@@ -72,10 +73,16 @@ export async function examineLeftBehind(app: INestApplicationContext): Promise<r
     return cut.length > 0
       ? notExamined
       : [ok(what, 'everything was configured by users who still have the required rights')];
-  const found = left.map(({ table, name, actor, people }) => {
+  const found = left.map(({ table, name, actor, actorKind, people }) => {
     const whose = people.length > 1 ? 'using a credential shown to a user who' : 'who';
-    const detail = `the ${THINGS[table]?.kind} "${name}" was last changed by ${actor}, ${whose} no longer has the right`;
+    const detail = `the ${THINGS[table]?.kind} "${name}" was last changed by ${labelOf(actorKind, actor)}, ${whose} no longer has the right`;
     return warn(what, detail, 'remove it, or save it again to take it over (docs/access.md, "When somebody leaves")');
   });
   return [...found, ...notExamined];
+}
+
+/** Returns the name of an actor. The kind of a program precedes its name, which may be the name of a person. */
+function labelOf(kind: string, name: string): string {
+  if (kind === 'user') return name;
+  return `the ${kind === 'api-key' ? 'API key' : 'OAuth client'} "${name}"`;
 }

@@ -21,8 +21,8 @@ interface ReadRevocations {
 
 /**
  * RevocationRecords reads revocations from the audit log. Therefore, deleting or modifying a row directly in the database, or suppressing the row with a
- * trigger, does not undo a revocation, and inserting a row does not revoke anything. While the log is incomplete, rows are also read, because an entry may be
- * missing.
+ * trigger, does not undo a revocation, and inserting a row does not revoke anything. While the log is incomplete, rows are also read: the entry of a genuine
+ * revocation may be missing, and a missing revocation would restore access, whereas an inserted row only denies access.
  */
 @Injectable()
 export class RevocationRecords {

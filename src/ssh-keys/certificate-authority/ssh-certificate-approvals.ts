@@ -7,11 +7,15 @@ import type { Caller } from '../../access/caller.js';
 import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { newId } from '../../platform/database/new-id.js';
+import { advisoryLock } from '../../platform/database/statements.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { sshFingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { nameInTitle, shorten } from '../../platform/text/truncate.js';
 import type { SshAuthority } from './ssh-authority.entity.js';
 import { type CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
 
+/** Action of the entry about a certificate that was renewed. */
+const RENEWED = 'ssh-ca.certificate-renewed';
 const MAX_TITLE_LENGTH = 200;
 const MAX_NAME_LENGTH = 80;
 
@@ -114,12 +118,29 @@ export class SshCertificateApprovals {
     });
   }
 
+  /**
+   * Asserts, in the transaction that writes the successor of a certificate, that the log contains no successor. The row of a successor alone does not prevent a
+   * second one, because its `renews` column can be cleared in the database. Throws Problem `ssh-renewal.renewed`.
+   */
+  async assertNotRenewed(tx: EntityManager, certificateId: string): Promise<void> {
+    await advisoryLock(tx, `ssh-certificate ${certificateId}`);
+    if ((await this.vouched.about(tx, [certificateId], [RENEWED])).length === 0) return;
+    const detail = 'The certificate has already been renewed. Use its successor, or request a new certificate.';
+    throw new Problem('conflict', 'ssh-renewal.renewed', detail);
+  }
+
   /** Reports whether the log confirms that the row is unchanged since the request. */
   async isLogged(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
     const { detail, ...wanted } = contentEntry(authority, certificate);
     const entries = await this.vouched.about(this.db.manager, [wanted.target.id], [wanted.action]);
     return entries.length === 1 && entries[0]?.detail['sha256'] === detail.sha256;
   }
+}
+
+/** renewalEntries returns the log entry about the certificate that this certificate renews, if there is one. See assertNotRenewed. */
+export function renewalEntries({ id, renews }: SshCertificate) {
+  if (renews === null) return [];
+  return [{ action: RENEWED, target: { kind: 'ssh-certificate', id: renews }, detail: { certificateId: id } }];
 }
 
 /** Returns the log entry that describes the content of a certificate. The row is compared with this entry before signing. */

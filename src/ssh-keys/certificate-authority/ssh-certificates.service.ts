@@ -11,7 +11,7 @@ import { namesHost } from '../../formats/ssh/host-pattern.js';
 import { sshFingerprintOf, publicKeyFault, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { entry, inactive, authorityRefusalOf } from './ssh-authorities.service.js';
 import { findAuthority, type SshAuthority } from './ssh-authority.entity.js';
-import { contentEntry, SshCertificateApprovals } from './ssh-certificate-approvals.js';
+import { contentEntry, renewalEntries, SshCertificateApprovals } from './ssh-certificate-approvals.js';
 import { SshCertificateSigner } from './ssh-certificate-signer.js';
 import { type CertificateRequest, type RenewalTerms, SshCertificate } from './ssh-certificate.entity.js';
 import { certificateTypeOf, type CertificateContent } from './ssh-certificate.js';
@@ -74,6 +74,7 @@ export class SshCertificatesService {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
       await this.approvals.assertCurrent(tx, judged);
+      if (order.renews !== undefined) await this.approvals.assertNotRenewed(tx, order.renews);
       const serial = await takeSerial(tx, authorityId);
       const status = judged.demand === undefined ? ('READY' as const) : ('PENDING_APPROVAL' as const);
       const row = { id, authorityId: authority.id, serial, ...content, status };
@@ -86,8 +87,11 @@ export class SshCertificatesService {
         await tx.update(SshCertificate, { id }, { approvalId });
         certificate.approvalId = approvalId;
       }
-      await this.audit.appendBy(tx, caller, certificateEntry(certificate));
-      await this.audit.appendBy(tx, caller, contentEntry(authority, certificate));
+      await this.audit.appendAllBy(tx, caller, [
+        certificateEntry(certificate),
+        contentEntry(authority, certificate),
+        ...renewalEntries(certificate),
+      ]);
       return id;
     });
     return this.signer.sign(written);

@@ -40,20 +40,20 @@ export class SshKeysService {
       // A known key does not have the ID that was recorded with the Idempotency-Key.
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return (await tx.findOneByOrFail(SshKey, { fingerprint })).id;
-      const [row]: { id: string }[] = await tx.query(
+      const [row]: { id: string; version: number }[] = await tx.query(
         `INSERT INTO ssh_key AS k (id, fingerprint, type, bits, blob, comment, owner, custody)
          VALUES ($1, $2, $3, $4, $5, $6, $7, coalesce($8, 'unknown'))
          ON CONFLICT (fingerprint) DO UPDATE SET blob = excluded.blob, owner = coalesce(excluded.owner, k.owner),
            custody = coalesce($8, k.custody), comment = coalesce(k.comment, excluded.comment), version = k.version + 1
-         RETURNING id`,
+         RETURNING id, version`,
         [newId(), fingerprint, read.type, keyBitsOf(read), read.blob, read.comment || null, owner, custody],
       );
-      const { id } = row as { id: string };
+      const { id, version: edit } = row as { id: string; version: number };
       await this.findings.refresh(tx, [id]);
       await this.audit.appendBy(tx, caller, {
         action: 'ssh-key.entered',
         target: { kind: 'ssh-key', id },
-        detail: { fingerprint, owner, custody },
+        detail: { fingerprint, owner, custody, edit },
       });
       return id;
     });
@@ -73,7 +73,7 @@ export class SshKeysService {
       await this.audit.appendBy(tx, caller, {
         action: 'ssh-key.assigned',
         target: { kind: 'ssh-key', id },
-        detail: { owner },
+        detail: { owner, edit: version + 1 },
       });
     });
   }

@@ -5,23 +5,26 @@ import { newId } from '../../platform/database/new-id.js';
 import { claimDue } from '../../platform/work/claim.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Background } from '../../platform/work/background.js';
+import type { SshKey } from '../keys/ssh-key.entity.js';
 import type { SshKeyRotationOrder } from '../rotation/planning/rotation-planner.js';
 import { RotationOrders } from '../rotation/rollout/rotation-flow.js';
 import type { NewCustody, RotationSettings } from '../rotation/model/rotation.entity.js';
 import { HeldBackKeys } from './held-back-keys.js';
+import { LoggedKeys } from './logged-keys.js';
 import { RotationPolicyRights } from './rotation-policy-rights.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
 /** A key that is due for rotation, and the custody of the next key. */
-interface AgedKey {
-  readonly id: string;
-  readonly custody: NewCustody;
+interface AgedKey extends Pick<SshKey, 'id' | 'fingerprint' | 'custody' | 'owner'> {
+  readonly nextCustody: NewCustody;
   readonly holder: NonNullable<RotationSettings['holder']> | null;
 }
 
 const DUE = { table: 'ssh_rotation_policy', where: 'due_at <= now() AND paused_because IS NULL', order: 'due_at' };
 /** Interval after a failed rotation before the policy rotates the key again. */
 const PAUSE = `interval '7 days'`;
+/** Maximum keys that a policy skips within an hour because they differ from the audit log, so that these keys do not prevent the rotation of others. */
+const MAX_SKIPPED = 100;
 
 /**
  * AgedKeys requests rotations of keys that exceed the age limit, if the new private key can reach its holder automatically. This includes keys in the custody
@@ -37,6 +40,7 @@ export class AgedKeys {
     private readonly orders: RotationOrders,
     private readonly heldBack: HeldBackKeys,
     private readonly rights: RotationPolicyRights,
+    private readonly logged: LoggedKeys,
   ) {}
 
   /** Applies every policy that is due. Each policy is due once an hour. */
@@ -62,8 +66,12 @@ export class AgedKeys {
 
   private async follow(policy: RotationPolicy): Promise<void> {
     await this.heldBack.look(policy);
+    let left = policy.mostPerHour;
     for (const key of await this.aged(policy)) {
+      if (left === 0) return;
       try {
+        if (!(await this.logged.agrees(key, policy.keyOwner !== null))) continue;
+        left -= 1;
         await this.orders.place(callerOf(policy), orderOf(policy, key));
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
@@ -74,7 +82,8 @@ export class AgedKeys {
 
   private async aged({ maxAgeDays, keyOwner, mostPerHour }: RotationPolicy): Promise<AgedKey[]> {
     return this.db.query(
-      `SELECT k.id, CASE WHEN k.custody IN ('service', 'hsm') THEN k.custody ELSE 'host' END AS custody,
+      `SELECT k.id, k.fingerprint, k.custody, k.owner,
+         CASE WHEN k.custody IN ('service', 'hsm') THEN k.custody ELSE 'host' END AS "nextCustody",
          CASE WHEN k.custody NOT IN ('service', 'hsm') THEN json_build_object('hostId', f.host_id, 'account', f.account, 'path', f.path) END AS holder
        FROM ssh_key k LEFT JOIN LATERAL (
          SELECT host_id, account, path, count(*) OVER () AS files, count(proven_at) OVER () AS proven FROM ssh_key_location
@@ -88,12 +97,12 @@ export class AgedKeys {
          AND NOT EXISTS (SELECT 1 FROM ssh_rotation r WHERE r.key_id = k.id AND NOT r.dry_run
               AND (r.finished_at IS NULL OR r.created_at > now() - ${PAUSE}))
        ORDER BY k.known_since LIMIT $3`,
-      [maxAgeDays, keyOwner, mostPerHour],
+      [maxAgeDays, keyOwner, mostPerHour + MAX_SKIPPED],
     );
   }
 }
 
-function orderOf({ settings }: RotationPolicy, { id, custody, holder }: AgedKey): SshKeyRotationOrder {
+function orderOf({ settings }: RotationPolicy, { id, nextCustody: custody, holder }: AgedKey): SshKeyRotationOrder {
   const rules: RotationSettings = { ...settings, leaveOthers: false, ...(holder === null ? {} : { holder }) };
   return { keyId: id, custody, dryRun: false, settings: rules };
 }

@@ -63,7 +63,8 @@ export class HostRenewalService {
     try {
       return await this.certificates.issue(hostOf(row, origin), authority.id, order);
     } catch (error) {
-      const other = isUniqueViolation(error) ? await this.successorOf(row.id) : undefined;
+      const isRenewed = isUniqueViolation(error) || (error instanceof Problem && error.code === 'ssh-renewal.renewed');
+      const other = isRenewed ? await this.successorOf(row.id) : undefined;
       if (other !== undefined) return other; // the host sent two concurrent requests
       throw error;
     }

@@ -78,17 +78,24 @@ export class KeyRenewals {
 /** Thumbprints (RFC 7638) of the added and the removed keys. */
 export type KeyChange = { readonly added: string[]; readonly removed: string[] };
 
-/** Stores the publisher's current keys in the caller's transaction. Returns undefined if they are unchanged, or if the row was deleted. */
+/**
+ * Stores the publisher's current keys in the caller's transaction. Returns undefined if they are unchanged, or if the row was deleted.
+ *
+ * @param endBy returns the change of the locked row that ends the rights obtained with keys that are no longer published
+ */
 export async function storeKeys<Row extends PublishedKeys & SealedEntity>(
   tx: EntityManager,
   rows: SealedClass<Row>,
   where: FindOptionsWhere<Row>,
   keys: readonly PublicJwk[],
+  endBy?: (row: Row) => Promise<Partial<Row>>,
 ): Promise<KeyChange | undefined> {
   const before = await tx.findOne(rows, { where, lock: { mode: 'pessimistic_write' } });
   if (before === null) return undefined;
-  await changeSealed(tx, rows, where, { keys: [...keys], keysReadAt: new Date() } as Partial<Row>);
-  return keyChange(before.keys ?? [], keys);
+  const change = keyChange(before.keys ?? [], keys);
+  const end = change === undefined || change.removed.length === 0 ? {} : await endBy?.(before);
+  await changeSealed(tx, rows, where, { ...end, keys: [...keys], keysReadAt: new Date() } as Partial<Row>);
+  return change;
 }
 
 /** Returns the difference between two sets of keys; undefined if they are equal. */

@@ -12,7 +12,7 @@ import type { JsonRow } from '../../../platform/sealing/row-text.js';
 import { Background } from '../../../platform/work/background.js';
 import { secretHashOf } from '../../model/secret-text.js';
 import { bindingOf, Session } from '../../model/session.entity.js';
-import { OAuthClient } from '../../model/oauth.entity.js';
+import { admitsSession, OAuthClient } from '../../model/oauth.entity.js';
 import { User } from '../../model/user.entity.js';
 import {
   effectiveRights,
@@ -196,10 +196,9 @@ function isProviderEnabled(seals: RowSeals, { providerId }: Session, row: Row): 
 }
 
 /** Returns the client of a session; null if the client was revoked, or its secret, keys or certificates were replaced after the session began. */
-function clientOf(seals: RowSeals, { clientId, createdAt }: Session, row: Row): OAuthClient | null {
+function clientOf(seals: RowSeals, session: Session, row: Row): OAuthClient | null {
   const client = seals.opened(OAuthClient, row.client);
-  if (client?.id !== clientId || client.revokedAt !== null) return null;
-  return client.proofSince !== null && createdAt < client.proofSince ? null : client;
+  return client?.id === session.clientId && admitsSession(client, session) ? client : null;
 }
 
 function uploadersOf({ keySource, uploaderId, behind }: WorkloadIssuer): string[] {

@@ -58,6 +58,19 @@ async function assertSameClient(
   if (!isSame) throw changedMeanwhile('The client was revoked, or its secret, keys or certificates were replaced');
 }
 
+/**
+ * afterSessionsOf returns the time for a change that ends the sessions of a client: the current time, but later than the newest session and the last change.
+ * The clock of the process that opened a session may be ahead.
+ */
+export async function afterSessionsOf(tx: EntityManager, id: string, last: Date | null): Promise<Date> {
+  const [row]: { newest: Date | null }[] = await tx.query(
+    `SELECT max(created_at) AS newest FROM auth_session WHERE client_id = $1 AND ended_at IS NULL`,
+    [id],
+  );
+  const times = [row?.newest, last].map((time) => (time?.getTime() ?? 0) + 1);
+  return new Date(Math.max(Date.now(), ...times));
+}
+
 /** The holder of tokens: a client, the runs of an issuer, or the people who sign in at a provider. */
 type TokenHolder = 'oauth client' | 'workload issuer' | 'identity provider';
 

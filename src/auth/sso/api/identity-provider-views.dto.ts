@@ -158,7 +158,8 @@ export class SignInTrialView {
   })
   account: TestAccountView | null;
 
-  static of({ contexts, methods, matched, roles, groups, ...rest }: SignInTrial): SignInTrialView {
+  static of(trial: SignInTrial): SignInTrialView {
+    const { contexts, methods, matched, roles, groups, named: _, ...rest } = trial;
     const rules = matched.map((rule) => ({ ...rule, roles: [...rule.roles] }));
     const lists = { contexts: [...contexts], methods: [...methods], roles: [...roles], groups: [...groups] };
     return { ...rest, ...lists, matched: rules };

@@ -173,8 +173,8 @@ export class SamlProviderBody extends IdentityProviderBody {
   /** Whether to sign authentication requests. Logout messages are always signed. */
   @Optional(Flag()) signRequests?: boolean;
   /**
-   * Format of the NameID that is requested and required. Defaults to persistent. With null, no format is requested, and later sign-ins must have the format of
-   * the first sign-in.
+   * Format of the NameID that is requested and required. Defaults to persistent. With null, no format is requested, and sign-ins must have the format that
+   * the provider sent in the first test sign-in.
    * @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress
    */
   @ApiProperty({ type: String, required: false, nullable: true })

@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../../access/caller.js';
 import type { Redirect } from '../../credentials/callers/cookies.js';
 import { OidcService } from '../oidc/oidc.service.js';
+import { IdentityProviderChanges } from '../providers/identity-provider-changes.service.js';
 import { IdentityProvidersService } from '../providers/identity-providers.service.js';
 import { SamlService } from '../saml/saml.service.js';
 import type { SignInTrial } from '../sign-in/sign-in-trial.js';
 import { SsoTransactions } from '../sign-in/sso-transactions.js';
 
-/** SsoTests runs test sign-ins, which show what a sign-in would do and change nothing. */
+/** SsoTests runs test sign-ins, which show what a sign-in would do. They change nothing but the NameID format of a provider with `nameIdFormat: null`. */
 @Injectable()
 export class SsoTests {
   constructor(
@@ -15,6 +16,7 @@ export class SsoTests {
     private readonly transactions: SsoTransactions,
     private readonly oidc: OidcService,
     private readonly saml: SamlService,
+    private readonly changes: IdentityProviderChanges,
   ) {}
 
   async begin(caller: Caller, name: string, returnTo: string | undefined): Promise<Redirect> {
@@ -24,6 +26,8 @@ export class SsoTests {
   }
 
   async resultOf(caller: Caller, ticket: string, browser: string | undefined): Promise<SignInTrial> {
-    return (await this.transactions.redeemTest(ticket, browser, caller.ownerId)) as SignInTrial;
+    const trial = (await this.transactions.redeemTest(ticket, browser, caller.ownerId)) as SignInTrial;
+    if (trial.named !== undefined) await this.changes.keepNameFormat(caller, trial.named);
+    return trial;
   }
 }

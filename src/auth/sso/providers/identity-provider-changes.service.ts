@@ -1,4 +1,4 @@
-import { changeSealed, insertSealed } from '../../../platform/sealing/sealed-rows.js';
+import { changeSealed, insertSealed, lockSealed } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
@@ -30,6 +30,7 @@ import {
 import { differenceOf, providerFacts } from './identity-provider-facts.js';
 import { MAX_PROVIDERS, PROVIDER_SECRET_SEAL, providerMissing } from './identity-providers.service.js';
 import { usableCertificates } from './saml-certificates.js';
+import { type TestedNameFormat, withSeenFormat } from './saml-name-format.js';
 import { newSignatureKey, type SignatureKey } from './signature-key.js';
 
 export interface IdentityProviderOrder {
@@ -67,6 +68,17 @@ export class IdentityProviderChanges {
     audit: AuditService,
   ) {
     this.record = audit.recorderFor('identity-provider');
+  }
+
+  /** Records the NameID format of a test sign-in, which sign-ins must then have, if the settings name no format and no format is recorded yet. */
+  async keepNameFormat(caller: Caller, { providerId: id, version, format }: TestedNameFormat): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const now = await lockSealed(tx, IdentityProvider, { id, version });
+      const settings = now === null ? undefined : withSeenFormat(now.settings as SamlSettings, format);
+      if (settings === undefined) return;
+      await changeSealed(tx, IdentityProvider, { id }, { settings });
+      await this.record(tx, caller, 'identity-provider.name-format-recorded', id, { format });
+    });
   }
 
   /**
@@ -304,7 +316,7 @@ async function settingsOf(tx: EntityManager, order: IdentityProviderOrder, { key
   return { ...order.settings, redirect, ...ours };
 }
 
-/** Keeps the NameID format of the first sign-in unless nameIdFormat changes. After a change, the next sign-in sets the format again. */
+/** Keeps the recorded NameID format unless nameIdFormat changes. After a change, the next test sign-in sets the format again. */
 function seenFormatOf(
   before: OidcSettings | SamlSettings | undefined,
   now: SamlSettings,

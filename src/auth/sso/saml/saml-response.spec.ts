@@ -120,9 +120,9 @@ describe('the NameID format', () => {
     expect(() => assertNameFormat({ ...settings, seenNameIdFormat: EMAIL }, EMAIL)).toThrow(REFUSED);
   });
 
-  it('is taken from the first sign-in if nameIdFormat is null', () => {
+  it('is taken from a test sign-in if nameIdFormat is null, not from the first person who signs in', () => {
     const open = { ...settings, nameIdFormat: null };
-    expect(() => assertNameFormat(open, EMAIL)).not.toThrow();
+    expect(() => assertNameFormat(open, EMAIL)).toThrow('An administrator must run a test sign-in');
     const seen = withSeenFormat(open, EMAIL) ?? open;
     expect(() => assertNameFormat(seen, EMAIL)).not.toThrow();
     expect(() => assertNameFormat(seen, UNSPECIFIED)).toThrow(REFUSED);

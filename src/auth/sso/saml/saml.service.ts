@@ -26,7 +26,7 @@ import {
   SKEW_MS,
   statusNames,
 } from './saml-response.js';
-import { assertNameFormat, assertQualifiers, PERSISTENT } from '../providers/saml-name-format.js';
+import { assertNameFormat, assertQualifiers, PERSISTENT, withSeenFormat } from '../providers/saml-name-format.js';
 import { profileIn, requestUrl } from './saml-strategy.js';
 import type { Assertion } from '../sign-in/assertion.js';
 import { SsoSignInService } from '../sign-in/sso-sign-in.service.js';
@@ -88,8 +88,11 @@ export class SamlService {
   ): Promise<Assertion> {
     const profile = await this.profileOf(provider, response);
     const { nameIDFormat: nameFormat } = profile;
-    assertNameFormat(provider.settings as SamlSettings, nameFormat);
-    assertQualifiers(profile, (provider.settings as SamlSettings).entityId, ourSamlAddresses(this.config).entityId);
+    // A test sign-in determines the format if it is not known yet.
+    const settings = provider.settings as SamlSettings;
+    if (row.status !== 'TESTING' || withSeenFormat(settings, nameFormat) === undefined)
+      assertNameFormat(settings, nameFormat);
+    assertQualifiers(profile, settings.entityId, ourSamlAddresses(this.config).entityId);
     return {
       transactionId: row.id,
       provider,

@@ -7,6 +7,7 @@ import { User } from '../../model/user.entity.js';
 import { assertStrongEnough } from '../providers/authentication-context.js';
 import { ExternalIdentity } from '../../model/external-identity.entity.js';
 import { addressOf, assertNothingLeftOut, groupsOf, matchingRules, rolesOf } from '../providers/claim-rules.js';
+import type { TestedNameFormat } from '../providers/saml-name-format.js';
 import type { Assertion } from './assertion.js';
 
 /** SignInTrial describes what a sign-in at a provider would do. */
@@ -22,11 +23,13 @@ export interface SignInTrial {
   readonly roles: readonly RoleName[];
   readonly groups: readonly string[];
   readonly account: { readonly email: string; readonly isNew: boolean } | null;
+  /** The provider as tested, and the format of the NameID. Absent for OIDC, and if the response was refused. */
+  readonly named?: TestedNameFormat;
 }
 
 /** Returns what a sign-in with this assertion would do, and changes nothing. */
 export async function trialOf(db: EntityManager, assertion: Assertion): Promise<SignInTrial> {
-  const { provider, subject, claims, contexts, methods } = assertion;
+  const { provider, subject, claims, contexts, methods, nameFormat: format } = assertion;
   const known = await knownUser(db, assertion);
   const found = {
     provider: provider.name,
@@ -37,6 +40,7 @@ export async function trialOf(db: EntityManager, assertion: Assertion): Promise<
     matched: matchingRules(claims, provider.rules),
     roles: rolesOf(claims, provider.rules, provider.defaultRoles) ?? [],
     groups: groupsOf(claims),
+    ...(format === undefined ? {} : { named: { providerId: provider.id, version: provider.version, format } }),
   };
   try {
     const account = await accountOf(db, assertion, known);

@@ -1,10 +1,4 @@
-import {
-  changeSealed,
-  findGenuine,
-  findTrusted,
-  insertSealed,
-  trusted,
-} from '../../../platform/sealing/sealed-rows.js';
+import { findGenuine, findTrusted, insertSealed, trusted } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
@@ -21,7 +15,7 @@ import { assertStrongEnough } from '../providers/authentication-context.js';
 import { addressOf, assertNothingLeftOut, groupsOf, rolesOf } from '../providers/claim-rules.js';
 import { ExternalIdentity } from '../../model/external-identity.entity.js';
 import { IdentityProvider, issuerOf, type SamlSettings } from '../../model/identity-provider.entity.js';
-import { assertNameFormat, withSeenFormat } from '../providers/saml-name-format.js';
+import { assertNameFormat } from '../providers/saml-name-format.js';
 import { type Assertion, boundedAssertion } from './assertion.js';
 import { addressName, sealsOf, subjectName } from '../../../platform/sealing/row-seals.js';
 import { type SsoTransaction } from './sso.entity.js';
@@ -254,14 +248,11 @@ function unreadable(error: unknown): never {
  * @throws Problem 401 `sso.provider-changed`, 403 `sso.name-format`
  */
 async function assertSameProvider(tx: EntityManager, { provider, nameFormat }: Assertion): Promise<void> {
-  const { id, version, settings } = provider;
-  const seen = nameFormat === undefined ? undefined : withSeenFormat(settings as SamlSettings, nameFormat);
-  const mode = seen === undefined ? 'pessimistic_read' : 'pessimistic_write';
+  const { id, version } = provider;
+  const mode = 'pessimistic_read';
   const now = trusted(tx, IdentityProvider, await tx.findOne(IdentityProvider, { where: { id }, lock: { mode } }));
   const isSame = now?.enabled === true && now.version === version;
-  // If two first sign-ins run concurrently, the second waits for the lock and must match the format of the first.
   if (isSame && nameFormat !== undefined) assertNameFormat(now.settings as SamlSettings, nameFormat);
-  if (isSame && seen !== undefined) await changeSealed(tx, IdentityProvider, { id }, { settings: seen });
   if (isSame) return;
   const detail = 'The identity provider was changed or disabled during this sign-in. Sign in again.';
   throw new Problem('unauthenticated', 'sso.provider-changed', detail);

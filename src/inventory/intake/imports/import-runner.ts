@@ -135,7 +135,9 @@ export class ImportRunner implements BeforeApplicationShutdown {
     if (caller.kind === 'system' || !isId(giver)) return caller;
     const rights = await rightsOf(this.db.manager, giver);
     if (rights === undefined || !mayDo(rights, 'inventory:report')) throw rightsEnded(caller);
-    return { ...caller, mayWrite: (caller.mayWrite ?? true) && mayDo(rights, 'inventory:write') };
+    const mayWrite = (caller.mayWrite ?? true) && mayDo(rights, 'inventory:write');
+    const mayRead = (caller.mayRead ?? true) && mayDo(rights, 'inventory:read');
+    return { ...caller, mayWrite, mayRead };
   }
 
   private renew(claimed: Claimed, { phase, done, total }: IngestProgress): Promise<boolean> {

@@ -48,9 +48,13 @@ export class IngestView {
   format: string;
   /** Number of cryptographic assets, and of components that use them. @example 56 */
   received: number;
-  /** @example 40 */
+  /**
+   * Number of assets that were new to the inventory. For callers without `inventory:read`: number of assets that the source reported for the first time.
+   *
+   * @example 40
+   */
   created: number;
-  /** @example 0 */
+  /** Number of assets whose description changed. 0 for callers without `inventory:read`. @example 0 */
   updated: number;
   /** @example 16 */
   unchanged: number;

@@ -58,7 +58,8 @@ export class IngestService {
 
 /** reporterOf returns the caller in the form in which an order stores the caller. */
 export function reporterOf({ kind, id, name, ownerId, scopes }: Caller): IngestOrder['caller'] {
-  return { kind, id, name, ownerId, mayWrite: mayDo(scopes, 'inventory:write') };
+  const [mayWrite, mayRead] = [mayDo(scopes, 'inventory:write'), mayDo(scopes, 'inventory:read')];
+  return { kind, id, name, ownerId, mayWrite, mayRead };
 }
 
 export function bodyKindOf({ mediaType }: RawBody): BodyKind {

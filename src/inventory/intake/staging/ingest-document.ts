@@ -255,7 +255,7 @@ export class DocumentIngest {
     const scope = scopeOf(draft, before);
     const limitMs = this.mergeLimitMs(draft.received);
     const merged = await merge(tx, { ...describer, isKnown, whole, scope, edition, limitMs }, staged);
-    draft.warnings.push(...foreignRemarks(merged.foreign));
+    if (mayRead(intake)) draft.warnings.push(...foreignRemarks(merged.foreign));
     await keepSourceNames(
       tx,
       source.id,
@@ -294,14 +294,23 @@ export class DocumentIngest {
     const { said, serialNumber } = intake.document;
     if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.assets.named());
     const changes = { created: stored?.staged.created.total ?? 0, updated: stored?.updated ?? 0 };
-    const outcome = outcomeOf(intake, changes, intake.before);
-    await this.recordWithEntry(tx, intake, outcome);
+    const full = outcomeOf(intake, changes, intake.before);
+    // New and updated assets reveal whether other owners report them, and how they describe them.
+    const own = { created: stored?.staged.newInSource ?? 0, updated: 0 };
+    const outcome = mayRead(intake) ? full : outcomeOf(intake, own, intake.before);
+    await this.recordWithEntry(tx, intake, outcome, full);
     return outcome;
   }
 
-  private async recordWithEntry(tx: EntityManager, arrival: Arrival, outcome: IngestOutcome): Promise<void> {
+  /** @param full the outcome for the audit log, if the outcome for the caller reveals less */
+  private async recordWithEntry(
+    tx: EntityManager,
+    arrival: Arrival,
+    outcome: IngestOutcome,
+    full = outcome,
+  ): Promise<void> {
     await recordDocument(tx, arrival, outcome);
-    await this.audit.append(tx, [entryOf(arrival, outcome)]);
+    await this.audit.append(tx, [entryOf(arrival, full)]);
   }
 
   /** Locks the source and looks up its state. Returns an outcome if there is nothing to store. */
@@ -366,6 +375,11 @@ function useOf({ order, digest, documentId, part }: Arrival): IdempotentUse | un
     body: digest.toString('hex'),
     resource: documentId,
   });
+}
+
+/** Reports whether the outcome may reveal what other owners reported. */
+function mayRead({ order }: Arrival): boolean {
+  return order.caller.mayRead ?? true;
 }
 
 /** Reports whether the document is a complete sensor scan. */

@@ -20,6 +20,8 @@ export interface IngestOrder {
     readonly ownerId: string;
     /** Whether the caller may report for sources of other owners. Undefined in orders written by the previous version, which allowed this for every caller. */
     readonly mayWrite?: boolean;
+    /** Whether the outcome may reveal what other owners reported. Undefined, as in orders written by the previous version, means true. */
+    readonly mayRead?: boolean;
   };
   readonly requestId: string;
   readonly address: string;

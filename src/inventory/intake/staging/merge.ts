@@ -10,6 +10,7 @@ import type { NewAssets } from './new-assets.js';
 import type { PlacedAsset, Staged } from './staging.js';
 import { replacePlaces, type Succession, successionsOf } from './successions.js';
 import type { DraftHead } from '../../model/document.js';
+import { assertFewVerdicts } from './reporter-quota.js';
 import type { KnownSource } from './source-owner.js';
 import {
   countForeign,
@@ -63,7 +64,8 @@ export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged
   await limitMerge(tx, order.limitMs);
   try {
     await lockVerdictsShared(tx);
-    await writeVerdicts(tx, staged.verdicts, order.edition);
+    const limited = order.mayWrite || order.owner.startsWith('system:') ? null : order.owner;
+    await writeVerdicts(tx, staged.verdicts, order.edition, limited);
     return staged.differs
       ? await mergeChanges(tx, order, staged)
       : { updated: 0, changed: 0, successions: [], foreign: 0 };
@@ -89,24 +91,34 @@ function tooCostlyToMerge(limitMs: number): Problem {
   });
 }
 
+/**
+ * Stores new verdicts.
+ *
+ * @param reporter owner of the source, for a reporter with a limit
+ * @throws Problem 422 `reporter.too-many-verdicts`
+ */
 export async function writeVerdicts(
   tx: EntityManager,
   verdicts: readonly VerdictRow[],
   edition: string,
+  reporter: string | null = null,
 ): Promise<void> {
   if (verdicts.length === 0) return;
-  await tx.query(
-    `INSERT INTO risk_verdict (id, subject, verdict, rules, kind, deadline_by, ${FACTS})
-     SELECT s.id, s.subject, s.verdict, $1, s.subject ->> 'kind', ${deadlineByIn('s.verdict')}, ${verdictFactsIn('s.verdict')}
+  const written: { reporter: string | null }[] = await tx.query(
+    `INSERT INTO risk_verdict (id, subject, verdict, rules, kind, reporter, deadline_by, ${FACTS})
+     SELECT s.id, s.subject, s.verdict, $1, s.subject ->> 'kind', CASE s.subject ->> 'kind' WHEN 'protocol' THEN $5::text END,
+       ${deadlineByIn('s.verdict')}, ${verdictFactsIn('s.verdict')}
      FROM unnest($2::uuid[], $3::jsonb[], $4::jsonb[]) AS s (id, subject, verdict)
-     WHERE NOT EXISTS (SELECT FROM risk_verdict v WHERE v.id = s.id) ORDER BY s.id ON CONFLICT DO NOTHING`,
+     WHERE NOT EXISTS (SELECT FROM risk_verdict v WHERE v.id = s.id) ORDER BY s.id ON CONFLICT DO NOTHING RETURNING reporter`,
     [
       edition,
       verdicts.map(({ id }) => id),
       verdicts.map(({ subject }) => JSON.stringify(subject)),
       verdicts.map(({ verdict }) => JSON.stringify(verdict)),
+      reporter,
     ],
   );
+  if (reporter !== null && written.some((row) => row.reporter !== null)) await assertFewVerdicts(tx, reporter);
 }
 
 async function mergeChanges(tx: EntityManager, order: MergeOrder, staged: Staged): Promise<Merged> {

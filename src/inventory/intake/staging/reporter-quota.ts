@@ -41,6 +41,24 @@ export async function assertRoom(
   if (all > maxRows) throw tooMany(all, 'locations and relationships', maxRows);
 }
 
+/** Maximum verdicts on protocols that the documents of one reporter require. Each set of cipher suites has a verdict, which other pages read as a whole. */
+const MAX_PROTOCOL_VERDICTS = 2000;
+
+/**
+ * assertFewVerdicts rejects a document whose new verdicts exceed the limit of the reporter. Verdicts that existed before do not count.
+ *
+ * @throws Problem 422 `reporter.too-many-verdicts`
+ */
+export async function assertFewVerdicts(tx: EntityManager, reporter: string): Promise<void> {
+  const [row] = (await tx.query(
+    `SELECT count(*)::int AS count FROM (SELECT FROM risk_verdict WHERE reporter = $1 LIMIT ${MAX_PROTOCOL_VERDICTS + 1}) v`,
+    [reporter],
+  )) as { count: number }[];
+  if ((row?.count ?? 0) <= MAX_PROTOCOL_VERDICTS) return;
+  const detail = `Your documents contain more than ${MAX_PROTOCOL_VERDICTS} different sets of cipher suites, which is the maximum per reporter. Report known sets only, or use a key with the inventory:write scope.`;
+  throw new Problem('refused', 'reporter.too-many-verdicts', detail);
+}
+
 function tooMany(total: number, things: string, most: number): Problem {
   const detail = `With this document, your sources would report ${total} ${things}; the maximum per reporter is ${most}. Report fewer, delete sources, use a key with the inventory:write scope, or ask the operator to raise SVC_REPORTER_MAX_ASSETS.`;
   return new Problem('refused', 'reporter.too-many-assets', detail);

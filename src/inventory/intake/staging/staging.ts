@@ -42,6 +42,8 @@ const EDGE_COLUMNS = 'from_id, to_id, kinds';
 export interface Staged {
   /** Assets that the document added to the table `asset`. */
   readonly created: NewAssets;
+  /** Number of assets that the source reports for the first time, including assets that other sources report. */
+  readonly newInSource: number;
   /** IDs of the assets of a new source that already existed; empty for a known source. */
   readonly known: readonly string[];
   /** Whether any existing row may have changed. */
@@ -110,7 +112,8 @@ export class Staging {
       await createStagingTables(this.client);
       await this.copyDiffering(there.filter(({ id }) => differing.has(id)));
     }
-    return { created, known: before, differs: differing.size > 0, verdicts: this.rows.verdicts(), placed: [] };
+    const differs = differing.size > 0;
+    return { created, newInSource: all.length, known: before, differs, verdicts: this.rows.verdicts(), placed: [] };
   }
 
   async ofKnownSource(lock: MergeLock): Promise<Staged> {
@@ -128,13 +131,14 @@ export class Staging {
       );
       return all.filter(({ id }) => unknown.has(id));
     });
-    const placed = await this.copyNewPlaces();
+    const { placed, newInSource } = await this.copyNewPlaces();
     await this.copyEdges(`stage_relationship (${EDGE_COLUMNS})`);
     await lock();
     const differing = await this.differing('FROM stage_key s');
     await this.copyDiffering(all.filter(({ id }) => differing.has(id)));
     const isWritten = created.total + differing.size > 0;
-    return { created, known: [], differs: true, verdicts: isWritten ? this.rows.verdicts() : [], placed };
+    const verdicts = isWritten ? this.rows.verdicts() : [];
+    return { created, newInSource, known: [], differs: true, verdicts, placed };
   }
 
   /**
@@ -168,7 +172,7 @@ export class Staging {
     );
   }
 
-  private async copyNewPlaces(): Promise<PlacedAsset[]> {
+  private async copyNewPlaces(): Promise<Pick<Staged, 'placed' | 'newInSource'>> {
     const { assets } = this;
     function* all() {
       for (const asset of assets.all())
@@ -185,13 +189,18 @@ export class Staging {
       [this.sourceId],
     );
     const placed: PlacedAsset[] = [];
-    if (unknown.size === 0) return placed;
+    if (unknown.size === 0) return { placed, newInSource: 0 };
+    const unseen = await this.ids(
+      `SELECT DISTINCT s.asset_id FROM stage_place s
+       WHERE NOT EXISTS (SELECT FROM asset_occurrence o WHERE o.asset_id = s.asset_id AND o.source_id = $1)`,
+      [this.sourceId],
+    );
     await this.copy(`asset_occurrence (${PLACE_COLUMNS})`, all(), (to, { asset, place }) => {
       if (!unknown.has(`${asset.id} ${place.id}`)) return;
       to.encoded(place.bytes, place.start, place.end);
       if (maySucceed(asset)) placed.push({ assetId: asset.id, placeId: place.id, isReferring: asset.isReferring });
     });
-    return placed;
+    return { placed, newInSource: unseen.size };
   }
 
   private async ids(text: string, values: unknown[] = []): Promise<ReadonlySet<string>> {

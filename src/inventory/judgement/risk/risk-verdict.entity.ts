@@ -1,4 +1,4 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { AssetKind } from '../../model/asset-kind.js';
 import type { RiskSubject } from '../../model/risk-subject.js';
 import type { Deadline, RiskVerdict, VerdictFacts } from '../../model/risk-verdict.js';
@@ -50,6 +50,11 @@ export class RiskVerdictRow implements VerdictFacts {
   /** Source of `deadline`: its jurisdiction, authority and provision. */
   @Column('jsonb', { nullable: true })
   deadlineBy: Deadline | null;
+
+  /** Owner of the source that first required the verdict, for a protocol and a reporter with a limit; otherwise null. */
+  @Index('risk_verdict_reporter', { where: 'reporter IS NOT NULL' })
+  @Column('text', { nullable: true })
+  reporter: string | null;
 
   @Column('timestamptz', { default: () => 'now()' })
   changedAt: Date;

@@ -24,6 +24,7 @@ import { refuseForeignHosts } from './host-names.js';
 import { lingerAfterRefusals } from './refused-bodies.js';
 import { refuseNulInQuery, UnknownQueryGuard } from './query-checks.js';
 import { ProblemFilter } from './problem.filter.js';
+import { ReadSharesInterceptor } from '../read-shares.js';
 import { ReauthorizationInterceptor } from '../reauthorization.js';
 import { WaitingCallsInterceptor } from '../waiting-calls.js';
 import { announceReplays } from '../replays.js';
@@ -95,7 +96,12 @@ export function configureHttp(app: NestFastifyApplication): void {
   lingerAfterRefusals(server, app.get(GracefulShutdown));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
-  app.useGlobalInterceptors(new NextLinkInterceptor(), new WaitingCallsInterceptor(), new ReauthorizationInterceptor());
+  app.useGlobalInterceptors(
+    new NextLinkInterceptor(),
+    new WaitingCallsInterceptor(),
+    new ReauthorizationInterceptor(),
+    new ReadSharesInterceptor(Math.max(1, Math.floor(config.databasePool / 2))),
+  );
   app.useGlobalFilters(app.get(ProblemFilter));
   if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: EXPOSED });
 }

@@ -57,27 +57,38 @@ export class KeyCustody {
   }
 
   /**
-   * Records the new key of a rotation, also in the audit log, so that the rotation cannot install any other key. Returns the ID of the key, which is the
-   * existing ID if the key was already known.
+   * Records the new key of a rotation, also in the audit log, so that the rotation cannot install any other key and a policy can verify the custody of the
+   * key. Returns the ID of the key, which is the existing ID if the key was already known.
    */
   async keep(
     tx: EntityManager,
     { key, secret }: MadeKey,
-    { id: rotationId, correlation }: Pick<Rotation, 'id' | 'correlation'>,
+    { id: rotationId, keyId: replaces, correlation }: Pick<Rotation, 'id' | 'keyId' | 'correlation'>,
   ): Promise<string> {
-    const [row]: { id: string }[] = await tx.query(
+    const [row]: { id: string; version: number }[] = await tx.query(
       `INSERT INTO ssh_key AS k (id, fingerprint, type, bits, blob, comment, owner, custody) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
        ON CONFLICT (fingerprint) DO UPDATE SET blob = excluded.blob, custody = excluded.custody,
-         owner = coalesce(k.owner, excluded.owner), comment = coalesce(k.comment, excluded.comment)
-       RETURNING id`,
+         owner = coalesce(k.owner, excluded.owner), comment = coalesce(k.comment, excluded.comment), version = k.version + 1
+       RETURNING id, version`,
       [key.id, key.fingerprint, key.type, key.bits, key.blob, key.comment, key.owner, key.custody],
     );
     if (secret !== undefined) await tx.insert(SshKeySecret, secret);
-    const { id: keyId } = row as { id: string };
-    const target = { kind: 'ssh-rotation', id: rotationId };
-    const detail = { keyId, fingerprint: key.fingerprint, custody: key.custody };
+    const { id: keyId, version: edit } = row as { id: string; version: number };
+    const { fingerprint, custody } = key;
+    const by = { actor: ROTATION_ACTOR, correlation };
     await this.audit.append(tx, [
-      { action: 'ssh-rotation.key-made', actor: ROTATION_ACTOR, target, correlation, detail },
+      {
+        ...by,
+        action: 'ssh-rotation.key-made',
+        target: { kind: 'ssh-rotation', id: rotationId },
+        detail: { keyId, fingerprint, custody },
+      },
+      {
+        ...by,
+        action: 'ssh-key.entered',
+        target: { kind: 'ssh-key', id: keyId },
+        detail: { fingerprint, custody, replaces, edit },
+      },
     ]);
     return keyId;
   }

@@ -44,7 +44,7 @@ export class NewRotationWriter {
     const { order, custody, accounts, old } = plan;
     const { keyId, dryRun, settings } = order;
     const nextKeyId =
-      newKey === undefined ? null : await this.custody.keep(tx, newKey, { id, correlation: origin.requestId });
+      newKey === undefined ? null : await this.custody.keep(tx, newKey, { id, keyId, correlation: origin.requestId });
     const holders = settings.holder === undefined ? [] : [settings.holder.hostId];
     await this.uses.lockHosts(tx, [...new Set([...accounts.map(({ hostId }) => hostId), ...holders])]);
     await tx.insert(Rotation, {

@@ -1,0 +1,65 @@
+import type { ExecutionContext } from '@nestjs/common';
+import { type Observable, Subject } from 'rxjs';
+import { expect, it } from 'vitest';
+import { ReadSharesInterceptor } from './read-shares.js';
+
+const SHARE = 2;
+
+/** Returns a call that records when its handler runs, and whose answer the test sends. */
+function call(interceptor: ReadSharesInterceptor, principal: string | undefined, change: object = {}) {
+  const request = { method: 'GET', url: '/v1/keys', query: {}, principal, ...change };
+  const context = { switchToHttp: () => ({ getRequest: () => request }) } as unknown as ExecutionContext;
+  const answer = new Subject<string>();
+  const seen = { isRunning: false, error: undefined as unknown, end: () => answer.complete() };
+  const handler = {
+    handle: () => {
+      seen.isRunning = true;
+      return answer;
+    },
+  };
+  const result: Observable<unknown> = interceptor.intercept(context, handler);
+  result.subscribe({ error: (error: unknown) => (seen.error = error) });
+  return seen;
+}
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+it('a caller runs only its share of reads at the same time; the rest follow in order, and others are not affected', async () => {
+  const interceptor = new ReadSharesInterceptor(SHARE);
+  const own = Array.from({ length: 4 }, () => call(interceptor, 'build'));
+  const other = call(interceptor, 'release');
+  await settled();
+  expect(own.map(({ isRunning }) => isRunning)).toEqual([true, true, false, false]);
+  expect(other.isRunning).toBe(true);
+  own[1]?.end();
+  await settled();
+  expect(own.map(({ isRunning }) => isRunning)).toEqual([true, true, true, false]);
+  for (const one of own) one.end();
+  await settled();
+  own[3]?.end();
+  await settled();
+  const later = call(interceptor, 'build', { method: 'HEAD' });
+  await settled();
+  expect([own[3]?.isRunning, later.isRunning]).toEqual([true, true]);
+});
+
+it('changes, streams, calls that wait for a change and public reads need no share', async () => {
+  const interceptor = new ReadSharesInterceptor(SHARE);
+  for (let i = 0; i < SHARE; i += 1) call(interceptor, 'build');
+  const free = [
+    call(interceptor, 'build', { method: 'POST' }),
+    call(interceptor, 'build', { query: { wait: '30' } }),
+    call(interceptor, 'build', { url: '/v1/rotations/1/events?x=1' }),
+    call(interceptor, undefined),
+  ];
+  await settled();
+  expect(free.map(({ isRunning }) => isRunning)).toEqual([true, true, true, true]);
+});
+
+it('a caller has at most 1000 reads that wait for their turn', async () => {
+  const interceptor = new ReadSharesInterceptor(SHARE);
+  for (let i = 0; i < SHARE + 1000; i += 1) call(interceptor, 'build');
+  const last = call(interceptor, 'build');
+  await settled();
+  expect(last.error).toMatchObject({ code: 'read.too-many' });
+  expect(call(interceptor, 'release').error).toBeUndefined();
+});

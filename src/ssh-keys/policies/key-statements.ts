@@ -1,0 +1,38 @@
+import type { EntryRow } from '../../audit/entries/entry-row.js';
+
+/** KeyStatement is an audit entry that states facts about an SSH key. */
+export type KeyStatement = Pick<EntryRow, 'id' | 'detail'>;
+
+interface StatedFacts {
+  readonly fingerprint: string | undefined;
+  readonly custody: string | undefined;
+  readonly owner: string | null;
+  /** The statement of the rotation by which the key inherits the owner of the key that it replaces. Undefined if the key inherits no owner. */
+  readonly heirBy: KeyStatement | undefined;
+}
+
+/** statedFacts returns the facts about a key after these statements, oldest first. Each statement changes only the facts that it names. */
+export function statedFacts(statements: readonly KeyStatement[]): StatedFacts {
+  let facts: StatedFacts = { fingerprint: undefined, custody: undefined, owner: null, heirBy: undefined };
+  for (const statement of statements) {
+    const { fingerprint, custody, owner } = statement.detail;
+    if (typeof fingerprint === 'string') facts = { ...facts, fingerprint };
+    if (typeof custody === 'string') facts = { ...facts, custody };
+    if (typeof owner === 'string' || owner === null) facts = { ...facts, owner, heirBy: undefined };
+    if ('replaces' in statement.detail && facts.owner === null) facts = { ...facts, heirBy: statement };
+  }
+  return facts;
+}
+
+/** statementsOfRotations returns the statements about a key in the entries of the rotations that generated it, for entries without `replaces`. */
+export function statementsOfRotations(
+  entries: readonly Pick<EntryRow, 'id' | 'action' | 'targetId' | 'detail'>[],
+  keyId: string,
+): KeyStatement[] {
+  return entries.flatMap(({ id, action, targetId, detail }) => {
+    if (action !== 'ssh-rotation.key-made' || detail['keyId'] !== keyId) return [];
+    const order = entries.find((entry) => entry.targetId === targetId && entry.action === 'ssh-rotation.requested');
+    const { fingerprint, custody } = detail;
+    return order === undefined ? [] : [{ id, detail: { fingerprint, custody, replaces: order.detail['keyId'] } }];
+  });
+}
