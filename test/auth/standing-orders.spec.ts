@@ -114,7 +114,9 @@ describe.concurrent.each(Object.entries(ORDERS))('a %s', (_, { path, body, table
       const now = await read(id);
       return typeof now.pausedBecause === 'string' ? now : undefined;
     });
-    expect(paused.pausedBecause).toMatch(/^Paused: .* (no longer has the .* scope|can no longer request rotations)\. A user .* can /);
+    expect(paused.pausedBecause).toMatch(
+      /^Paused: .* (no longer has the .* scope|can no longer request rotations)\. A user .* can /,
+    );
     const alert = await until('an alert', 30, async () => {
       const { items } = (await call('GET', '/api/alerts', place.apiKey)).body;
       return items.find(({ subject }: { subject: { id: string } }) => subject.id === id);
