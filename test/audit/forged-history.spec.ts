@@ -87,7 +87,7 @@ describe('an earlier account', () => {
     await isRead(`target_id = '${member.id}' AND detail -> 'roles' = '["viewer"]'`, await newApprover(place));
     await back();
     assertProblem(await patch(['approver', 'viewer']), { status: 409, code: 'row.not-sealed' });
-    expect(await attacker.doctor()).toContain(`row ${member.id} of user_account is outdated`);
+    expect(await attacker.doctor()).toContain(`row ${member.id} of user_account is an earlier version`);
   });
 
   it('does not make room for a second account of the same person', async () => {
