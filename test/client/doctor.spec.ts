@@ -43,7 +43,7 @@ describe('sealwright doctor', () => {
     program('git');
     program('gpg');
     const before = await doctor(['git'], join(home, 'bin'));
-    expect(before).toMatchObject({ code: 1, out: expect.stringContaining(`The first gpg on the path is ${join(home, 'bin/gpg')}`) }); // prettier-ignore
+    expect(before).toMatchObject({ code: 1, out: expect.stringContaining(`The first gpg in PATH is ${join(home, 'bin/gpg')}`) }); // prettier-ignore
     await run(['wrappers', join(home, 'wrappers')], { env: { HOME: home } });
     const after = await doctor(['git'], [join(home, 'wrappers'), join(home, 'bin')].join(delimiter));
     expect(after).toMatchObject({ code: 0, out: expect.stringContaining('signs with keys of the service') });
