@@ -41,7 +41,13 @@ const guardedBy = async (...members: Approver[]) => (await newGuardedKey(place, 
 
 /** Issues a person's token through a client; `maker` created the client and has seen its secret. */
 async function tokenAtClient(person: Approver, maker: string, permissions: string[]) {
-  const client = await makeClient(service, maker, permissions);
+  const granted = permissions.filter((scope) => scope !== 'approvals:approve');
+  const client = await makeClient(service, maker, granted);
+  // Only a client of an earlier version can have a secret and the scope to vote.
+  if (granted.length < permissions.length) {
+    const update = `UPDATE oauth_client SET permissions = $2 WHERE id = $1`;
+    await place.stage.change(update, [client.client_id, permissions]);
+  }
   const secret = { client_id: client.client_id, client_secret: client.client_secret };
   const { body } = await postForm(service, '/oauth/device_authorization', secret);
   await call('POST', `/api/auth/device/${body.user_code}/approve`, {}, person.accessToken);
