@@ -111,6 +111,19 @@ describe('a pending request is withdrawn at the last vote', () => {
     expect((await vote(service, approvalId, ann)).body.status).toBe('WITHDRAWN');
   });
 
+  it('if the API key that made it can no longer use the signing key', async () => {
+    const key = await guardedBy(ann);
+    const asked = await newApiKey(service, apiKey, ['sign:digest']);
+    const { approvalId } = await ask(key, asked.key);
+    const kept = await ask(key, asked.key);
+    const limit = (keys: string[], version: string) =>
+      call('PATCH', `/api/settings/api-keys/${asked.id}`, { keys }, apiKey, { 'if-match': version });
+    expect((await limit(['another-*'], '"1"')).status).toBe(200);
+    expect((await vote(service, approvalId, ann)).body.status).toBe('WITHDRAWN');
+    expect((await limit([key], '"2"')).status).toBe(200);
+    expect((await vote(service, kept.approvalId, ann)).body.status).toBe('APPROVED');
+  });
+
   it.each<[string, (trust: string) => [string, string, object?]]>([
     ['trust was removed', (id) => ['DELETE', `/api/settings/workload-trusts/${id}`]],
     ['trust was changed', (id) => ['PUT', `/api/settings/workload-trusts/${id}`, { enabled: true }]],
