@@ -203,10 +203,10 @@ function Edit({ of, onClose }: { of: ApiKeyView; onClose: () => void }) {
   const i18n = useI18n();
   const { t } = i18n;
   const action = useAction(
-    ({ name, keys = null, addresses = null }: Values) =>
+    ({ name, keys, addresses }: Values) =>
       changeApiKey({
         path: { id: of.id },
-        body: { name, keys, addresses } as never,
+        body: { name, keys: keys ?? null, addresses: addresses ?? null } as never,
         headers: ifMatch(of.version),
       }),
     { ...CHANGES, done: t('saved') },

@@ -150,8 +150,12 @@ function EditClient({ of, onClose }: { readonly of: OAuthClientView; readonly on
   const { t } = i18n;
   const path = { id: of.client_id };
   const action = useAction(
-    ({ name, signingKeys = null }: Values) =>
-      changeOAuthClient({ path, body: { name, signingKeys } as never, headers: ifMatch(of.version) }),
+    ({ name, signingKeys }: Values) =>
+      changeOAuthClient({
+        path,
+        body: { name, signingKeys: signingKeys ?? null } as never,
+        headers: ifMatch(of.version),
+      }),
     { ...CHANGES, done: t('saved') },
   );
   return (
