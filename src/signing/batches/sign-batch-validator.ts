@@ -26,7 +26,7 @@ export class SignBatchValidator {
     private readonly signing: SigningService,
   ) {}
 
-  /** Rejects the whole batch if the caller cannot use the key of an item. An item whose key does not exist is refused later, alone. */
+  /** Rejects the whole batch if the caller cannot use the key of an item. An item whose key does not exist is refused individually later. */
   async assertUsableKeys(caller: Caller, orders: readonly SigningOrder[]): Promise<void> {
     for (const order of firstOfEachKey(orders).values()) {
       const refusal = await this.validator.assertUsableKey(caller, order).catch(asProblem);
