@@ -51,7 +51,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
     finding: 28,
     defence: 'a claim judges again whether the requester has the right',
     file: 'src/signing/requests/approval-check.ts',
-    text: 'await this.approvals.lostGround(tx, approval.id)',
+    text: 'await this.approvals.lostGround(tx, approval.id, keys)',
     instead: 'undefined as { code: string; message: string } | undefined',
     spec: 'test/approvals/queued.spec.ts',
     test: 'an approved request that was held back is judged again',

@@ -52,7 +52,7 @@ export interface Caller extends Actor {
   readonly session?: CallerSession;
   /** Workloads only: the verified claims about this run. */
   readonly identity?: VerifiedIdentity;
-  /** Names of the signing keys that the caller may use; `*` means every key. If omitted, the keys are not restricted. */
+  /** Names and patterns of the signing keys that the caller can use (`includesKey`). If omitted, the caller can use every key. */
   readonly keys?: readonly string[];
   /** The scopes that the call requires; absent if the call requires none. */
   readonly using?: readonly Scope[];

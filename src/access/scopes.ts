@@ -104,6 +104,9 @@ export const ROLES = {
 
 export type RoleName = keyof typeof ROLES;
 
+/** Scopes that only people can use. New API keys, and new clients that request tokens for themselves, cannot have these scopes. */
+export const PERSON_SCOPES: readonly Scope[] = ['approvals:approve'];
+
 /** Maps a scope to the wider scope that includes it. */
 const INCLUDED_IN: Partial<Record<Scope, Scope>> = { 'inventory:report': 'inventory:write' };
 

@@ -119,9 +119,13 @@ export class ApprovalsService {
     return this.extension.fallsShort(tx, id, demand);
   }
 
-  /** Returns the reason why a granted approval could no longer be requested; undefined if the requester still has the right to request it. */
-  lostGround(tx: EntityManager, id: string): Promise<Problem | undefined> {
-    return this.extension.lostGround(tx, id);
+  /**
+   * Returns the reason why a granted approval could no longer be requested; undefined if the requester still has the right to request it.
+   *
+   * @param keys names of the signing keys that the request uses
+   */
+  lostGround(tx: EntityManager, id: string, keys: readonly string[] = []): Promise<Problem | undefined> {
+    return this.extension.lostGround(tx, id, keys);
   }
 
   /**

@@ -5,6 +5,7 @@ import { Config } from '../platform/config/config.js';
 import { operatorsWords, sqlState } from '../platform/errors/database-error.js';
 import { schemaFaultOf } from '../platform/instances/schema-gate.js';
 import { EXAMINATIONS, bad, type Finding, ok } from './doctor/examinations.js';
+import { examineCredentialLimits } from './doctor/credential-limits.js';
 import { examineLeftBehind } from './doctor/left-behind.js';
 import { examineRights } from './doctor/rights-review.js';
 import { type AdminCommand, ADMIN_EXIT, print } from './command.js';
@@ -53,6 +54,7 @@ async function examine(config: Config, extent: Parameters<typeof examineRights>[
     const more = {
       'rights and the log': (from: typeof app) => examineRights(from, extent),
       'left behind': examineLeftBehind,
+      'limits of credentials': examineCredentialLimits,
     };
     for (const [what, look] of Object.entries({ ...EXAMINATIONS, ...more })) {
       const found = await look(app).catch((error: unknown) => [bad(what, operatorsWords(error), nextAfter(error))]);

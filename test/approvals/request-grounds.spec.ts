@@ -41,7 +41,13 @@ const guardedBy = async (...members: Approver[]) => (await newGuardedKey(place, 
 
 /** Issues a person's token through a client; `maker` created the client and has seen its secret. */
 async function tokenAtClient(person: Approver, maker: string, permissions: string[]) {
-  const client = await makeClient(service, maker, permissions);
+  const granted = permissions.filter((scope) => scope !== 'approvals:approve');
+  const client = await makeClient(service, maker, granted);
+  // Only a client of an earlier version can have a secret and the scope to vote.
+  if (granted.length < permissions.length) {
+    const update = `UPDATE oauth_client SET permissions = $2 WHERE id = $1`;
+    await place.stage.change(update, [client.client_id, permissions]);
+  }
   const secret = { client_id: client.client_id, client_secret: client.client_secret };
   const { body } = await postForm(service, '/oauth/device_authorization', secret);
   await call('POST', `/api/auth/device/${body.user_code}/approve`, {}, person.accessToken);
@@ -103,6 +109,19 @@ describe('a pending request is withdrawn at the last vote', () => {
     const { approvalId } = await ask(key, token);
     expect((await call('DELETE', `/api/settings/oauth-clients/${client.client_id}`)).status).toBe(204);
     expect((await vote(service, approvalId, ann)).body.status).toBe('WITHDRAWN');
+  });
+
+  it('if the API key that made it can no longer use the signing key', async () => {
+    const key = await guardedBy(ann);
+    const asked = await newApiKey(service, apiKey, ['sign:digest']);
+    const { approvalId } = await ask(key, asked.key);
+    const kept = await ask(key, asked.key);
+    const limit = (keys: string[], version: string) =>
+      call('PATCH', `/api/settings/api-keys/${asked.id}`, { keys }, apiKey, { 'if-match': version });
+    expect((await limit(['another-*'], '"1"')).status).toBe(200);
+    expect((await vote(service, approvalId, ann)).body.status).toBe('WITHDRAWN');
+    expect((await limit([key], '"2"')).status).toBe(200);
+    expect((await vote(service, kept.approvalId, ann)).body.status).toBe('APPROVED');
   });
 
   it.each<[string, (trust: string) => [string, string, object?]]>([

@@ -201,6 +201,11 @@ describe('a provenance statement', () => {
     );
     expect(body.request.format).toBe('attestation');
     assertProblem(await attest(key), { status: 403, code: 'attestation.no-identity' });
+    const limits = { name: unique('limited'), audience: 'https://limited.example', keys: ['demo-*'] };
+    await newTrust({ service, key }, issuerId, limits);
+    const limited = await exchange(service, await issuer.sign({ ...good(), ...GITHUB, aud: limits.audience }));
+    const other = await attest(limited.body.access_token as string);
+    assertProblem(other, { status: 403, code: 'workload-trust.key' });
     const { body: evidence } = await service.call('GET', `/api/v1/sign/requests/${body.request.requestId}/evidence`, {
       key: run,
     });

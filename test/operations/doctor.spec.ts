@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../scripts/lib/ports.mjs';
+import { inDays } from '../support/access.js';
 import { runToEnd } from '../support/service.js';
 import { digestOf, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -76,6 +77,26 @@ describe('doctor', () => {
       checkpoint: 'ok',
       'stored secrets': 'ok',
     });
+    await service.kill('SIGTERM');
+  });
+
+  it('reports permissions without effect, and limits that no signing key matches', async () => {
+    const service = await stage.start();
+    const make = async (keys: string[]): Promise<string> => {
+      const body = { name: keys.join(' '), permissions: ['sign:digest'], expiry: inDays(1), keys };
+      return (await service.call('POST', '/api/settings/api-keys', { key: apiKey, body })).body.id;
+    };
+    const limits = async () => (await doctor()).findings.filter(({ what }) => what === 'limits of credentials');
+    await make(['default', 'demo-*']);
+    expect(await limits()).toMatchObject([{ state: 'ok' }]);
+    const id = await make(['default', 'lost-*', 'gone']);
+    const voter = `UPDATE api_key SET permissions = '{sign:digest,approvals:approve}' WHERE id = $1`;
+    await stage.change(voter, [id]);
+    const name = 'default lost-* gone';
+    expect(await limits()).toMatchObject([
+      { state: 'warn', detail: `the API key "${name}" has approvals:approve, which only people can use` },
+      { state: 'warn', detail: `no signing key matches lost-*, gone in the limits of the API key "${name}"` },
+    ]);
     await service.kill('SIGTERM');
   });
 

@@ -41,7 +41,7 @@ export function claimMayMatch(pattern: string, value: string): boolean {
 }
 
 /** containsInOrder reports whether the value starts with the first text, ends with the last, and contains the rest between them in order. */
-function containsInOrder(value: string, texts: readonly string[]): boolean {
+export function containsInOrder(value: string, texts: readonly string[]): boolean {
   const [first = '', last = ''] = [texts[0], texts.at(-1)];
   if (!value.startsWith(first)) return false;
   let at = first.length;

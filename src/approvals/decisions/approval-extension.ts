@@ -108,10 +108,14 @@ export class ApprovalExtension {
     return this.extend(tx, asked.approval, demand, votes);
   }
 
-  /** Returns the reason why a granted approval could no longer be requested; undefined if the requester still has the right to request it. */
-  async lostGround(tx: EntityManager, id: string): Promise<Problem | undefined> {
+  /**
+   * Returns the reason why a granted approval could no longer be requested; undefined if the requester still has the right to request it.
+   *
+   * @param keys names of the signing keys that the request uses
+   */
+  async lostGround(tx: EntityManager, id: string, keys: readonly string[]): Promise<Problem | undefined> {
     const { asked, votes } = await this.votesNow(tx, await tx.findOneByOrFail(Approval, { id }));
-    return lostRequester(tx, asked.approval, votes.rights, votes.basis);
+    return lostRequester(tx, asked.approval, votes.rights, votes.basis, keys);
   }
 
   private async votesNow(tx: EntityManager, row: Approval): Promise<{ asked: ApprovalAsLogged; votes: VotesSoFar }> {

@@ -59,10 +59,13 @@ export class ApprovalMoves {
     const { rejections, rights, basis } = votes;
     const subject = await subjectOf(tx, approval);
     const owner = this.subjects.of(approval.subjectKind);
-    const lost = (await lostRequester(tx, approval, rights, basis)) ?? (await owner.lostGround?.(tx, subject));
+    const policySubject = policySubjectOf(approval.subjectKind);
+    const isSigning = policySubject === 'signing-request';
+    const keys = isSigning ? (await owner.usesToApprove(tx, subject)).map(({ key }) => key) : [];
+    const lost = (await lostRequester(tx, approval, rights, basis, keys)) ?? (await owner.lostGround?.(tx, subject));
     if (lost !== undefined) return this.ended(tx, approval, 'WITHDRAWN', lost, by);
     const uses = await owner.usesToApprove(tx, subject);
-    const { demand } = await this.evaluation.judgeNow(tx, policySubjectOf(approval.subjectKind), uses);
+    const { demand } = await this.evaluation.judgeNow(tx, policySubject, uses);
     if (demand !== undefined) {
       if (rejections >= demand.rejectThreshold)
         return this.ended(tx, approval, 'REJECTED', tooManyRejections(rejections), by);

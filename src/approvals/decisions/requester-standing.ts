@@ -3,7 +3,7 @@ import { type Caller, credentialsOf } from '../../access/caller.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { WorkloadTrust } from '../../auth/model/workload.entity.js';
-import { rightsOf } from '../../auth/rights/credential-rights.js';
+import { canUseKeys, rightsOf } from '../../auth/rights/credential-rights.js';
 import { rightsOfRun } from '../../auth/workload/workload.repository.js';
 import { isId, uuidOf } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -45,15 +45,18 @@ export async function basisOf(tx: EntityManager, caller: Caller): Promise<Reques
 
 /**
  * lostRequester returns the reason why an approval could no longer be requested: a person behind the request was disabled or lost the required right, a key or
- * client was revoked, or the trust or issuer of a workload no longer allows the run. Returns undefined if the basis of the request is still valid.
+ * client was revoked or can no longer use a signing key, or the trust or issuer of a workload no longer allows the run. Returns undefined if the basis of the
+ * request is still valid.
  *
  * @param basis as logged; undefined for requests of an earlier version
+ * @param keys names of the signing keys that the request uses
  */
 export async function lostRequester(
   tx: EntityManager,
   approval: Approval,
   rights: RightsHistory,
   basis: RequestBasis | undefined,
+  keys: readonly string[],
 ): Promise<Problem | undefined> {
   const { requestedBy, ownerId, requesterName } = approval;
   const lost = lostRight(requesterName);
@@ -63,6 +66,7 @@ export async function lostRequester(
   const asked = basis?.run;
   if (asked !== undefined && isWithdrawn(rights, asked)) return lost;
   const run = await rightsOfRun(tx, requestedBy, asked?.trust);
+  for (const id of basis?.credentials ?? []) if (!(await canUseKeys(tx, id, keys))) return lost;
   return (await holds(tx, run, basis, approval)) ? undefined : lost;
 }
 

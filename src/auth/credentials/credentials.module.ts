@@ -14,6 +14,7 @@ import { AttemptCount, Throttle } from '../model/throttle.js';
 import { PasswordReset, User } from '../model/user.entity.js';
 import { UsersService } from '../model/users.service.js';
 import { WorkloadIdentity, WorkloadIssuer, WorkloadTokenUse, WorkloadTrust } from '../model/workload.entity.js';
+import { ApiKeyChangesService } from './api-keys/api-key-changes.service.js';
 import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
@@ -58,6 +59,7 @@ import { SessionsService } from './sessions/sessions.service.js';
   providers: [
     AccessTokens,
     AccountNotices,
+    ApiKeyChangesService,
     ApiKeyRenewalService,
     ApiKeysService,
     BrowserSessions,

@@ -7,6 +7,7 @@ import type { Scope } from '../../access/scopes.js';
 @Index('api_key_expiring', ['expiry'], { where: 'revoked_at IS NULL AND replaced_by IS NULL' })
 @Sealed<ApiKey>({
   except: ['createdAt', 'lastUsedAt', 'lastUsedFrom', 'warnedDays'],
+  edits: 'revision',
   while: 't.revoked_at IS NULL',
 })
 export class ApiKey extends SealedEntity {
@@ -65,6 +66,14 @@ export class ApiKey extends SealedEntity {
   /** IP addresses and CIDR blocks from which the key can be used; null: anywhere. */
   @Column('text', { array: true, nullable: true })
   addresses: string[] | null;
+
+  /** Names and patterns of the signing keys that the key can use; null: every key. Null in rows written by earlier versions. */
+  @Column('text', { array: true, nullable: true })
+  signingKeys: string[] | null;
+
+  /** Incremented by each edit; the ETag. Null, which counts as 1, until the first edit, so that processes of the previous version accept the row. */
+  @Column('int', { nullable: true })
+  revision: number | null;
 
   /** ID of the key that replaced this key. */
   @Column('uuid', { nullable: true })

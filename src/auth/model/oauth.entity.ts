@@ -19,7 +19,7 @@ export function isCertificateMethod(method: string | null): method is Certificat
 )
 @Sealed<OAuthClient>({
   except: ['keysAskedAt', 'createdAt'],
-  edits: 'proofSince',
+  edits: ['proofSince', 'revision'],
   while: 't.revoked_at IS NULL',
 })
 export class OAuthClient extends SealedEntity {
@@ -32,6 +32,14 @@ export class OAuthClient extends SealedEntity {
   /** Maximum scopes of the client's tokens. */
   @Column('text', { array: true })
   permissions: Scope[];
+
+  /** Names and patterns of the signing keys that the client's tokens can use; null: every key. Null in rows written by earlier versions. */
+  @Column('text', { array: true, nullable: true })
+  signingKeys: string[] | null;
+
+  /** Incremented by each edit; the ETag. Null, which counts as 1, until the first edit, so that processes of the previous version accept the row. */
+  @Column('int', { nullable: true })
+  revision: number | null;
 
   /**
    * SHA-256 of the secret. Null for a public client, which cannot keep a secret and acts only for users (RFC 6749 section 2.1). For a client with keys, the

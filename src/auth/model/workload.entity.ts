@@ -110,7 +110,7 @@ export class WorkloadTrust extends SealedEntity {
   @Column('text', { array: true })
   scopes: Scope[];
 
-  /** Names of the signing keys that the tokens can use; `*` means every key. */
+  /** Names and patterns of the signing keys that the tokens can use. */
   @Column('text', { array: true })
   keys: string[];
 

@@ -1,8 +1,21 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
+import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
@@ -10,7 +23,9 @@ import { Clock } from '../../platform/work/clock.js';
 import { ruleOf } from '../credentials/certificates/certificate-rule.js';
 import { ClientCertificatesBody, certificateOrderOf } from '../credentials/certificates/client-certificates.dto.js';
 import { ClientKeys } from './client-keys.js';
+import { OAuthClientChangesService } from './oauth-client-changes.service.js';
 import {
+  ChangeOAuthClientBody,
   CreateOAuthClientBody,
   NewOAuthClientView,
   OAuthClientKeysBody,
@@ -20,10 +35,12 @@ import {
 import { OAuthClientsService } from './oauth-clients.service.js';
 
 @ApiTags('Settings')
+@UseInterceptors(VersionInterceptor)
 @Controller('api/settings/oauth-clients')
 export class OAuthClientsController {
   constructor(
     private readonly clients: OAuthClientsService,
+    private readonly changes: OAuthClientChangesService,
     private readonly keys: ClientKeys,
     private readonly clock: Clock,
   ) {}
@@ -57,6 +74,33 @@ export class OAuthClientsController {
   @Needs('settings:read')
   async listOAuthClients(@Query() query: PageQuery): Promise<OAuthClientPage> {
     return OAuthClientPage.of(await this.clients.list(query));
+  }
+
+  /**
+   * Get an OAuth client
+   * @remarks Returns an OAuth client without its secret, with its ETag.
+   */
+  @Get(':id')
+  @Needs('settings:read')
+  async getOAuthClient(@Param() { id }: IdParam): Promise<OAuthClientView> {
+    return OAuthClientView.of(await this.clients.get(id));
+  }
+
+  /**
+   * Update an OAuth client
+   * @remarks Changes the name or the signing keys of an OAuth client, or removes permissions. Every process applies the change within five seconds, also to
+   * tokens that were issued before.
+   */
+  @Patch(':id')
+  @Needs('settings:write')
+  @Fresh()
+  async changeOAuthClient(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: ChangeOAuthClientBody,
+    @ExpectedVersion() version: number,
+  ): Promise<OAuthClientView> {
+    return OAuthClientView.of(await this.changes.change(caller, id, version, body.toChange()));
   }
 
   /**

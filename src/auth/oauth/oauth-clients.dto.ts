@@ -11,8 +11,12 @@ import {
   certificatesViewOf,
 } from '../credentials/certificates/client-certificates.dto.js';
 import type { ClientKeySource } from './client-keys.js';
-import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
+import { Nullable } from '../../platform/http/body-shape.js';
+import { KeyPatternList } from '../../access/key-patterns.js';
+import { PERSON_SCOPES, SCOPE_NAMES, type Scope } from '../../access/scopes.js';
+import { versionOf } from '../model/credential-change.js';
 import { isCertificateMethod, type OAuthClient } from '../model/oauth.entity.js';
+import type { OAuthClientChange } from './oauth-client-changes.service.js';
 import type { OAuthClientOrder, OAuthClientType } from './oauth-clients.service.js';
 
 const TYPES = ['confidential', 'public'] as const;
@@ -81,6 +85,11 @@ export class CreateOAuthClientBody extends ClientCertificateMembers {
   /** Maximum scopes of the client's tokens. You can grant only scopes that you have. */
   @ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest', 'sign:read'] })
   permissions: Scope[];
+  /**
+   * Names of the signing keys that the client's tokens can use. `*` matches any characters. If omitted, the tokens can use every signing key that you can use,
+   * also keys created later.
+   */
+  @Optional(KeyPatternList({ min: 1, example: ['release-*'] })) signingKeys?: string[];
   /** A public client, such as a command-line tool, has no secret, keys or certificates, and acts only for users (device flow). */
   @Optional(OneOf(TYPES, { default: 'confidential' })) type?: OAuthClientType;
   /**
@@ -116,11 +125,11 @@ export class CreateOAuthClientBody extends ClientCertificateMembers {
 
   /** @param proof the parsed `proofSource` */
   toOrder(proof: ReadProof): OAuthClientOrder {
-    const { name, permissions, dpop_bound_access_tokens: dpopBound = false } = this;
+    const { name, permissions, signingKeys, dpop_bound_access_tokens: dpopBound = false } = this;
     const method = this.method();
     const bound = this.tls_client_certificate_bound_access_tokens ?? isCertificateMethod(method);
     const type = method === 'none' ? 'public' : 'confidential';
-    return { name, permissions, type, dpopBound, certificateBound: bound, ...proof };
+    return { name, permissions, signingKeys, type, dpopBound, certificateBound: bound, ...proof };
   }
 
   private method(): AuthMethod {
@@ -143,12 +152,36 @@ export class CreateOAuthClientBody extends ClientCertificateMembers {
   }
 }
 
+export class ChangeOAuthClientBody {
+  /** Name of the client. @example 'deployment pipeline' */
+  @Optional(Name(1, 100)) name?: string;
+  /** The permissions to keep. A change can only remove permissions. */
+  @Optional(ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest'] }))
+  permissions?: Scope[];
+  /** Names of the signing keys that the client's tokens can use. `*` matches any characters; null: every signing key. */
+  @Optional(KeyPatternList({ min: 1, nullable: true, example: ['release-*'] }))
+  @Nullable()
+  signingKeys?: string[] | null;
+
+  toChange(): OAuthClientChange {
+    const { name, permissions, signingKeys } = this;
+    return { name, permissions, signingKeys };
+  }
+}
+
 export class OAuthClientView extends ClientCertificatesView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   client_id: string;
   /** @example 'deployment pipeline' */
   name: string;
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) permissions: Scope[];
+  /** Names of the signing keys that the client's tokens can use, in which `*` matches any characters; null: every signing key. */
+  @ApiProperty({ type: [String], nullable: true, example: ['release-*'] }) signingKeys: string[] | null;
+  /**
+   * Permissions of a client created by an earlier version that have no effect in tokens that the client requests for itself, because only people can use
+   * them.
+   */
+  @ApiProperty({ enum: SCOPE_NAMES, isArray: true, example: [] }) withoutEffect: Scope[];
   type: OAuthClientType;
   /** `client_secret_basic` also allows the secret in the request body. */
   token_endpoint_auth_method: AuthMethod;
@@ -163,11 +196,13 @@ export class OAuthClientView extends ClientCertificatesView {
   dpop_bound_access_tokens: boolean;
   /** Whether tokens are issued only to clients that present a certificate. */
   tls_client_certificate_bound_access_tokens: boolean;
+  /** Incremented on every change of the name, the permissions or the signing keys. The ETag for `If-Match` is this value in double quotes. @example 1 */
+  version: number;
   createdAt: Date;
   revokedAt: Date | null;
 
   static of(row: OAuthClient): OAuthClientView {
-    const { id, name, permissions, secretHash, authMethod, jwksUri, createdAt, revokedAt } = row;
+    const { id, name, permissions, signingKeys, secretHash, authMethod, jwksUri, createdAt, revokedAt } = row;
     const type: OAuthClientType = secretHash === null ? 'public' : 'confidential';
     const method: AuthMethod = authMethod ?? (type === 'public' ? 'none' : 'client_secret_basic');
     const certificates = certificatesViewOf(isCertificateMethod(authMethod) ? row.certificateRule : null);
@@ -176,7 +211,10 @@ export class OAuthClientView extends ClientCertificatesView {
       dpop_bound_access_tokens: row.dpopBound,
       tls_client_certificate_bound_access_tokens: row.certificateBound,
     };
-    return { client_id: id, name, permissions, type, ...proof, ...certificates, ...demand, createdAt, revokedAt };
+    const withoutEffect = type === 'public' ? [] : permissions.filter((scope) => PERSON_SCOPES.includes(scope));
+    const granted = { permissions, signingKeys, withoutEffect };
+    const state = { version: versionOf(row), createdAt, revokedAt };
+    return { client_id: id, name, ...granted, type, ...proof, ...certificates, ...demand, ...state };
   }
 }
 

@@ -7,12 +7,13 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import type { Caller } from '../../access/caller.js';
+import { faultOfGrant, type KeyPatterns } from '../../access/key-patterns.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { changeSealed, insertSealed, lockSealed } from '../../platform/sealing/sealed-rows.js';
 import { effectiveRights, limitsBy, ownerColumns, type OwnerRows, peopleOf } from '../rights/effective-rights.js';
 import { recordDisclosure } from '../rights/secret-disclosures.js';
-import { scopesBeyond, type Scope } from '../../access/scopes.js';
+import { PERSON_SCOPES, scopesBeyond, type Scope } from '../../access/scopes.js';
 import { type CertificateRule, ruleFactsOf, methodOf } from '../credentials/certificates/certificate-rule.js';
 import { newSecret } from '../model/secret-text.js';
 import { thumbprintsOf } from '../credentials/key-sets/key-set.js';
@@ -28,6 +29,8 @@ export interface OAuthClientOrder {
   readonly name: string;
   readonly permissions: readonly Scope[];
   readonly type: OAuthClientType;
+  /** Names and patterns of the signing keys that the client's tokens can use. If omitted, the tokens can use the keys that the creator can use. */
+  readonly signingKeys?: readonly string[];
   /** Keys with which the client authenticates; absent if the client uses another method. */
   readonly keys?: RegisteredKeys;
   /** Certificates with which the client authenticates; absent if the client uses another method. Never combined with keys. */
@@ -70,7 +73,9 @@ export class OAuthClientsService {
     use?: IdempotentUse,
   ): Promise<{ row: OAuthClient; secret?: string }> {
     assertHeld(caller, order.permissions);
-    const { dpopBound, certificateBound } = order;
+    if (order.type === 'confidential') assertUsableByPrograms(order.permissions);
+    const { dpopBound, certificateBound, signingKeys = caller.keys } = order;
+    assertUsableKeys(caller, signingKeys);
     const demand = { dpopBound, certificateBound };
     const proof = proofOf(order);
     const secret = order.type === 'confidential' && proof === undefined ? newSecret('client') : undefined;
@@ -85,6 +90,7 @@ export class OAuthClientsService {
         id,
         name,
         permissions: [...permissions],
+        signingKeys: signingKeys === undefined ? null : [...signingKeys],
         ...demand,
         ...(proof?.columns ?? { secretHash: secret?.hash ?? null }),
         ownerId: caller.ownerId,
@@ -94,11 +100,17 @@ export class OAuthClientsService {
       if (secret !== undefined || proof !== undefined) {
         await recordDisclosure(tx, caller, { kind: 'oauth-client', id, occasion: 'created' });
       }
-      const detail = { name, permissions, ...demand, ...proof?.detail };
+      const detail = { name, permissions, signingKeys, ...demand, ...proof?.detail };
       await this.record(tx, caller, 'oauth-client.created', id, detail);
       return tx.findOneByOrFail(OAuthClient, { id });
     });
     return { row, ...(secret === undefined ? {} : { secret: secret.text }) };
+  }
+
+  async get(id: string, tx: EntityManager = this.db.manager): Promise<OAuthClient> {
+    const row = await tx.findOneBy(OAuthClient, { id });
+    if (row === null) throw missing('oauth-client');
+    return row;
   }
 
   async list(query: PageQuery): Promise<Page<OAuthClient>> {
@@ -111,8 +123,8 @@ export class OAuthClientsService {
    */
   async replaceSecret(caller: Caller, id: string): Promise<{ row: OAuthClient; secret: string }> {
     const secret = newSecret('client');
-    const row = await this.read(id);
-    assertHeld(caller, row.permissions);
+    const row = await this.get(id);
+    assertGrantable(caller, row);
     if (row.revokedAt !== null || row.secretHash === null || row.authMethod !== null) {
       const detail =
         'This client has no secret, because it was revoked, is public, or authenticates with keys or certificates.';
@@ -132,8 +144,8 @@ export class OAuthClientsService {
    * the client is also limited to the rights of a caller who is not the owner, and that caller counts as a requester.
    */
   async replaceKeys(caller: Caller, id: string, keys: RegisteredKeys): Promise<OAuthClient> {
-    const row = await this.read(id);
-    assertHeld(caller, row.permissions);
+    const row = await this.get(id);
+    assertGrantable(caller, row);
     if (row.revokedAt !== null || row.authMethod !== 'private_key_jwt') {
       const detail = 'The keys cannot be replaced, because this client was revoked or does not authenticate with keys.';
       throw new Problem('conflict', 'oauth-client.no-keys', detail);
@@ -147,8 +159,8 @@ export class OAuthClientsService {
    * requester.
    */
   async replaceCertificates(caller: Caller, id: string, rule: CertificateRule): Promise<OAuthClient> {
-    const row = await this.read(id);
-    assertHeld(caller, row.permissions);
+    const row = await this.get(id);
+    assertGrantable(caller, row);
     if (row.revokedAt !== null || row.authMethod !== methodOf(rule)) {
       const detail =
         'The certificates cannot be replaced, because this client was revoked or does not authenticate with certificates of this kind.';
@@ -177,12 +189,13 @@ export class OAuthClientsService {
   private async change(
     tx: EntityManager,
     caller: Caller,
-    { id, ownerId, permissions }: OAuthClient,
+    { id, ownerId }: OAuthClient,
     proof: Partial<Pick<OAuthClient, 'secretHash' | 'authMethod' | 'keys' | 'certificateRule'>>,
   ): Promise<void> {
-    assertHeld(await stillMay(tx, caller), permissions);
+    const now = await stillMay(tx, caller);
     await lockTokens(tx, 'oauth client', id);
     const before = await lockSealed(tx, OAuthClient, { id });
+    if (before !== null) assertGrantable(now, before);
     const proofSince = await afterSessionsOf(tx, id, before?.proofSince ?? null);
     const change = { ...proof, proofSince, ...limitsBy(caller, ownerId) };
     const changed = await changeSealed(tx, OAuthClient, { id, revokedAt: IsNull() }, change);
@@ -191,7 +204,7 @@ export class OAuthClientsService {
 
   /** Revokes a client. Its tokens are rejected everywhere within five seconds; the call is idempotent. */
   async revoke(caller: Caller, id: string): Promise<void> {
-    const { name, permissions } = await this.read(id);
+    const { name, permissions } = await this.get(id);
     await this.db.transaction(async (tx) => {
       await lockTokens(tx, 'oauth client', id);
       const { affected } = await tx.update(
@@ -220,12 +233,6 @@ export class OAuthClientsService {
     if (rights === undefined) return null;
     const { id, name, secretHash, authMethod, proofSince, dpopBound, certificateBound } = client;
     return { id, name, secretHash, authMethod, proofSince, dpopBound, certificateBound, permissions: [...rights] };
-  }
-
-  private async read(id: string): Promise<OAuthClient> {
-    const row = await this.db.manager.findOneBy(OAuthClient, { id });
-    if (row === null) throw missing('oauth-client');
-    return row;
   }
 }
 
@@ -272,8 +279,36 @@ function proofOf({ keys, certificates }: OAuthClientOrder): Proof | undefined {
   return keys === undefined ? undefined : proofByKeys(keys);
 }
 
+/** Verifies that the caller has the scopes of a client and can use its signing keys, because the caller gets to know how the client authenticates. */
+function assertGrantable(caller: Caller, { permissions, signingKeys }: OAuthClient): void {
+  assertHeld(caller, permissions);
+  assertUsableKeys(caller, signingKeys);
+}
+
+/**
+ * Rejects scopes that only people can use. A public client can have these scopes, because it acts only for people.
+ *
+ * @throws Problem 422 `oauth-client.person-needed`
+ */
+export function assertUsableByPrograms(permissions: readonly Scope[]): void {
+  const scopes = permissions.filter((scope) => PERSON_SCOPES.includes(scope));
+  if (scopes.length === 0) return;
+  const errors = [
+    { pointer: '/permissions', detail: `must not include ${scopes.join(', ')}, which only people can use` },
+  ];
+  const detail =
+    'A client cannot vote on approvals with tokens that it requests for itself. Remove approvals:approve from the permissions, or create a client of the type "public", with which people sign in through the device flow.';
+  throw new Problem('refused', 'oauth-client.person-needed', detail, { errors });
+}
+
+/** Verifies that the caller can use the signing keys to grant. */
+export function assertUsableKeys(caller: Caller, keys: KeyPatterns): void {
+  const fault = faultOfGrant(caller, keys);
+  if (fault !== undefined) throw new Problem('forbidden', 'oauth-client.beyond-caller', fault);
+}
+
 /** Verifies that the caller has the scopes to grant. */
-function assertHeld(caller: Pick<Caller, 'scopes'>, permissions: readonly Scope[]): void {
+export function assertHeld(caller: Pick<Caller, 'scopes'>, permissions: readonly Scope[]): void {
   const beyond = scopesBeyond(caller.scopes, permissions);
   if (beyond.length === 0) return;
   const detail = `You cannot grant permissions that you do not have: ${beyond.join(', ')}.`;

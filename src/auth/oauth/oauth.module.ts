@@ -9,6 +9,7 @@ import { ClientAuthentication } from './client-authentication.js';
 import { ClientKeys } from './client-keys.js';
 import { DeviceFlowController } from './device-flow.controller.js';
 import { DeviceFlowService } from './device-flow.service.js';
+import { OAuthClientChangesService } from './oauth-client-changes.service.js';
 import { OAuthClientsController } from './oauth-clients.controller.js';
 import { OAuthClientsService } from './oauth-clients.service.js';
 import { OAuthMetadataController } from './oauth-metadata.controller.js';
@@ -26,6 +27,7 @@ import { TokenInspectionService } from './token-inspection.service.js';
     ClientAuthentication,
     ClientKeys,
     DeviceFlowService,
+    OAuthClientChangesService,
     OAuthClientsService,
     TokenEndpointService,
     TokenInspectionService,

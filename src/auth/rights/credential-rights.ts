@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { isId, uuidOf } from '../../platform/database/new-id.js';
+import { includesKey } from '../../access/key-patterns.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
@@ -89,6 +90,14 @@ export async function rightsOf(tx: EntityManager, id: string): Promise<ReadonlyS
   if (!giver) return undefined;
   if (!('permissions' in giver)) return effectiveRights({ people: [giver], limits: [] });
   return effectiveRights({ people: peopleOf(sealsOf(tx), giver, row), limits: [giver.permissions] });
+}
+
+/** canUseKeys reports whether an API key or an OAuth client can use these signing keys. Returns false if it is revoked or unknown. */
+export async function canUseKeys(tx: EntityManager, id: string, names: readonly string[]): Promise<boolean> {
+  const [row]: GiverRow[] = await tx.query(GIVER, [id]);
+  const giver = row && giverIn(tx, row);
+  if (!giver) return false;
+  return !('permissions' in giver) || names.every((name) => includesKey(giver.signingKeys, name));
 }
 
 /** Returns the person, key or client in a row; null if the row does not match its seal, or was revoked. */

@@ -2,6 +2,7 @@ import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.j
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
+import { faultOfGrant } from '../../access/key-patterns.js';
 import { scopesBeyond } from '../../access/scopes.js';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
@@ -100,6 +101,8 @@ export class WorkloadTrustsService {
       const detail = `You cannot grant permissions that you do not have: ${beyond.join(', ')}.`;
       throw new Problem('forbidden', 'workload-trust.beyond-caller', detail);
     }
+    const fault = faultOfGrant(caller, order.keys);
+    if (fault !== undefined) throw new Problem('forbidden', 'workload-trust.beyond-caller', fault);
     if (isId(order.name)) {
       // Policies compare the fact "trust" with both the name and the ID of a trust.
       const errors = [{ pointer: '/name', detail: 'must not be formatted as a UUID' }];

@@ -96,7 +96,7 @@ export class WorkloadTrustBody {
   @Optional(Flag()) pullRequests?: boolean = false;
   /** Scopes of the access tokens. You can grant only scopes that you have. */
   @ListOf(OneOf(WORKLOAD_SCOPES), { min: 1, unique: true, example: ['sign:digest', 'sign:read'] }) scopes: Scope[];
-  /** Names of the signing keys that the access tokens can use; `*` means every key. @example ["release"] */
+  /** Names of the signing keys that the access tokens can use. `*` matches any characters. An empty list allows no key. @example ["release"] */
   @ListOf(Text(1, 64), { max: 200, unique: true }) keys: string[];
   /** Lifetime of the access tokens in seconds. @example 900 */
   @Optional(Int(60, MAX_LIFE_SECONDS)) lifeSeconds?: number = MAX_LIFE_SECONDS;

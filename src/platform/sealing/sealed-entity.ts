@@ -23,8 +23,11 @@ export interface SealedOptions<Row extends SealedEntity = SealedEntity> {
   readonly while?: string;
   /** Upgrade that introduced the seal of the table. Defaults to 1. */
   readonly generation?: SealGeneration;
-  /** Column that each recorded edit increases: a number or a time. The audit log contains the value, so that a restored earlier row is detected. */
-  readonly edits?: string;
+  /**
+   * Column that each recorded edit increases: a number or a time. The audit log contains the value, so that a restored earlier row is detected. With several
+   * columns, each edit increases at least one of them and decreases none, and the log contains their sum.
+   */
+  readonly edits?: string | readonly string[];
   /** True if `changeSealed` increments `edits`, a nullable number, with each change. */
   readonly countsEdits?: true;
   /** Column that lists the related rows of another table, so that deleted rows are detected. */
@@ -52,10 +55,11 @@ export function generationOf(entity: SealedClass): SealGeneration {
   return sealedOptions(entity).generation ?? 1;
 }
 
-/** editOf returns the edit counter of a row; undefined if the table has none. */
+/** editOf returns the edit counter of a row, a missing value counting as 0; undefined if the table has none. */
 export function editOf<Row extends SealedEntity>(entity: SealedClass<Row>, row: Partial<Row>): number | undefined {
   const { edits } = sealedOptions(entity);
-  return edits === undefined ? undefined : Number(row[edits as keyof Row] ?? 0);
+  if (edits === undefined) return undefined;
+  return [edits].flat().reduce((sum, name) => sum + Number(row[name as keyof Row] ?? 0), 0);
 }
 
 export function sealedOptions(entity: SealedClass): SealedOptions {

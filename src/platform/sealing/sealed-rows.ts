@@ -58,7 +58,7 @@ export async function changeSealed<Row extends SealedEntity>(
 
 function nextEdit(entity: SealedClass, row: object): Record<string, number> {
   const { edits: name, countsEdits } = sealedOptions(entity);
-  if (name === undefined || countsEdits === undefined) return {};
+  if (typeof name !== 'string' || countsEdits === undefined) return {};
   const known: unknown = row[name as keyof typeof row];
   return { [name]: (typeof known === 'number' ? known : 0) + 1 };
 }

@@ -9,6 +9,8 @@ import { isAboutTheKey, SigningService } from '../requests/signing.service.js';
 /** Maps each order to its request, or to the Problem if the order is refused. */
 type Requests = Map<SigningOrder, NewSigningRequest | Problem>;
 
+const UNKNOWN_KEY = 'signing-key.unknown';
+
 interface Validated {
   readonly requests: Requests;
   /** IDs of the requests that are now waiting for approval. */
@@ -23,6 +25,14 @@ export class SignBatchValidator {
     private readonly batches: HeldBatches,
     private readonly signing: SigningService,
   ) {}
+
+  /** Rejects the whole batch if the caller cannot use the key of an item. An item whose key does not exist is refused individually later. */
+  async assertUsableKeys(caller: Caller, orders: readonly SigningOrder[]): Promise<void> {
+    for (const order of firstOfEachKey(orders).values()) {
+      const refusal = await this.validator.assertUsableKey(caller, order).catch(asProblem);
+      if (refusal instanceof Problem && refusal.code !== UNKNOWN_KEY) throw refusal;
+    }
+  }
 
   /** Returns one result per item. Rejected results contain the Problem. */
   async submit(
@@ -93,7 +103,7 @@ function asProblem(error: unknown): Problem {
 }
 
 function isUnknownKey(found: NewSigningRequest | Problem): boolean {
-  return found instanceof Problem && found.code === 'signing-key.unknown';
+  return found instanceof Problem && found.code === UNKNOWN_KEY;
 }
 
 function firstOfEachKey(orders: readonly SigningOrder[]): Map<SigningOrder['key'], SigningOrder> {

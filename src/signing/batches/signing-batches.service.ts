@@ -38,6 +38,7 @@ export class SigningBatchesService {
 
   /** Signs the items of a batch. A repeated call continues where the first call was interrupted. Accepted items are not accepted again. */
   async submit(caller: Caller, order: BatchOrder): Promise<ShownBatch> {
+    await this.validator.assertUsableKeys(caller, order.orders);
     const batch = await this.reserve(caller, order);
     if (batch.refused !== null) {
       const shown = await this.reader.find(caller, batch.id, order.background ? 0 : REPEAT_WAIT_S);
@@ -112,7 +113,7 @@ export class DualSignaturesService {
    * @throws Problem `dual.keys` for any other combination of keys
    */
   async submit(caller: Caller, order: BatchOrder): Promise<ShownBatch> {
-    const [first, second] = await Promise.all(order.orders.map(({ key }) => this.keys.known(key)));
+    const [first, second] = await Promise.all(order.orders.map(({ key }) => this.keys.known(caller, key)));
     if (first === undefined || isMlDsa(first.type)) throw wrongKey('/key', 'must be an RSA or EC key');
     if (second === undefined || !isMlDsa(second.type)) throw wrongKey('/postQuantumKey', 'must be an ML-DSA key');
     return this.batches.submit(caller, order);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource } from 'typeorm';
+import { assertIncludesKey, includesKey, type KeyLimits } from '../../access/key-patterns.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
@@ -51,8 +52,29 @@ export class CertificatesReader {
     return id === null ? undefined : (await this.get(id)).chain;
   }
 
-  /** Returns certificates, newest first. */
-  async list(page: PageQuery): Promise<Page<Certificate>> {
-    return this.cursors.newest('certificates', this.db.createQueryBuilder(Certificate, 'certificate'), page);
+  /**
+   * Like `get`, for a call.
+   *
+   * @throws Problem `credential.key` if the certificate is of a signing key that the caller cannot use
+   */
+  async getFor(limits: KeyLimits, id: string): Promise<Certificate> {
+    const certificate = await this.get(id);
+    const [key] = (await this.keysOutside(limits)).filter((one) => one.id === certificate.keyId);
+    if (key !== undefined) assertIncludesKey(limits, key.name, key.id);
+    return certificate;
+  }
+
+  /** Returns certificates, newest first, without the certificates of signing keys that the caller cannot use. */
+  async list(limits: KeyLimits, page: PageQuery): Promise<Page<Certificate>> {
+    const query = this.db.createQueryBuilder(Certificate, 'certificate');
+    const ids = (await this.keysOutside(limits)).map(({ id }) => id);
+    if (ids.length > 0) query.andWhere('(certificate.keyId = ANY(:ids::uuid[])) IS NOT TRUE', { ids });
+    return this.cursors.newest('certificates', query, page);
+  }
+
+  private async keysOutside({ keys }: KeyLimits): Promise<{ readonly id: string; readonly name: string }[]> {
+    if (keys === undefined) return [];
+    const all: { id: string; name: string }[] = await this.db.query(`SELECT id, name FROM signing_key`);
+    return all.filter(({ name }) => !includesKey(keys, name));
   }
 }

@@ -44,7 +44,7 @@ export class CertificatesService {
    */
   async importForKey(caller: Caller, keyId: string, pem: string, use?: IdempotentUse): Promise<Certificate> {
     const certificates = readCertificateChain(pem);
-    const { key, leaf } = await this.match(keyId, certificates);
+    const { key, leaf } = await this.match(caller, keyId, certificates);
     const path = pathFrom(leaf, without(certificates, leaf), this.clock.now());
     assertFits(key.purpose, certificateFactsOf(leaf));
     const stored = await this.store(caller, { path, key, use });
@@ -70,12 +70,13 @@ export class CertificatesService {
   }
 
   private async match(
+    caller: Caller,
     keyId: string,
     certificates: X509Certificate[],
   ): Promise<{ key: ActiveKey; leaf: X509Certificate }> {
-    for (const { version, publicKey } of await this.keys.versions(keyId)) {
+    for (const { version, publicKey } of await this.keys.versions(caller, keyId)) {
       const leaf = certificates.find((one) => publicKey?.equals(one.publicKey.export({ type: 'spki', format: 'der' })));
-      if (leaf !== undefined) return { leaf, key: await this.keys.version(keyId, version) };
+      if (leaf !== undefined) return { leaf, key: await this.keys.version(caller, keyId, version) };
     }
     throw refusedCertificate('certificate.other-key', 'no certificate in the chain belongs to a version of this key');
   }

@@ -104,12 +104,12 @@ export class CertificatesController {
 
   /**
    * List certificates
-   * @remarks Returns onboarded certificates, newest first.
+   * @remarks Returns onboarded certificates, newest first, without the certificates of signing keys that you cannot use.
    */
   @Get('certificates')
   @Needs('signing-keys:read')
-  async listCertificates(@Query() query: PageQuery): Promise<CertificatePage> {
-    return CertificatePage.of(await this.reader.list(query));
+  async listCertificates(@TheCaller() caller: Caller, @Query() query: PageQuery): Promise<CertificatePage> {
+    return CertificatePage.of(await this.reader.list(caller, query));
   }
 
   /**
@@ -118,7 +118,7 @@ export class CertificatesController {
    */
   @Get('certificates/:id')
   @Needs('signing-keys:read')
-  async getCertificate(@Param() { id }: IdParam): Promise<CertificateView> {
-    return CertificateView.of(await this.reader.get(id));
+  async getCertificate(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<CertificateView> {
+    return CertificateView.of(await this.reader.getFor(caller, id));
   }
 }

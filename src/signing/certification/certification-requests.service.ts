@@ -28,7 +28,7 @@ export class CertificationRequestsService {
    * this use of the key is recorded like any other use. Repeating a call with its Idempotency-Key returns the first result.
    */
   async create(caller: Caller, keyId: string, { subject, version, use }: CertificationRequestOrder): Promise<string> {
-    const key = await this.keys.version(keyId, version);
+    const key = await this.keys.version(caller, keyId, version);
     const scheme = schemeFor(key.type, undefined);
     const { signature, keyVersion } = await this.signing.signOwn(caller, {
       key,
@@ -38,7 +38,7 @@ export class CertificationRequestsService {
       metadata: { purpose: 'certification request', subject: { ...subject } },
       use,
     });
-    const signer = keyVersion === key.version ? key : await this.keys.version(keyId, keyVersion);
+    const signer = keyVersion === key.version ? key : await this.keys.version(caller, keyId, keyVersion);
     return writePem(
       'CERTIFICATE REQUEST',
       signed(infoOf(signer, subject), signatureIdentifier(scheme, 'sha256', key.type), signature),

@@ -70,8 +70,8 @@ export class SelfSignedCertificatesService {
    * @throws Problem `certificate.self-signed`
    */
   async make(caller: Caller, keyId: string, order: SelfSignedOrder): Promise<SelfSignedCertificate> {
-    const { version } = await this.keys.get(keyId);
-    const key = await this.keys.version(keyId, version);
+    const { version } = await this.keys.get(caller, keyId);
+    const key = await this.keys.version(caller, keyId, version);
     const composed = compose(key, order, this.clock.now());
     const { digest, algorithm } = composed;
     const earlier = await this.requests.about(caller, key, {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LogReader, type TargetProofs, type ProvenLeaf } from '../../audit/log/log-reader.js';
 import type { MadeLogKey } from '../../audit/log/log-keys.js';
 import type { Caller } from '../../access/caller.js';
+import { EVERY_KEY } from '../../access/key-patterns.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { type ShownRequest, SigningRequestsReader } from '../requests/signing-requests.reader.js';
@@ -53,7 +54,10 @@ export class EvidenceService {
     const signIns = request.approvalId === null ? [] : await this.approved.signInsOf(request.approvalId);
     const all = await this.patiently(() => this.log.inclusionOf(about, signIns));
     const [proofs, signInLeaves] = splitBy(all, new Set(signIns));
-    const [key, logKey] = await Promise.all([this.keys.version(request.keyId, request.keyVersion), this.log.key()]);
+    const [key, logKey] = await Promise.all([
+      this.keys.version(EVERY_KEY, request.keyId, request.keyVersion),
+      this.log.key(),
+    ]);
     const approved = await this.approved.of(request);
     const workload = await this.workloads.of(request.identity);
     const bundle = bundleOf(request, proofs, logKey);

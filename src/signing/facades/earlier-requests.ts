@@ -23,7 +23,7 @@ export class EarlierRequests {
 
   /** Returns the caller's newest request for the same signature that needed approval and has not failed. */
   async find(caller: Caller, order: FacadeOrder): Promise<ShownRequest | undefined> {
-    const key = await this.activeKey(order.key);
+    const key = await this.activeKey(caller, order.key);
     if (key === undefined) return undefined;
     const algorithm = digestAlgorithm(order.algorithm);
     const digest = digestBytes(order.digest ?? '', algorithm);
@@ -40,9 +40,9 @@ export class EarlierRequests {
   }
 
   /** Returns the active key. Returns undefined if the key seems unusable: `submit` decides, because the cached state of a key may be seconds old. */
-  private async activeKey(name: string): Promise<ActiveKey | undefined> {
+  private async activeKey(caller: Caller, name: string): Promise<ActiveKey | undefined> {
     try {
-      return await this.keys.active(name);
+      return await this.keys.active(caller, name);
     } catch (error) {
       if (isAboutTheKey(error)) return undefined;
       throw error;

@@ -32,7 +32,7 @@ export class SignServerService {
    * @throws Problem `certificate.none`, `certificate.expired`, `approval.needed` if approval is required, and the Problems of signing.
    */
   async process(caller: Caller, name: string, order: ProcessOrder): Promise<Processed> {
-    const certificate = await this.certificateOf(name);
+    const certificate = await this.certificateOf(caller, name);
     if (order.isOfNothing) return { signature: Buffer.alloc(0), requestId: '', certificate };
     const { digest, algorithm, fileName } = order;
     const request = await this.signing.sign(caller, {
@@ -44,8 +44,8 @@ export class SignServerService {
     return { signature: request.signature, requestId: request.id, certificate: request.chain?.[0] ?? certificate };
   }
 
-  private async certificateOf(name: string): Promise<Buffer> {
-    const { certificateId, name: keyName } = await this.keys.active(name);
+  private async certificateOf(caller: Caller, name: string): Promise<Buffer> {
+    const { certificateId, name: keyName } = await this.keys.active(caller, name);
     const certificate = certificateId === null ? undefined : await this.certificates.get(certificateId);
     const own = certificate?.chain[0];
     if (certificate === undefined || own === undefined) {

@@ -44,8 +44,12 @@ export class TransitController {
    */
   @Get('keys')
   @Needs('signing-keys:read')
-  async listTransitKeys(@Req() { id }: FastifyRequest, @Query() _query: object): Promise<TransitKeysView> {
-    return vaultAnswer(id, { keys: await this.transit.names() });
+  async listTransitKeys(
+    @TheCaller() caller: Caller,
+    @Req() { id }: FastifyRequest,
+    @Query() _query: object,
+  ): Promise<TransitKeysView> {
+    return vaultAnswer(id, { keys: await this.transit.names(caller) });
   }
 
   /**
@@ -55,11 +59,12 @@ export class TransitController {
   @Get('keys/:name')
   @Needs('signing-keys:read')
   async readTransitKey(
+    @TheCaller() caller: Caller,
     @Req() { id }: FastifyRequest,
     @Param() { name }: TransitKeyParam,
     @Query() _query: object,
   ): Promise<TransitKeyView> {
-    return vaultAnswer(id, TransitKeyData.of(await this.transit.key(name)));
+    return vaultAnswer(id, TransitKeyData.of(await this.transit.key(caller, name)));
   }
 
   /**
@@ -102,10 +107,11 @@ export class TransitController {
   @Get('export/:type/:name')
   @Needs('signing-keys:read')
   async exportTransitKey(
+    @TheCaller() caller: Caller,
     @Req() { id }: FastifyRequest,
     @Param() { type, name }: TransitExportParam,
   ): Promise<TransitExportView> {
-    return this.exported(id, type, name);
+    return this.exported(caller, id, { type, name });
   }
 
   /**
@@ -115,10 +121,11 @@ export class TransitController {
   @Get('export/:type/:name/:version')
   @Needs('signing-keys:read')
   async exportTransitKeyVersion(
+    @TheCaller() caller: Caller,
     @Req() { id }: FastifyRequest,
     @Param() { type, name, version }: TransitExportVersionParam,
   ): Promise<TransitExportView> {
-    return this.exported(id, type, name, version);
+    return this.exported(caller, id, { type, name, version });
   }
 
   /**
@@ -257,10 +264,14 @@ export class TransitController {
     return this.verify(caller, request, name, body, hash);
   }
 
-  /** @param wanted a version, `latest`, or all */
-  private async exported(id: string, type: string, name: string, wanted?: string): Promise<TransitExportView> {
+  /** @param version a version, `latest`, or undefined for all */
+  private async exported(
+    caller: Caller,
+    id: string,
+    { type, name, version: wanted }: { type: string; name: string; version?: string },
+  ): Promise<TransitExportView> {
     if (type !== 'public-key') throw notExportable();
-    const { versions, latest, type: keyType } = await this.transit.key(name);
+    const { versions, latest, type: keyType } = await this.transit.key(caller, name);
     const number = wanted === 'latest' ? latest : Number(wanted);
     const shown = versions.filter(({ version }) => wanted === undefined || version === number);
     if (shown.length === 0) throw refusal('/version', 'version does not exist or cannot be found');

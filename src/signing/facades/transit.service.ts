@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createPublicKey } from 'node:crypto';
 import type { Caller } from '../../access/caller.js';
+import { EVERY_KEY } from '../../access/key-patterns.js';
 import { KEY_TYPES, type KeyType } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { isRsa } from '../formats/signature-format.js';
@@ -61,11 +62,11 @@ export class TransitService {
     private readonly made: SigningKeysService,
   ) {}
 
-  /** Returns the names of all signing keys, sorted. */
-  async names(): Promise<string[]> {
+  /** Returns the names of the signing keys that the caller can use, sorted. */
+  async names(caller: Caller): Promise<string[]> {
     const names: string[] = [];
     for (let cursor: string | undefined; ;) {
-      const { items, nextCursor } = await this.keys.list({ limit: MAX_LISTED, cursor });
+      const { items, nextCursor } = await this.keys.list(caller, { limit: MAX_LISTED, cursor });
       names.push(
         ...items.filter(({ purpose, state }) => SERVED.includes(purpose) && state !== 'FAILED').map(({ name }) => name),
       );
@@ -74,12 +75,12 @@ export class TransitService {
     }
   }
 
-  async key(name: string): Promise<TransitKey> {
-    const { id, type } = await this.keys.known(name);
-    const versions = (await this.keys.versions(id)).flatMap(({ version, publicKey, createdAt }) =>
+  async key(caller: Caller, name: string): Promise<TransitKey> {
+    const { id, type } = await this.keys.known(caller, name);
+    const versions = (await this.keys.versions(caller, id)).flatMap(({ version, publicKey, createdAt }) =>
       publicKey === null ? [] : [{ version, createdAt, publicKey: pem(publicKey) }],
     );
-    const { version: latest } = await this.keys.get(id);
+    const { version: latest } = await this.keys.get(caller, id);
     return { name, type: TYPE[type] ?? type, latest, versions };
   }
 
@@ -93,23 +94,23 @@ export class TransitService {
     const wanted = typeWanted(order);
     const type = KEY_TYPES.find((one) => (TYPE[one] ?? one) === wanted);
     if (type === undefined) throw unknownType(wanted);
-    const isThere = await this.keys.known(name).then(
+    const isThere = await this.keys.known(caller, name).then(
       () => true,
       (error: unknown) => {
         if (error instanceof Problem && error.code === 'signing-key.unknown') return false;
         throw error;
       },
     );
-    if (isThere) return this.key(name);
+    if (isThere) return this.key(caller, name);
     if (!NAME.test(name)) throw refusal('/name', 'the name of a new key can contain only a-z, 0-9, ".", "_" and "-"');
     assertOffered(order);
     await this.made.create(caller, { name, type, purpose: 'signing', constraints: {} });
-    return this.key(name);
+    return this.key(caller, name);
   }
 
   /** Signs one item. Throws Problem `approval.needed` (forbidden) if approval is required, because the client cannot wait. */
   async sign(caller: Caller, name: string, item: WeakValues, options: TransitOptions): Promise<TransitSigned> {
-    return shownAs(await this.signing.sign(caller, await this.orderOf(name, item, options)), options);
+    return shownAs(await this.signing.sign(caller, await this.orderOf(caller, name, item, options)), options);
   }
 
   /** Signs all items of a call as one batch, which shares one approval if approval is required. Returns a signature or an error for each item. */
@@ -119,7 +120,8 @@ export class TransitService {
     items: readonly WeakValues[],
     options: TransitOptions,
   ): Promise<BatchResult<TransitSigned>[]> {
-    const checked = await eachOf(items, async (item) => ({ order: await this.orderOf(name, item, options) }));
+    await this.keys.known(caller, name);
+    const checked = await eachOf(items, async (item) => ({ order: await this.orderOf(caller, name, item, options) }));
     const orders = checked.flatMap((one) => ('order' in one ? [one.order] : []));
     const outcomes = (await this.signing.signAll(caller, orders)).values();
     return checked.map(({ reference, ...one }) => {
@@ -129,12 +131,12 @@ export class TransitService {
     });
   }
 
-  private async orderOf(name: string, item: WeakValues, options: TransitOptions): Promise<FacadeOrder> {
+  private async orderOf(caller: Caller, name: string, item: WeakValues, options: TransitOptions): Promise<FacadeOrder> {
     const digest = transitDigest(item, options).toString('base64');
-    const { id, type } = await this.keys.known(name);
+    const { id, type } = await this.keys.known(caller, name);
     const scheme = transitScheme(type, options);
     assertSaltLength(options, scheme);
-    if (options.version !== 0) assertCurrent(options, (await this.keys.get(id)).version);
+    if (options.version !== 0) assertCurrent(options, (await this.keys.get(caller, id)).version);
     return { digest, algorithm: options.algorithm, key: name, scheme, metadata: {} };
   }
 
@@ -165,7 +167,7 @@ export class TransitService {
 
   private async signerOf(name: string): Promise<TransitSigner> {
     const signer = await this.verification.signer(name);
-    return { ...signer, latest: (await this.keys.get(signer.key.id)).version };
+    return { ...signer, latest: (await this.keys.get(EVERY_KEY, signer.key.id)).version };
   }
 
   private async holds(

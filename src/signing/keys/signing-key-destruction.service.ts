@@ -23,7 +23,7 @@ export class SigningKeyDestructionService {
 
   /** Disables the key as of the commit. Its private keys are destroyed after the given number of days. Throws Problem `signing-key.inactive`. */
   async schedule(caller: Caller, id: string, days: number): Promise<SigningKeyWithVersion> {
-    const key = await this.reader.get(id);
+    const key = await this.reader.get(caller, id);
     await this.db.transaction(async (tx) => {
       const was = await changeKey(tx, id, ({ state }) => statesBefore('PENDING_DESTRUCTION').includes(state), {
         state: 'PENDING_DESTRUCTION',
@@ -46,7 +46,7 @@ export class SigningKeyDestructionService {
       });
     });
     this.reader.forget(key);
-    return this.reader.get(id);
+    return this.reader.get(caller, id);
   }
 
   /**
@@ -54,7 +54,7 @@ export class SigningKeyDestructionService {
    * `signing-key.not-pending`.
    */
   async callOff(caller: Caller, id: string): Promise<SigningKeyWithVersion> {
-    const key = await this.reader.get(id);
+    const key = await this.reader.get(caller, id);
     await this.db.transaction(async (tx) => {
       const was = await changeKey(tx, id, ({ state }) => state === 'PENDING_DESTRUCTION', { state: 'DISABLED' });
       if (was === undefined)
@@ -68,7 +68,7 @@ export class SigningKeyDestructionService {
       });
     });
     this.reader.forget(key);
-    return this.reader.get(id);
+    return this.reader.get(caller, id);
   }
 }
 

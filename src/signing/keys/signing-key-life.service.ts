@@ -56,11 +56,11 @@ export class SigningKeyLifeService {
    * a second key pair: it finds the first key pair by its CKA_ID, which is derived from the resource ID of the first call.
    */
   async rotate(caller: Caller, id: string, { activate, use }: KeyRotationOrder): Promise<SigningKeyWithVersion> {
-    const key = await this.reader.get(id);
+    const key = await this.reader.get(caller, id);
     const when = activate ?? (key.certificateId === null ? 'now' : 'with-certificate');
     const ckaId = ckaIdOf(use?.resource ?? newId());
     const version = await this.reserve(caller, id, ckaId, use);
-    if (version === undefined) return this.reader.get(id);
+    if (version === undefined) return this.reader.get(caller, id);
     try {
       const identity = identityOf(key.purpose, { ...key, version });
       const made = await this.vault.generate({ ckaId, identity, type: key.type });
@@ -70,7 +70,7 @@ export class SigningKeyLifeService {
       throw error;
     }
     this.reader.forget(key);
-    return this.reader.get(id);
+    return this.reader.get(caller, id);
   }
 
   /** Reserves the next version. Rotations are serialized by a lock on the key row. Returns undefined if an earlier call has reserved the version. */
@@ -157,7 +157,7 @@ export class SigningKeyLifeService {
     id: string,
     { from, to, action }: { from: SigningKeyState; to: SigningKeyState; action: string },
   ): Promise<SigningKeyWithVersion> {
-    const key = await this.reader.get(id);
+    const key = await this.reader.get(caller, id);
     await this.db.transaction(async (tx) => {
       const moved = await changeKey(tx, id, ({ state }) => state === from, { state: to });
       if (moved === undefined && key.state !== to) throw inactive();
@@ -165,7 +165,7 @@ export class SigningKeyLifeService {
       else await this.record(tx, caller, action, id, { from, to });
     });
     this.reader.forget(key);
-    return this.reader.get(id);
+    return this.reader.get(caller, id);
   }
 }
 

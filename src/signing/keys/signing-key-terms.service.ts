@@ -32,25 +32,25 @@ export class SigningKeyTermsService {
    * @throws Problem `request.stale` if the key has changed since
    */
   async change(caller: Caller, id: string, revision: number, terms: KeyTerms): Promise<SigningKeyWithVersion> {
-    const key = await this.reader.get(id);
+    const key = await this.reader.get(caller, id);
     const { notBefore = key.notBefore, notAfter = key.notAfter, constraints = key.constraints } = terms;
     assertSpan(notBefore, notAfter);
     assertConstrainable(key.purpose, constraints);
     await this.db.transaction(async (tx) => {
       const isAsRead = (now: SigningKey) => now.revision === revision && ['ACTIVE', 'DISABLED'].includes(now.state);
       if ((await changeKey(tx, id, isAsRead, { notBefore, notAfter, constraints })) === undefined)
-        throw await this.refusal(id, revision);
+        throw await this.refusal(caller, id, revision);
       await startCounting(tx, id, constraints);
       const detail = { notBefore, notAfter, constraints };
       const target = { kind: 'signing-key', id };
       await this.audit.appendBy(tx, caller, { action: 'signing-key.changed', target, detail });
     });
     this.reader.forget(key);
-    return this.reader.get(id);
+    return this.reader.get(caller, id);
   }
 
-  private async refusal(id: string, revision: number): Promise<Problem> {
-    const now = await this.reader.get(id);
+  private async refusal(caller: Caller, id: string, revision: number): Promise<Problem> {
+    const now = await this.reader.get(caller, id);
     if (now.revision !== revision) return staleProblem(`/api/v1/signing-keys/${id}`);
     return new Problem('conflict', 'signing-key.inactive', 'The key cannot be changed in its current state.');
   }

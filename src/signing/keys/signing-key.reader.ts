@@ -10,6 +10,7 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/work/clock.js';
 import { namesIssuer } from '../../access/identity/verified-identity.js';
+import { assertIncludesKey, includesKey, type KeyLimits } from '../../access/key-patterns.js';
 import { hasSeveralIssuers } from '../../auth/workload/workload.repository.js';
 import { assertPermitted, forbidden, type KeyConstraints, type KeyUse } from './key-constraints.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
@@ -23,8 +24,6 @@ import {
   type SigningKeyState,
 } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
-import { hash } from 'node:crypto';
-import { canonicalJson } from '../../platform/json/canonical-json.js';
 
 export interface KnownKey {
   readonly id: string;
@@ -104,7 +103,9 @@ const SELECT = `SELECT to_jsonb(k) AS key, v.version, k.created_at AS "createdAt
   FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id LEFT JOIN signing_key_destruction d ON d.key_id = k.id ${CERTIFICATE}`;
 
 /**
- * SigningKeyReader finds signing keys. Data needed for signing is cached for seconds; the accepting statement checks the state and revision again.
+ * SigningKeyReader finds signing keys. Data needed for signing is cached for seconds; the accepting statement checks the state and revision again. Every
+ * method that finds a key for a call takes the limits of the caller and rejects keys that the caller cannot use (`assertIncludesKey`): a key that is not
+ * found cannot sign. A name is checked before it is looked up, so a rejection does not reveal whether the key exists.
  */
 @Injectable()
 export class SigningKeyReader {
@@ -121,10 +122,15 @@ export class SigningKeyReader {
   ) {}
 
   /** Returns the active key with this name or ID and one of these purposes. Without a name, returns the configured key. */
-  async active(nameOrId: string | undefined, purposes = keyPurposesFor(undefined)): Promise<ActiveKey> {
-    const wanted = nameOrId ?? this.config.defaultKey;
+  async active(
+    limits: KeyLimits,
+    nameOrId: string | undefined,
+    purposes = keyPurposesFor(undefined),
+  ): Promise<ActiveKey> {
+    const wanted = this.wanted(limits, nameOrId);
     const key = await this.byNameOrId.find(cacheKeyOf(wanted));
-    if (key === null) throw await this.absence(wanted, nameOrId === undefined);
+    if (key === null) throw await this.absence(limits, wanted, nameOrId === undefined);
+    assertIncludesKey(limits, key.name, wanted);
     if (!purposes.includes(key.purpose))
       throw new Problem('forbidden', 'signing-key.purpose', `Key "${key.name}" can be used only for ${key.purpose}.`);
     await this.assertNotDestroyed(key);
@@ -133,14 +139,15 @@ export class SigningKeyReader {
   }
 
   /** Returns a key by its name or ID, in any state. Without a name or ID, returns the configured key. */
-  async known(nameOrId: string | undefined): Promise<KnownKey> {
-    const wanted = nameOrId ?? this.config.defaultKey;
+  async known(limits: KeyLimits, nameOrId: string | undefined): Promise<KnownKey> {
+    const wanted = this.wanted(limits, nameOrId);
     const rows: { key: JsonRow }[] = await this.db.query(
       `SELECT to_jsonb(k) AS key FROM signing_key k WHERE ${isId(wanted) ? 'id' : 'name'} = $1 AND state <> 'FAILED'`,
       [wanted],
     );
     if (rows[0] !== undefined) {
       const { id, name, type } = this.vouched(rows[0].key);
+      assertIncludesKey(limits, name, wanted);
       return { id, name, type };
     }
     const errors = [{ pointer: '/key', detail: `no signing key is named "${wanted}"` }];
@@ -150,13 +157,13 @@ export class SigningKeyReader {
   /**
    * Returns a version of a key, active or not. Without a number, returns the newest version that was generated. Throws Problem `signing-key.version`.
    */
-  async version(id: string, number?: number): Promise<ActiveKey> {
+  async version(limits: KeyLimits, id: string, number?: number): Promise<ActiveKey> {
     const rows: VersionRow[] = await this.db.query(
       `${SELECT} WHERE k.id = $1 AND ($2::int IS NULL OR v.version = $2) AND v.public_key IS NOT NULL ORDER BY v.version DESC LIMIT 1`,
       [id, number ?? null],
     );
-    if (rows[0] !== undefined) return this.withKey(rows[0]) as ActiveKey;
-    const key = await this.get(id);
+    if (rows[0] !== undefined) return this.withKey(limits, rows[0]) as ActiveKey;
+    const key = await this.get(limits, id);
     throw new Problem('conflict', 'signing-key.version', `Key "${key.name}" does not have the requested version.`);
   }
 
@@ -221,15 +228,15 @@ export class SigningKeyReader {
     this.byNameOrId.expire(cacheKeyOf(nameOrId ?? this.config.defaultKey));
   }
 
-  async get(id: string): Promise<SigningKeyWithVersion> {
+  async get(limits: KeyLimits, id: string): Promise<SigningKeyWithVersion> {
     const rows: VersionRow[] = await this.db.query(`${SELECT} WHERE v.version = k.version AND k.id = $1`, [id]);
-    if (rows[0] !== undefined) return this.withKey(rows[0]);
+    if (rows[0] !== undefined) return this.withKey(limits, rows[0]);
     throw missing('signing-key');
   }
 
   /** Returns every version, newest first. */
-  async versions(id: string): Promise<KeyVersion[]> {
-    await this.get(id);
+  async versions(limits: KeyLimits, id: string): Promise<KeyVersion[]> {
+    await this.get(limits, id);
     return this.db.query(
       `SELECT v.version, k.version AS current, v.public_key AS "publicKey", v.failed_at AS "failedAt", v.destroyed_at AS "destroyedAt",
          v.created_at AS "createdAt", c.id AS "certificateId"
@@ -238,15 +245,28 @@ export class SigningKeyReader {
     );
   }
 
-  /** Returns signing keys, newest first. */
-  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<SigningKeyWithVersion>> {
-    const [before = null] = this.cursors.read('signing-keys', cursor) ?? [];
-    const rows: VersionRow[] = await this.db.query(
-      `${SELECT} WHERE v.version = k.version AND ($1::uuid IS NULL OR k.id < $1) ORDER BY k.id DESC LIMIT $2`,
-      [before, limit + 1],
-    );
-    const keys = rows.map((row) => withColumns(row, decodedKey(this.db, row.key)));
-    return this.cursors.page('signing-keys', keys, limit, ({ keyId }) => [keyId]);
+  /** Returns the signing keys that the caller can use, newest first. */
+  async list(limits: KeyLimits, { limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<SigningKeyWithVersion>> {
+    let [before = null] = this.cursors.read('signing-keys', cursor) ?? [];
+    const found: SigningKeyWithVersion[] = [];
+    for (let isLast = false; !isLast && found.length <= limit;) {
+      const rows: VersionRow[] = await this.db.query(
+        `${SELECT} WHERE v.version = k.version AND ($1::uuid IS NULL OR k.id < $1) ORDER BY k.id DESC LIMIT $2`,
+        [before, limit + 1],
+      );
+      const keys = rows.map((row) => withColumns(row, decodedKey(this.db, row.key)));
+      found.push(...keys.filter(({ name }) => includesKey(limits.keys, name)));
+      before = keys.at(-1)?.keyId ?? null;
+      isLast = rows.length <= limit;
+    }
+    return this.cursors.page('signing-keys', found, limit, ({ keyId }) => [keyId]);
+  }
+
+  /** Returns the name or ID of the key that a call wants: the configured key by default. Rejects a name that the caller cannot use. */
+  private wanted(limits: KeyLimits, nameOrId: string | undefined): string {
+    const wanted = nameOrId ?? this.config.defaultKey;
+    if (!isId(wanted)) assertIncludesKey(limits, wanted);
+    return wanted;
   }
 
   /**
@@ -283,8 +303,10 @@ export class SigningKeyReader {
     return key.state === 'ACTIVE' && isWanted(key) ? (withColumns(row, key) as ActiveKey) : null;
   }
 
-  private withKey(row: VersionRow): SigningKeyWithVersion {
-    return withColumns(row, this.vouched(row.key));
+  private withKey(limits: KeyLimits, row: VersionRow): SigningKeyWithVersion {
+    const key = this.vouched(row.key);
+    assertIncludesKey(limits, key.name, key.id);
+    return withColumns(row, key);
   }
 
   /** @throws Problem `row.not-sealed` */
@@ -296,13 +318,16 @@ export class SigningKeyReader {
     return key;
   }
 
-  private async absence(wanted: string, isDefault: boolean): Promise<Problem> {
+  private async absence(limits: KeyLimits, wanted: string, isDefault: boolean): Promise<Problem> {
     const rows: Stopped[] = await this.db.query(
       `SELECT k.name, k.state, d.destroy_at AS "destroyAt" FROM signing_key k LEFT JOIN signing_key_destruction d ON d.key_id = k.id
        WHERE (k.name = $1 OR k.id = $2::uuid) AND k.state IN ('DISABLED', 'PENDING_DESTRUCTION', 'DESTROYING', 'DESTROYED')`,
       [wanted.toLowerCase(), isId(wanted) ? wanted : null],
     );
-    if (rows[0] !== undefined) return stopped(rows[0]);
+    if (rows[0] !== undefined) {
+      assertIncludesKey(limits, rows[0].name, wanted);
+      return stopped(rows[0]);
+    }
     const errors = [{ pointer: '/key', detail: `no active signing key is named "${wanted}"` }];
     const detail = isDefault
       ? `No key was specified, and the default key "${wanted}" does not exist. Specify a key.`
@@ -368,26 +393,4 @@ function expired(name: string, notAfter: Date): Problem {
 /** SQL predicate: the key in the row `alias` is disabled, is or will be destroyed, or its `notAfter` has passed. */
 export function isStopped(alias: string): string {
   return `(${alias}.state <> 'ACTIVE' OR ${alias}.not_after <= now())`;
-}
-
-/** Facts about a key in the audit log, so that evidence cannot present a different key. */
-export interface SigningKeyFacts {
-  /** SHA-256 of the SubjectPublicKeyInfo, DER; base64. */
-  readonly publicKeySha256: string;
-  /** SHA-256 of the attributes of the private key as the token reported them, as canonical JSON; base64. */
-  readonly attributesSha256: string;
-}
-
-const known = new WeakMap<ActiveKey, SigningKeyFacts>();
-
-export function keyFactsOf(key: ActiveKey): SigningKeyFacts {
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  const { publicKey, evidence } = key;
-  const facts = {
-    publicKeySha256: hash('sha256', publicKey, 'base64'),
-    attributesSha256: hash('sha256', canonicalJson(evidence ?? {}), 'base64'),
-  };
-  known.set(key, facts);
-  return facts;
 }

@@ -50,12 +50,12 @@ export class SigningKeysController {
 
   /**
    * List signing keys
-   * @remarks Returns signing keys, newest first.
+   * @remarks Returns the signing keys that you can use, newest first.
    */
   @Get()
   @Needs('signing-keys:read')
-  async listSigningKeys(@Query() query: PageQuery): Promise<SigningKeyPage> {
-    return SigningKeyPage.of(await this.reader.list(query));
+  async listSigningKeys(@TheCaller() caller: Caller, @Query() query: PageQuery): Promise<SigningKeyPage> {
+    return SigningKeyPage.of(await this.reader.list(caller, query));
   }
 
   /**
@@ -65,8 +65,8 @@ export class SigningKeysController {
   @Get(':id')
   @Needs('signing-keys:read')
   @UseInterceptors(VersionInterceptor)
-  async getSigningKey(@Param() { id }: IdParam): Promise<SigningKeyView> {
-    return SigningKeyView.of(await this.reader.get(id), await this.reader.usage(id));
+  async getSigningKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SigningKeyView> {
+    return SigningKeyView.of(await this.reader.get(caller, id), await this.reader.usage(id));
   }
 
   /**
@@ -93,8 +93,8 @@ export class SigningKeysController {
    */
   @Get(':id/versions')
   @Needs('signing-keys:read')
-  async listSigningKeyVersions(@Param() { id }: IdParam): Promise<KeyVersionList> {
-    return { items: (await this.reader.versions(id)).map((version) => KeyVersionView.of(version)) };
+  async listSigningKeyVersions(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<KeyVersionList> {
+    return { items: (await this.reader.versions(caller, id)).map((version) => KeyVersionView.of(version)) };
   }
 
   /**

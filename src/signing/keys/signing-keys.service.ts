@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import type { Actor, Caller } from '../../access/caller.js';
+import { assertIncludesKey } from '../../access/key-patterns.js';
 import { stillMay } from '../../auth/rights/still-may.js';
 import { type GeneratedKey, isMlDsa, type KeyType, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -42,13 +43,16 @@ export class SigningKeysService {
   /**
    * Generates a key pair in the HSM. The row is committed first, so that the token contains no key without a row. The key becomes usable only after
    * the attributes that the token reports have been stored.
+   *
+   * @throws Problem `credential.key` if the caller could not use the key
    */
   async create(caller: Caller, order: NewSigningKey, use?: IdempotentUse): Promise<SigningKeyWithVersion> {
+    assertIncludesKey(caller, order.name);
     const id = use?.resource ?? newId();
     const ckaId = randomBytes(16);
     const resource = await this.reserve(caller, { ...order, id, ckaId }, use);
     if (resource !== id) {
-      const key = await this.reader.get(resource);
+      const key = await this.reader.get(caller, resource);
       await confirmRead(this.db);
       return key;
     }
@@ -61,7 +65,7 @@ export class SigningKeysService {
       await this.fail(caller, caller.origin.requestId, [id]);
       throw error;
     }
-    return this.reader.get(id);
+    return this.reader.get(caller, id);
   }
 
   /** Fails keys and versions whose creating process died. The names of these keys become available again. */

@@ -23,8 +23,11 @@ export class OpenPgpCertificatesController {
    */
   @Get('openpgp-certificates')
   @Needs('signing-keys:read')
-  async listOpenPgpCertificates(@Query() query: PageQuery): Promise<OpenPgpCertificatePage> {
-    return OpenPgpCertificatePage.of(await this.certificates.list(query));
+  async listOpenPgpCertificates(
+    @TheCaller() caller: Caller,
+    @Query() query: PageQuery,
+  ): Promise<OpenPgpCertificatePage> {
+    return OpenPgpCertificatePage.of(await this.certificates.list(caller, query));
   }
 
   /**
@@ -33,8 +36,8 @@ export class OpenPgpCertificatesController {
    */
   @Get('signing-keys/:id/openpgp')
   @Needs('signing-keys:read')
-  async getOpenPgpCertificate(@Param() { id }: IdParam): Promise<OpenPgpCertificateView> {
-    return OpenPgpCertificateView.of(await this.certificates.get(id));
+  async getOpenPgpCertificate(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<OpenPgpCertificateView> {
+    return OpenPgpCertificateView.of(await this.certificates.get(caller, id));
   }
 
   /**

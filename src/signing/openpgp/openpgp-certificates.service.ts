@@ -56,7 +56,7 @@ export class OpenPgpCertificatesService {
     id: string,
     { userIds, expiresAt }: UserIdCertificationOrder,
   ): Promise<OpenPgpCertificate> {
-    const key = await this.keyFor(id);
+    const key = await this.keyFor(caller, id);
     assertEnd(key, expiresAt, this.clock.now());
     const known = await this.statements.of([key]);
     const first = known.find(({ kind }) => kind === 'certification')?.userId ?? userIds[0];
@@ -76,7 +76,7 @@ export class OpenPgpCertificatesService {
 
   /** Signs a revocation with the active version of a key. A revocation cannot be undone. */
   async revoke(caller: Caller, id: string, { reason, text }: RevocationOrder): Promise<OpenPgpCertificate> {
-    const key = await this.keyFor(id);
+    const key = await this.keyFor(caller, id);
     const known = await this.statements.of([key]);
     const columns = { kind: 'revocation', userId: null, expiresAt: null } as const;
     const metadata = { filename: `${key.name}.asc`, purpose: 'OpenPGP revocation', reason, text };
@@ -86,16 +86,16 @@ export class OpenPgpCertificatesService {
   }
 
   /** Returns the certificate of the active version of a key. Throws Problem `openpgp.none` if it has no statements. */
-  async get(id: string): Promise<OpenPgpCertificate> {
-    const { version } = await this.keys.get(id);
-    const found = await this.of(await this.keys.version(id, version));
+  async get(caller: Caller, id: string): Promise<OpenPgpCertificate> {
+    const { version } = await this.keys.get(caller, id);
+    const found = await this.of(await this.keys.version(caller, id, version));
     if (found.users.length > 0) return found;
     throw new Problem('missing', 'openpgp.none', `Key "${found.key.name}" has no OpenPGP certificate.`);
   }
 
   /** Returns the certificates for a page of signing keys, newest key first. Keys without a certificate are omitted. */
-  async list(query: PageQuery): Promise<Page<OpenPgpCertificate>> {
-    const { items, nextCursor } = await this.keys.list(query);
+  async list(caller: Caller, query: PageQuery): Promise<Page<OpenPgpCertificate>> {
+    const { items, nextCursor } = await this.keys.list(caller, query);
     const made = items.filter((key): key is ActiveKey => key.publicKey !== null && !isMlDsa(key.type));
     const statements = await this.statements.of(made);
     const of = (key: ActiveKey) => statements.filter(({ keyId }) => keyId === key.keyId);
@@ -107,10 +107,10 @@ export class OpenPgpCertificatesService {
     return openPgpCertificate(key, await this.statements.of([key]));
   }
 
-  private async keyFor(id: string): Promise<ActiveKey> {
-    const known = await this.keys.get(id);
+  private async keyFor(caller: Caller, id: string): Promise<ActiveKey> {
+    const known = await this.keys.get(caller, id);
     this.keys.forget(known);
-    const key = await this.keys.active(id, keyPurposesFor('openpgp'));
+    const key = await this.keys.active(caller, id, keyPurposesFor('openpgp'));
     if (!isMlDsa(key.type)) return key;
     const detail = `Key "${known.name}" has type ${key.type}, which OpenPGP version 4 does not support. Use an RSA key or a NIST curve.`;
     throw new Problem('conflict', 'openpgp.key-type', detail);

@@ -60,7 +60,8 @@ export class ApprovalCheck {
     const refused = new Set(mismatched.map(({ id }) => id));
     for (const [approval, some] of covered) {
       // The claim may have been delayed in the database, so the requester and the approvers are checked again.
-      const lost = await this.approvals.lostGround(tx, approval.id);
+      const keys = some.map(({ request }) => request.keyName);
+      const lost = await this.approvals.lostGround(tx, approval.id, keys);
       const { requests, failure } =
         lost === undefined
           ? await this.renewal.renewedOf(tx, approval, some)

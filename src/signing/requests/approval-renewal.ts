@@ -1,12 +1,14 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
+import { EVERY_KEY } from '../../access/key-patterns.js';
 import { ApprovalsService, type KnownApproval } from '../../approvals/approvals.service.js';
 import type { KeyUseToApprove } from '../../approvals/policies/key-use.port.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { CALLER_PURPOSES } from '../keys/signing-key.entity.js';
-import { keyFactsOf, SigningKeyReader } from '../keys/signing-key.reader.js';
+import { keyFactsOf } from '../keys/key-facts.js';
+import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { requestEntry } from '../signing-jobs.js';
 import { SigningEnvelope, SigningRequest } from '../signing-request.entity.js';
 import { ApprovalCover } from './approval-cover.js';
@@ -131,7 +133,7 @@ export class ApprovalRenewal {
   private async rebind(tx: EntityManager, { request, envelope }: Held, approvalId: string): Promise<Held> {
     // The purpose of the signature was checked when the request was accepted, and the purpose of a key never changes.
     this.keys.forgetNamed(request.keyId);
-    const key = await this.keys.active(request.keyId, CALLER_PURPOSES);
+    const key = await this.keys.active(EVERY_KEY, request.keyId, CALLER_PURPOSES);
     const { version: keyVersion, certificateId } = key;
     const sealed = envelope === undefined ? undefined : await this.validator.rewrap(request, envelope, key);
     const facts = { ...keyFactsOf(key), signedDigest: sealed?.signedDigest?.toString('base64') };

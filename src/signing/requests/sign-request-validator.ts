@@ -19,7 +19,8 @@ import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { readExtractedData } from '../formats/authenticode.format.js';
 import { digestOfFormat, FORMAT_WRITERS, schemeOfFormat, type WrappedFormat } from '../formats/format-writers.js';
 import { keyNameOf, type SignatureFormat } from '../formats/signature-format.js';
-import { keyFactsOf, type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
+import { keyFactsOf } from '../keys/key-facts.js';
+import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { keyPurposesFor } from '../keys/signing-key.entity.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import { type Envelope, type NewSigningRequest, newRow } from './signing-attempt.js';
@@ -70,7 +71,7 @@ export class SignRequestValidator {
   /** Parses an order and checks it against its key. An order that cannot be signed is rejected before it is recorded. */
   async validate(caller: Caller, order: SigningOrder): Promise<NewSigningRequest> {
     const { digest, algorithm, content } = digestOf(order);
-    const key = await this.keys.active(order.key, keyPurposesFor(purposeOf(order)));
+    const key = await this.keys.active(caller, order.key, keyPurposesFor(purposeOf(order)));
     // Without a timestamp authority the request could never succeed, so it is not accepted.
     if (order.timestamp) await this.timestamps.assertAny();
     const wrapping =
@@ -78,7 +79,6 @@ export class SignRequestValidator {
     const scheme = wrapping?.scheme ?? schemeFor(key.type, order.scheme);
     const envelope = wrapping?.envelope ?? bareEnvelope(order, digest);
     const { id: requestedBy, ownerId, identity = null } = caller;
-    assertGiven(caller, key.name);
     await this.keys.assertPermitted(
       key,
       { ...order, algorithm, scheme, requestedBy, ownerId, identity },
@@ -104,6 +104,11 @@ export class SignRequestValidator {
     });
     const { revision: keyRevision, constraints: limits } = key;
     return { row, envelope, keyRevision, keyFacts: keyFactsOf(key), limits, caller, use: useOf(caller, order, row.id) };
+  }
+
+  /** Rejects an order whose key the caller cannot use, before anything else is checked. Throws Problem `signing-key.unknown` if there is no such key. */
+  async assertUsableKey(caller: Caller, { key }: Pick<SigningOrder, 'key'>): Promise<void> {
+    if (caller.keys !== undefined) await this.keys.known(caller, key);
   }
 
   /** Makes the next `validate` read the key of this order from the database. */
@@ -152,13 +157,6 @@ export class SignRequestValidator {
       envelope: { content, toBeSigned: toBeSigned ?? null, signedDigest, timestamped: order.timestamp },
     };
   }
-}
-
-/** Asserts that the trust of a workload lists the key. */
-function assertGiven({ keys }: Caller, name: string): void {
-  if (keys === undefined || keys.includes(name) || keys.includes('*')) return;
-  const detail = `this workload's trust does not allow key "${name}"`;
-  throw new Problem('forbidden', 'workload-trust.key', `/key: ${detail}.`, { errors: [{ pointer: '/key', detail }] });
 }
 
 /** Returns the envelope of a raw signature with a timestamp, or of a statement that the service composed. */

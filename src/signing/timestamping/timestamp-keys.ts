@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/caller.js';
+import { assertIncludesKey, EVERY_KEY } from '../../access/key-patterns.js';
 import type { KeyType } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
+import { isId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/work/clock.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
@@ -38,9 +41,20 @@ export class TimestampKeys {
     return { key, stamper: { scheme, algorithm: DIGEST_OF[key.type] ?? 'sha256', chain: certificate.chain } };
   }
 
+  /**
+   * Rejects a credential that is limited to other keys. A trust grants timestamps by the scope alone, as before credentials could be limited.
+   *
+   * @throws Problem `credential.key`
+   */
+  async assertUsableBy(caller: Caller): Promise<void> {
+    if (caller.kind === 'workload' || caller.keys === undefined) return;
+    const { tsaKey } = this.config;
+    assertIncludesKey(caller, isId(tsaKey) ? (await this.keys.known(EVERY_KEY, tsaKey)).name : tsaKey);
+  }
+
   private async key(): Promise<ActiveKey> {
     try {
-      return await this.keys.active(this.config.tsaKey, ['timestamping']);
+      return await this.keys.active(EVERY_KEY, this.config.tsaKey, ['timestamping']);
     } catch (error) {
       if (error instanceof Problem && error.code === 'signing-key.unknown')
         throw notSetUp(`No timestamping key is named "${this.config.tsaKey}".`);

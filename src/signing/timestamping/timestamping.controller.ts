@@ -32,7 +32,7 @@ export class TimestampingController {
     @TheRawBody() { bytes }: RawBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
-    this.admission.admit(caller, reply);
+    await this.admission.admit(caller, reply);
     return this.responder.answer(caller, bytes);
   }
 
@@ -53,7 +53,7 @@ export class TimestampingController {
     @TheRawBody() { bytes }: RawBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
-    this.admission.admitByPath(caller, key, reply);
+    await this.admission.admitByPath(caller, key, reply);
     return this.responder.answer(caller, bytes);
   }
 

@@ -10,6 +10,7 @@ import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { RateLimits } from '../../platform/http/rate-limits.js';
 import { networkOf } from '../../platform/http/origin.js';
+import { TimestampKeys } from './timestamp-keys.js';
 
 export const TIMESTAMP_QUERY = 'application/timestamp-query';
 export const TIMESTAMP_REPLY = 'application/timestamp-reply';
@@ -80,15 +81,24 @@ export class TimestampAdmission {
   constructor(
     private readonly config: Config,
     private readonly rates: RateLimits,
+    private readonly keys: TimestampKeys,
   ) {}
 
-  /** Counts a call without a credential. Throws Problem 429 `rate-limit.exceeded` for an address with too many calls. */
-  admit(caller: Caller, reply: FastifyReply): void {
+  /**
+   * Counts a call without a credential. Throws Problem 429 `rate-limit.exceeded` for an address with too many calls, and 403 `credential.key` for a credential
+   * that is limited to other keys.
+   */
+  async admit(caller: Caller, reply: FastifyReply): Promise<void> {
+    await this.keys.assertUsableBy(caller);
     if (caller.kind === 'anonymous') this.take(`tsa:${networkOf(caller.origin.address)}`, reply);
   }
 
-  /** Checks and counts a call with a key in the URL. Throws Problem 403 `timestamp.wide-key` for a key with further permissions, which must not be in a URL. */
-  admitByPath(caller: Caller, key: string, reply: FastifyReply): void {
+  /**
+   * Checks and counts a call with a key in the URL. Throws Problem 403 `timestamp.wide-key` for a key with further permissions, which must not be in a URL, and
+   * `credential.key` for a key that is limited to other signing keys.
+   */
+  async admitByPath(caller: Caller, key: string, reply: FastifyReply): Promise<void> {
+    await this.keys.assertUsableBy(caller);
     if (!isKeyInPath(key)) return;
     const [only, ...more] = caller.scopes;
     if (only !== 'timestamps:issue' || more.length > 0) {

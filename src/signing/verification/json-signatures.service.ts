@@ -39,7 +39,7 @@ export class JsonSignaturesService {
   async signer(caller: Caller, keyName: string, metadata: { filename: string }): Promise<JsonSigner> {
     // A cached key may be seconds old, and its public key becomes part of the document.
     this.keys.forgetNamed(keyName);
-    const key = await this.keys.active(keyName);
+    const key = await this.keys.active(caller, keyName);
     const { facts, how, scheme } = signerOf(key);
     const { hash } = how;
     const order = {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { X509Certificate } from 'node:crypto';
 import { DataSource } from 'typeorm';
+import { EVERY_KEY } from '../../access/key-patterns.js';
 import type { Caller } from '../../access/caller.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
@@ -75,7 +76,7 @@ const MAX_CERTIFICATES = 100;
 /** Maximum number of signing keys considered for one digest. */
 const MAX_SIGNERS = 100;
 
-/** VerificationSubjects finds the keys and certificates with which a signature is verified. */
+/** VerificationSubjects finds the keys and certificates with which a signature is verified. Every caller can verify signatures of every key. */
 @Injectable()
 export class VerificationSubjects {
   constructor(
@@ -100,7 +101,7 @@ export class VerificationSubjects {
   }
 
   async signer(nameOrId: string): Promise<KeyToVerify> {
-    const key = await this.keys.known(nameOrId);
+    const key = await this.keys.known(EVERY_KEY, nameOrId);
     return { key, versions: await this.publicKeysOf([key.id], undefined) };
   }
 
@@ -112,7 +113,7 @@ export class VerificationSubjects {
     const [first, ...others] = order.key === undefined ? await this.signersOf(digest, order) : [];
     const file = { digest, algorithm, signature };
     const isNamed = order.key !== undefined;
-    const wanted = await this.keys.known(order.key);
+    const wanted = await this.keys.known(EVERY_KEY, order.key);
     return { file, format, signers: [first ?? (await this.named(order)), ...others], wanted, isNamed, timestampToken };
   }
 
@@ -122,7 +123,7 @@ export class VerificationSubjects {
     scheme: asked,
     version,
   }: VerificationOrder): Promise<CandidateSigner> {
-    const key = await this.keys.known(nameOrId);
+    const key = await this.keys.known(EVERY_KEY, nameOrId);
     const scheme = format === 'raw' ? schemeFor(key.type, asked) : schemeOfFormat(format, key.type, asked);
     return { key, scheme, versions: await this.versionsOf([key.id], version) };
   }
@@ -152,7 +153,11 @@ export class VerificationSubjects {
     const signature = order.signature ?? request.signature;
     if (signature === null) throw missing('/requestId', 'the request is not signed; send the signature');
     await this.assertConsistent(order, request);
-    const signer = { key: await this.keys.known(keyId), scheme, versions: await this.versionsOf([keyId], keyVersion) };
+    const signer = {
+      key: await this.keys.known(EVERY_KEY, keyId),
+      scheme,
+      versions: await this.versionsOf([keyId], keyVersion),
+    };
     const { message, hashedPart } = await this.envelopeOf(request);
     return {
       file: { digest, algorithm, signature, message, hashedPart },
@@ -167,7 +172,7 @@ export class VerificationSubjects {
   /** Rejects an order whose digest, key, version, algorithm, format or scheme differs from the request. */
   private async assertConsistent(order: VerificationOrder, request: ShownRequest): Promise<void> {
     const { digest, algorithm, keyId } = request;
-    const isOtherKey = order.key !== undefined && (await this.keys.known(order.key)).id !== keyId;
+    const isOtherKey = order.key !== undefined && (await this.keys.known(EVERY_KEY, order.key)).id !== keyId;
     const isOtherDigest = order.digest !== undefined && !digest.equals(digestBytes(order.digest, algorithm));
     const differing = [
       ...(isOtherDigest ? ['digest'] : []),

@@ -3,12 +3,13 @@ import { unique } from '../../approvals/approvers.js';
 import type { ConsolePlace } from '../place.js';
 
 export function settingsJourneys(at: () => ConsolePlace): void {
-  it('creates an API key, shows it once and revokes it', async () => {
+  it('creates an API key that is limited to signing keys, shows it once, changes it and revokes it', async () => {
     const { service, asAdmin } = at();
     const { page, close, assertClean } = await asAdmin('/settings/api-keys');
     await page.getByRole('button', { name: 'Create an API key' }).click();
     await page.getByLabel('Name').fill('pipeline');
     await page.getByRole('checkbox', { name: 'sign:read' }).check();
+    await page.getByRole('dialog').getByLabel('Signing keys').fill('release-*\nci');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     const secret = (await page.locator('[data-secret]').textContent()) ?? '';
     expect(secret).toMatch(/^sw_/);
@@ -17,6 +18,13 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.getByRole('cell', { name: 'pipeline', exact: true }).waitFor();
     expect(await page.content()).not.toContain(secret);
+    const row = page.getByRole('row').filter({ hasText: 'pipeline' });
+    await row.getByText('release-*, ci').waitFor();
+    await page.getByRole('button', { name: 'Actions for pipeline' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await page.getByRole('dialog').getByLabel('Signing keys').fill('');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
+    await row.getByText('All keys').waitFor();
     await page.reload();
     await page.getByRole('cell', { name: 'pipeline', exact: true }).waitFor();
     expect(await page.content()).not.toContain(secret);

@@ -49,7 +49,7 @@ export class ApiKeyRenewalService {
   ) {}
 
   /**
-   * Creates a key with the same name, permissions, addresses and owner. The old key expires after the overlap. If the caller is not the owner, the new key is
+   * Creates a key with the same name, permissions, addresses, signing keys and owner. The old key expires after the overlap. If the caller is not the owner, the new key is
    * also limited to the caller's rights, because the caller sees the key, and the caller counts as a requester of its requests.
    */
   async rotate(caller: Caller, id: string, order: ApiKeyRotationOrder): Promise<NewApiKey> {
@@ -73,11 +73,12 @@ export class ApiKeyRenewalService {
         'This API key cannot be rotated, because it was revoked or replaced, or has expired.',
       );
     }
-    const { name, addresses, ownerId } = old;
+    const { name, addresses, signingKeys, ownerId } = old;
     const permissions = [...(wanted ?? old.permissions)];
-    this.apiKeys.assertGrantable(caller, { name, permissions, expiry });
+    this.apiKeys.assertGrantable(caller, { name, permissions, expiry, keys: signingKeys ?? undefined });
     const limits = limitsBy(caller, ownerId);
-    const next = { id: newId(), name, permissions, addresses, ownerId, ...limits, expiry, lookup, secretHash };
+    const same = { name, permissions, addresses, signingKeys, ownerId };
+    const next = { id: newId(), ...same, ...limits, expiry, lookup, secretHash };
     await insertSealed(tx, ApiKey, next);
     await recordDisclosure(tx, caller, { kind: 'api-key', id: next.id, occasion: 'rotated' });
     const end = new Date(Math.min(old.expiry.getTime(), Date.now() + overlapHours * 3_600_000));

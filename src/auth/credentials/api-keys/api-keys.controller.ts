@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../../platform/http/id-param.js';
 import { PageQuery } from '../../../platform/http/page.js';
@@ -6,16 +6,27 @@ import type { IdempotentUse } from '../../../platform/http/idempotency-keys.js';
 import { Fresh, Needs, TheCaller } from '../../../access/access.js';
 import type { Caller } from '../../../access/caller.js';
 import { Repeatable } from '../../../access/repeatable.js';
-import { ApiKeyPage, CreateApiKeyBody, NewApiKeyView, RotateApiKeyBody } from './api-keys.dto.js';
+import { ExpectedVersion, VersionInterceptor } from '../../../platform/http/versions.js';
+import { ApiKeyChangesService } from './api-key-changes.service.js';
+import {
+  ApiKeyPage,
+  ApiKeyView,
+  ChangeApiKeyBody,
+  CreateApiKeyBody,
+  NewApiKeyView,
+  RotateApiKeyBody,
+} from './api-keys.dto.js';
 import { ApiKeyRenewalService } from './api-key-renewal.service.js';
 import { ApiKeysService } from './api-keys.service.js';
 
 @ApiTags('Settings')
+@UseInterceptors(VersionInterceptor)
 @Controller('api/settings/api-keys')
 export class ApiKeysController {
   constructor(
     private readonly apiKeys: ApiKeysService,
     private readonly renewal: ApiKeyRenewalService,
+    private readonly changes: ApiKeyChangesService,
   ) {}
 
   /**
@@ -45,8 +56,34 @@ export class ApiKeysController {
   }
 
   /**
+   * Get an API key
+   * @remarks Returns an API key without its secret, with its ETag.
+   */
+  @Get(':id')
+  @Needs('settings:read')
+  async getApiKey(@Param() { id }: IdParam): Promise<ApiKeyView> {
+    return ApiKeyView.of(await this.apiKeys.get(id));
+  }
+
+  /**
+   * Update an API key
+   * @remarks Changes the name, the addresses or the signing keys of an API key, or removes permissions. Every process applies the change within five seconds.
+   */
+  @Patch(':id')
+  @Needs('settings:write')
+  @Fresh()
+  async changeApiKey(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: ChangeApiKeyBody,
+    @ExpectedVersion() version: number,
+  ): Promise<ApiKeyView> {
+    return ApiKeyView.of(await this.changes.change(caller, id, version, body.toChange()));
+  }
+
+  /**
    * Rotate an API key
-   * @remarks Creates a key with the same permissions and returns it. The old key remains valid for the specified time.
+   * @remarks Creates a key with the same permissions, addresses and signing keys, and returns it. The old key remains valid for the specified time.
    */
   @Post(':id/rotate')
   @Needs('settings:write')

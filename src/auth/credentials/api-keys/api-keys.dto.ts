@@ -2,10 +2,14 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsOptional, registerDecorator } from 'class-validator';
 import { viewOf } from '../../../platform/http/fields/view-of.js';
 import { Int, ListOf, Moment, Name, OneOf, Optional } from '../../../platform/http/fields/fields.js';
+import { Nullable } from '../../../platform/http/body-shape.js';
 import { PageOf } from '../../../platform/http/fields/page-of.js';
-import { SCOPE_NAMES, type Scope } from '../../../access/scopes.js';
+import { KeyPatternList } from '../../../access/key-patterns.js';
+import { PERSON_SCOPES, SCOPE_NAMES, type Scope } from '../../../access/scopes.js';
 import { isAddressBlock } from '../../../formats/encoding/ip-address.js';
 import type { ApiKey } from '../../model/api-key.entity.js';
+import { versionOf } from '../../model/credential-change.js';
+import type { ApiKeyChange } from './api-key-changes.service.js';
 import type { ApiKeyOrder } from './api-keys.service.js';
 
 /** Validates that every item is an IP address or a CIDR block. */
@@ -35,10 +39,38 @@ export class CreateApiKeyBody {
   @ArrayMaxSize(32)
   @IsAddressBlocks()
   addresses?: string[];
+  /**
+   * Names of the signing keys that the key can use. `*` matches any characters. If omitted, the key can use every signing key that you can use, also keys
+   * created later.
+   */
+  @Optional(KeyPatternList({ min: 1, example: ['release-*'] })) keys?: string[];
 
   toOrder(): ApiKeyOrder {
-    const { name, permissions, expiry, addresses } = this;
-    return { name, permissions, expiry, ...(addresses === undefined ? {} : { addresses }) };
+    const { name, permissions, expiry, addresses, keys } = this;
+    return { name, permissions, expiry, addresses, keys };
+  }
+}
+
+export class ChangeApiKeyBody {
+  /** Purpose of the key. @example 'release pipeline' */
+  @Optional(Name(1, 100)) name?: string;
+  /** The permissions to keep. A change can only remove permissions. */
+  @Optional(ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest'] }))
+  permissions?: Scope[];
+  /** IP addresses and CIDR blocks from which the key can be used; null: anywhere. */
+  @ApiProperty({ example: ['192.0.2.0/24'], required: false, nullable: true, type: [String] })
+  @IsOptional()
+  @Nullable()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(32)
+  @IsAddressBlocks()
+  addresses?: string[] | null;
+  /** Names of the signing keys that the key can use. `*` matches any characters; null: every signing key. */
+  @Optional(KeyPatternList({ min: 1, nullable: true, example: ['release-*'] })) @Nullable() keys?: string[] | null;
+
+  toChange(): ApiKeyChange {
+    const { name, permissions, addresses, keys } = this;
+    return { name, permissions, addresses, keys };
   }
 }
 
@@ -64,11 +96,19 @@ export class ApiKeyView {
   lastUsedFrom: string | null;
   /** IP addresses and CIDR blocks from which the key can be used; null: anywhere. */
   @ApiProperty({ type: [String], nullable: true, example: ['192.0.2.0/24'] }) addresses: string[] | null;
+  /** Names of the signing keys that the key can use, in which `*` matches any characters; null: every signing key. */
+  @ApiProperty({ type: [String], nullable: true, example: ['release-*'] }) keys: string[] | null;
+  /** Permissions of a key created by an earlier version that have no effect, because only people can use them. */
+  @ApiProperty({ enum: SCOPE_NAMES, isArray: true, example: [] }) withoutEffect: Scope[];
   /** ID of the key that replaced this key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy: string | null;
+  /** Incremented on every change. The ETag for `If-Match` is this value in double quotes. @example 1 */
+  version: number;
 
   static of(row: ApiKey): ApiKeyView {
-    return viewOf(ApiKeyView, row);
+    const { signingKeys: keys, permissions } = row;
+    const withoutEffect = permissions.filter((scope) => PERSON_SCOPES.includes(scope));
+    return viewOf(ApiKeyView, row, { keys, withoutEffect, version: versionOf(row) });
   }
 }
 

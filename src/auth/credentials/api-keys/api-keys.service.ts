@@ -9,6 +9,7 @@ import type { Origin } from '../../../platform/http/origin.js';
 import { Problem, missing } from '../../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../../platform/http/idempotency-keys.js';
 import type { Actor, Caller } from '../../../access/caller.js';
+import { faultOfGrant, type KeyPatterns } from '../../../access/key-patterns.js';
 import { columns, confirmRead } from '../../../platform/database/statements.js';
 import { TtlCache } from '../../../platform/database/ttl-cache.js';
 import { sealsOf } from '../../../platform/sealing/row-seals.js';
@@ -24,7 +25,7 @@ import {
   peopleOf,
 } from '../../rights/effective-rights.js';
 import { recordDisclosure } from '../../rights/secret-disclosures.js';
-import { scopesBeyond, type Scope } from '../../../access/scopes.js';
+import { PERSON_SCOPES, scopesBeyond, type Scope } from '../../../access/scopes.js';
 import { AddressList } from '../../../formats/encoding/ip-address.js';
 import { newApiKeyText, readApiKeyText } from './api-key-text.js';
 import { ApiKey } from '../../model/api-key.entity.js';
@@ -35,6 +36,8 @@ export interface ApiKeyOrder {
   readonly expiry: Date;
   /** IP addresses and CIDR blocks from which the key can be used. If omitted, it can be used from anywhere. */
   readonly addresses?: readonly string[];
+  /** Names and patterns of the signing keys that the key can use. If omitted, the key can use the keys that its creator can use. */
+  readonly keys?: readonly string[];
 }
 
 export interface NewApiKey {
@@ -88,14 +91,17 @@ export class ApiKeysService implements OnApplicationShutdown {
 
   /** Like `create`, inside the caller's transaction. */
   async createIn(tx: EntityManager, caller: Caller, order: ApiKeyOrder, id = newId()): Promise<NewApiKey> {
-    this.assertGrantable(caller, order);
-    assertNoVotes(order.permissions);
+    const { name, expiry, permissions, addresses, keys = caller.keys } = order;
+    this.assertGrantable(caller, { ...order, keys });
+    assertUsableByPrograms(permissions);
     const { key, lookup, secretHash } = newApiKeyText();
     const entity = tx.create(ApiKey, {
       id,
-      ...order,
-      permissions: [...order.permissions],
-      addresses: order.addresses === undefined ? null : [...order.addresses],
+      name,
+      expiry,
+      permissions: [...permissions],
+      addresses: addresses === undefined ? null : [...addresses],
+      signingKeys: keys === undefined ? null : [...keys],
       lookup,
       secretHash,
       ownerId: caller.ownerId,
@@ -120,20 +126,24 @@ export class ApiKeysService implements OnApplicationShutdown {
     return known !== null && !known.revoked && known.expiry > new Date();
   }
 
+  async get(id: string, tx: EntityManager = this.db.manager): Promise<ApiKey> {
+    const row = await tx.findOneBy(ApiKey, { id });
+    if (row === null) throw missing('api-key');
+    return row;
+  }
+
   async list(query: PageQuery): Promise<Page<ApiKey>> {
     return this.cursors.newest('api-keys', this.db.createQueryBuilder(ApiKey, 'key'), query);
   }
 
   /** Revokes a key. Every process rejects it within five seconds; the call is idempotent. */
   async revoke(caller: Caller, id: string): Promise<void> {
-    const { lookup } = await this.db.transaction((tx) => this.revokeIn(tx, caller, id));
-    this.known.forget(lookup);
+    this.forget(await this.db.transaction((tx) => this.revokeIn(tx, caller, id)));
   }
 
   /** Like `revoke`, inside the caller's transaction. */
   async revokeIn(tx: EntityManager, caller: Caller, id: string): Promise<ApiKey> {
-    const row = await tx.findOneBy(ApiKey, { id });
-    if (row === null) throw missing('api-key');
+    const row = await this.get(id, tx);
     const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: new Date(), seal: null });
     if (affected === 0) await tx.update(ApiKey, { id }, { seal: null });
     if (affected === 1 || !(await this.audit.isRecorded(tx, 'api-key.revoked', id)))
@@ -170,6 +180,11 @@ export class ApiKeysService implements OnApplicationShutdown {
       [personId],
     );
     for (const { lookup } of rows) this.known.forget(lookup);
+  }
+
+  /** Drops a key that was changed from the cache of this process. */
+  forget({ lookup }: Pick<ApiKey, 'lookup'>): void {
+    this.known.forget(lookup);
   }
 
   /** Makes the next call with this key read its row, bypassing the cache. */
@@ -252,26 +267,21 @@ export class ApiKeysService implements OnApplicationShutdown {
     const people = key.revokedAt === null ? peopleOf(seals, key, row) : [];
     const rights = effectiveRights({ people, limits: [permissionsOf(key, row.of_sensor)] });
     const { id, name, ownerId } = key;
+    const keys = key.signingKeys ?? undefined;
     return {
       secretHash: key.secretHash,
       expiry: key.expiry,
       revoked: rights === undefined,
       addresses: key.addresses === null ? undefined : new AddressList(key.addresses),
       ofSensor: row.of_sensor,
-      caller: { kind: 'api-key', id, name, ownerId, behind: othersBehind(key), scopes: rights ?? new Set() },
+      caller: { kind: 'api-key', id, name, ownerId, behind: othersBehind(key), scopes: rights ?? new Set(), keys },
     };
   }
 
-  /** Verifies that the caller has the granted scopes, and that the key expires within a year. */
-  assertGrantable(caller: Caller, { permissions, expiry }: ApiKeyOrder): void {
-    const beyond = scopesBeyond(caller.scopes, permissions);
-    if (beyond.length > 0) {
-      throw new Problem(
-        'forbidden',
-        'api-key.beyond-caller',
-        `You cannot grant permissions that you do not have: ${beyond.join(', ')}.`,
-      );
-    }
+  /** Verifies that the caller has the granted scopes and can use the granted signing keys, and that the key expires within a year. */
+  assertGrantable(caller: Caller, { permissions, expiry, keys }: ApiKeyOrder): void {
+    assertHeld(caller, permissions);
+    assertUsableKeys(caller, keys);
     const life = expiry.getTime() - new Date().getTime();
     if (life <= 0 || life > MAX_LIFE_MS) {
       const errors = [{ pointer: '/expiry', detail: 'must be in the future and at most 366 days from now' }];
@@ -282,17 +292,31 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 }
 
-/** Rejects the scope to vote, which has no effect in existing keys. @throws Problem 422 */
-function assertNoVotes(permissions: readonly Scope[]): void {
-  if (!permissions.includes('approvals:approve')) return;
+/** Rejects permissions that the caller does not have. @throws Problem 403 `api-key.beyond-caller` */
+export function assertHeld({ scopes }: Caller, permissions: readonly Scope[]): void {
+  const beyond = scopesBeyond(scopes, permissions);
+  if (beyond.length === 0) return;
+  const detail = `You cannot grant permissions that you do not have: ${beyond.join(', ')}.`;
+  throw new Problem('forbidden', 'api-key.beyond-caller', detail);
+}
+
+/** Rejects signing keys that the caller cannot use. @throws Problem 403 `api-key.beyond-caller` */
+export function assertUsableKeys(caller: Caller, keys: KeyPatterns): void {
+  const fault = faultOfGrant(caller, keys);
+  if (fault !== undefined) throw new Problem('forbidden', 'api-key.beyond-caller', fault);
+}
+
+/** Rejects the scope to vote, which has no effect in existing keys. @throws Problem 422 `api-key.person-needed` */
+export function assertUsableByPrograms(permissions: readonly Scope[]): void {
+  if (!permissions.some((scope) => PERSON_SCOPES.includes(scope))) return;
   const errors = [{ pointer: '/permissions', detail: 'must not include approvals:approve, which only people can use' }];
   const detail =
     'API keys cannot vote on approvals. Remove approvals:approve from the permissions, and sign in as a person to vote.';
   throw new Problem('refused', 'api-key.person-needed', detail, { errors });
 }
 
-function auditDetailOf({ name, permissions, expiry }: ApiKey): Record<string, unknown> {
-  return { name, permissions, expiry };
+function auditDetailOf({ name, permissions, expiry, signingKeys }: ApiKey): Record<string, unknown> {
+  return { name, permissions, expiry, keys: signingKeys ?? undefined };
 }
 
 /** Returns the effective scopes of a key. Earlier versions gave the keys of sensors `inventory:write`, but a sensor only needs `inventory:report`. */

@@ -171,13 +171,28 @@ function callerOf(seals: RowSeals, session: Session, row: Row): Known | undefine
   const limits = [client?.permissions ?? null, session.scopes];
   const scopes = effectiveRights({ people: user === undefined ? people : [user, ...people], limits });
   if (scopes === undefined || user === null) return undefined;
+  const keys = signingKeysOf(client);
   if (user !== undefined) {
     const behind = client === undefined ? [] : controlling(client);
-    return { kind: 'user', id: user.id, name: user.email, ownerId: user.id, behind, scopes, session: its };
+    return { kind: 'user', id: user.id, name: user.email, ownerId: user.id, behind, scopes, keys, session: its };
   }
   if (client === undefined) return undefined;
   const { name, ownerId } = client;
-  return { kind: 'oauth-client', id: client.id, name, ownerId, behind: othersBehind(client), scopes, session: its };
+  return {
+    kind: 'oauth-client',
+    id: client.id,
+    name,
+    ownerId,
+    behind: othersBehind(client),
+    scopes,
+    keys,
+    session: its,
+  };
+}
+
+/** Returns the signing keys that a client can use now, because a change also applies to tokens that were issued before; undefined for every key. */
+function signingKeysOf(client: OAuthClient | undefined): readonly string[] | undefined {
+  return client?.signingKeys ?? undefined;
 }
 
 /**

@@ -6,6 +6,7 @@ import { PeopleBehindOrders1798000048450 } from './1798000048450-people-behind-o
 import { ProvenAssets1798000048520 } from './1798000048520-proven-assets.js';
 import { IssuersAfterDisabling1798000048540 } from './1798000048540-issuers-after-disabling.js';
 import { ReportersOfVerdicts1798000048550 } from './1798000048550-reporters-of-verdicts.js';
+import { KeysOfCredentials1798000048600 } from './1798000048600-keys-of-credentials.js';
 
 /** MIGRATIONS lists all migrations, oldest first. Each runs in its own transaction. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
@@ -16,4 +17,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   ProvenAssets1798000048520,
   IssuersAfterDisabling1798000048540,
   ReportersOfVerdicts1798000048550,
+  KeysOfCredentials1798000048600,
 ];

@@ -134,8 +134,8 @@ function isField(item: Field | Class): item is Field {
   return 'rules' in item;
 }
 
-/** Registers the last rule first, in the order in which stacked decorators are applied. */
-function field(rules: readonly Rule[], schema: ApiPropertyOptions): Field {
+/** Returns a field with these rules. Registers the last rule first, in the order in which stacked decorators are applied. */
+export function field(rules: readonly Rule[], schema: ApiPropertyOptions): Field {
   const decorate: PropertyDecorator = (target, name) => {
     for (const rule of rules.toReversed()) rule()(target, name);
     ApiProperty(schema)(target, name);

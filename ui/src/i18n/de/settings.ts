@@ -7,6 +7,9 @@ export const settings: Record<keyof typeof english, string> = {
   'apiKeys.create': 'API-Schlüssel erzeugen',
   'apiKeys.create.lead':
     'Der Schlüssel kann höchstens Ihre eigenen Berechtigungen haben. Wählen Sie nur die aus, die die Anwendung benötigt.',
+  'apiKeys.edit': 'API-Schlüssel bearbeiten',
+  'apiKeys.edit.lead':
+    'Änderungen werden innerhalb von fünf Sekunden wirksam. Berechtigungen entziehen Sie über die API.',
   'apiKeys.expiry': 'Läuft ab',
   'apiKeys.lead': 'Zugangsdaten für Anwendungen. Ein Schlüssel wird nur einmal angezeigt, wenn er erzeugt wird.',
   'apiKeys.name.hint': 'Wofür der Schlüssel verwendet wird, z. B. „Release-Pipeline“.',
@@ -89,6 +92,9 @@ export const settings: Record<keyof typeof english, string> = {
   'clients.certificates.replace.lead':
     'Die bisher für „{name}“ registrierten Zertifikate werden sofort ungültig und vorhandene Token widerrufen.',
   'clients.create': 'Client anlegen',
+  'clients.edit': 'Client bearbeiten',
+  'clients.edit.lead':
+    'Änderungen werden innerhalb von fünf Sekunden wirksam, auch für vorhandene Token. Berechtigungen entziehen Sie über die API.',
   'clients.id': 'Client-ID',
   'clients.intermediates': 'Zwischenzertifikate (PEM)',
   'clients.intermediates.hint':
@@ -146,6 +152,11 @@ export const settings: Record<keyof typeof english, string> = {
   'setting.tokenLabel': 'HSM-Token',
 
   'settings.lead': 'Einstellungen, mit denen der Dienst gestartet wurde. Betreiber ändern sie über Umgebungsvariablen.',
+
+  grantedKeys: 'Signaturschlüssel',
+  'grantedKeys.hint':
+    'Geben Sie pro Zeile einen Namen ein. * steht für beliebige Zeichen, z. B. release-*. Ohne Eintrag sind alle Signaturschlüssel erlaubt.',
+  'scopes.withoutEffect': 'Ohne Wirkung, weil nur Personen sie nutzen können: {scopes}',
 
   'trusts.audience': 'Audience',
   'trusts.audience.hint': 'Der erwartete Claim aud. Leer: die öffentliche URL dieses Dienstes.',

@@ -5,6 +5,8 @@ export const settings = {
     'Enter one address or CIDR block per line, such as 10.1.0.0/16. Leave empty to allow any address.',
   'apiKeys.create': 'Create an API key',
   'apiKeys.create.lead': 'The key can have any of your own permissions. Select only those the application needs.',
+  'apiKeys.edit': 'Edit the API key',
+  'apiKeys.edit.lead': 'Changes take effect within five seconds. To remove permissions, use the API.',
   'apiKeys.expiry': 'Expires',
   'apiKeys.lead': 'Credentials for applications. A key is shown only once, when it is created.',
   'apiKeys.name.hint': 'Describe what the key is for, such as “release pipeline”.',
@@ -86,6 +88,9 @@ export const settings = {
   'clients.certificates.replace.lead':
     'The certificates currently registered for “{name}” stop working immediately, and its tokens are revoked.',
   'clients.create': 'Create a client',
+  'clients.edit': 'Edit the client',
+  'clients.edit.lead':
+    'Changes take effect within five seconds, also for existing tokens. To remove permissions, use the API.',
   'clients.id': 'Client ID',
   'clients.intermediates': 'Intermediate certificates (PEM)',
   'clients.intermediates.hint':
@@ -139,6 +144,11 @@ export const settings = {
   'setting.tokenLabel': 'HSM token',
 
   'settings.lead': 'Settings the service was started with. Operators change them through environment variables.',
+
+  grantedKeys: 'Signing keys',
+  'grantedKeys.hint':
+    'Enter one name per line. * matches any characters, such as release-*. Leave empty to allow every signing key.',
+  'scopes.withoutEffect': 'Without effect, because only people can use it: {scopes}',
 
   'trusts.audience': 'Audience',
   'trusts.audience.hint': 'The expected aud claim. Leave empty for the public URL of this service.',

@@ -1,14 +1,15 @@
-import { Button, Label, LabelGroup } from '@patternfly/react-core';
+import { Button, HelperText, HelperTextItem, Label, LabelGroup } from '@patternfly/react-core';
 import KeyIcon from '@patternfly/react-icons/dist/esm/icons/key-icon';
 import { useState } from 'react';
 import { listApiKeysOptions } from '../../api/generated/@tanstack/react-query.gen.js';
-import { createApiKey, revokeApiKey, rotateApiKey } from '../../api/generated/sdk.gen.js';
+import { ifMatch } from '../../api/client.js';
+import { changeApiKey, createApiKey, revokeApiKey, rotateApiKey } from '../../api/generated/sdk.gen.js';
 import type { ApiKeyView, NewApiKeyView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
-import type { Values } from '../../patterns/form-fields.js';
+import type { Field, Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Day, Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
@@ -35,6 +36,45 @@ export function Scopes({ scopes }: { scopes: readonly string[] }) {
   );
 }
 
+/** GrantedScopes shows the permissions of a credential, and which of them have no effect. */
+export function GrantedScopes({
+  scopes,
+  withoutEffect,
+}: {
+  scopes: readonly string[];
+  withoutEffect: readonly string[];
+}) {
+  const { t } = useI18n();
+  return (
+    <>
+      <Scopes scopes={scopes} />
+      {withoutEffect.length > 0 && (
+        <HelperText>
+          <HelperTextItem variant="warning">
+            {t('scopes.withoutEffect', { scopes: withoutEffect.join(', ') })}
+          </HelperTextItem>
+        </HelperText>
+      )}
+    </>
+  );
+}
+
+/** GrantedKeys shows the signing keys that a credential can use; null means every key. */
+export function GrantedKeys({ keys }: { keys: readonly string[] | null }) {
+  const { t } = useI18n();
+  return <>{keys === null ? t('policies.keys.all') : keys.join(', ') || '–'}</>;
+}
+
+/** keysField returns the form field for the signing keys of a credential. */
+export function keysField(
+  { t }: Pick<ReturnType<typeof useI18n>, 't'>,
+  name: string,
+  keys: readonly string[] | null,
+): Field {
+  const value = (keys ?? []).join('\n');
+  return { name, kind: 'lines', label: t('grantedKeys'), hint: t('grantedKeys.hint'), value };
+}
+
 export function stateOf({ revokedAt, expiry }: { revokedAt: string | null; expiry?: string }): string {
   if (revokedAt !== null) return 'REVOKED';
   return expiry !== undefined && Date.parse(expiry) < Date.now() ? 'EXPIRED' : 'ACTIVE';
@@ -52,7 +92,7 @@ function isForTimestamps({ permissions }: NewApiKeyView): boolean {
 export function ApiKeysPage() {
   const { t } = useI18n();
   const { may } = useSession();
-  const [dialog, setDialog] = useState<{ kind: 'create' } | { kind: 'rotate' | 'revoke'; of: ApiKeyView }>();
+  const [dialog, setDialog] = useState<{ kind: 'create' } | { kind: 'edit' | 'rotate' | 'revoke'; of: ApiKeyView }>();
   const [made, setMade] = useState<NewApiKeyView>();
   const close = () => setDialog(undefined);
   const create = may('settings:write') && (
@@ -70,7 +110,14 @@ export function ApiKeysPage() {
         columns={[
           { name: t('name'), width: 20, cell: ({ name }) => <strong>{name}</strong> },
           { name: t('status'), cell: (row) => <StatusLabel status={stateOf(row)} /> },
-          { name: t('scopes'), width: 30, cell: ({ permissions }) => <Scopes scopes={permissions} /> },
+          {
+            name: t('scopes'),
+            width: 30,
+            cell: ({ permissions, withoutEffect }) => (
+              <GrantedScopes scopes={permissions} withoutEffect={withoutEffect} />
+            ),
+          },
+          { name: t('grantedKeys'), cell: ({ keys }) => <GrantedKeys keys={keys} /> },
           { name: t('apiKeys.expiry'), cell: ({ expiry }) => <Day at={expiry} /> },
           { name: t('lastUsed'), cell: ({ lastUsedAt }) => <Moment at={lastUsedAt} /> },
           {
@@ -80,6 +127,11 @@ export function ApiKeysPage() {
               <RowActions
                 of={row.name}
                 actions={[
+                  may('settings:write') &&
+                    row.revokedAt === null && {
+                      name: t('edit'),
+                      run: () => setDialog({ kind: 'edit', of: row }),
+                    },
                   may('settings:write') &&
                     stateOf(row) === 'ACTIVE' && {
                       name: t('apiKeys.rotate'),
@@ -98,6 +150,7 @@ export function ApiKeysPage() {
         ]}
       />
       {dialog?.kind === 'create' && <Create onClose={close} onMade={setMade} />}
+      {dialog?.kind === 'edit' && <Edit of={dialog.of} onClose={close} />}
       {dialog?.kind === 'rotate' && <Rotate of={dialog.of} onClose={close} onMade={setMade} />}
       {dialog?.kind === 'revoke' && <Revoke of={dialog.of} onClose={close} />}
       {made !== undefined && (
@@ -120,7 +173,8 @@ interface DialogProps {
 }
 
 function Create({ onClose, onMade }: DialogProps) {
-  const { t } = useI18n();
+  const i18n = useI18n();
+  const { t } = i18n;
   // Only people can vote: the service rejects this scope for keys.
   const scopes = useScopeOptions().filter(({ value }) => value !== 'approvals:approve');
   const action = useAction((values: Values, once) => createApiKey({ body: values as never, headers: once }), {
@@ -137,8 +191,39 @@ function Create({ onClose, onMade }: DialogProps) {
       fields={[
         { name: 'name', label: t('name'), isRequired: true, hint: t('apiKeys.name.hint') },
         { name: 'permissions', kind: 'choices', label: t('scopes'), isRequired: true, options: scopes },
+        keysField(i18n, 'keys', null),
         { name: 'expiry', kind: 'day', label: t('apiKeys.expiry'), isRequired: true, value: inDays(90) },
         { name: 'addresses', kind: 'lines', label: t('apiKeys.addresses'), hint: t('apiKeys.addresses.hint') },
+      ]}
+    />
+  );
+}
+
+function Edit({ of, onClose }: { of: ApiKeyView; onClose: () => void }) {
+  const i18n = useI18n();
+  const { t } = i18n;
+  const action = useAction(
+    ({ name, keys, addresses }: Values) =>
+      changeApiKey({
+        path: { id: of.id },
+        body: { name, keys: keys ?? null, addresses: addresses ?? null } as never,
+        headers: ifMatch(of.version),
+      }),
+    { ...CHANGES, done: t('saved') },
+  );
+  const addresses = (of.addresses ?? []).join('\n');
+  const hint = t('apiKeys.addresses.hint');
+  return (
+    <FormDialog
+      title={t('apiKeys.edit')}
+      lead={t('apiKeys.edit.lead')}
+      submit={t('save')}
+      action={action}
+      onClose={onClose}
+      fields={[
+        { name: 'name', label: t('name'), isRequired: true, hint: t('apiKeys.name.hint'), value: of.name },
+        keysField(i18n, 'keys', of.keys),
+        { name: 'addresses', kind: 'lines', label: t('apiKeys.addresses'), hint, value: addresses },
       ]}
     />
   );

@@ -2,7 +2,9 @@ import { Button } from '@patternfly/react-core';
 import RobotIcon from '@patternfly/react-icons/dist/esm/icons/robot-icon';
 import { useState } from 'react';
 import { listOAuthClientsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { ifMatch } from '../../api/client.js';
 import {
+  changeOAuthClient,
   createOAuthClient,
   replaceOAuthClientCertificates,
   replaceOAuthClientSecret,
@@ -22,14 +24,14 @@ import { ResourceList } from '../../patterns/resource-list.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { SecretOnce } from '../../patterns/secret-once.js';
 import { useAction } from '../../patterns/use-action.js';
-import { Scopes, stateOf } from './api-keys.page.js';
+import { GrantedKeys, GrantedScopes, keysField, stateOf } from './api-keys.page.js';
 import { certificateFields, certificateMembers, isByCertificate, methodField } from './client-certificates.js';
 import { useScopeOptions } from './scopes.js';
 
 const CHANGES = { changes: ['listOAuthClients'] };
 
 interface Dialog {
-  readonly kind: 'create' | 'secret' | 'certificates' | 'revoke';
+  readonly kind: 'create' | 'edit' | 'secret' | 'certificates' | 'revoke';
   readonly of?: OAuthClientView;
 }
 
@@ -57,7 +59,14 @@ export function OAuthClientsPage() {
             name: t('clients.method'),
             cell: ({ token_endpoint_auth_method: method }) => named('clientMethod', method),
           },
-          { name: t('scopes'), width: 30, cell: ({ permissions }) => <Scopes scopes={permissions} /> },
+          {
+            name: t('scopes'),
+            width: 30,
+            cell: ({ permissions, withoutEffect }) => (
+              <GrantedScopes scopes={permissions} withoutEffect={withoutEffect} />
+            ),
+          },
+          { name: t('grantedKeys'), cell: ({ signingKeys }) => <GrantedKeys keys={signingKeys} /> },
           { name: t('created'), cell: ({ createdAt }) => <Moment at={createdAt} /> },
           {
             name: t('actions'),
@@ -66,6 +75,11 @@ export function OAuthClientsPage() {
               <RowActions
                 of={row.name}
                 actions={[
+                  canWrite &&
+                    row.revokedAt === null && {
+                      name: t('edit'),
+                      run: () => setDialog({ kind: 'edit', of: row }),
+                    },
                   canWrite &&
                     row.revokedAt === null &&
                     row.token_endpoint_auth_method === 'client_secret_basic' && {
@@ -126,8 +140,37 @@ function ClientDialog({ kind, of, onClose, onMade }: DialogProps) {
       <Confirm title={t('clients.secret')} lead={lead} submit={t('clients.secret')} action={renew} onClose={onClose} />
     );
   }
+  if (kind === 'edit' && of !== undefined) return <EditClient of={of} onClose={onClose} />;
   if (kind === 'certificates' && of !== undefined) return <ReplaceCertificates of={of} onClose={onClose} />;
   return <NewClient onClose={onClose} onMade={onMade} />;
+}
+
+function EditClient({ of, onClose }: { readonly of: OAuthClientView; readonly onClose: () => void }) {
+  const i18n = useI18n();
+  const { t } = i18n;
+  const path = { id: of.client_id };
+  const action = useAction(
+    ({ name, signingKeys }: Values) =>
+      changeOAuthClient({
+        path,
+        body: { name, signingKeys: signingKeys ?? null } as never,
+        headers: ifMatch(of.version),
+      }),
+    { ...CHANGES, done: t('saved') },
+  );
+  return (
+    <FormDialog
+      title={t('clients.edit')}
+      lead={t('clients.edit.lead')}
+      submit={t('save')}
+      action={action}
+      onClose={onClose}
+      fields={[
+        { name: 'name', label: t('name'), isRequired: true, value: of.name },
+        keysField(i18n, 'signingKeys', of.signingKeys),
+      ]}
+    />
+  );
 }
 
 function ReplaceCertificates({ of, onClose }: { readonly of: OAuthClientView; readonly onClose: () => void }) {
@@ -155,9 +198,9 @@ function NewClient({ onClose, onMade }: Pick<DialogProps, 'onClose' | 'onMade'>)
   const { t, named } = i18n;
   const scopes = useScopeOptions();
   const action = useAction(
-    ({ name, type, permissions, method, ...values }: Values, once) => {
+    ({ name, type, permissions, signingKeys, method, ...values }: Values, once) => {
       const chosen = method === undefined ? {} : { token_endpoint_auth_method: method };
-      const body = { name, type, permissions, ...chosen, ...certificateMembers(values) };
+      const body = { name, type, permissions, signingKeys, ...chosen, ...certificateMembers(values) };
       return createOAuthClient({ body: body as never, headers: once });
     },
     { ...CHANGES, onDone: onMade },
@@ -181,6 +224,7 @@ function NewClient({ onClose, onMade }: Pick<DialogProps, 'onClose' | 'onMade'>)
         methodField(i18n),
         ...certificateFields(i18n, ({ type, method }) => (type === 'confidential' ? method : undefined)),
         { name: 'permissions', kind: 'choices', label: t('scopes'), isRequired: true, options: scopes },
+        keysField(i18n, 'signingKeys', null),
       ]}
     />
   );

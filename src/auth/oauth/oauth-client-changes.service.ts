@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager, IsNull } from 'typeorm';
+import type { Caller } from '../../access/caller.js';
+import { includesPatterns } from '../../access/key-patterns.js';
+import type { Scope } from '../../access/scopes.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import { confirmRead } from '../../platform/database/statements.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { changeSealed, lockSealed } from '../../platform/sealing/sealed-rows.js';
+import { differencesOf, faultOfPermissions, versionOf } from '../model/credential-change.js';
+import { OAuthClient } from '../model/oauth.entity.js';
+import { assertHeld, assertUsableByPrograms, assertUsableKeys, OAuthClientsService } from './oauth-clients.service.js';
+
+/** OAuthClientChange is a change of an OAuth client. Omitted members do not change. */
+export interface OAuthClientChange {
+  readonly name?: string;
+  readonly permissions?: Scope[];
+  /** Null: the client's tokens can use every signing key. */
+  readonly signingKeys?: string[] | null;
+}
+
+/** OAuthClientChangesService changes OAuth clients. A change also applies to tokens that were issued before, in every process within five seconds. */
+@Injectable()
+export class OAuthClientChangesService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly clients: OAuthClientsService,
+    private readonly audit: AuditService,
+  ) {}
+
+  /**
+   * Changes a client. The caller needs the permissions of the client to lift one of its limits, as for a new client.
+   *
+   * @param version of the client as read by the caller
+   * @throws Problem `request.stale`, `oauth-client.over`, `oauth-client.more-permissions`, `oauth-client.beyond-caller`
+   */
+  change(caller: Caller, id: string, version: number, change: OAuthClientChange): Promise<OAuthClient> {
+    return this.db.transaction((tx) => this.changeIn(tx, caller, { id, version }, change));
+  }
+
+  private async changeIn(
+    tx: EntityManager,
+    caller: Caller,
+    { id, version }: { id: string; version: number },
+    change: OAuthClientChange,
+  ): Promise<OAuthClient> {
+    await this.clients.get(id, tx);
+    const row = await lockSealed(tx, OAuthClient, { id });
+    if (row === null || row.revokedAt !== null) throw revoked();
+    if (versionOf(row) !== version) throw staleProblem(`/api/settings/oauth-clients/${id}`);
+    const { name, permissions, signingKeys } = row;
+    const changed = differencesOf({ name, permissions, signingKeys }, change);
+    if (changed === undefined) {
+      await confirmRead(tx);
+      return row;
+    }
+    assertChangeable(caller, row, change);
+    const next = { ...changed.after, revision: version + 1 };
+    if ((await changeSealed(tx, OAuthClient, { id, revokedAt: IsNull() }, next)) !== 1) throw revoked();
+    const target = { kind: 'oauth-client', id };
+    await this.audit.appendBy(tx, caller, { action: 'oauth-client.changed', target, detail: { name, ...changed } });
+    return this.clients.get(id, tx);
+  }
+}
+
+function assertChangeable(caller: Caller, row: OAuthClient, change: OAuthClientChange): void {
+  const { permissions = row.permissions, signingKeys = row.signingKeys } = change;
+  const fault = faultOfPermissions(row.permissions, permissions);
+  if (fault !== undefined) throw new Problem('refused', 'oauth-client.more-permissions', fault.detail, fault);
+  if (row.secretHash !== null) assertUsableByPrograms(permissions.filter((scope) => !row.permissions.includes(scope)));
+  if (includesPatterns(row.signingKeys, signingKeys)) return;
+  assertHeld(caller, permissions);
+  assertUsableKeys(caller, signingKeys);
+}
+
+function revoked(): Problem {
+  return new Problem('conflict', 'oauth-client.over', 'This OAuth client cannot be changed, because it was revoked.');
+}
