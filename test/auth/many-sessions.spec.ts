@@ -53,20 +53,6 @@ it('a sign-in ends the oldest sessions beyond 500', async () => {
   expect(kept).toEqual([]);
 });
 
-it('a person with 40,000 sessions from an earlier version is disabled in one call, which ends them', async () => {
-  const person = await register(service);
-  const id = await idOf(stage, person.email);
-  await openSessions(id, 40_000);
-  const body = { disabled: true };
-  const { status } = await service.call('PATCH', `/api/settings/users/${id}`, { key: apiKey, body });
-  expect([status, await openOf(id)]).toEqual([200, 0]);
-  const [row] = await stage.sql<{ entries: number }>(
-    `SELECT count(*)::int AS entries FROM audit_entry WHERE action = 'session.ended' AND detail ->> 'user' = $1`,
-    [id],
-  );
-  expect(row).toEqual({ entries: 40_001 });
-});
-
 it('a person with many open invitations is disabled in one call, which revokes them', async () => {
   const person = await register(service);
   const id = await idOf(stage, person.email);
