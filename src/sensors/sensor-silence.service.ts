@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { OldRows } from '../platform/work/old-rows.js';
 import { recordAlertEvents } from '../platform/events/alert-events.js';
+import { EventAnnouncer } from '../events/event-announcer.service.js';
+import { sensorEvent } from './sensor-event.js';
 import { Background } from '../platform/work/background.js';
 
 const SILENT = `enabled AND silent_since IS NULL AND last_heartbeat_at < now() - heartbeat_seconds * interval '1.5 seconds'`;
@@ -11,6 +13,7 @@ const SILENT = `enabled AND silent_since IS NULL AND last_heartbeat_at < now() -
 export class SensorSilence {
   constructor(
     private readonly db: DataSource,
+    private readonly events: EventAnnouncer,
     old: OldRows,
   ) {
     old.forget({ table: 'sensor_command', where: 't.ended_at IS NOT NULL', since: 'ended_at' });
@@ -35,6 +38,8 @@ export class SensorSilence {
           },
         })),
       );
+      for (const { id, name, last } of silent)
+        await this.events.announce(tx, sensorEvent('sensor.silent', { id, name }, { lastHeartbeatAt: last }));
     });
   }
 }
