@@ -78,23 +78,6 @@ describe('the list of events', () => {
     expect(continued.events.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
   });
 
-  it('continues beyond many entries that are no events of the caller', async () => {
-    const { key } = await newApiKey(place.service, place.apiKey, ['discovery:run']);
-    const start = await latest(place.service, place.apiKey);
-    // Simulates a long log: 45,000 leaves of an entry that is no event.
-    await place.stage.sql(
-      `INSERT INTO log_leaf (index, entry_id, kind) SELECT h.size + n, l.entry_id, 'record' FROM log_head h, generate_series(0, 44999) n,
-         (SELECT entry_id FROM log_leaf ORDER BY index DESC LIMIT 1) l`,
-    );
-    const [head] = await place.stage.sql<{ size: string }>(`SELECT size FROM log_head`);
-    await place.stage.sql(`UPDATE log_head SET size = size + 45000`);
-    const { events, pages } = await readFeed(place.service, key, { after: start, types: 'scan.*' });
-    await place.stage.sql(`UPDATE log_head SET size = $1`, [head!.size]);
-    await place.stage.sql(`DELETE FROM log_leaf WHERE index >= $1`, [head!.size]);
-    expect(events).toEqual([]);
-    expect(pages).toBeGreaterThanOrEqual(2);
-  });
-
   it('contains no event that the caller may not receive', async () => {
     const other = await newApprover(place, ['admin']);
     const { key } = await newApiKey(place.service, other.accessToken, ['sign:read', 'sign:digest']);
@@ -120,19 +103,6 @@ describe('the list of events', () => {
     expect((await feed('limit=0')).status).toBe(400);
   });
 
-  it('contains no entry that was inserted with SQL', async () => {
-    const start = await latest(place.service, place.apiKey);
-    await place.stage.sql(
-      `WITH forged AS (INSERT INTO audit_entry (id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail)
-         VALUES (gen_random_uuid(), 'signing-key.disabled', 'done', 'user', 'x', 'x', 'signing-key', 'x', 'x', '', '{}') RETURNING id)
-       INSERT INTO log_waiting (entry_id) SELECT id FROM forged`,
-    );
-    const key = await createKey(place.service, place.apiKey, { name: unique('real'), type: 'ec-p256' });
-    await place.service.call('POST', `/api/v1/signing-keys/${key.id}/disable`, { key: place.apiKey });
-    const events = await feedOf(start, 'signing-key.disabled', 1);
-    expect(events.map(({ data }) => data.keyId)).toEqual([key.id]);
-  });
-
   it('contains signing keys and sign-ins', async () => {
     const start = await latest(place.service, place.apiKey);
     const { service, apiKey } = place;
@@ -143,15 +113,15 @@ describe('the list of events', () => {
     const act = (action: string, body?: object) =>
       service.call('POST', `/api/v1/signing-keys/${key.id}/${action}`, { key: apiKey, body });
     for (const action of ['rotate', 'disable', 'enable']) await act(action, {});
-    const events = await feedOf(start, 'signing-key.*,sign-in.*', 6);
-    const types = (prefix: string) => events.map(({ type }) => type).filter((type) => type.startsWith(prefix));
-    expect(types('signing-key.')).toEqual([
-      'signing-key.created',
-      'signing-key.rotated',
-      'signing-key.disabled',
-      'signing-key.enabled',
+    const keys = await feedOf(start, 'signing-key.*', 4);
+    expect(keys.map(({ type, data }) => [type, data.keyId])).toEqual([
+      ['signing-key.created', key.id],
+      ['signing-key.rotated', key.id],
+      ['signing-key.disabled', key.id],
+      ['signing-key.enabled', key.id],
     ]);
-    expect(types('sign-in.')).toEqual(expect.arrayContaining(['sign-in.succeeded', 'sign-in.failed']));
+    const events = await feedOf(start, 'sign-in.*', 2);
+    expect(events.map(({ type }) => type)).toContain('sign-in.succeeded');
     const failed = events.find(({ type, data }) => type === 'sign-in.failed' && data.account === person.email);
     expect(failed?.data).toMatchObject({ address: '127.0.0.1' });
   });
@@ -203,5 +173,38 @@ describe('signatures without a subscriber', () => {
     const before = await rows();
     for (let i = 0; i < 20; i += 1) await signOne();
     expect(await rows()).toEqual(before);
+  });
+});
+
+/** These tests damage the log, so no test follows them. */
+describe('the list of events of a log that was changed with SQL', () => {
+  it('contains no entry that was inserted with SQL', async () => {
+    const start = await latest(place.service, place.apiKey);
+    await place.stage.sql(
+      `WITH forged AS (INSERT INTO audit_entry (id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail)
+         VALUES (gen_random_uuid(), 'signing-key.disabled', 'done', 'user', 'x', 'x', 'signing-key', 'x', 'x', '', '{}') RETURNING id)
+       INSERT INTO log_waiting (entry_id) SELECT id FROM forged`,
+    );
+    const key = await createKey(place.service, place.apiKey, { name: unique('real'), type: 'ec-p256' });
+    await place.service.call('POST', `/api/v1/signing-keys/${key.id}/disable`, { key: place.apiKey });
+    const events = await feedOf(start, 'signing-key.disabled', 1);
+    expect(events.map(({ data }) => data.keyId)).toEqual([key.id]);
+  });
+
+  it('continues beyond many entries that are no events of the caller', async () => {
+    const { key } = await newApiKey(place.service, place.apiKey, ['discovery:run']);
+    const start = await latest(place.service, place.apiKey);
+    // Simulates a long log: 45,000 leaves of an entry that is no event.
+    await place.stage.sql(
+      `INSERT INTO log_leaf (index, entry_id, kind) SELECT h.size + n, l.entry_id, 'record' FROM log_head h, generate_series(0, 44999) n,
+         (SELECT entry_id FROM log_leaf ORDER BY index DESC LIMIT 1) l`,
+    );
+    const [head] = await place.stage.sql<{ size: string }>(`SELECT size FROM log_head`);
+    await place.stage.sql(`UPDATE log_head SET size = size + 45000`);
+    const { events, pages } = await readFeed(place.service, key, { after: start, types: 'scan.*' });
+    await place.stage.sql(`UPDATE log_head SET size = $1`, [head!.size]);
+    await place.stage.sql(`DELETE FROM log_leaf WHERE index >= $1`, [head!.size]);
+    expect(events).toEqual([]);
+    expect(pages).toBeGreaterThanOrEqual(2);
   });
 });
