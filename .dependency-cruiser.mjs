@@ -1,4 +1,4 @@
-/** Imports flow one way: entry points -> modules -> auth -> audit, hsm -> access, notifications -> platform -> formats. Run by `npm run boundaries`. */
+/** Imports flow one way: entry points -> modules -> events -> auth -> audit, hsm -> access, notifications -> platform -> formats. Run by `npm run boundaries`. */
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const modules = 'signing|approvals|hosts|ssh-keys|discovery|inventory|schedules|sensors|alerts|system';
 /** The arrows that are drawn between modules; everything else hears of a module through platform/events. */
@@ -27,7 +27,7 @@ export default {
       'From another module only its service, module, entity, port or events may be imported.',
       { path: '^src/([^/]+)/' },
       {
-        path: '^src/(?!formats|platform|notifications|access|hsm|auth|audit|verifier)[^/]+/',
+        path: '^src/(?!formats|platform|notifications|access|hsm|auth|audit|events|verifier)[^/]+/',
         pathNot: '^src/$1/|\\.(service|module|entity|port|events)\\.ts$',
       },
     ),
@@ -46,7 +46,7 @@ export default {
     rule(
       'lower-layers-know-no-module',
       '',
-      { path: '^src/(auth|audit|hsm|access|notifications|platform)/' },
+      { path: '^src/(events|auth|audit|hsm|access|notifications|platform)/' },
       { path: `^src/(${modules})/` },
     ),
     rule(
@@ -68,6 +68,12 @@ export default {
       { path: '^src/', pathNot: '^src/(notifications|platform)/' },
     ),
     rule('access-stands-on-platform', '', { path: '^src/access/' }, { path: '^src/(auth|audit|hsm)/' }),
+    rule(
+      'events-are-above-auth',
+      'Modules announce events; what an event is based on is in the audit log.',
+      { path: '^src/(auth|audit|hsm|access|notifications|platform)/' },
+      { path: '^src/events/' },
+    ),
     rule('audit-knows-no-sign-in', '', { path: '^src/audit/' }, { path: '^src/auth/' }),
     rule('hsm-stands-on-platform', '', { path: '^src/hsm/' }, { path: '^src/(auth|audit)/' }),
     {

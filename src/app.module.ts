@@ -4,6 +4,7 @@ import { ApprovalsModule, ApprovalsWorkerModule } from './approvals/approvals.mo
 import { AlertsModule, AlertsWorkerModule } from './alerts/alerts.module.js';
 import { AuditModule, AuditWorkerModule, RestoreHoldModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
+import { EventsModule, EventsWorkerModule } from './events/events.module.js';
 import { DiscoveryModule, DiscoveryWorkerModule } from './discovery/discovery.module.js';
 import { HostsModule } from './hosts/hosts.module.js';
 import { InventoryModule, InventoryWorkerModule } from './inventory/inventory.module.js';
@@ -22,6 +23,7 @@ const ANSWERING = [
   ScheduleModule.forRoot(),
   AuditModule,
   AuthModule,
+  EventsModule,
   ApprovalsModule,
   SigningModule,
   InventoryModule,
@@ -38,6 +40,7 @@ const WORKING = [
   ApprovalsWorkerModule,
   AuditWorkerModule,
   NotificationsWorkerModule,
+  EventsWorkerModule,
   PlatformWorkerModule,
   SigningWorkerModule,
   DiscoveryWorkerModule,

@@ -7,6 +7,7 @@ import { AdministrationModule } from '../app.module.js';
 import { permissionMatrix } from '../access/permission-matrix.js';
 import { Config } from '../platform/config/config.js';
 import { httpAdapter } from '../platform/http/server/configure.js';
+import { describeWebhooks } from '../events/event-schemas.js';
 import { ApiDocument } from '../platform/http/server/api-document.js';
 import { type AdminCommand, print } from './command.js';
 
@@ -25,7 +26,7 @@ async function writeDocument(args: string[]): Promise<void> {
     preview: true,
     logger: false,
   });
-  const document = new ApiDocument().describe(app).current;
+  const document = new ApiDocument(describeWebhooks).describe(app).current;
   await writeFile(values.out, `${JSON.stringify(document, null, 2)}\n`);
   const permissions = join(dirname(values.out), 'permissions.md');
   await writeFile(permissions, permissionMatrix(document));

@@ -2,9 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../access/caller.js';
 import { allHoldNow } from '../auth/rights/credential-rights.js';
+import { EventAnnouncer } from '../events/event-announcer.service.js';
 import { recordAlertEvents } from '../platform/events/alert-events.js';
 import { Problem } from '../platform/errors/problem.js';
 import { ScheduledRuns } from '../platform/events/schedule-targets.js';
+import { sensorEvent } from './sensor-event.js';
 
 /** State of a sensor, as reported by the sensor. */
 export interface SensorHeartbeat {
@@ -39,6 +41,8 @@ interface KnownSensor {
   readonly version: number;
   readonly configuration: Record<string, unknown>;
   readonly wasSilent: boolean;
+  /** Whether this is the first heartbeat, or the first heartbeat after a silence. */
+  readonly wasAbsent: boolean;
 }
 
 /** A command that the sensor has not completed, with the IDs whose rights the command requires. */
@@ -59,6 +63,7 @@ export class Heartbeats {
   constructor(
     private readonly db: DataSource,
     private readonly runs: ScheduledRuns,
+    private readonly events: EventAnnouncer,
   ) {}
 
   /**
@@ -78,6 +83,7 @@ export class Heartbeats {
       if (sensor.wasSilent) {
         await recordAlertEvents(tx, [{ type: 'sensor.silent', subject: { kind: 'sensor', id, name }, over: true }]);
       }
+      if (sensor.wasAbsent) await this.events.announce(tx, sensorEvent('sensor.connected', { id, name }));
       if (heartbeat.scan !== undefined) await this.endScan(tx, sensor, heartbeat.scan);
       const commands = await this.pendingCommands(tx, id);
       await tx.query(`UPDATE sensor_command SET taken_at = now() WHERE id = ANY($1::uuid[]) AND taken_at IS NULL`, [
@@ -141,10 +147,11 @@ async function touch(
        last_scan_assets = CASE WHEN $4 THEN $5 ELSE s.last_scan_assets END,
        last_error = CASE WHEN $6::text IS NOT NULL THEN $6 WHEN $4 THEN NULL ELSE s.last_error END,
        last_error_at = CASE WHEN $6::text IS NOT NULL THEN now() WHEN $4 THEN NULL ELSE s.last_error_at END
-     FROM (SELECT id, silent_since FROM sensor WHERE id = (SELECT sensor_id FROM sensor_api_key WHERE api_key_id = $1) AND enabled FOR UPDATE) before
+     FROM (SELECT id, silent_since, last_heartbeat_at = created_at AS is_new FROM sensor WHERE id = (SELECT sensor_id FROM sensor_api_key WHERE api_key_id = $1) AND enabled FOR UPDATE) before
      WHERE s.id = before.id
      RETURNING s.id, s.name, s.heartbeat_seconds AS "heartbeatSeconds", s.version, s.configuration,
-       before.silent_since IS NOT NULL AS "wasSilent"`,
+       before.silent_since IS NOT NULL AS "wasSilent",
+       before.silent_since IS NOT NULL OR before.is_new AS "wasAbsent"`,
     [caller.id, caller.origin.address, version ?? null, scan?.ok === true, scan?.assets ?? null, failure],
   );
   return rows[0];

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { RowRetention } from '../platform/work/row-retention.js';
 import { recordAlertEvents } from '../platform/events/alert-events.js';
+import { EventAnnouncer } from '../events/event-announcer.service.js';
+import { sensorEvent } from './sensor-event.js';
 import { Background } from '../platform/work/background.js';
 
 /** Number of heartbeat intervals without a heartbeat after which a sensor counts as silent. */
@@ -13,6 +15,7 @@ const SILENT = `enabled AND silent_since IS NULL AND last_heartbeat_at < now() -
 export class SensorSilence {
   constructor(
     private readonly db: DataSource,
+    private readonly events: EventAnnouncer,
     old: RowRetention,
   ) {
     old.forget({ table: 'sensor_command', where: 't.ended_at IS NOT NULL', since: 'ended_at' });
@@ -37,6 +40,8 @@ export class SensorSilence {
           },
         })),
       );
+      for (const { id, name, last } of silent)
+        await this.events.announce(tx, sensorEvent('sensor.silent', { id, name }, { lastHeartbeatAt: last }));
     });
   }
 }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
+import { describeWebhooks } from '../events/event-schemas.js';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
 import { ApiDocument } from '../platform/http/server/api-document.js';
@@ -20,7 +21,7 @@ import { SettingsController } from './settings/settings.controller.js';
   imports: [AuthModule, HsmModule, QueueModule],
   controllers: [ConsoleController, ExplorerController, HealthController, SettingsController],
   providers: [
-    ApiDocument,
+    { provide: ApiDocument, useFactory: () => new ApiDocument(describeWebhooks) },
     ConsoleFiles,
     DatabasePool,
     ExplorerService,

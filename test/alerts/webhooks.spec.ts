@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ReceivedCall, WebReceiver } from '../fakes/web-receiver.js';
-import { WEBHOOK_SUBSCRIPTIONS } from '../../src/notifications/webhooks/webhook-events.js';
+import { EVENT_SUBSCRIPTIONS } from '../../src/events/catalogue/event-catalogue.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
@@ -115,15 +115,15 @@ describe.concurrent('a webhook endpoint', () => {
   });
 
   it('rejects an unknown event with the closest match and all valid names', async () => {
-    const answer = await create('/unknown', { events: ['alert.*', 'rotation.*', 'approval.request'] });
+    const answer = await create('/unknown', { events: ['alert.*', 'rotations.*', 'approval.request'] });
     assertProblem(answer, { status: 422, code: 'webhook.event-unknown', pointer: '/events/1' });
     expect(answer.body.errors).toMatchObject([
       { pointer: '/events/1' },
       { pointer: '/events/2', detail: expect.stringContaining('Did you mean "approval.requested"?') },
     ]);
-    for (const name of WEBHOOK_SUBSCRIPTIONS) expect(answer.body.detail).toContain(name);
-    const { body } = await create('/known', { events: [...WEBHOOK_SUBSCRIPTIONS] });
-    expect(body).toMatchObject({ events: WEBHOOK_SUBSCRIPTIONS, eventsWithoutEffect: [] });
+    for (const name of EVENT_SUBSCRIPTIONS) expect(answer.body.detail).toContain(name);
+    const { body } = await create('/known', { events: [...EVENT_SUBSCRIPTIONS] });
+    expect(body).toMatchObject({ events: EVENT_SUBSCRIPTIONS, eventsWithoutEffect: [] });
     const change = { key, headers: { 'if-match': '"1"' }, body: { events: ['hosts.rebooted'] } };
     assertProblem(await service.call('PATCH', `/api/webhooks/${body.id}`, change), {
       status: 422,
@@ -131,9 +131,9 @@ describe.concurrent('a webhook endpoint', () => {
       pointer: '/events/0',
     });
     // Simulates an endpoint stored by a version that accepted any event name.
-    await stage.sql(`UPDATE webhook_endpoint SET events = '{alert.*,rotation.*}' WHERE id = $1`, [body.id]);
+    await stage.sql(`UPDATE webhook_endpoint SET events = '{alert.*,rotations.*}' WHERE id = $1`, [body.id]);
     const stored = await service.call('GET', `/api/webhooks/${body.id}`, { key });
-    expect(stored.body).toMatchObject({ events: ['alert.*', 'rotation.*'], eventsWithoutEffect: ['rotation.*'] });
+    expect(stored.body).toMatchObject({ events: ['alert.*', 'rotations.*'], eventsWithoutEffect: ['rotations.*'] });
   });
 
   it.each([

@@ -39,7 +39,8 @@ const DECIDED: Readonly<Record<string, string>> = {
   ssh_rotation_policy: 'compared with its newest entry in the audit log before it orders rotations',
   timestamp: 'a record of what was issued',
   used_proof: 'marks of proofs that were used; a deleted mark allows a replay within a minute by who has the proof',
-  webhook_endpoint: 'receivers of messages; the secret is encrypted by the HSM for its row',
+  webhook_endpoint:
+    'receivers of messages; the secret is encrypted by the HSM for its row, and who can write the row can read the log of events',
   webhook_old_secret: 'encrypted by the HSM for its row',
   workload_token_use:
     'marks of tokens that were used; a deleted mark allows a replay within minutes by who has the token',

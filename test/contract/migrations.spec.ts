@@ -83,6 +83,8 @@ describe('a database of the version before the baseline', () => {
     await stage.sql('ALTER TABLE schedule DROP COLUMN made_behind');
     await stage.sql('ALTER TABLE invitation DROP COLUMN inviter_behind');
     await stage.sql('ALTER TABLE asset DROP COLUMN proven');
+    await stage.sql('ALTER TABLE webhook_endpoint DROP COLUMN givers, DROP COLUMN owner_id, DROP COLUMN feed_position');
+    await stage.sql('ALTER TABLE webhook_delivery DROP COLUMN subject, DROP COLUMN position');
     const before = await tables();
     expect(await migrate()).toMatchObject({ code: 0, output: expect.stringContaining('applied Baseline') });
     expect(await tables()).toEqual(before);

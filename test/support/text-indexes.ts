@@ -91,6 +91,7 @@ export const BOUNDED: Readonly<Record<string, readonly string[]>> = {
     'ssh_rotation_policy.name',
     'ssh_rotation_target.account',
     'user_account.email',
+    'webhook_delivery.subject',
     'webhook_endpoint.name',
     'workload_issuer.issuer',
     'workload_trust.audience',

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { type Announcement, EventAnnouncer } from '../../events/event-announcer.service.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Mailbox } from '../../notifications/mail/mailbox.js';
-import { Webhooks } from '../../notifications/webhooks/webhooks.js';
-import type { WebhookMessage } from '../../notifications/webhooks/webhook-message.js';
 import type { AlertRule } from '../model/alert-rule.entity.js';
 import { alertMail } from './alert-message.js';
 import { AlertNotification, type NotificationChannel, type NotificationReason } from '../model/alert.entity.js';
@@ -24,17 +23,17 @@ export class AlertChannels {
   constructor(
     private readonly config: Config,
     private readonly mailbox: Mailbox,
-    private readonly webhooks: Webhooks,
+    private readonly events: EventAnnouncer,
   ) {}
 
-  async put(tx: EntityManager, rule: AlertRule, message: WebhookMessage): Promise<Sent[]> {
+  async put(tx: EntityManager, rule: AlertRule, message: Announcement): Promise<Sent[]> {
     const mail = alertMail(message, rule.severity);
     const sent: Sent[] = [];
     for (const recipient of this.recipients(rule)) {
       const reference = await this.mailbox.put(tx, { recipient, ...mail, goodForSeconds: GOOD_FOR_SECONDS });
       sent.push({ channel: 'email', reference });
     }
-    const deliveries = await this.webhooks.announce(tx, message, rule.webhooks);
+    const deliveries = await this.events.announce(tx, message, rule.webhooks);
     return [...sent, ...deliveries.map((reference): Sent => ({ channel: 'webhook', reference }))];
   }
 

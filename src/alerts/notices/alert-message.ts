@@ -1,3 +1,4 @@
+import type { Announcement } from '../../events/event-announcer.service.js';
 import type { WebhookMessage } from '../../notifications/webhooks/webhook-message.js';
 import { ALERT_CONDITION_RULES, RISK_LEVELS } from '../model/alert-condition.js';
 import type { Alert, NotificationReason } from '../model/alert.entity.js';
@@ -37,9 +38,10 @@ export function alertMessage(
   rule: AlertRule,
   reason: NotificationReason,
   publicUrl: string,
-): WebhookMessage {
+): Announcement {
   return {
     type: `alert.${reason}`,
+    subject: { kind: 'alert', id: alert.id },
     at: alert.lastAt,
     data: {
       alertId: alert.id,
@@ -56,6 +58,25 @@ export function alertMessage(
     title: headline(alert, reason),
     facts: factsOf(alert, rule, reason),
     link: `${publicUrl}/alerts/${alert.id}`,
+  };
+}
+
+/** certificateAnnouncement returns the event of an alert about certificates that expire. */
+export function certificateAnnouncement(
+  { id, subjectKind, subjectId, subjectName, facts, lastAt }: NotifiedAlert,
+  rule: AlertRule,
+  { title, facts: shown, link }: Announcement,
+): Announcement {
+  const certificate = { kind: subjectKind, id: subjectId, name: subjectName };
+  const { why, where } = facts;
+  return {
+    type: 'certificate.expiring',
+    subject: { kind: subjectKind, id: subjectId },
+    at: lastAt,
+    data: { certificate, alertId: id, rule: rule.name, why, where },
+    title,
+    facts: shown,
+    link,
   };
 }
 

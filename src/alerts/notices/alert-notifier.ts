@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
+import { EventAnnouncer } from '../../events/event-announcer.service.js';
 import { Config } from '../../platform/config/config.js';
 import { Alert, type NotificationReason } from '../model/alert.entity.js';
 import { lockDue, whenDue } from '../../platform/work/claim.js';
 import { Background } from '../../platform/work/background.js';
 import { AlertRule, isActive } from '../model/alert-rule.entity.js';
 import { AlertChannels } from './alert-channels.js';
-import { alertMessage } from './alert-message.js';
+import { alertMessage, certificateAnnouncement } from './alert-message.js';
 
 const BATCH_SIZE = 20;
 const DUE = { table: 'alert', where: 'notify_at <= now()', order: 'notify_at' };
@@ -18,6 +19,7 @@ export class AlertNotifier {
     private readonly db: DataSource,
     private readonly config: Config,
     private readonly channels: AlertChannels,
+    private readonly events: EventAnnouncer,
   ) {}
 
   /** Sends a batch of due notifications. @returns whether any notification was due */
@@ -53,6 +55,9 @@ export class AlertNotifier {
     }
     const message = alertMessage(alert, rule, reason, this.config.publicUrl);
     await this.channels.log(tx, alert, reason, await this.channels.put(tx, rule, message));
+    const isNews = reason === 'opened' || reason === 'reopened';
+    if (isNews && rule.condition === 'certificate-expiring')
+      await this.events.announce(tx, certificateAnnouncement(alert, rule, message));
     await tx.query(
       `UPDATE alert SET notify_at = NULL, notified_at = now(), notified_count = count, notified_status = status WHERE id = $1`,
       [alert.id],

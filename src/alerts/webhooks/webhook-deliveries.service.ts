@@ -6,6 +6,8 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { WebhookDelivery } from '../../notifications/webhooks/webhook-delivery.entity.js';
+import { EVENT_CATALOGUE, type EventName } from '../../events/catalogue/event-catalogue.js';
+import { exampleOf } from '../../events/catalogue/event-type.js';
 import { Webhooks } from '../../notifications/webhooks/webhooks.js';
 
 /** Lists and redelivers webhook messages, and sends test messages. */
@@ -27,14 +29,15 @@ export class WebhookDeliveriesService {
     return this.cursors.newest(list, select, page);
   }
 
-  /** Sends a test message that names the caller. */
-  async test(caller: Caller, endpoint: string): Promise<WebhookDelivery> {
+  /** Sends a test message: the example of an event or, without a type, a message that names the caller. */
+  async test(caller: Caller, endpoint: string, type?: EventName): Promise<WebhookDelivery> {
     return this.db.transaction(async (tx) => {
-      const [id] = await this.webhooks.send(tx, [endpoint], {
-        type: 'webhook.test',
+      const id = await this.webhooks.send(tx, endpoint, {
+        type: type ?? 'webhook.test',
         at: new Date(),
-        data: { requestedBy: caller.name },
-        title: 'Sealwright: test message',
+        ...(type === undefined ? {} : { isTest: true }),
+        data: type === undefined ? { requestedBy: caller.name } : exampleOf(EVENT_CATALOGUE[type].data),
+        title: type === undefined ? 'Sealwright: test message' : `Sealwright: test of ${type}`,
         facts: [{ name: 'Why', value: `${caller.name} requested this test. No action is required.` }],
       });
       if (id === undefined) throw disabled();

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, LessThanOrEqual } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
+import { mayDo } from '../../access/scopes.js';
 import { stillMay } from '../../auth/rights/still-may.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/errors/database-error.js';
@@ -16,9 +17,10 @@ import {
   WebhookOldSecret,
 } from '../../notifications/webhooks/webhook-endpoint.entity.js';
 import { giveUpWaiting, WebhookDeliveryRepository } from '../../notifications/webhooks/webhook-delivery.repository.js';
-import { WEBHOOK_SUBSCRIPTIONS, withoutEffect } from '../../notifications/webhooks/webhook-events.js';
 import { WebhookSecrets, newWebhookSecret } from '../../notifications/webhooks/webhook-secrets.js';
-import { nearestName } from '../../platform/text/nearest-name.js';
+import { EVENT_CATALOGUE, eventsOf, isDerived } from '../../events/catalogue/event-catalogue.js';
+import { assertKnownEvents } from '../../events/catalogue/known-events.js';
+import { ownerOf } from '../../events/webhooks/webhook-viewer.js';
 
 export interface WebhookEndpointOrder {
   readonly name: string;
@@ -55,7 +57,7 @@ export class WebhookEndpointsService {
     order: WebhookEndpointOrder,
     use?: IdempotentUse,
   ): Promise<{ row: WebhookEndpoint; secret?: string }> {
-    assertKnownEvents(order.events);
+    assertMayReceive(caller, order.events);
     await this.assertTarget(order.url);
     const id = use?.resource ?? newId();
     const secret = order.format === 'standard' ? newWebhookSecret() : undefined;
@@ -73,6 +75,8 @@ export class WebhookEndpointsService {
         format: order.format,
         events: [...order.events],
         ...target,
+        ...ownerOf(caller),
+        feedPosition: feedPositionOf(order.events),
         secret: sealed,
       });
       await this.record(tx, caller, 'webhook.created', id, { ...order, url: shownUrl(order.url, order.format) });
@@ -93,14 +97,16 @@ export class WebhookEndpointsService {
 
   async change(caller: Caller, id: string, version: number, change: WebhookEndpointChange): Promise<WebhookEndpoint> {
     const { name, url, events, enabled } = change;
-    const { format, name: present } = await this.get(id);
-    if (events !== undefined) assertKnownEvents(events);
+    const { format, name: present, ...before } = await this.get(id);
+    if (events !== undefined) assertMayReceive(caller, events);
     if (url !== undefined) await this.assertTarget(url);
     const next = {
       ...(name === undefined ? {} : { name }),
       ...(events === undefined ? {} : { events: [...events] }),
       ...(enabled === undefined ? {} : { enabled, disabledReason: null }),
       ...(url === undefined ? {} : await this.target(id, url, format)),
+      ...(events === undefined && url === undefined && enabled !== true ? {} : ownerOf(caller)),
+      ...(followsAnew(before, change) ? { feedPosition: feedPositionOf(events ?? before.events) } : {}),
     };
     return this.write(name ?? present, async (tx) => {
       await stillMay(tx, caller);
@@ -172,17 +178,44 @@ export class WebhookEndpointsService {
   }
 }
 
-/** Throws Problem 422 `webhook.event-unknown` if an event does not exist, because the endpoint would never receive it. */
-function assertKnownEvents(events: readonly string[]): void {
-  const errors = withoutEffect(events).map((name) => {
-    const nearest = nearestName(name, WEBHOOK_SUBSCRIPTIONS);
-    const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
-    return { pointer: `/events/${events.indexOf(name)}`, detail: `The event "${name}" does not exist.${hint}` };
+/**
+ * Checks the subscriptions of a caller who becomes the owner of the endpoint.
+ *
+ * @throws Problem 422 `webhook.event-unknown`; 403 `webhook.event-forbidden` for a subscription with which the endpoint would never receive an event
+ */
+function assertMayReceive({ scopes }: Caller, events: readonly string[]): void {
+  assertKnownEvents(events, '/events');
+  const errors = events.flatMap((name, i) => {
+    const needed = [...new Set(eventsOf([name]).map((event) => EVENT_CATALOGUE[event].permission))];
+    if (needed.some((scope) => mayDo(scopes, scope))) return [];
+    return [
+      { pointer: `/events/${i}`, detail: `The event "${name}" requires the permission "${needed.join('" or "')}".` },
+    ];
   });
   const [first] = errors;
   if (first === undefined) return;
-  const known = `Known events: ${WEBHOOK_SUBSCRIPTIONS.join(', ')}.`;
-  throw new Problem('refused', 'webhook.event-unknown', `${first.pointer}: ${first.detail} ${known}`, { errors });
+  const detail = `${first.pointer}: ${first.detail} Remove the event, or ask an administrator for the permission.`;
+  throw new Problem('forbidden', 'webhook.event-forbidden', detail, { errors });
+}
+
+/** Reports whether the endpoint starts to follow the audit log with this change. It does not receive the events before the change. */
+function followsAnew(
+  { events, enabled, givers }: Pick<WebhookEndpoint, 'events' | 'enabled' | 'givers'>,
+  change: WebhookEndpointChange,
+): boolean {
+  const isTakenOver = givers === null && (change.url !== undefined || change.events !== undefined);
+  const isEnabled = change.enabled === true && (!enabled || givers === null);
+  const isChanged = change.events !== undefined && isFollowing(change.events) !== isFollowing(events);
+  return isTakenOver || isEnabled || isChanged;
+}
+
+function isFollowing(events: readonly string[]): boolean {
+  return eventsOf(events).some(isDerived);
+}
+
+/** Returns SQL for the end of the audit log, or null if no event is derived from the log. */
+function feedPositionOf(events: readonly string[]): (() => string) | null {
+  return isFollowing(events) ? () => '(SELECT size FROM log_head)' : null;
 }
 
 /** Returns the URL without secrets: without its query, and without its path if the URL itself is the credential. */

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
@@ -14,6 +14,7 @@ import {
   CreateWebhookBody,
   NewWebhookView,
   RotateWebhookSecretBody,
+  TestWebhookBody,
   WebhookDeliveryPage,
   WebhookDeliveryView,
   WebhookList,
@@ -111,14 +112,19 @@ export class WebhooksController {
 
   /**
    * Test a webhook
-   * @remarks Sends a test message and returns its delivery.
+   * @remarks Sends a test message, or the example of an event, and returns its delivery.
    */
   @Post(':id/test')
   @HttpCode(202)
   @Needs('webhooks:write')
-  async testWebhook(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<WebhookDeliveryView> {
+  @ApiBody({ type: TestWebhookBody, required: false })
+  async testWebhook(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { type }: TestWebhookBody,
+  ): Promise<WebhookDeliveryView> {
     const { id: endpoint } = await this.endpoints.get(id);
-    return WebhookDeliveryView.of(await this.deliveries.test(caller, endpoint));
+    return WebhookDeliveryView.of(await this.deliveries.test(caller, endpoint, type));
   }
 
   /**

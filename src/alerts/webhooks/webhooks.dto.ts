@@ -9,12 +9,19 @@ import {
   type WebhookEndpoint,
   type WebhookFormat,
 } from '../../notifications/webhooks/webhook-endpoint.entity.js';
-import { WEBHOOK_SUBSCRIPTIONS, withoutEffect } from '../../notifications/webhooks/webhook-events.js';
+import {
+  EVENT_CATALOGUE,
+  EVENT_NAMES,
+  EVENT_SUBSCRIPTIONS,
+  type EventName,
+  isEventName,
+  withoutEffect,
+} from '../../events/catalogue/event-catalogue.js';
 import type { WebhookEndpointOrder } from './webhook-endpoints.service.js';
 
 const EVENT = /^(\*|[a-z-]{1,30}\.(\*|[a-z-]{1,30}))$/;
-const EVENTS = { example: ['alert.*', 'approval.requested'], isArray: true, type: String } as const;
-const KNOWN_EVENTS = { example: EVENTS.example, isArray: true, enum: WEBHOOK_SUBSCRIPTIONS };
+const EVENTS = { example: ['signing-request.*', 'approval.requested'], isArray: true, type: String } as const;
+const KNOWN_EVENTS = { example: EVENTS.example, isArray: true, enum: EVENT_SUBSCRIPTIONS };
 
 export class CreateWebhookBody {
   /** Purpose of the endpoint; unique. @example 'incident desk' */
@@ -27,13 +34,13 @@ export class CreateWebhookBody {
   /** `standard` is signed JSON (Standard Webhooks). */
   @Optional(OneOf(WEBHOOK_FORMATS, { default: 'standard', example: 'standard' })) format?: WebhookFormat;
   /**
-   * Subscribed events: a single event (`approval.requested`), all events of an area (`approval.*`) or all events (`*`). Alert rules can also send to an
-   * endpoint without subscriptions. Unknown events are rejected with 422.
+   * Subscribed events: a single event (`approval.requested`), all events of an area (`approval.*`) or all events (`*`). The endpoint receives the events
+   * that you may receive. Alert rules can also send to an endpoint without subscriptions. Unknown events are rejected with 422.
    */
   @ApiProperty({ ...KNOWN_EVENTS, required: false })
   @IsOptional()
   @Matches(EVENT, { each: true })
-  @ArrayMaxSize(50)
+  @ArrayMaxSize(100)
   @ArrayUnique()
   events?: string[];
 
@@ -54,6 +61,11 @@ export class RotateWebhookSecretBody {
   @Optional(Int(0, 168)) overlapHours?: number;
 }
 
+export class TestWebhookBody {
+  /** Event whose example is sent, with `"test": true`. Omit it to send a `webhook.test` message. */
+  @Optional(OneOf(EVENT_NAMES, { example: 'signing-request.signed' })) type?: EventName;
+}
+
 export class WebhookView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
@@ -65,6 +77,12 @@ export class WebhookView {
   @ApiProperty(EVENTS) events: string[];
   /** Stored subscriptions that match no existing event. @example [] */
   eventsWithoutEffect: string[];
+  /**
+   * ID of the person whose permissions limit the events: the person behind the call that last set the URL or the events. Null for endpoints of earlier versions,
+   * which receive only events of alerts, approvals and hosts until they are changed.
+   * @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d12
+   */
+  ownerId: string | null;
   /** @example true */
   enabled: boolean;
   /**
@@ -124,7 +142,7 @@ export class WebhookDeliveryView {
   createdAt: Date;
   endedAt: Date | null;
   /**
-   * Body of the message; empty for messages about approvals, because the delivery log has more readers than the approval.
+   * Body of the message; empty for events that not every reader of the delivery log may see, such as those of approvals and signing requests.
    * @example '{"type":"alert.opened","timestamp":"2026-11-20T14:00:00.000Z","data":{}}'
    */
   body: string;
@@ -134,7 +152,7 @@ export class WebhookDeliveryView {
   static of(row: WebhookDelivery): WebhookDeliveryView {
     const { type, status, nextTryAt, log, body } = row;
     return viewOf(WebhookDeliveryView, row, {
-      body: type.startsWith('approval.') ? '' : body,
+      body: isEventName(type) && !EVENT_CATALOGUE[type].isShownInLog ? '' : body,
       nextTryAt: status === 'PENDING' ? nextTryAt : null,
       log: log.map((entry) => ({ ...entry, at: new Date(entry.at) })),
     });

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { EventAnnouncer } from '../../events/event-announcer.service.js';
 import { firstIdAt, uuidOf } from '../../platform/database/new-id.js';
 import { type AlertEvent, recordAlertEvents } from '../../platform/events/alert-events.js';
 import { claimDue, whenDue } from '../../platform/work/claim.js';
 import { Mailbox } from '../../notifications/mail/mailbox.js';
-import { Webhooks } from '../../notifications/webhooks/webhooks.js';
 import { Background } from '../../platform/work/background.js';
 import { Approval, isDecided, isRequester, type NoticeKind, putNotice } from '../model/approval.entity.js';
 import { ADDED_BY_REQUESTER, isMember, possibleMembers } from '../groups/membership.js';
@@ -59,7 +59,7 @@ export class ApprovalNotices {
     private readonly db: DataSource,
     private readonly noticed: NoticedApprovals,
     private readonly mailbox: Mailbox,
-    private readonly webhooks: Webhooks,
+    private readonly events: EventAnnouncer,
   ) {}
 
   /** Sends pending notices. */
@@ -105,7 +105,7 @@ export class ApprovalNotices {
     // The alert event of the reminder may have opened an alert, which ends with the approval.
     if (kind === 'decided' && approval.remindAt === null)
       await recordAlertEvents(tx, [{ ...waitingOf(approval), over: true }]);
-    await this.webhooks.announce(tx, messageOf(kind, approval, at, this.noticed.linkTo(approval)));
+    await this.events.announce(tx, messageOf(kind, approval, at, this.noticed.linkTo(approval)));
     if (approval.status === 'SUPERSEDED' || (await isMuted(tx, kind, approval))) return [];
     const people: { email: string }[] = await tx.query(
       `SELECT person.email FROM approval a

@@ -1,5 +1,5 @@
 import type { NewMail } from '../../notifications/mail/mailbox.js';
-import type { WebhookMessage } from '../../notifications/webhooks/webhook-message.js';
+import type { Announcement } from '../../events/event-announcer.service.js';
 import type { Approval, NoticeKind } from '../model/approval.entity.js';
 import { oneLine } from '../../platform/text/truncate.js';
 
@@ -66,11 +66,12 @@ export function digestMailOf(
   };
 }
 
-export function messageOf(kind: NoticeKind, approval: Approval, at: Date, link: string): WebhookMessage {
+export function messageOf(kind: NoticeKind, approval: Approval, at: Date, link: string): Announcement {
   const { id, status, subjectKind, subjectId, title, hash, stage, stages, expiresAt, policies } = approval;
   const { type, words } = wordsOf(kind, approval);
   return {
     type,
+    subject: { kind: 'approval', id },
     at,
     title: `${words}: ${title}`,
     facts: factsOf(approval),

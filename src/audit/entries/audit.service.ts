@@ -14,6 +14,8 @@ import { AuditSeals, type SealedFields } from './audit-seals.js';
 import { AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
 
 export interface NewEntry {
+  /** ID of the entry. Defaults to a new ID. */
+  readonly id?: string;
   readonly action: string;
   readonly outcome?: AuditOutcome;
   readonly actor: Actor;
@@ -187,7 +189,7 @@ export class AuditService {
 
   private rowOf(entry: NewEntry, edit: number | undefined) {
     const row = {
-      id: newId(),
+      id: entry.id ?? newId(),
       action: entry.action,
       outcome: entry.outcome ?? 'done',
       actorKind: entry.actor.kind,

@@ -114,13 +114,13 @@ describe('webhook endpoints', () => {
   it('are reported with subscriptions that no event matches', () => {
     const endpoints = [
       { name: 'desk', events: ['alert.*'] },
-      { name: 'siem', events: ['*', 'rotation.*', 'hosts.rebooted'] },
+      { name: 'siem', events: ['*', 'rotations.*', 'hosts.rebooted'] },
     ];
     expect(examineWebhooks(endpoints)).toMatchObject([
       {
         what: 'webhook siem',
         state: 'warn',
-        detail: 'subscribes to unknown events: rotation.*, hosts.rebooted',
+        detail: 'subscribes to unknown events: rotations.*, hosts.rebooted',
       },
     ]);
     expect(examineWebhooks(endpoints.slice(0, 1))).toMatchObject([{ what: 'webhooks', state: 'ok' }]);

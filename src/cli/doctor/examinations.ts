@@ -29,7 +29,7 @@ import { RowSeals } from '../../platform/sealing/row-seals.js';
 import { SealedColumns } from '../../platform/sealing/sealed-columns.js';
 import { isFailing } from '../../platform/work/background-job.js';
 import { WebhookEndpoint } from '../../notifications/webhooks/webhook-endpoint.entity.js';
-import { withoutEffect } from '../../notifications/webhooks/webhook-events.js';
+import { withoutEffect } from '../../events/catalogue/event-catalogue.js';
 import { OperationsService } from '../../system/operations/operations.service.js';
 
 /**
@@ -379,7 +379,7 @@ export function examineWebhooks(endpoints: readonly Pick<WebhookEndpoint, 'name'
     const unknown = withoutEffect(events);
     if (unknown.length === 0) return [];
     const detail = `subscribes to unknown events: ${unknown.join(', ')}`;
-    return [warn(`webhook ${name}`, detail, 'docs/alerts.md: replace the subscription')];
+    return [warn(`webhook ${name}`, detail, 'docs/events.md: replace the subscription')];
   });
   return found.length > 0 ? found : [ok('webhooks', 'every subscription matches an event')];
 }

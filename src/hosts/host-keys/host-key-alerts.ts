@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { In, type EntityManager } from 'typeorm';
+import { EventAnnouncer } from '../../events/event-announcer.service.js';
 import { Config } from '../../platform/config/config.js';
 import { recordAlertEvents } from '../../platform/events/alert-events.js';
-import { Webhooks } from '../../notifications/webhooks/webhooks.js';
 import { HostKey } from '../model/host-key.entity.js';
 import { Host } from '../model/host.entity.js';
 import type { PublicKeyBlob } from './public-key-blob.js';
@@ -15,7 +15,7 @@ import type { PublicKeyBlob } from './public-key-blob.js';
 export class HostKeyAlerts {
   constructor(
     private readonly config: Config,
-    private readonly webhooks: Webhooks,
+    private readonly events: EventAnnouncer,
   ) {}
 
   /** Raises the alert for keys that a host presented for the first time instead of a trusted key. */
@@ -51,8 +51,9 @@ export class HostKeyAlerts {
     const why = `The host presented ${fingerprint} (${type}) instead of ${expected.join(', ') || 'its certified key'}. The service did not log in.`;
     const subject = { kind: 'host', id, name };
     await recordAlertEvents(tx, [{ type: 'host.key-changed', subject, facts: { where, why, presented: fingerprint } }]);
-    await this.webhooks.announce(tx, {
+    await this.events.announce(tx, {
       type: 'hosts.key-changed',
+      subject: { kind: 'host', id },
       at: new Date(),
       data: { host: { id, name, address, port }, presented: { fingerprint, type }, expected },
       title: `The host key of ${name} changed`,

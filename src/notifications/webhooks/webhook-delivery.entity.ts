@@ -18,6 +18,9 @@ export interface WebhookAttempt {
 @Index('webhook_delivery_waiting', ['endpointId', 'nextTryAt'], { where: "status = 'PENDING'" })
 @Index('webhook_delivery_ended', ['endedAt'], { where: "status <> 'PENDING'" })
 @Index('webhook_delivery_of_endpoint', ['endpointId', 'id'])
+@Index('webhook_delivery_of_subject', ['endpointId', 'subject'], {
+  where: "status = 'PENDING' AND subject IS NOT NULL",
+})
 export class WebhookDelivery {
   /** ID of the delivery, sent as `webhook-id` with every attempt. */
   @PrimaryColumn('uuid')
@@ -32,6 +35,14 @@ export class WebhookDelivery {
   /** Request body, verbatim. */
   @Column('text')
   body: string;
+
+  /** Subject of the message, as `kind:id`. The messages of a subject are delivered in order. Null for tests, and in rows of earlier versions. */
+  @Column('text', { nullable: true })
+  subject: string | null;
+
+  /** Index of the event's leaf in the audit log, which orders the messages of a subject. Null if the message was queued together with its event. */
+  @Column('bigint', { nullable: true })
+  position: string | null;
 
   @Column('text', { default: 'PENDING' })
   status: WebhookDeliveryStatus;

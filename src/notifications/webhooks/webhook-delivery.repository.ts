@@ -30,11 +30,13 @@ const QUEUE = {
 };
 /**
  * SQL that selects the due deliveries of the endpoint `e`. Each endpoint has its own limit, so that an endpoint with many messages does not delay other
- * endpoints.
+ * endpoints. A delivery waits until the earlier deliveries about its subject have ended.
  */
 const DUE_OF_ENDPOINT = dueRows({
   table: 'webhook_delivery',
-  where: `t.endpoint_id = e.id AND t.status = 'PENDING' AND t.next_try_at <= now()`,
+  where: `t.endpoint_id = e.id AND t.status = 'PENDING' AND t.next_try_at <= now() AND NOT EXISTS (
+    SELECT FROM webhook_delivery b WHERE b.endpoint_id = e.id AND b.subject = t.subject AND b.status = 'PENDING'
+      AND (coalesce(b.position, -1), b.id) < (coalesce(t.position, -1), t.id) OFFSET 0)`,
   order: 't.next_try_at',
   limit: MAX_PER_ENDPOINT,
 });

@@ -40,6 +40,21 @@ export class WebhookEndpoint {
   @Column('text', { nullable: true })
   disabledReason: string | null;
 
+  /**
+   * IDs of the people, keys and clients whose rights limit the events: everyone behind the call that last set the URL or the events. Null in rows of earlier
+   * versions.
+   */
+  @Column('text', { array: true, nullable: true })
+  givers: string[] | null;
+
+  /** ID of the person whose own resources the endpoint may receive events about; empty if the owner is a workload, null in rows of earlier versions. */
+  @Column('text', { nullable: true })
+  ownerId: string | null;
+
+  /** Index of the first leaf of the audit log whose event has not been queued. Null if the endpoint subscribes to no event that is derived from the log. */
+  @Column('bigint', { nullable: true })
+  feedPosition: string | null;
+
   /** Incremented with each change. */
   @Column('int', { default: 1 })
   version: number;

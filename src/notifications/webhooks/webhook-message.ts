@@ -1,11 +1,14 @@
 import { shorten, withoutControls } from '../../platform/text/truncate.js';
 import type { WebhookFormat } from './webhook-endpoint.entity.js';
-import type { WebhookEvent } from './webhook-events.js';
 
 /** WebhookMessage describes an event, for programs and for people. */
 export interface WebhookMessage {
+  /** ID of the event, which `GET /api/v1/events` returns as well. Absent from tests. */
+  readonly id?: string;
   /** Type of the event, such as `approval.requested`. */
-  readonly type: WebhookEvent;
+  readonly type: string;
+  /** Whether the message is a test with example data. */
+  readonly isTest?: true;
   readonly at: Date;
   /** For programs: identifiers and facts, without secrets. The whole message is limited to 20,000 bytes. */
   readonly data: Record<string, unknown>;
@@ -64,8 +67,8 @@ function visible(message: WebhookMessage): WebhookMessage {
   return { ...message, title: withoutControls(message.title).replaceAll(/\s+/g, ' '), facts };
 }
 
-function standard({ type, at, data }: WebhookMessage): object {
-  return { type, timestamp: at.toISOString(), data };
+function standard({ id, type, at, isTest, data }: WebhookMessage): object {
+  return { id, type, timestamp: at.toISOString(), test: isTest, data };
 }
 
 /** Returns the body for an incoming webhook of Slack: `text` is the notification, `blocks` are displayed. */

@@ -3,44 +3,68 @@ import type { EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
 import { WebhookEndpoint } from './webhook-endpoint.entity.js';
-import { areaOf } from './webhook-events.js';
 import { webhookBody, type WebhookMessage } from './webhook-message.js';
 
-type Receiver = Pick<WebhookEndpoint, 'id' | 'format'>;
+export type Receiver = Pick<WebhookEndpoint, 'id' | 'format'>;
+
+/** QueuedMessage is a message for one endpoint. */
+export interface QueuedMessage {
+  readonly receiver: Receiver;
+  readonly message: WebhookMessage;
+  /** Subject of the message. The messages of a subject are delivered in order. */
+  readonly subject?: string;
+  /** Position of the event in the audit log. */
+  readonly position?: number;
+}
 
 /** Webhooks queues messages for webhook endpoints, in the caller's transaction. WebhookSender sends the messages. */
 @Injectable()
 export class Webhooks {
-  /** Queues a message for all endpoints subscribed to its type, and for the endpoints in `others`. Returns the IDs of the deliveries. */
-  async announce(tx: EntityManager, message: WebhookMessage, others: readonly string[] = []): Promise<string[]> {
-    const receivers: Receiver[] = await tx.query(
-      `SELECT id, format FROM webhook_endpoint WHERE enabled AND (events && $1::text[] OR id = ANY($2::uuid[]))`,
-      [[message.type, `${areaOf(message.type)}.*`, '*'], others],
+  /** Returns the enabled endpoints with one of these subscriptions, and the enabled endpoints in `others`. */
+  async subscribers(
+    tx: EntityManager,
+    subscriptions: readonly string[],
+    others: readonly string[] = [],
+  ): Promise<(Receiver & Pick<WebhookEndpoint, 'givers' | 'ownerId'>)[]> {
+    return tx.query(
+      `SELECT id, format, givers, owner_id AS "ownerId" FROM webhook_endpoint
+       WHERE enabled AND (events && $1::text[] OR id = ANY($2::uuid[])) ORDER BY id`,
+      [subscriptions, others],
     );
-    return this.put(tx, receivers, message);
   }
 
-  /** Queues a message for the given endpoints regardless of their subscriptions. Disabled and deleted endpoints are skipped. */
-  async send(tx: EntityManager, endpoints: readonly string[], message: WebhookMessage): Promise<string[]> {
-    if (endpoints.length === 0) return [];
-    const receivers: Receiver[] = await tx.query(
-      `SELECT id, format FROM webhook_endpoint WHERE enabled AND id = ANY($1::uuid[])`,
-      [endpoints],
+  /** Queues a message for an endpoint regardless of its subscriptions. Returns undefined if the endpoint is disabled or was deleted. */
+  async send(tx: EntityManager, endpoint: string, message: WebhookMessage): Promise<string | undefined> {
+    const [receiver]: Receiver[] = await tx.query(
+      `SELECT id, format FROM webhook_endpoint WHERE enabled AND id = $1::uuid`,
+      [endpoint],
     );
-    return this.put(tx, receivers, message);
+    const [id] = await this.queue(tx, receiver === undefined ? [] : [{ receiver, message }]);
+    return id;
   }
 
-  private async put(tx: EntityManager, receivers: Receiver[], message: WebhookMessage): Promise<string[]> {
-    if (receivers.length === 0) return [];
-    const rows = receivers.map(({ id: endpoint, format }) => ({
+  /** Queues messages and returns the IDs of the deliveries. */
+  async queue(tx: EntityManager, messages: readonly QueuedMessage[]): Promise<string[]> {
+    if (messages.length === 0) return [];
+    const rows = messages.map(({ receiver: { id: endpoint, format }, message, subject, position }) => ({
       id: newId(),
       endpoint,
       type: message.type,
       body: webhookBody(message, format),
+      subject: subject ?? null,
+      position: position === undefined ? null : String(position),
     }));
-    const { from, values } = columns(rows, { id: 'uuid', endpoint: 'uuid', type: 'text', body: 'text' });
+    const { from, values } = columns(rows, {
+      id: 'uuid',
+      endpoint: 'uuid',
+      type: 'text',
+      body: 'text',
+      subject: 'text',
+      position: 'text',
+    });
     await tx.query(
-      `INSERT INTO webhook_delivery (id, endpoint_id, type, body) SELECT id, endpoint, type, body FROM ${from}`,
+      `INSERT INTO webhook_delivery (id, endpoint_id, type, body, subject, position)
+       SELECT id, endpoint, type, body, subject, position::bigint FROM ${from}`,
       values,
     );
     return rows.map(({ id }) => id);

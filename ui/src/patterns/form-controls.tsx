@@ -93,7 +93,21 @@ interface ChoicesProps {
   readonly onChange: (value: readonly string[]) => void;
 }
 
-function Choices({ id, options, value, onChange }: ChoicesProps) {
+function Choices({ options, ...rest }: ChoicesProps) {
+  const groups = [...Map.groupBy(options, ({ group }) => group)];
+  return groups.map(([group, grouped]) =>
+    group === undefined ? (
+      <Checkboxes key="" options={grouped} {...rest} />
+    ) : (
+      <fieldset key={group} className="sw-choice-group">
+        <legend>{group}</legend>
+        <Checkboxes options={grouped} {...rest} />
+      </fieldset>
+    ),
+  );
+}
+
+function Checkboxes({ id, options, value, onChange }: ChoicesProps) {
   return (
     <div className="sw-choices">
       {options.map(({ value: one, label, hint }) => (

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { mayDo } from '../../../access/scopes.js';
 import { giverOf } from '../../../access/caller.js';
 import { rightsOf } from '../../../auth/rights/credential-rights.js';
+import { type Announcement, EventAnnouncer } from '../../../events/event-announcer.service.js';
 import { isId } from '../../../platform/database/new-id.js';
 import { causeOf } from '../../../platform/errors/database-error.js';
 import { underLease } from '../../../platform/work/claim.js';
@@ -68,6 +69,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     private readonly bodies: ImportBodies,
     private readonly threads: IngestThreads,
     private readonly jobs: BackgroundJobs,
+    private readonly events: EventAnnouncer,
   ) {
     this.queue = new WorkQueue(db, QUEUE);
   }
@@ -162,9 +164,36 @@ export class ImportRunner implements BeforeApplicationShutdown {
         [status, outcome, problem, over, received],
         tx,
       );
-      if (isOurs && over) await this.bodies.forget(tx, claimed.id);
+      if (!isOurs || !over) return;
+      await this.bodies.forget(tx, claimed.id);
+      await this.events.announce(tx, announcementOf(claimed, end));
     });
   }
+}
+
+/** Returns the event of an import that has ended. */
+function announcementOf({ id, order: { caller } }: Claimed, end: End): Announcement {
+  const common = { subject: { kind: 'import', id }, ownerId: caller.ownerId, at: new Date() };
+  if ('outcome' in end) {
+    const { source, received, created, updated, rejected } = end.outcome;
+    const counts = { received, created, updated, rejected: rejected.length };
+    return {
+      ...common,
+      type: 'import.completed',
+      data: { importId: id, source, ...counts },
+      title: `Import from ${source} completed`,
+      facts: Object.entries(counts).map(([name, value]) => ({ name, value: String(value) })),
+    };
+  }
+  const code = 'problem' in end ? { code: end.problem.code } : {};
+  const why = 'problem' in end ? end.problem.message : 'Every attempt failed.';
+  return {
+    ...common,
+    type: 'import.failed',
+    data: { importId: id, ...code },
+    title: 'Import failed',
+    facts: [{ name: 'Why', value: why }],
+  };
 }
 
 function rightsEnded({ name }: ImportCaller): Problem {

@@ -7,6 +7,8 @@ import { ProvenAssets1798000048520 } from './1798000048520-proven-assets.js';
 import { IssuersAfterDisabling1798000048540 } from './1798000048540-issuers-after-disabling.js';
 import { ReportersOfVerdicts1798000048550 } from './1798000048550-reporters-of-verdicts.js';
 import { KeysOfCredentials1798000048600 } from './1798000048600-keys-of-credentials.js';
+import { OwnersOfWebhooks1798000048700 } from './1798000048700-owners-of-webhooks.js';
+import { SubjectsOfDeliveries1798000048710 } from './1798000048710-subjects-of-deliveries.js';
 
 /** MIGRATIONS lists all migrations, oldest first. Each runs in its own transaction. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
@@ -18,4 +20,6 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   IssuersAfterDisabling1798000048540,
   ReportersOfVerdicts1798000048550,
   KeysOfCredentials1798000048600,
+  OwnersOfWebhooks1798000048700,
+  SubjectsOfDeliveries1798000048710,
 ];

@@ -1,4 +1,4 @@
-import { type INestApplication, Injectable } from '@nestjs/common';
+import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { describe } from './descriptions.js';
 import { ProblemView } from './problem.dto.js';
@@ -17,10 +17,12 @@ const INTRODUCTION = [
 ].join('\n\n');
 
 /** ApiDocument generates the OpenAPI 3.1 document of the running application on first request, so that generation does not delay startup. */
-@Injectable()
 export class ApiDocument {
   private app: INestApplication | undefined;
   private document: OpenAPIObject | undefined;
+
+  /** @param extend adds the parts of the document that no controller describes */
+  constructor(private readonly extend: (document: OpenAPIObject) => void) {}
 
   /** Sets the application to describe. All its routes must be registered. */
   describe(app: INestApplication): this {
@@ -30,16 +32,17 @@ export class ApiDocument {
 
   get current(): OpenAPIObject {
     if (this.app === undefined) throw new Error('describe() must be called before the document is read');
-    this.document ??= build(this.app);
+    this.document ??= build(this.app, this.extend);
     return this.document;
   }
 }
 
-function build(app: INestApplication): OpenAPIObject {
+function build(app: INestApplication, extend: (document: OpenAPIObject) => void): OpenAPIObject {
   const document = SwaggerModule.createDocument(app, description(), {
     operationIdFactory: (_controller, method) => method,
     extraModels: [ProblemView],
   });
+  extend(document);
   refine(document);
   return document;
 }

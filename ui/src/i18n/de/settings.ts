@@ -184,10 +184,24 @@ export const settings: Record<keyof typeof english, string> = {
   'trusts.try.lead':
     'Zeigt, welche Vertrauensregeln ein Token akzeptieren würden und warum die übrigen nicht. Es wird kein Zugriff gewährt.',
 
+  'eventArea.alert': 'Alarme',
+  'eventArea.approval': 'Genehmigungen',
+  'eventArea.certificate': 'Zertifikate',
+  'eventArea.hosts': 'Hosts',
+  'eventArea.import': 'Importe',
+  'eventArea.rotation': 'SSH-Schlüsselrotationen',
+  'eventArea.scan': 'Scans',
+  'eventArea.sensor': 'Sensoren',
+  'eventArea.sign-in': 'Anmeldungen',
+  'eventArea.signing-key': 'Signaturschlüssel',
+  'eventArea.signing-request': 'Signaturanfragen',
+
   'webhook.slack': 'Slack',
   'webhook.standard': 'Signiertes JSON',
   'webhook.teams': 'Microsoft Teams',
 
+  'webhooks.all': 'Alle Ereignisse',
+  'webhooks.allOf': '{area}: alle Ereignisse',
   'webhooks.answer': 'Letzte Antwort',
   'webhooks.attempts': 'Versuche',
   'webhooks.create': 'Webhook anlegen',
@@ -195,7 +209,7 @@ export const settings: Record<keyof typeof english, string> = {
   'webhooks.deliveries': 'Zustellungen',
   'webhooks.event': 'Ereignis',
   'webhooks.events': 'Ereignisse',
-  'webhooks.events.hint': 'Wählen Sie alle Ereignisse einer Kategorie (alert.*) oder einzelne Ereignisse.',
+  'webhooks.events.hint': 'Der Webhook erhält die ausgewählten Ereignisse, die Sie sehen dürfen.',
   'webhooks.eventsWithoutEffect': 'Nicht mehr unterstützt: {names}',
   'webhooks.lead': 'Senden Sie Ereignisse an andere Systeme. Jede Nachricht wird signiert.',
   'webhooks.nextTry': 'Nächster Versuch',

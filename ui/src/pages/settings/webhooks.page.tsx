@@ -1,8 +1,9 @@
 import { Button, Label } from '@patternfly/react-core';
 import GlobeIcon from '@patternfly/react-icons/dist/esm/icons/globe-icon';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ifMatch } from '../../api/client.js';
-import { listWebhooksOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { listEventTypesOptions, listWebhooksOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import {
   changeWebhook,
   createWebhook,
@@ -10,12 +11,12 @@ import {
   rotateWebhookSecret,
   testWebhook,
 } from '../../api/generated/sdk.gen.js';
-import type { CreateWebhookBody, NewWebhookView, WebhookView } from '../../api/generated/types.gen.js';
+import type { NewWebhookView, WebhookView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
-import type { Field, Values } from '../../patterns/form-fields.js';
+import type { Field, Option, Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
@@ -27,28 +28,6 @@ import { useAction } from '../../patterns/use-action.js';
 
 const FORMATS = ['standard', 'slack', 'teams'];
 
-type Subscription = NonNullable<CreateWebhookBody['events']>[number];
-
-/** Event names that the API accepts, in display order. The type ensures that the list is complete. */
-const SUBSCRIPTIONS: Readonly<Record<Subscription, true>> = {
-  '*': true,
-  'alert.*': true,
-  'alert.opened': true,
-  'alert.again': true,
-  'alert.reopened': true,
-  'alert.resolved': true,
-  'alert.asked': true,
-  'approval.*': true,
-  'approval.requested': true,
-  'approval.reminder': true,
-  'approval.approved': true,
-  'approval.rejected': true,
-  'approval.expired': true,
-  'approval.withdrawn': true,
-  'approval.superseded': true,
-  'hosts.*': true,
-  'hosts.key-changed': true,
-};
 type Act = 'secret' | 'remove';
 
 export function WebhooksPage() {
@@ -139,8 +118,23 @@ export function WebhooksPage() {
   );
 }
 
+/** Returns the subscriptions to all events of an area and to each of its events, grouped by area. */
+function useSubscriptions(): Option[] {
+  const { t, named } = useI18n();
+  const { data } = useQuery(listEventTypesOptions());
+  const areas = Map.groupBy(data?.items ?? [], ({ name }) => name.split('.', 1)[0] ?? '');
+  return [...areas].flatMap(([area, types]) => {
+    const group = named('eventArea', area);
+    return [
+      { value: `${area}.*`, label: t('webhooks.allOf', { area: group }), group },
+      ...types.map(({ name }) => ({ value: name, label: name, group })),
+    ];
+  });
+}
+
 function useWebhookFields(): Field[] {
   const { t, named } = useI18n();
+  const subscriptions = useSubscriptions();
   return [
     { name: 'name', label: t('name'), isRequired: true },
     { name: 'url', kind: 'url', label: t('webhooks.url'), isRequired: true, placeholder: 'https://' },
@@ -156,7 +150,7 @@ function useWebhookFields(): Field[] {
       kind: 'choices',
       label: t('webhooks.events'),
       hint: t('webhooks.events.hint'),
-      options: Object.keys(SUBSCRIPTIONS).map((value) => ({ value, label: value })),
+      options: [{ value: '*', label: t('webhooks.all') }, ...subscriptions],
     },
   ];
 }

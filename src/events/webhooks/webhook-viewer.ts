@@ -1,0 +1,38 @@
+import type { EntityManager } from 'typeorm';
+import { type Caller, giversOf, orderedBy } from '../../access/caller.js';
+import { mayDo, type Scope } from '../../access/scopes.js';
+import { rightsOf } from '../../auth/rights/credential-rights.js';
+import type { WebhookEndpoint } from '../../notifications/webhooks/webhook-endpoint.entity.js';
+import type { EventViewer } from '../feed/event-viewer.js';
+
+type Owned = Pick<WebhookEndpoint, 'givers' | 'ownerId'>;
+
+/** ownerOf returns the columns that make a caller the owner of an endpoint. */
+export function ownerOf(caller: Caller): Owned {
+  return {
+    givers: giversOf(orderedBy(caller, []), caller.ownerId),
+    // A workload owns only the resources of its own runs, which an endpoint outlives.
+    ownerId: caller.kind === 'workload' ? '' : caller.ownerId,
+  };
+}
+
+/**
+ * viewerOf returns the owner of an endpoint with its current rights: the rights that every person, key and client behind the endpoint has. Returns undefined
+ * if one of them is disabled, revoked or unknown, and for endpoints of earlier versions, which have no owner.
+ */
+export async function viewerOf(tx: EntityManager, { givers, ownerId }: Owned): Promise<EventViewer | undefined> {
+  if (givers === null || givers.length === 0) return undefined;
+  let scopes: readonly Scope[] | undefined;
+  for (const giver of givers) {
+    const held = await rightsOf(tx, giver);
+    if (held === undefined) return undefined;
+    scopes = scopes === undefined ? [...held] : both(scopes, held);
+  }
+  return { scopes: new Set(scopes), ownerId: ownerId ?? '' };
+}
+
+/** Returns the scopes in both sets; `admin:*` includes every scope. */
+function both(one: readonly Scope[], other: ReadonlySet<Scope>): Scope[] {
+  const first = new Set(one);
+  return [...one.filter((scope) => mayDo(other, scope)), ...[...other].filter((scope) => mayDo(first, scope))];
+}
