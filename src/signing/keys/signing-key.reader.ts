@@ -6,6 +6,7 @@ import { Config } from '../../platform/config/config.js';
 import { isId } from '../../platform/database/new-id.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { filteredList, nameIs } from '../../platform/http/list-filter.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/work/clock.js';
@@ -23,8 +24,14 @@ import {
   type SigningKeyState,
 } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
-import { hash } from 'node:crypto';
-import { canonicalJson } from '../../platform/json/canonical-json.js';
+
+export interface SigningKeyFilter extends PageQuery {
+  /** A name, or the start of names before `*`. */
+  readonly name?: string;
+  readonly state?: SigningKeyState;
+  readonly purpose?: KeyPurpose;
+  readonly type?: KeyType;
+}
 
 export interface KnownKey {
   readonly id: string;
@@ -239,14 +246,23 @@ export class SigningKeyReader {
   }
 
   /** Returns signing keys, newest first. */
-  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<SigningKeyWithVersion>> {
-    const [before = null] = this.cursors.read('signing-keys', cursor) ?? [];
+  async list({ limit = DEFAULT_LIMIT, cursor, ...filter }: SigningKeyFilter): Promise<Page<SigningKeyWithVersion>> {
+    const list = filteredList('signing-keys', filter);
+    const [before = null] = this.cursors.read(list, cursor) ?? [];
+    const values: unknown[] = [before, limit + 1];
+    const bind = (value: unknown) => `$${values.push(value)}`;
+    const { name, state, purpose, type } = filter;
+    const equal = Object.entries({ state, purpose, type }).filter(([, value]) => value !== undefined);
+    const conditions = [
+      ...equal.map(([column, value]) => `AND k.${column} = ${bind(value)}`),
+      name === undefined ? '' : `AND ${nameIs('k.name', name, bind)}`,
+    ].join(' ');
     const rows: VersionRow[] = await this.db.query(
-      `${SELECT} WHERE v.version = k.version AND ($1::uuid IS NULL OR k.id < $1) ORDER BY k.id DESC LIMIT $2`,
-      [before, limit + 1],
+      `${SELECT} WHERE v.version = k.version AND ($1::uuid IS NULL OR k.id < $1) ${conditions} ORDER BY k.id DESC LIMIT $2`,
+      values,
     );
     const keys = rows.map((row) => withColumns(row, decodedKey(this.db, row.key)));
-    return this.cursors.page('signing-keys', keys, limit, ({ keyId }) => [keyId]);
+    return this.cursors.page(list, keys, limit, ({ keyId }) => [keyId]);
   }
 
   /**
@@ -368,26 +384,4 @@ function expired(name: string, notAfter: Date): Problem {
 /** SQL predicate: the key in the row `alias` is disabled, is or will be destroyed, or its `notAfter` has passed. */
 export function isStopped(alias: string): string {
   return `(${alias}.state <> 'ACTIVE' OR ${alias}.not_after <= now())`;
-}
-
-/** Facts about a key in the audit log, so that evidence cannot present a different key. */
-export interface SigningKeyFacts {
-  /** SHA-256 of the SubjectPublicKeyInfo, DER; base64. */
-  readonly publicKeySha256: string;
-  /** SHA-256 of the attributes of the private key as the token reported them, as canonical JSON; base64. */
-  readonly attributesSha256: string;
-}
-
-const known = new WeakMap<ActiveKey, SigningKeyFacts>();
-
-export function keyFactsOf(key: ActiveKey): SigningKeyFacts {
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  const { publicKey, evidence } = key;
-  const facts = {
-    publicKeySha256: hash('sha256', publicKey, 'base64'),
-    attributesSha256: hash('sha256', canonicalJson(evidence ?? {}), 'base64'),
-  };
-  known.set(key, facts);
-  return facts;
 }

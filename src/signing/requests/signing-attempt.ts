@@ -4,7 +4,7 @@ import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { traceParent } from '../../platform/observability/tracing.js';
 import type { MadeSignature } from '../formats/signature-format.js';
 import type { KeyConstraints } from '../keys/key-constraints.js';
-import type { SigningKeyFacts } from '../keys/signing-key.reader.js';
+import type { SigningKeyFacts } from '../keys/signing-key-facts.js';
 import type { SigningEnvelope, SigningRequest } from '../signing-request.entity.js';
 
 /** The part of the envelope that is written with the request. */

@@ -5,7 +5,8 @@ import { DIGEST_BYTES, type DigestAlgorithm, type SignatureScheme } from '../../
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
-import { type ActiveKey, keyFactsOf } from '../keys/signing-key.reader.js';
+import { keyFactsOf } from '../keys/signing-key-facts.js';
+import type { ActiveKey } from '../keys/signing-key.reader.js';
 import { ApprovalGate, needsApproval } from './approval-gate.js';
 import { digestAlgorithm, type SigningOrder, SignRequestValidator } from './sign-request-validator.js';
 import { Signer } from './signer.js';
