@@ -1,12 +1,11 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../../platform/http/id-param.js';
-import { PageQuery } from '../../../platform/http/page.js';
 import type { IdempotentUse } from '../../../platform/http/idempotency-keys.js';
 import { Fresh, Needs, TheCaller } from '../../../access/access.js';
 import type { Caller } from '../../../access/caller.js';
 import { Repeatable } from '../../../access/repeatable.js';
-import { ApiKeyPage, CreateApiKeyBody, NewApiKeyView, RotateApiKeyBody } from './api-keys.dto.js';
+import { ApiKeyPage, ApiKeysQuery, CreateApiKeyBody, NewApiKeyView, RotateApiKeyBody } from './api-keys.dto.js';
 import { ApiKeyRenewalService } from './api-key-renewal.service.js';
 import { ApiKeysService } from './api-keys.service.js';
 
@@ -40,7 +39,7 @@ export class ApiKeysController {
    */
   @Get()
   @Needs('settings:read')
-  async listApiKeys(@Query() query: PageQuery): Promise<ApiKeyPage> {
+  async listApiKeys(@Query() query: ApiKeysQuery): Promise<ApiKeyPage> {
     return ApiKeyPage.of(await this.apiKeys.list(query));
   }
 
