@@ -9,7 +9,7 @@ const INDEXES: readonly [name: string, table: string, columns: string][] = [
   ['signing_request_approvals', 'signing_request', '("key_id", "approval_id") WHERE approval_id IS NOT NULL'],
   ['approval_requester_name', 'approval', '("requester_name", "id")'],
   ['api_key_name', 'api_key', '("name" text_pattern_ops)'],
-  ['user_account_email_start', 'user_account', '("email" text_pattern_ops)'],
+  ['user_account_email_prefix', 'user_account', '("email" text_pattern_ops)'],
   ['inventory_import_source', 'inventory_import', `(("order" ->> 'source'), "id")`],
   ['webhook_delivery_given_up', 'webhook_delivery', `("endpoint_id", "id") WHERE status = 'GIVEN_UP'`],
 ];
