@@ -19,8 +19,8 @@ export class VoteBody {
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
   comment?: string;
   /**
-   * The `hash` of the approval as you reviewed it, in base64. The vote is refused if the hash has changed since. @example
-   * 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=
+   * The `hash` of the approval as you reviewed it, in base64. The vote is refused if the hash has changed since.
+   * @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=
    */
   @Optional(Text(44, 44)) @IsBase64Text() hash?: string;
 

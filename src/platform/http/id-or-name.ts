@@ -34,7 +34,7 @@ export function resolvesNames<Row extends Named>(
     private async idOf(idOrName: string): Promise<string> {
       if (isId(idOrName)) return idOrName.toLowerCase();
       if (CONTROL.test(idOrName)) throw missing(kind);
-      const found = await this.db.manager.findOneBy(entity, { ...where, name: idOrName } as FindOptionsWhere<Row>);
+      const found = await this.db.manager.findOneBy(entity, { ...where, name: idOrName });
       if (found === null) throw missing(kind);
       return found.id;
     }
