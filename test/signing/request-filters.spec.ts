@@ -282,7 +282,7 @@ describe('a filter of signing requests is rejected', () => {
     ['a reference that is too long', { reference: 'x'.repeat(201) }, '/reference'],
     ['an unknown caller', { caller: 'nobody at all' }, '/caller'],
   ])('for %s', async (_, query, pointer) => {
-    assertProblem(await list(query as Record<string, string>), { status: 400, code: 'request.invalid', pointer });
+    assertProblem(await list(query), { status: 400, code: 'request.invalid', pointer });
   });
 
   it('for an unknown key', async () => {
