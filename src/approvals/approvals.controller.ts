@@ -27,7 +27,8 @@ export class ApprovalsController {
 
   /**
    * List approvals
-   * @remarks Returns the approvals that you requested or may vote on, newest first. With `audit:read`, returns all approvals.
+   * @remarks Returns the approvals that you requested or may vote on, newest first. With `audit:read`, returns all approvals. `subject` with the ID or the
+   * reference of a signing request returns its approval with the votes.
    */
   @Get()
   @Needs('approvals:read')

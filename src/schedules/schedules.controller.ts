@@ -4,7 +4,7 @@ import { Needs, TheCaller } from '../access/access.js';
 import type { Caller } from '../access/caller.js';
 import { Repeatable } from '../access/repeatable.js';
 import { IdParam } from '../platform/http/id-param.js';
-import { PageQuery } from '../platform/http/page.js';
+import { NamedPageQuery, PageQuery } from '../platform/http/page.js';
 import { ExpectedVersion, VersionInterceptor } from '../platform/http/versions.js';
 import type { IdempotentUse } from '../platform/http/idempotency-keys.js';
 import {
@@ -43,7 +43,7 @@ export class SchedulesController {
    */
   @Get()
   @Needs('schedules:read')
-  async listSchedules(@Query() query: PageQuery): Promise<SchedulePage> {
+  async listSchedules(@Query() query: NamedPageQuery): Promise<SchedulePage> {
     return SchedulePage.of(await this.schedules.list(query));
   }
 

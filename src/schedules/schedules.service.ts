@@ -6,7 +6,8 @@ import { assertScope, type Scope } from '../access/scopes.js';
 import { newId } from '../platform/database/new-id.js';
 import { writeUnique } from '../platform/errors/database-error.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../platform/http/cursors.js';
-import type { PageQuery } from '../platform/http/page.js';
+import { filteredList, whereNamed } from '../platform/http/list-filter.js';
+import type { NamedPageQuery, PageQuery } from '../platform/http/page.js';
 import { Problem, missing } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../platform/http/idempotency-keys.js';
@@ -50,8 +51,10 @@ export class SchedulesService {
     });
   }
 
-  async list(page: PageQuery): Promise<Page<Schedule>> {
-    return this.cursors.newest('schedules', this.db.createQueryBuilder(Schedule, 'schedule'), page);
+  async list({ limit, cursor, name }: NamedPageQuery): Promise<Page<Schedule>> {
+    const query = this.db.createQueryBuilder(Schedule, 'schedule');
+    whereNamed(query, 'name', name);
+    return this.cursors.newest(filteredList('schedules', { name }), query, { limit, cursor });
   }
 
   get(id: string): Promise<Schedule> {

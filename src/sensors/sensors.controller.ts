@@ -4,7 +4,7 @@ import { Fresh, Needs, TheCaller } from '../access/access.js';
 import type { Caller } from '../access/caller.js';
 import { Repeatable } from '../access/repeatable.js';
 import { IdParam } from '../platform/http/id-param.js';
-import { PageQuery } from '../platform/http/page.js';
+import { NamedPageQuery } from '../platform/http/page.js';
 import { ExpectedVersion, VersionInterceptor } from '../platform/http/versions.js';
 import type { IdempotentUse } from '../platform/http/idempotency-keys.js';
 import { Heartbeats } from './heartbeats.service.js';
@@ -51,7 +51,7 @@ export class SensorsController {
    */
   @Get()
   @Needs('sensors:read')
-  async listSensors(@Query() query: PageQuery): Promise<SensorPage> {
+  async listSensors(@Query() query: NamedPageQuery): Promise<SensorPage> {
     return SensorPage.of(await this.sensors.list(query));
   }
 

@@ -6,7 +6,8 @@ import type { Scope } from '../access/scopes.js';
 import { isId, newId } from '../platform/database/new-id.js';
 import { writeUnique } from '../platform/errors/database-error.js';
 import { Cursors, type Page } from '../platform/http/cursors.js';
-import type { PageQuery } from '../platform/http/page.js';
+import { filteredList, whereNamed } from '../platform/http/list-filter.js';
+import type { NamedPageQuery } from '../platform/http/page.js';
 import { Problem, missing } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../platform/http/idempotency-keys.js';
@@ -50,8 +51,10 @@ export class SensorsService {
     return { row: await this.get(id), key };
   }
 
-  async list(page: PageQuery): Promise<Page<Sensor>> {
-    return this.cursors.newest('sensors', this.db.createQueryBuilder(Sensor, 'sensor'), page);
+  async list({ limit, cursor, name }: NamedPageQuery): Promise<Page<Sensor>> {
+    const query = this.db.createQueryBuilder(Sensor, 'sensor');
+    whereNamed(query, 'name', name);
+    return this.cursors.newest(filteredList('sensors', { name }), query, { limit, cursor });
   }
 
   async get(id: string): Promise<Sensor> {

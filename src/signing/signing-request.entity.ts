@@ -48,6 +48,11 @@ export function isFinalSigningStatus(status: SigningStatus): boolean {
 @Index('signing_request_owner', ['ownerId', 'id'])
 @Index('signing_request_owner_failed', ['ownerId', 'id'], { where: `status = 'FAILED'` })
 @Index('signing_request_digest', ['digest', 'id'])
+@Index('signing_request_of_key', ['keyId', 'id'])
+@Index('signing_request_caller', ['requestedBy', 'id'])
+@Index('signing_request_reference', ['reference', 'id'], { where: 'reference IS NOT NULL' })
+@Index('signing_request_correlation', ['correlation', 'id'])
+@Index('signing_request_approvals', ['keyId', 'approvalId'], { where: 'approval_id IS NOT NULL' })
 @Index('signing_request_batch', ['batchId'], { where: 'batch_id IS NOT NULL' })
 export class SigningRequest {
   @PrimaryColumn('uuid')

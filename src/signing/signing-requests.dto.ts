@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, MaxLength, ValidateIf } from 'class-validator';
 import { present, viewOf } from '../platform/http/fields/view-of.js';
-import { Flag, JsonObject, OneOf, Optional, QueryInt, Text } from '../platform/http/fields/fields.js';
+import { Flag, JsonObject, Moment, OneOf, Optional, QueryInt, Text } from '../platform/http/fields/fields.js';
 import { PageOf } from '../platform/http/fields/page-of.js';
 import { VerifiedIdentityView } from '../access/identity/identity.dto.js';
 import {
@@ -77,6 +77,18 @@ export class SigningRequestsQuery extends PageQuery {
   @Optional(OneOf(SIGNING_STATUSES)) status?: SigningStatus;
   /** Base64 of the hash value of a file. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @IsOptional() @IsBase64Text() @MaxLength(128) digest?: string;
+  /** Only requests with this `reference`. @example build-4711 */
+  @Optional(Text(1, 200)) reference?: string;
+  /** Only requests for the signing key with this name or ID. @example release */
+  @Optional(Text(1, 64)) key?: string;
+  /** Only requests of this caller: the ID of a user, API key, OAuth client or workload run, the email address of a user, or the name of an API key or OAuth client. @example "release pipeline" */
+  @Optional(Text(1, 320)) caller?: string;
+  /** Only requests of the call with this X-Request-Id. @example 0b9a7a9e-4c3f-4f6e-9a51-0a6c1c1f5b1d */
+  @Optional(Text(1, 200)) correlation?: string;
+  /** Only requests created at or after this time. */
+  @Optional(Moment()) from?: Date;
+  /** Only requests created before this time. */
+  @Optional(Moment()) to?: Date;
 }
 
 export class WaitQuery {

@@ -13,6 +13,7 @@ import {
   SigningRequestView,
   WaitQuery,
 } from './signing-requests.dto.js';
+import { SigningRequestListReader } from './requests/signing-request-list.reader.js';
 import { RequestWatch, SigningRequestsReader } from './requests/signing-requests.reader.js';
 import { SigningService } from './requests/signing.service.js';
 
@@ -24,6 +25,7 @@ export class SigningController {
   constructor(
     private readonly signing: SigningService,
     private readonly requests: SigningRequestsReader,
+    private readonly lists: SigningRequestListReader,
     private readonly watch: RequestWatch,
   ) {}
 
@@ -50,7 +52,7 @@ export class SigningController {
 
   /**
    * List signing requests
-   * @remarks Returns your signing requests, newest first.
+   * @remarks Returns your signing requests, newest first. With `audit:read`, returns the requests of all callers. Filters can be combined.
    */
   @Get('requests')
   @Needs('sign:read')
@@ -58,7 +60,7 @@ export class SigningController {
     @TheCaller() caller: Caller,
     @Query() query: SigningRequestsQuery,
   ): Promise<SigningRequestPage> {
-    return SigningRequestPage.of(await this.requests.list(caller, query));
+    return SigningRequestPage.of(await this.lists.list(caller, query));
   }
 
   /**

@@ -58,6 +58,7 @@ import { SigningExecutor } from './requests/signing-executor.js';
 import { Signer } from './requests/signer.js';
 import { SigningOutcomeRepository } from './requests/signing-outcome.repository.js';
 import { SignRequestValidator } from './requests/sign-request-validator.js';
+import { SigningRequestListReader } from './requests/signing-request-list.reader.js';
 import { SigningRequestRepository } from './requests/signing-request.repository.js';
 import { SigningProcessor } from './requests/signing.processor.js';
 import { SigningController } from './signing.controller.js';
@@ -152,6 +153,7 @@ import { VerificationSubjects } from './verification/verification-subjects.js';
     SigningKeyTermsService,
     SigningKeysService,
     SigningRequestRepository,
+    SigningRequestListReader,
     SigningRequestsReader,
     SigningService,
     TimestampAdmission,

@@ -162,6 +162,17 @@ describe('sealwright login', () => {
     expect(listed.out).toMatch(
       /^ec-p256 +ec-p256 +signing +v1 +ACTIVE +[0-9a-f-]{36} +certificate until \d{4}-\d\d-\d\d$/m,
     );
+    const some = await sealwright(['keys', '--name', 'ec-*', '--type', 'ec-p256', '--state', 'ACTIVE'], { token: '' });
+    expect(
+      some.out
+        .trim()
+        .split('\n')
+        .every((line) => line.startsWith('ec-')),
+    ).toBe(true);
+    expect((await sealwright(['keys', '--name', 'ec-'], { token: '' })).out.trim()).toBe('');
+    const unknown = await sealwright(['keys', '--state', 'SLEEPING'], { token: '' });
+    expect(unknown).toMatchObject({ out: '', err: expect.stringContaining('/state') });
+    expect(unknown.code).not.toBe(0);
     const denied = await sealwright(['sign', file], { token: '' });
     expect(denied).toMatchObject({ code: 4, err: expect.stringContaining('sign:digest') });
     expect(`${listed.out}${denied.err}`).not.toContain(key);

@@ -3,9 +3,10 @@ import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
+import { filteredList } from '../../platform/http/list-filter.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { WebhookDelivery } from '../../notifications/webhooks/webhook-delivery.entity.js';
+import { WebhookDelivery, type WebhookDeliveryStatus } from '../../notifications/webhooks/webhook-delivery.entity.js';
 import { EVENT_CATALOGUE, type EventName } from '../../events/catalogue/event-catalogue.js';
 import { exampleOf } from '../../events/catalogue/event-type.js';
 import { Webhooks } from '../../notifications/webhooks/webhooks.js';
@@ -21,12 +22,16 @@ export class WebhookDeliveriesService {
   ) {}
 
   /** Returns the deliveries of an endpoint, newest first. */
-  async list(endpoint: string, page: PageQuery): Promise<Page<WebhookDelivery>> {
-    const list = `webhook-deliveries ${endpoint}`;
+  async list(
+    endpoint: string,
+    { limit, cursor, status }: PageQuery & { status?: WebhookDeliveryStatus },
+  ): Promise<Page<WebhookDelivery>> {
+    const list = filteredList(`webhook-deliveries ${endpoint}`, { status });
     const select = this.db
       .createQueryBuilder(WebhookDelivery, 'delivery')
       .where('delivery.endpointId = :endpoint', { endpoint });
-    return this.cursors.newest(list, select, page);
+    if (status !== undefined) select.andWhere('delivery.status = :status', { status });
+    return this.cursors.newest(list, select, { limit, cursor });
   }
 
   /** Sends a test message: the example of an event or, without a type, a message that names the caller. */

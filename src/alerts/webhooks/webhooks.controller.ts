@@ -4,7 +4,6 @@ import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { PageQuery } from '../../platform/http/page.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { WebhookDeliveriesService } from './webhook-deliveries.service.js';
@@ -15,6 +14,7 @@ import {
   NewWebhookView,
   RotateWebhookSecretBody,
   TestWebhookBody,
+  WebhookDeliveriesQuery,
   WebhookDeliveryPage,
   WebhookDeliveryView,
   WebhookList,
@@ -133,7 +133,10 @@ export class WebhooksController {
    */
   @Get(':id/deliveries')
   @Needs('webhooks:read')
-  async listWebhookDeliveries(@Param() { id }: IdParam, @Query() query: PageQuery): Promise<WebhookDeliveryPage> {
+  async listWebhookDeliveries(
+    @Param() { id }: IdParam,
+    @Query() query: WebhookDeliveriesQuery,
+  ): Promise<WebhookDeliveryPage> {
     return WebhookDeliveryPage.of(await this.deliveries.list(id, query));
   }
 

@@ -3,7 +3,12 @@ import { ArrayMaxSize, ArrayUnique, IsOptional, Matches } from 'class-validator'
 import { viewOf } from '../../platform/http/fields/view-of.js';
 import { Flag, Int, Name, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
-import type { WebhookDelivery, WebhookDeliveryStatus } from '../../notifications/webhooks/webhook-delivery.entity.js';
+import { PageQuery } from '../../platform/http/page.js';
+import {
+  WEBHOOK_DELIVERY_STATUSES,
+  type WebhookDelivery,
+  type WebhookDeliveryStatus,
+} from '../../notifications/webhooks/webhook-delivery.entity.js';
 import {
   WEBHOOK_FORMATS,
   type WebhookEndpoint,
@@ -129,12 +134,16 @@ export class WebhookAttemptView {
   failure?: string;
 }
 
+export class WebhookDeliveriesQuery extends PageQuery {
+  @Optional(OneOf(WEBHOOK_DELIVERY_STATUSES)) status?: WebhookDeliveryStatus;
+}
+
 export class WebhookDeliveryView {
   /** ID of the delivery, sent as `webhook-id` with every attempt. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example alert.opened */
   type: string;
-  @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP'], example: 'DELIVERED' }) status: WebhookDeliveryStatus;
+  @ApiProperty({ enum: WEBHOOK_DELIVERY_STATUSES, example: 'DELIVERED' }) status: WebhookDeliveryStatus;
   /** @example 1 */
   attempts: number;
   /** Time of the next attempt; null if the delivery has ended. */

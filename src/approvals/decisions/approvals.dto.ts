@@ -1,12 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { present, viewOf } from '../../platform/http/fields/view-of.js';
-import { OneOf, Optional, QueryInt, Text } from '../../platform/http/fields/fields.js';
+import { Moment, OneOf, Optional, QueryInt, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { IsBase64Text } from '../../platform/http/field-rules.js';
 import { PageQuery } from '../../platform/http/page.js';
-import type { ApprovalKind } from '../policies/approval-subject.port.js';
+import { APPROVAL_KINDS, type ApprovalKind } from '../policies/approval-subject.port.js';
 import { APPROVAL_STATUSES, type ApprovalStatus, type Decision } from '../model/approval.entity.js';
 import type { ApprovalWithVotes } from './approvals.reader.js';
 import type { Ballot } from './voting.service.js';
@@ -19,8 +19,8 @@ export class VoteBody {
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
   comment?: string;
   /**
-   * The `hash` of the approval as you reviewed it, in base64. The vote is refused if the hash has changed since. @example
-   * 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=
+   * The `hash` of the approval as you reviewed it, in base64. The vote is refused if the hash has changed since.
+   * @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=
    */
   @Optional(Text(44, 44)) @IsBase64Text() hash?: string;
 
@@ -34,6 +34,18 @@ export class ApprovalsQuery extends PageQuery {
   @Optional(OneOf(APPROVAL_STATUSES)) status?: ApprovalStatus;
   /** `me`: only approvals that are waiting for your vote. */
   @Optional(OneOf(['me'])) waiting?: 'me';
+  /** Only approvals of subjects of this kind. */
+  @Optional(OneOf(APPROVAL_KINDS)) subjectKind?: ApprovalKind;
+  /** Only approvals of this subject: its ID, the ID of a signing request in a batch, or the `reference` of signing requests. @example build-4711 */
+  @Optional(Text(1, 200)) subject?: string;
+  /** Only approvals of signing requests for the key with this name or ID. @example release */
+  @Optional(Text(1, 64)) key?: string;
+  /** Only approvals with this requester: `requester.id` or `requester.name`. @example ada@example.com */
+  @Optional(Text(1, 320)) requester?: string;
+  /** Only approvals requested at or after this time. */
+  @Optional(Moment()) from?: Date;
+  /** Only approvals requested before this time. */
+  @Optional(Moment()) to?: Date;
 }
 
 export class ApprovalWaitQuery {

@@ -5,16 +5,25 @@ import { mayDo } from '../../access/scopes.js';
 import { isId } from '../../platform/database/new-id.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { type BindValue, createdWithin, filteredList, type Span } from '../../platform/http/list-filter.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { missing } from '../../platform/errors/problem.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
 import { type ApprovalStatus, isDecided, Approval, isRequester } from '../model/approval.entity.js';
+import { type ApprovalKind, ApprovalSubjectsService } from '../policies/approval-subject.port.js';
 import type { LoggedApproval, ShownVote } from './logged-approval.js';
 import { LoggedApprovals } from './logged-approvals.js';
 import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
 
-export interface ApprovalFilter extends PageQuery {
+export interface ApprovalFilter extends PageQuery, Span {
   readonly status?: ApprovalStatus;
+  readonly subjectKind?: ApprovalKind;
+  /** ID of a subject or of a part of it, or the reference of signing requests. */
+  readonly subject?: string;
+  /** Name or ID of a signing key. */
+  readonly key?: string;
+  /** ID of the person behind the request, or name of the requester. */
+  readonly requester?: string;
   /** `me`: only approvals that are waiting for the caller's vote. */
   readonly waiting?: 'me';
 }
@@ -35,6 +44,9 @@ const IS_PARTY = `(a.owner_id = $1::text OR EXISTS (SELECT 1 FROM unnest(a.group
 const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND NOT ${isRequester('$1::text')} AND ${isMember('a.group_id', '$1::uuid', ADDED_BY_REQUESTER)}
   AND NOT EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = $1::uuid)`;
 
+/** SQL query without results. */
+const NO_IDS = 'SELECT NULL::uuid WHERE false';
+
 /** SQL expressions for the document of an approval and its digest. */
 const DOCUMENT = { text: 'shown', digest: `encode(sha256(convert_to(shown, 'UTF8')), 'base64')` };
 /** Returns SQL for lists, which do not read the document of a batch because it has up to 1,000 lines. `listed` composes a short form of the document. */
@@ -53,6 +65,7 @@ export class ApprovalsReader {
     private readonly cursors: Cursors,
     private readonly watch: ApprovalWatch,
     private readonly logged: LoggedApprovals,
+    private readonly subjects: ApprovalSubjectsService,
   ) {}
 
   /** Waits up to `seconds` for the decision, and only then reads the approval, because the document of a batch is large. */
@@ -89,13 +102,15 @@ export class ApprovalsReader {
 
   /** Returns approvals, newest first. */
   async list(caller: Caller, filter: ApprovalFilter): Promise<Page<ApprovalWithVotes>> {
-    const { limit = DEFAULT_LIMIT, cursor, status, waiting } = filter;
-    const name = `approvals ${status ?? ''} ${waiting ?? ''}`;
+    const { limit = DEFAULT_LIMIT, cursor, ...wanted } = filter;
+    const name = filteredList('approvals', wanted);
     const [before = null] = this.cursors.read(name, cursor) ?? [];
+    const values: unknown[] = [personOf(caller), seesAll(caller), before, limit + 1];
+    const conditions = await this.conditionsOf(wanted, (value) => `$${values.push(value)}`);
     const ids: { id: string }[] = await this.db.query(
-      `SELECT a.id FROM approval a WHERE ($2 OR ${IS_PARTY}) AND ($3::text IS NULL OR a.status = $3)
-         AND ($4::uuid IS NULL OR a.id < $4) AND (NOT $5 OR (${WAITS})) ORDER BY a.id DESC LIMIT $6`,
-      [personOf(caller), seesAll(caller), status ?? null, before, waiting === 'me', limit + 1],
+      `SELECT a.id FROM approval a WHERE ($2 OR ${IS_PARTY}) AND ($3::uuid IS NULL OR a.id < $3)
+         ${conditions.map((condition) => `AND (${condition})`).join(' ')} ORDER BY a.id DESC LIMIT $4`,
+      values,
     );
     const page = this.cursors.page(name, ids, limit, ({ id }) => [id]);
     const rows = await this.load(
@@ -103,6 +118,26 @@ export class ApprovalsReader {
       DOCUMENT_IN_LISTS,
     );
     return { ...page, items: rows.map(listed) };
+  }
+
+  private async conditionsOf(filter: ApprovalFilter, bind: BindValue): Promise<string[]> {
+    const { status, waiting, subjectKind, subject, key, requester } = filter;
+    const requests = this.subjects.of('signing-request');
+    const conditions = createdWithin(filter, { id: 'a.id', createdAt: 'a.created_at' }, bind);
+    if (status !== undefined) conditions.push(`a.status = ${bind(status)}`);
+    if (waiting === 'me') conditions.push(WAITS);
+    if (subjectKind !== undefined) conditions.push(`a.subject_kind = ${bind(subjectKind)}`);
+    if (requester !== undefined)
+      conditions.push(
+        `a.${isId(requester) ? 'owner_id' : 'requester_name'} = ${bind(isId(requester) ? requester.toLowerCase() : requester)}`,
+      );
+    if (key !== undefined) conditions.push(`a.id IN (${(await requests.approvalsOfKey?.(key, bind)) ?? NO_IDS})`);
+    if (subject !== undefined) {
+      const ids = isId(subject) ? `SELECT ${bind(subject)}::uuid` : (requests.withReference?.(subject, bind) ?? NO_IDS);
+      conditions.push(`a.id IN (SELECT b.id FROM approval b WHERE b.subject_id IN (${ids})
+        UNION ALL SELECT i.approval_id FROM approval_item i WHERE i.subject_id IN (${ids}))`);
+    }
+    return conditions;
   }
 
   private async load(ids: readonly string[], document = DOCUMENT) {

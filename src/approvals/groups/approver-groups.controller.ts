@@ -4,12 +4,13 @@ import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
-import { IdParam } from '../../platform/http/id-param.js';
-import { PageQuery } from '../../platform/http/page.js';
+import { IdOrNameParam } from '../../platform/http/id-param.js';
+import { NamedPageQuery } from '../../platform/http/page.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { ApproverGroupBody, ApproverGroupPage, ApproverGroupView } from './approver-groups.dto.js';
 import { ApproverGroupsService } from './approver-groups.service.js';
+import { ApproverGroupName } from './approver-group-name.pipe.js';
 
 @ApiTags('Approvals')
 @UseInterceptors(VersionInterceptor)
@@ -41,7 +42,7 @@ export class ApproverGroupsController {
    */
   @Get()
   @Needs('approvals:read')
-  async listApproverGroups(@Query() query: PageQuery): Promise<ApproverGroupPage> {
+  async listApproverGroups(@Query() query: NamedPageQuery): Promise<ApproverGroupPage> {
     return ApproverGroupPage.of(await this.groups.list(query));
   }
 
@@ -51,7 +52,7 @@ export class ApproverGroupsController {
    */
   @Get(':id')
   @Needs('approvals:read')
-  async getApproverGroup(@Param() { id }: IdParam): Promise<ApproverGroupView> {
+  async getApproverGroup(@Param(ApproverGroupName) { id }: IdOrNameParam): Promise<ApproverGroupView> {
     const group = await this.groups.read(id);
     return ApproverGroupView.of(group);
   }
@@ -65,7 +66,7 @@ export class ApproverGroupsController {
   @Fresh()
   async changeApproverGroup(
     @TheCaller() caller: Caller,
-    @Param() { id }: IdParam,
+    @Param(ApproverGroupName) { id }: IdOrNameParam,
     @Body() body: ApproverGroupBody,
     @ExpectedVersion() version: number,
   ): Promise<ApproverGroupView> {
@@ -81,7 +82,10 @@ export class ApproverGroupsController {
   @HttpCode(204)
   @Needs('approvals:write')
   @Fresh()
-  async removeApproverGroup(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+  async removeApproverGroup(
+    @TheCaller() caller: Caller,
+    @Param(ApproverGroupName) { id }: IdOrNameParam,
+  ): Promise<void> {
     await this.groups.remove(caller, id);
   }
 }

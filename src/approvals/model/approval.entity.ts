@@ -25,6 +25,7 @@ export function isDecided(status: ApprovalStatus): boolean {
   where: `status = 'PENDING' AND subject_kind <> 'signing-batch'`,
 })
 @Index('approval_owner', ['ownerId', 'id'])
+@Index('approval_requester_name', ['requesterName', 'id'])
 @Index('approval_open_by_caller', ['requestedBy'], { where: `status = 'PENDING'` })
 @Index('approval_waiting', ['groupId', 'id'], { where: `status = 'PENDING'` })
 @Index('approval_reminding', ['remindAt'], { where: `status = 'PENDING' AND remind_at IS NOT NULL` })

@@ -4,8 +4,8 @@ import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
-import { IdParam } from '../../platform/http/id-param.js';
-import { PageQuery } from '../../platform/http/page.js';
+import { IdOrNameParam } from '../../platform/http/id-param.js';
+import { NamedPageQuery } from '../../platform/http/page.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { ApprovalPolicyBody, ApprovalPolicyPage, ApprovalPolicyView } from './approval-policies.dto.js';
@@ -13,6 +13,7 @@ import { PolicyChecks } from './policy-checks.js';
 import { PolicyTrialBody, PolicyTrialView } from './policy-trial.dto.js';
 import { PolicyTrialService } from './policy-trial.service.js';
 import { ApprovalPoliciesService } from './approval-policies.service.js';
+import { ApprovalPolicyName } from './approval-policy-name.pipe.js';
 
 @ApiTags('Approvals')
 @UseInterceptors(VersionInterceptor)
@@ -48,7 +49,7 @@ export class ApprovalPoliciesController {
    */
   @Get()
   @Needs('approvals:read')
-  async listApprovalPolicies(@Query() query: PageQuery): Promise<ApprovalPolicyPage> {
+  async listApprovalPolicies(@Query() query: NamedPageQuery): Promise<ApprovalPolicyPage> {
     const { items, nextCursor } = await this.policies.list(query);
     const covering = await Promise.all(items.map((policy) => this.checks.covering(policy)));
     return ApprovalPolicyPage.of({ items: covering, nextCursor });
@@ -72,7 +73,7 @@ export class ApprovalPoliciesController {
    */
   @Get(':id')
   @Needs('approvals:read')
-  async getApprovalPolicy(@Param() { id }: IdParam): Promise<ApprovalPolicyView> {
+  async getApprovalPolicy(@Param(ApprovalPolicyName) { id }: IdOrNameParam): Promise<ApprovalPolicyView> {
     return ApprovalPolicyView.of(await this.checks.covering(await this.policies.read(id)));
   }
 
@@ -85,7 +86,7 @@ export class ApprovalPoliciesController {
   @Fresh()
   async changeApprovalPolicy(
     @TheCaller() caller: Caller,
-    @Param() { id }: IdParam,
+    @Param(ApprovalPolicyName) { id }: IdOrNameParam,
     @Body() body: ApprovalPolicyBody,
     @ExpectedVersion() version: number,
   ): Promise<ApprovalPolicyView> {
@@ -101,7 +102,10 @@ export class ApprovalPoliciesController {
   @HttpCode(204)
   @Needs('approvals:write')
   @Fresh()
-  async removeApprovalPolicy(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+  async removeApprovalPolicy(
+    @TheCaller() caller: Caller,
+    @Param(ApprovalPolicyName) { id }: IdOrNameParam,
+  ): Promise<void> {
     await this.policies.remove(caller, id);
   }
 }

@@ -8,7 +8,8 @@ import { stillMay } from '../../auth/rights/still-may.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/errors/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
-import type { PageQuery } from '../../platform/http/page.js';
+import { filteredList, whereNamed } from '../../platform/http/list-filter.js';
+import type { NamedPageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
@@ -84,8 +85,10 @@ export class ApprovalPoliciesService {
   }
 
   /** Returns policies, newest first. */
-  async list(page: PageQuery): Promise<Page<ApprovalPolicy>> {
-    return this.cursors.newest('approval-policies', this.db.createQueryBuilder(ApprovalPolicy, 'policy'), page);
+  async list({ limit, cursor, name }: NamedPageQuery): Promise<Page<ApprovalPolicy>> {
+    const query = this.db.createQueryBuilder(ApprovalPolicy, 'policy');
+    whereNamed(query, 'name', name);
+    return this.cursors.newest(filteredList('approval-policies', { name }), query, { limit, cursor });
   }
 
   /** Returns the exceptions on facts that callers choose. Earlier versions stored such exceptions, but they never hold. */

@@ -1,6 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import type { Problem } from '../../platform/errors/problem.js';
+import type { BindValue } from '../../platform/http/list-filter.js';
 import type { KeyUseToApprove } from './key-use.port.js';
 import { Injectable } from '@nestjs/common';
 
@@ -43,6 +44,13 @@ export interface ApprovalSubject {
    * tested need not implement it.
    */
   usesOf?(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]>;
+  /** Returns a query for the IDs of the subjects with a reference, as SQL. Kinds without references need not implement it. */
+  withReference?(reference: string, bind: BindValue): string;
+  /**
+   * Returns a query for the IDs of the approvals of uses of a key, as SQL. Kinds whose approvals cannot be found by key need not implement it. Throws a
+   * Problem if there is no key with this name or ID.
+   */
+  approvalsOfKey?(nameOrId: string, bind: BindValue): Promise<string>;
   /** Returns the uses of keys that an approval covers, from the current rows, for the current policies. */
   usesToApprove(tx: EntityManager, approval: SubjectApproval): Promise<KeyUseToApprove[]>;
   /** Returns the reason, unrelated to the requester, why the subject could not be requested now. Kinds without such a reason need not implement it. */

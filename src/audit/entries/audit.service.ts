@@ -5,8 +5,8 @@ import { columns, prepared } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { assertSpan } from '../../platform/http/list-filter.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/errors/problem.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import { notWritten } from '../../platform/sealing/sealed-rows.js';
 import { entriesAbout } from './entry-row.js';
@@ -158,7 +158,7 @@ export class AuditService {
   async list(filter: AuditFilter): Promise<Page<PlacedEntry>> {
     const { limit = DEFAULT_LIMIT, cursor, ...wanted } = filter;
     const { action, actor, outcome, target, correlation, from, to } = wanted;
-    if (from !== undefined && to !== undefined && from >= to) throw emptySpan();
+    assertSpan({ from, to });
     const list = `audit ${JSON.stringify([action, actor, outcome, target, correlation, from, to])}`;
     const [before] = this.cursors.read(list, cursor) ?? [];
     const query = this.db
@@ -227,11 +227,6 @@ function conditionsOf(filter: AuditFilter): [condition: string, values: Record<s
     const value = values[name as keyof AuditFilter];
     return value === undefined ? [] : [[condition, { [name]: value }]];
   });
-}
-
-function emptySpan(): Problem {
-  const detail = 'must be later than "from"';
-  return new Problem('malformed', 'request.invalid', `/to: ${detail}.`, { errors: [{ pointer: '/to', detail }] });
 }
 
 function snakeOf({ actorKind, actorId, actorName, targetKind, targetId, ...row }: SealedFields) {

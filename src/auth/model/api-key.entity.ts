@@ -19,6 +19,7 @@ export class ApiKey extends SealedEntity {
   @Column('text')
   lookup: string;
 
+  @Index('api_key_name', { synchronize: false })
   @Column('text')
   name: string;
 

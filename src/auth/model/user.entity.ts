@@ -19,6 +19,7 @@ export class User extends SealedEntity {
 
   /** Canonical form: NFKC, trimmed, lower case. */
   @Index('user_account_email', { unique: true })
+  @Index('user_account_email_prefix', { synchronize: false })
   @Column('text')
   email: string;
 

@@ -13,7 +13,7 @@ import {
 } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
-import { PageQuery } from '../../platform/http/page.js';
+import { NamedPageQuery } from '../../platform/http/page.js';
 import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
@@ -72,7 +72,7 @@ export class OAuthClientsController {
    */
   @Get()
   @Needs('settings:read')
-  async listOAuthClients(@Query() query: PageQuery): Promise<OAuthClientPage> {
+  async listOAuthClients(@Query() query: NamedPageQuery): Promise<OAuthClientPage> {
     return OAuthClientPage.of(await this.clients.list(query));
   }
 

@@ -4,7 +4,7 @@ import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { PageQuery } from '../../platform/http/page.js';
+import { NamedPageQuery } from '../../platform/http/page.js';
 import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import {
@@ -43,7 +43,7 @@ export class WorkloadIssuersController {
    */
   @Get()
   @Needs('settings:read')
-  async listWorkloadIssuers(@Query() query: PageQuery): Promise<WorkloadIssuerPage> {
+  async listWorkloadIssuers(@Query() query: NamedPageQuery): Promise<WorkloadIssuerPage> {
     return WorkloadIssuerPage.of(await this.issuers.list(query));
   }
 

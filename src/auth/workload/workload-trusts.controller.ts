@@ -4,7 +4,7 @@ import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { PageQuery } from '../../platform/http/page.js';
+import { NamedPageQuery } from '../../platform/http/page.js';
 import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import { WorkloadTrustBody, WorkloadTrustPage, WorkloadTrustView } from './workload.dto.js';
@@ -53,7 +53,7 @@ export class WorkloadTrustsController {
    */
   @Get()
   @Needs('settings:read')
-  async listWorkloadTrusts(@Query() query: PageQuery): Promise<WorkloadTrustPage> {
+  async listWorkloadTrusts(@Query() query: NamedPageQuery): Promise<WorkloadTrustPage> {
     return WorkloadTrustPage.of(await this.trusts.list(query));
   }
 

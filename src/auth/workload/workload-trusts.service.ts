@@ -10,7 +10,8 @@ import { writeUnique } from '../../platform/errors/database-error.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
-import type { PageQuery } from '../../platform/http/page.js';
+import { filteredList, whereNamed } from '../../platform/http/list-filter.js';
+import type { NamedPageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import { peopleBehind } from '../rights/secret-disclosures.js';
@@ -91,8 +92,10 @@ export class WorkloadTrustsService {
   }
 
   /** Returns trusts, newest first. */
-  list(page: PageQuery): Promise<Page<WorkloadTrust>> {
-    return this.cursors.newest('workload-trusts', this.db.createQueryBuilder(WorkloadTrust, 'trust'), page);
+  list({ limit, cursor, name }: NamedPageQuery): Promise<Page<WorkloadTrust>> {
+    const query = this.db.createQueryBuilder(WorkloadTrust, 'trust');
+    whereNamed(query, 'name', name);
+    return this.cursors.newest(filteredList('workload-trusts', { name }), query, { limit, cursor });
   }
 
   private async valuesOf(tx: EntityManager, caller: Caller, order: WorkloadTrustOrder) {

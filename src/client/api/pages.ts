@@ -2,13 +2,18 @@ import type { ApiClient } from './api-client.js';
 
 const PAGE = 200;
 
-/** listAll returns the items of all pages of a list. */
-export async function listAll<Item>(api: ApiClient, path: string): Promise<Item[]> {
+/** listAll returns the items of all pages of a list that match the filter. */
+export async function listAll<Item>(
+  api: ApiClient,
+  path: string,
+  filter: Readonly<Record<string, string>> = {},
+): Promise<Item[]> {
   const all: Item[] = [];
-  for (let after = ''; ;) {
-    const page: { items: Item[]; nextCursor: string | null } = await api.call('GET', `${path}?limit=${PAGE}${after}`);
+  const query = new URLSearchParams({ limit: String(PAGE), ...filter });
+  for (;;) {
+    const page: { items: Item[]; nextCursor: string | null } = await api.call('GET', `${path}?${query.toString()}`);
     all.push(...page.items);
     if (page.nextCursor === null) return all;
-    after = `&cursor=${encodeURIComponent(page.nextCursor)}`;
+    query.set('cursor', page.nextCursor);
   }
 }

@@ -17,9 +17,9 @@ export interface ListedKey {
   readonly certificateExpiresAt?: string;
 }
 
-/** Returns all signing keys that the caller can see. */
-export function listSigningKeys(api: ApiClient): Promise<ListedKey[]> {
-  return listAll(api, '/api/v1/signing-keys');
+/** Returns the signing keys that the caller can see and that match the filter, such as `{ state: 'ACTIVE' }`. */
+export function listSigningKeys(api: ApiClient, filter: Readonly<Record<string, string>> = {}): Promise<ListedKey[]> {
+  return listAll(api, '/api/v1/signing-keys', filter);
 }
 
 /**

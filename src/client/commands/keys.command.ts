@@ -1,15 +1,28 @@
-import type { ClientCommand } from '../api/command.js';
+import { type ClientCommand, text } from '../api/command.js';
 import { EXIT } from '../api/exit-codes.js';
 import { listSigningKeys } from '../api/signing-keys.js';
 
+const FILTERS = ['name', 'state', 'purpose', 'type'] as const;
+
 export const keys: ClientCommand = {
   name: 'keys',
-  usage: '',
+  usage: '[--name NAME|START*] [--state STATE] [--purpose PURPOSE] [--type TYPE]',
   meaning: 'lists the signing keys',
-  options: {},
-  forms: { list: { uses: [], when: 'when keys are listed', maxArguments: 0 } },
-  async run({ api, print }) {
-    const all = await listSigningKeys(await api());
+  options: {
+    name: { type: 'string' },
+    state: { type: 'string' },
+    purpose: { type: 'string' },
+    type: { type: 'string' },
+  },
+  forms: { list: { uses: FILTERS, when: 'when keys are listed', maxArguments: 0 } },
+  async run({ api, options, print }) {
+    const filter = Object.fromEntries(
+      FILTERS.flatMap((name) => {
+        const value = text(options, name);
+        return value === undefined ? [] : [[name, value]];
+      }),
+    );
+    const all = await listSigningKeys(await api(), filter);
     const rows = all.map(({ name, type, purpose, version, state, id, certificateExpiresAt }) => [
       name,
       type,

@@ -1,6 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-export type WebhookDeliveryStatus = 'PENDING' | 'DELIVERED' | 'GIVEN_UP';
+export const WEBHOOK_DELIVERY_STATUSES = ['PENDING', 'DELIVERED', 'GIVEN_UP'] as const;
+export type WebhookDeliveryStatus = (typeof WEBHOOK_DELIVERY_STATUSES)[number];
 
 /** WebhookAttempt is one delivery attempt: the target's response, or the reason for the failure. */
 export interface WebhookAttempt {
@@ -21,6 +22,7 @@ export interface WebhookAttempt {
 @Index('webhook_delivery_of_subject', ['endpointId', 'subject'], {
   where: "status = 'PENDING' AND subject IS NOT NULL",
 })
+@Index('webhook_delivery_given_up', ['endpointId', 'id'], { where: "status = 'GIVEN_UP'" })
 export class WebhookDelivery {
   /** ID of the delivery, sent as `webhook-id` with every attempt. */
   @PrimaryColumn('uuid')

@@ -11,6 +11,13 @@ export class IdParam {
   id: string;
 }
 
+/** IdOrNameParam is the `:id` of a path that accepts a name as well; see `resolvesNames`. */
+export class IdOrNameParam {
+  /** ID or name of the resource. A UUID is always an ID. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @Allow()
+  id: string;
+}
+
 export function assertId(value: unknown): string {
   if (typeof value === 'string' && isId(value)) return value.toLowerCase();
   throw new Problem('missing', 'resource.missing', 'Resource not found: the ID in the path is not a UUID.');

@@ -1,4 +1,4 @@
-import { IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import { IsInt, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
 import { WholeNumber } from './field-rules.js';
 
 /** PageQuery holds the query parameters of every list. */
@@ -16,4 +16,13 @@ export class PageQuery {
   @IsString()
   @MaxLength(1024)
   cursor?: string;
+}
+
+/** NamedPageQuery holds the query parameters of a list whose items have names. */
+export class NamedPageQuery extends PageQuery {
+  /** Only items with this name. A final `*` matches every name that starts with the text before it; all other characters are literal. @example release* */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  name?: string;
 }

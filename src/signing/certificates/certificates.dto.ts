@@ -1,7 +1,8 @@
 import { IsOptional, Matches, MaxLength } from 'class-validator';
 import { present, viewOf } from '../../platform/http/fields/view-of.js';
-import { Int, Moment, Nested, Optional, Text } from '../../platform/http/fields/fields.js';
+import { Int, Moment, Nested, OneOf, Optional, Text } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
+import { PageQuery } from '../../platform/http/page.js';
 import type { Certificate } from './certificate.entity.js';
 import { writePem } from '../../formats/encoding/base64.js';
 import type { SigningRequest, SigningStatus } from '../signing-request.entity.js';
@@ -81,6 +82,22 @@ export class CertificateView {
       chain: row.chain.map((der) => writePem('CERTIFICATE', der)),
     });
   }
+}
+
+/** Periods in which certificates expire, for `expires`. */
+const EXPIRY_PERIODS = ['this-month'] as const;
+
+export class CertificatesQuery extends PageQuery {
+  /** Only certificates that expire before this time. */
+  @Optional(Moment()) expiresBefore?: Date;
+  /** Only certificates that expire at or after this time. */
+  @Optional(Moment()) expiresAfter?: Date;
+  /** `this-month`: only certificates that expire in the current calendar month (UTC), including those that have already expired in it. */
+  @Optional(OneOf(EXPIRY_PERIODS)) expires?: (typeof EXPIRY_PERIODS)[number];
+  /** Only certificates of the signing key with this name or ID. @example release */
+  @Optional(Text(1, 64)) key?: string;
+  /** Only certificates whose subject contains this text, in any case. @example "O=Example Ltd" */
+  @Optional(Text(1, 200)) subject?: string;
 }
 
 export class CertificatePage extends PageOf(CertificateView) {}

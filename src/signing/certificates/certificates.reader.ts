@@ -6,9 +6,22 @@ import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
+import { filteredList } from '../../platform/http/list-filter.js';
 import { missing } from '../../platform/errors/problem.js';
 import { notSealed } from '../../platform/sealing/sealed-rows.js';
+import { Clock } from '../../platform/work/clock.js';
+import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { Certificate } from './certificate.entity.js';
+
+export interface CertificateFilter extends PageQuery {
+  readonly expiresBefore?: Date;
+  readonly expiresAfter?: Date;
+  /** The current calendar month, UTC. */
+  readonly expires?: 'this-month';
+  /** Name or ID of a signing key. */
+  readonly key?: string;
+  readonly subject?: string;
+}
 
 /**
  * CertificatesReader finds certificates. Rows never change, so they can be cached. The import of a signing key's certificate must be in the audit log.
@@ -22,6 +35,8 @@ export class CertificatesReader {
     private readonly db: DataSource,
     private readonly cursors: Cursors,
     private readonly vouched: VouchedEntries,
+    private readonly keys: SigningKeyReader,
+    private readonly clock: Clock,
   ) {}
 
   async get(id: string): Promise<Certificate> {
@@ -65,11 +80,18 @@ export class CertificatesReader {
   }
 
   /** Returns certificates, newest first, without the certificates of signing keys that the caller cannot use. */
-  async list(limits: KeyLimits, page: PageQuery): Promise<Page<Certificate>> {
+  async list(limits: KeyLimits, { limit, cursor, ...filter }: CertificateFilter): Promise<Page<Certificate>> {
+    const { expiresBefore, expiresAfter, expires, key, subject } = filter;
     const query = this.db.createQueryBuilder(Certificate, 'certificate');
+    if (expiresBefore !== undefined) query.andWhere('certificate.notAfter < :expiresBefore', { expiresBefore });
+    if (expiresAfter !== undefined) query.andWhere('certificate.notAfter >= :expiresAfter', { expiresAfter });
+    if (expires !== undefined)
+      query.andWhere('certificate.notAfter >= :first AND certificate.notAfter < :next', month(this.clock.now()));
+    if (key !== undefined) query.andWhere('certificate.keyId = :key', { key: (await this.keys.known(limits, key)).id });
+    if (subject !== undefined) query.andWhere('strpos(lower(certificate.subject), lower(:subject)) > 0', { subject });
     const ids = (await this.keysOutside(limits)).map(({ id }) => id);
     if (ids.length > 0) query.andWhere('(certificate.keyId = ANY(:ids::uuid[])) IS NOT TRUE', { ids });
-    return this.cursors.newest('certificates', query, page);
+    return this.cursors.newest(filteredList('certificates', filter), query, { limit, cursor });
   }
 
   private async keysOutside({ keys }: KeyLimits): Promise<{ readonly id: string; readonly name: string }[]> {
@@ -77,4 +99,10 @@ export class CertificatesReader {
     const all: { id: string; name: string }[] = await this.db.query(`SELECT id, name FROM signing_key`);
     return all.filter(({ name }) => !includesKey(keys, name));
   }
+}
+
+/** Returns the start of the calendar month of a time and of the next month, UTC. */
+function month(now: Date): { first: Date; next: Date } {
+  const startOf = (index: number) => new Date(Date.UTC(now.getUTCFullYear(), index));
+  return { first: startOf(now.getUTCMonth()), next: startOf(now.getUTCMonth() + 1) };
 }

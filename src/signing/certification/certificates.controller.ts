@@ -4,11 +4,11 @@ import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
-import { IdParam } from '../../platform/http/id-param.js';
-import { PageQuery } from '../../platform/http/page.js';
+import { IdOrNameParam, IdParam } from '../../platform/http/id-param.js';
 import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import {
   CertificatePage,
+  CertificatesQuery,
   CertificateView,
   CertificationRequestBody,
   CertificationRequestView,
@@ -20,6 +20,7 @@ import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { CertificatesService } from '../certificates/certificates.service.js';
 import { CertificationRequestsService } from './certification-requests.service.js';
 import { SelfSignedCertificatesService } from './self-signed-certificates.service.js';
+import { SigningKeyName } from '../keys/signing-key-name.pipe.js';
 
 @ApiTags('Certificates')
 @Controller('api/v1')
@@ -40,7 +41,7 @@ export class CertificatesController {
   @Fresh()
   async createCertificationRequest(
     @TheCaller() caller: Caller,
-    @Param() { id }: IdParam,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
     @Body() { subject, version }: CertificationRequestBody,
     @Repeatable() use?: IdempotentUse,
   ): Promise<CertificationRequestView> {
@@ -62,7 +63,7 @@ export class CertificatesController {
   })
   async createSelfSignedCertificate(
     @TheCaller() caller: Caller,
-    @Param() { id }: IdParam,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
     @Body() body: SelfSignedCertificateBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SelfSignedCertificateView> {
@@ -80,7 +81,7 @@ export class CertificatesController {
   @Fresh()
   async importCertificate(
     @TheCaller() caller: Caller,
-    @Param() { id }: IdParam,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
     @Body() { chain }: ChainBody,
     @Repeatable() use?: IdempotentUse,
   ): Promise<CertificateView> {
@@ -104,11 +105,12 @@ export class CertificatesController {
 
   /**
    * List certificates
-   * @remarks Returns onboarded certificates, newest first, without the certificates of signing keys that you cannot use.
+   * @remarks Returns onboarded certificates, newest first, without the certificates of signing keys that you cannot use. `expires=this-month` lists the
+   * certificates that expire in the current calendar month.
    */
   @Get('certificates')
   @Needs('signing-keys:read')
-  async listCertificates(@TheCaller() caller: Caller, @Query() query: PageQuery): Promise<CertificatePage> {
+  async listCertificates(@TheCaller() caller: Caller, @Query() query: CertificatesQuery): Promise<CertificatePage> {
     return CertificatePage.of(await this.reader.list(caller, query));
   }
 

@@ -6,7 +6,8 @@ import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/work/clock.js';
 import { insertSealed } from '../../platform/sealing/sealed-rows.js';
 import { changeKey } from './change-key.js';
-import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
+import { SigningKeyReader } from './signing-key.reader.js';
+import type { SigningKeyWithVersion } from './signing-key-with-version.js';
 import { SigningKeyDestruction, statesBefore } from './signing-key.entity.js';
 
 const DAY_MS = 86_400_000;

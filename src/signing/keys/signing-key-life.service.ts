@@ -10,7 +10,8 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempot
 import { lockSealed } from '../../platform/sealing/sealed-rows.js';
 import { changeKey } from './change-key.js';
 import { SigningKey, type SigningKeyState } from './signing-key.entity.js';
-import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
+import { SigningKeyReader } from './signing-key.reader.js';
+import type { SigningKeyWithVersion } from './signing-key-with-version.js';
 import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
 

@@ -9,7 +9,8 @@ import { changeKey } from './change-key.js';
 import { startCounting } from './key-usage.js';
 import { assertConstrainable, assertSpan } from './signing-keys.service.js';
 import type { SigningKey } from './signing-key.entity.js';
-import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
+import { SigningKeyReader } from './signing-key.reader.js';
+import type { SigningKeyWithVersion } from './signing-key-with-version.js';
 
 /** KeyTerms are new terms of a key. An absent field is not changed; null removes a date. Constraints are replaced as a whole. */
 export interface KeyTerms {

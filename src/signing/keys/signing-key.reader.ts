@@ -6,6 +6,7 @@ import { Config } from '../../platform/config/config.js';
 import { isId } from '../../platform/database/new-id.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { filteredList, nameIs } from '../../platform/http/list-filter.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/work/clock.js';
@@ -24,40 +25,20 @@ import {
   type SigningKeyState,
 } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
+import type { SigningKeyWithVersion } from './signing-key-with-version.js';
+
+export interface SigningKeyFilter extends PageQuery {
+  /** A name, or the start of names before `*`. */
+  readonly name?: string;
+  readonly state?: SigningKeyState;
+  readonly purpose?: KeyPurpose;
+  readonly type?: KeyType;
+}
 
 export interface KnownKey {
   readonly id: string;
   readonly name: string;
   readonly type: KeyType;
-}
-
-/** A key with one of its versions: the active version, unless another version was requested. */
-export interface SigningKeyWithVersion {
-  readonly keyId: string;
-  readonly name: string;
-  readonly type: KeyType;
-  readonly purpose: KeyPurpose;
-  readonly state: SigningKeyState;
-  readonly notBefore: Date | null;
-  readonly notAfter: Date | null;
-  readonly constraints: KeyConstraints;
-  readonly revision: number;
-  readonly version: number;
-  readonly createdAt: Date;
-  /** Time at which this version was requested. This time never changes, because the OpenPGP fingerprint covers it. */
-  readonly madeAt: Date;
-  /** Time at which the private keys are due to be destroyed; null if no destruction is scheduled. */
-  readonly destroyAt: Date | null;
-  /** Time at which the last private key was destroyed. */
-  readonly destroyedAt: Date | null;
-  readonly publicKey: Buffer | null;
-  readonly evidence: KeyEvidence | null;
-  /** Null if the token contains the private key. */
-  readonly sealed: Buffer | null;
-  /** ID of the newest certificate that was imported for this version. */
-  readonly certificateId: string | null;
-  /** Expiry of the certificate `certificateId`. */
-  readonly certificateExpiresAt: Date | null;
 }
 
 export type ActiveKey = SigningKeyWithVersion & { readonly ckaId: Buffer; readonly publicKey: Buffer };
@@ -246,20 +227,32 @@ export class SigningKeyReader {
   }
 
   /** Returns the signing keys that the caller can use, newest first. */
-  async list(limits: KeyLimits, { limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<SigningKeyWithVersion>> {
-    let [before = null] = this.cursors.read('signing-keys', cursor) ?? [];
+  async list(
+    limits: KeyLimits,
+    { limit = DEFAULT_LIMIT, cursor, ...filter }: SigningKeyFilter,
+  ): Promise<Page<SigningKeyWithVersion>> {
+    const list = filteredList('signing-keys', filter);
+    let [before = null] = this.cursors.read(list, cursor) ?? [];
+    const { name, state, purpose, type } = filter;
     const found: SigningKeyWithVersion[] = [];
     for (let isLast = false; !isLast && found.length <= limit;) {
+      const values: unknown[] = [before, limit + 1];
+      const bind = (value: unknown) => `$${values.push(value)}`;
+      const equal = Object.entries({ state, purpose, type }).filter(([, value]) => value !== undefined);
+      const conditions = [
+        ...equal.map(([column, value]) => `AND k.${column} = ${bind(value)}`),
+        name === undefined ? '' : `AND ${nameIs('k.name', name, bind)}`,
+      ].join(' ');
       const rows: VersionRow[] = await this.db.query(
-        `${SELECT} WHERE v.version = k.version AND ($1::uuid IS NULL OR k.id < $1) ORDER BY k.id DESC LIMIT $2`,
-        [before, limit + 1],
+        `${SELECT} WHERE v.version = k.version AND ($1::uuid IS NULL OR k.id < $1) ${conditions} ORDER BY k.id DESC LIMIT $2`,
+        values,
       );
       const keys = rows.map((row) => withColumns(row, decodedKey(this.db, row.key)));
-      found.push(...keys.filter(({ name }) => includesKey(limits.keys, name)));
+      found.push(...keys.filter((key) => includesKey(limits.keys, key.name)));
       before = keys.at(-1)?.keyId ?? null;
       isLast = rows.length <= limit;
     }
-    return this.cursors.page('signing-keys', found, limit, ({ keyId }) => [keyId]);
+    return this.cursors.page(list, found, limit, ({ keyId }) => [keyId]);
   }
 
   /** Returns the name or ID of the key that a call wants: the configured key by default. Rejects a name that the caller cannot use. */

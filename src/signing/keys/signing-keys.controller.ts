@@ -3,8 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller, Fresh } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
-import { IdParam } from '../../platform/http/id-param.js';
-import { PageQuery } from '../../platform/http/page.js';
+import { IdOrNameParam } from '../../platform/http/id-param.js';
 import { ExpectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { SigningKeyReader } from './signing-key.reader.js';
@@ -15,6 +14,7 @@ import {
   KeyVersionView,
   RotateSigningKeyBody,
   SigningKeyPage,
+  SigningKeysQuery,
   SigningKeyView,
   DestroySigningKeyBody,
 } from './signing-keys.dto.js';
@@ -22,6 +22,7 @@ import { SigningKeyLifeService } from './signing-key-life.service.js';
 import { SigningKeyTermsService } from './signing-key-terms.service.js';
 import { SigningKeysService } from './signing-keys.service.js';
 import { SigningKeyDestructionService } from './signing-key-destruction.service.js';
+import { SigningKeyName } from './signing-key-name.pipe.js';
 
 @ApiTags('Signing keys')
 @Controller('api/v1/signing-keys')
@@ -54,7 +55,7 @@ export class SigningKeysController {
    */
   @Get()
   @Needs('signing-keys:read')
-  async listSigningKeys(@TheCaller() caller: Caller, @Query() query: PageQuery): Promise<SigningKeyPage> {
+  async listSigningKeys(@TheCaller() caller: Caller, @Query() query: SigningKeysQuery): Promise<SigningKeyPage> {
     return SigningKeyPage.of(await this.reader.list(caller, query));
   }
 
@@ -65,7 +66,10 @@ export class SigningKeysController {
   @Get(':id')
   @Needs('signing-keys:read')
   @UseInterceptors(VersionInterceptor)
-  async getSigningKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SigningKeyView> {
+  async getSigningKey(
+    @TheCaller() caller: Caller,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
+  ): Promise<SigningKeyView> {
     return SigningKeyView.of(await this.reader.get(caller, id), await this.reader.usage(id));
   }
 
@@ -79,7 +83,7 @@ export class SigningKeysController {
   @UseInterceptors(VersionInterceptor)
   async changeSigningKey(
     @TheCaller() caller: Caller,
-    @Param() { id }: IdParam,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
     @Body() body: ChangeSigningKeyBody,
     @ExpectedVersion() version: number,
   ): Promise<SigningKeyView> {
@@ -93,7 +97,10 @@ export class SigningKeysController {
    */
   @Get(':id/versions')
   @Needs('signing-keys:read')
-  async listSigningKeyVersions(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<KeyVersionList> {
+  async listSigningKeyVersions(
+    @TheCaller() caller: Caller,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
+  ): Promise<KeyVersionList> {
     return { items: (await this.reader.versions(caller, id)).map((version) => KeyVersionView.of(version)) };
   }
 
@@ -106,7 +113,7 @@ export class SigningKeysController {
   @Fresh()
   async rotateSigningKey(
     @TheCaller() caller: Caller,
-    @Param() { id }: IdParam,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
     @Body() { activate }: RotateSigningKeyBody,
     @Repeatable() use?: IdempotentUse,
   ): Promise<SigningKeyView> {
@@ -121,7 +128,10 @@ export class SigningKeysController {
   @HttpCode(200)
   @Needs('signing-keys:write')
   @Fresh()
-  async disableSigningKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SigningKeyView> {
+  async disableSigningKey(
+    @TheCaller() caller: Caller,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
+  ): Promise<SigningKeyView> {
     return SigningKeyView.of(await this.life.disable(caller, id));
   }
 
@@ -133,7 +143,10 @@ export class SigningKeysController {
   @HttpCode(200)
   @Needs('signing-keys:write')
   @Fresh()
-  async enableSigningKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SigningKeyView> {
+  async enableSigningKey(
+    @TheCaller() caller: Caller,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
+  ): Promise<SigningKeyView> {
     return SigningKeyView.of(await this.life.enable(caller, id));
   }
 }
@@ -153,7 +166,7 @@ export class SigningKeyDestructionController {
   @Fresh()
   async scheduleDestruction(
     @TheCaller() caller: Caller,
-    @Param() { id }: IdParam,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
     @Body() { days = 30 }: DestroySigningKeyBody,
   ): Promise<SigningKeyView> {
     return SigningKeyView.of(await this.destructions.schedule(caller, id, days));
@@ -166,7 +179,10 @@ export class SigningKeyDestructionController {
   @Delete()
   @Needs('signing-keys:write')
   @Fresh()
-  async callOffDestruction(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SigningKeyView> {
+  async callOffDestruction(
+    @TheCaller() caller: Caller,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
+  ): Promise<SigningKeyView> {
     return SigningKeyView.of(await this.destructions.callOff(caller, id));
   }
 }

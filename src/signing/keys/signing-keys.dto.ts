@@ -4,12 +4,14 @@ import { createPublicKey } from 'node:crypto';
 import { present, viewOf } from '../../platform/http/fields/view-of.js';
 import { Int, Moment, Nested, OneOf, Optional } from '../../platform/http/fields/fields.js';
 import { PageOf } from '../../platform/http/fields/page-of.js';
+import { NamedPageQuery } from '../../platform/http/page.js';
 import { isMlDsa, KEY_TYPES, type KeyEvidence, type KeyType } from '../../hsm/key-vault.js';
 import { Nullable } from '../../platform/http/body-shape.js';
 import type { KeyConstraints } from './key-constraints.js';
 import { KeyConstraintsBody } from './key-constraints.dto.js';
-import { KEY_PURPOSES, type KeyPurpose, type SigningKeyState } from './signing-key.entity.js';
-import type { KeyUsage, KeyVersion, SigningKeyWithVersion } from './signing-key.reader.js';
+import { KEY_PURPOSES, type KeyPurpose, SIGNING_KEY_STATES, type SigningKeyState } from './signing-key.entity.js';
+import type { KeyUsage, KeyVersion } from './signing-key.reader.js';
+import type { SigningKeyWithVersion } from './signing-key-with-version.js';
 
 /** The example key of RFC 7517 appendix A.1. */
 const EXAMPLE_KEY = `-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEMKBCTNIcKUSDii11ySs3526iDZ8A\niTo7Tu6KPAqv7D7gS2XpJFbZiItSs3m9+9Ue6GnvHw/GW2ZZaVtszggXIw==\n-----END PUBLIC KEY-----\n`;
@@ -72,6 +74,13 @@ export class KeyUsageView implements KeyUsage {
   today?: number;
   /** Requests accepted over the lifetime of the key. @example 4711 */
   lifetime?: number;
+}
+
+export class SigningKeysQuery extends NamedPageQuery {
+  @Optional(OneOf(SIGNING_KEY_STATES)) state?: SigningKeyState;
+  @Optional(OneOf(KEY_PURPOSES)) purpose?: KeyPurpose;
+  /** Only keys with this algorithm and size. */
+  @Optional(OneOf(KEY_TYPES)) type?: KeyType;
 }
 
 export class SigningKeyView {

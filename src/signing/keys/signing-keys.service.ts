@@ -13,7 +13,8 @@ import { changeSealed, insertSealed } from '../../platform/sealing/sealed-rows.j
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import type { KeyConstraints } from './key-constraints.js';
 import { CALLER_PURPOSES, type KeyPurpose, keyPurposesFor, SigningKey, statesBefore } from './signing-key.entity.js';
-import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
+import { SigningKeyReader } from './signing-key.reader.js';
+import type { SigningKeyWithVersion } from './signing-key-with-version.js';
 import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
 

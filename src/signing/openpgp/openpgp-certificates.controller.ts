@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/com
 import { ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
-import { IdParam } from '../../platform/http/id-param.js';
+import { IdOrNameParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import {
   CertifyUserIdsBody,
@@ -11,6 +11,7 @@ import {
   RevokeOpenPgpBody,
 } from './openpgp-certificates.dto.js';
 import { OpenPgpCertificatesService } from './openpgp-certificates.service.js';
+import { SigningKeyName } from '../keys/signing-key-name.pipe.js';
 
 @ApiTags('OpenPGP')
 @Controller('api/v1')
@@ -36,7 +37,10 @@ export class OpenPgpCertificatesController {
    */
   @Get('signing-keys/:id/openpgp')
   @Needs('signing-keys:read')
-  async getOpenPgpCertificate(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<OpenPgpCertificateView> {
+  async getOpenPgpCertificate(
+    @TheCaller() caller: Caller,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
+  ): Promise<OpenPgpCertificateView> {
     return OpenPgpCertificateView.of(await this.certificates.get(caller, id));
   }
 
@@ -50,7 +54,7 @@ export class OpenPgpCertificatesController {
   @Fresh()
   async certifyUserIds(
     @TheCaller() caller: Caller,
-    @Param() { id }: IdParam,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
     @Body() body: CertifyUserIdsBody,
   ): Promise<OpenPgpCertificateView> {
     return OpenPgpCertificateView.of(await this.certificates.certify(caller, id, body.toOrder()));
@@ -66,7 +70,7 @@ export class OpenPgpCertificatesController {
   @Fresh()
   async revokeOpenPgpCertificate(
     @TheCaller() caller: Caller,
-    @Param() { id }: IdParam,
+    @Param(SigningKeyName) { id }: IdOrNameParam,
     @Body() body: RevokeOpenPgpBody,
   ): Promise<OpenPgpCertificateView> {
     return OpenPgpCertificateView.of(await this.certificates.revoke(caller, id, body.toOrder()));

@@ -1,3 +1,4 @@
+import { EVERY_KEY } from '../../access/key-patterns.js';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { type Caller, isOwnedBy } from '../../access/caller.js';
@@ -11,7 +12,9 @@ import {
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
+import type { BindValue } from '../../platform/http/list-filter.js';
 import { Outbox } from '../../platform/queue/outbox.js';
+import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { useOfRequest } from './shown-request.js';
 import { requestEntry, SWEEP_AFTER_MS, SIGNING_QUEUE } from '../signing-jobs.js';
 import { SigningRequest } from '../signing-request.entity.js';
@@ -24,6 +27,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     private readonly outbox: Outbox,
     private readonly events: EventBus,
     private readonly subjects: ApprovalSubjectsService,
+    private readonly keys: SigningKeyReader,
   ) {}
 
   onModuleInit(): void {
@@ -51,6 +55,16 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
         return [useOfRequest(request)];
       throw missing('signing-request');
     });
+  }
+
+  withReference(reference: string, bind: BindValue): string {
+    return `SELECT r.id FROM signing_request r WHERE r.reference = ${bind(reference)}`;
+  }
+
+  /** @throws Problem `signing-key.unknown` */
+  async approvalsOfKey(nameOrId: string, bind: BindValue): Promise<string> {
+    const { id } = await this.keys.known(EVERY_KEY, nameOrId);
+    return `SELECT r.approval_id FROM signing_request r WHERE r.key_id = ${bind(id)} AND r.approval_id IS NOT NULL`;
   }
 
   async usesToApprove(tx: EntityManager, approval: SubjectApproval): Promise<KeyUseToApprove[]> {

@@ -2,10 +2,7 @@ import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@
 import { DataSource, Not } from 'typeorm';
 import { type Caller, isOwnedBy } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
-import { fromBase64 } from '../../formats/encoding/base64.js';
 import type { Followed } from '../../platform/http/event-stream.js';
-import { Cursors, type Page } from '../../platform/http/cursors.js';
-import type { PageQuery } from '../../platform/http/page.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
 import { missing } from '../../platform/errors/problem.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
@@ -24,12 +21,6 @@ export interface ShownRequest extends SigningRequest {
   /** DER, starting with the key's certificate. */
   readonly chain?: Buffer[];
   readonly timestampToken?: Buffer | null;
-}
-
-export interface RequestFilter {
-  readonly status?: SigningStatus;
-  /** Base64. */
-  readonly digest?: string;
 }
 
 /** RequestWatch watches signing requests for waiting callers. */
@@ -70,7 +61,6 @@ export class SigningRequestsReader {
   constructor(
     private readonly db: DataSource,
     private readonly watch: RequestWatch,
-    private readonly cursors: Cursors,
     private readonly certificates: CertificatesReader,
     private readonly idempotency: IdempotencyKeys,
   ) {}
@@ -135,29 +125,14 @@ export class SigningRequestsReader {
     return envelope?.timestampToken ?? null;
   }
 
-  /** Returns the caller's requests, newest first; callers who may read the audit log see all requests. */
-  async list(caller: Caller, filter: PageQuery & RequestFilter): Promise<Page<SigningRequest>> {
-    const { limit, cursor, status, digest } = filter;
-    const list = `signing-requests ${status ?? ''} ${digest ?? ''}`;
-    const query = this.db.createQueryBuilder(SigningRequest, 'request');
-    if (!seesAll(caller)) query.andWhere('request.ownerId = :owner', { owner: caller.ownerId });
-    if (caller.identity !== undefined) {
-      const { trust, claims } = caller.identity;
-      const same = { trust: { id: trust.id }, claims: { sub: claims['sub'] } };
-      query.andWhere('request.identity @> :same', { same: JSON.stringify(same) });
-    }
-    if (digest !== undefined) query.andWhere('request.digest = :digest', { digest: fromBase64(digest) });
-    if (status !== undefined) query.andWhere('request.status = :status', { status });
-    return this.cursors.newest(list, query, { limit, cursor });
-  }
-
   private async read(caller: Caller, id: string): Promise<SigningRequest> {
     const request = await this.db.manager.findOneBy(SigningRequest, { id });
-    if (request !== null && (isOwnedBy(caller, request) || seesAll(caller))) return request;
+    if (request !== null && (isOwnedBy(caller, request) || seesAllRequests(caller))) return request;
     throw missing('signing-request');
   }
 }
 
-function seesAll(caller: Caller): boolean {
+/** Reports whether the caller may see the requests of all callers. */
+export function seesAllRequests(caller: Caller): boolean {
   return mayDo(caller.scopes, 'audit:read');
 }

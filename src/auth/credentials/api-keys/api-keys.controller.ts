@@ -1,7 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../../platform/http/id-param.js';
-import { PageQuery } from '../../../platform/http/page.js';
 import type { IdempotentUse } from '../../../platform/http/idempotency-keys.js';
 import { Fresh, Needs, TheCaller } from '../../../access/access.js';
 import type { Caller } from '../../../access/caller.js';
@@ -10,6 +9,7 @@ import { ExpectedVersion, VersionInterceptor } from '../../../platform/http/vers
 import { ApiKeyChangesService } from './api-key-changes.service.js';
 import {
   ApiKeyPage,
+  ApiKeysQuery,
   ApiKeyView,
   ChangeApiKeyBody,
   CreateApiKeyBody,
@@ -51,7 +51,7 @@ export class ApiKeysController {
    */
   @Get()
   @Needs('settings:read')
-  async listApiKeys(@Query() query: PageQuery): Promise<ApiKeyPage> {
+  async listApiKeys(@Query() query: ApiKeysQuery): Promise<ApiKeyPage> {
     return ApiKeyPage.of(await this.apiKeys.list(query));
   }
 

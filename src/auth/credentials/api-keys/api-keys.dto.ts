@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsOptional, registerDecorator } from 'class-validator';
 import { viewOf } from '../../../platform/http/fields/view-of.js';
-import { Int, ListOf, Moment, Name, OneOf, Optional } from '../../../platform/http/fields/fields.js';
+import { IdRef, Int, ListOf, Moment, Name, OneOf, Optional } from '../../../platform/http/fields/fields.js';
 import { Nullable } from '../../../platform/http/body-shape.js';
 import { PageOf } from '../../../platform/http/fields/page-of.js';
+import { NamedPageQuery } from '../../../platform/http/page.js';
 import { KeyPatternList } from '../../../access/key-patterns.js';
 import { PERSON_SCOPES, SCOPE_NAMES, type Scope } from '../../../access/scopes.js';
 import { isAddressBlock } from '../../../formats/encoding/ip-address.js';
@@ -22,6 +23,11 @@ function IsAddressBlocks(): PropertyDecorator {
       options: { message: 'must contain only IP addresses and CIDR blocks such as 192.0.2.0/24' },
       validator: { validate: (value: unknown) => Array.isArray(value) && value.every(isAddressBlock) },
     });
+}
+
+export class ApiKeysQuery extends NamedPageQuery {
+  /** Only API keys of the owner with this ID. */
+  @Optional(IdRef()) owner?: string;
 }
 
 export class CreateApiKeyBody {

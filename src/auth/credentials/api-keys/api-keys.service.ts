@@ -4,7 +4,8 @@ import { DataSource, type EntityManager, IsNull, MoreThan } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../../platform/http/cursors.js';
-import type { PageQuery } from '../../../platform/http/page.js';
+import { filteredList, whereNamed } from '../../../platform/http/list-filter.js';
+import type { NamedPageQuery } from '../../../platform/http/page.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Problem, missing } from '../../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../../platform/http/idempotency-keys.js';
@@ -132,8 +133,11 @@ export class ApiKeysService implements OnApplicationShutdown {
     return row;
   }
 
-  async list(query: PageQuery): Promise<Page<ApiKey>> {
-    return this.cursors.newest('api-keys', this.db.createQueryBuilder(ApiKey, 'key'), query);
+  async list({ limit, cursor, name, owner }: NamedPageQuery & { owner?: string }): Promise<Page<ApiKey>> {
+    const query = this.db.createQueryBuilder(ApiKey, 'key');
+    whereNamed(query, 'name', name);
+    if (owner !== undefined) query.andWhere('key.ownerId = :owner', { owner });
+    return this.cursors.newest(filteredList('api-keys', { name, owner }), query, { limit, cursor });
   }
 
   /** Revokes a key. Every process rejects it within five seconds; the call is idempotent. */

@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import { Cursors, type Page } from '../../../platform/http/cursors.js';
+import { filteredList, whereNamed } from '../../../platform/http/list-filter.js';
 import type { PageQuery } from '../../../platform/http/page.js';
 import { Problem, missing } from '../../../platform/errors/problem.js';
 import type { Actor, Caller } from '../../../access/caller.js';
@@ -36,8 +37,11 @@ export class UserAdministrationService {
     private readonly invitations: InvitationRights,
   ) {}
 
-  async list(query: PageQuery): Promise<Page<UserWithProviders>> {
-    const page = await this.cursors.newest('users', this.db.createQueryBuilder(User, 'user'), query);
+  /** Returns users, newest first. @param email an address, or the start of addresses before `*` */
+  async list({ limit, cursor, email }: PageQuery & { email?: string }): Promise<Page<UserWithProviders>> {
+    const query = this.db.createQueryBuilder(User, 'user');
+    whereNamed(query, 'email', email?.toLowerCase());
+    const page = await this.cursors.newest(filteredList('users', { email }), query, { limit, cursor });
     return { ...page, items: await this.withProviders(page.items) };
   }
 

@@ -1,7 +1,6 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags, ApiExcludeController } from '@nestjs/swagger';
 import { IdParam } from '../../../platform/http/id-param.js';
-import { PageQuery } from '../../../platform/http/page.js';
 import { Fresh, Needs, TheCaller, Public } from '../../../access/access.js';
 import type { Caller } from '../../../access/caller.js';
 import { SecondFactorsService } from '../second-factors/second-factors.service.js';
@@ -9,7 +8,7 @@ import { SessionList } from '../../credentials/sessions/sessions.dto.js';
 import { SessionsService } from '../../credentials/sessions/sessions.service.js';
 import { PasswordResetsService } from './password-resets.service.js';
 import { UserAdministrationService, assertMayGrant } from './user-administration.service.js';
-import { ChangeUserBody, UserPage, UserView } from './users.dto.js';
+import { ChangeUserBody, UserPage, UsersQuery, UserView } from './users.dto.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -29,7 +28,7 @@ export class UsersController {
    */
   @Get()
   @Needs('users:read')
-  async listUsers(@Query() query: PageQuery): Promise<UserPage> {
+  async listUsers(@Query() query: UsersQuery): Promise<UserPage> {
     return UserPage.of(await this.users.list(query));
   }
 

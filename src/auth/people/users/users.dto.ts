@@ -1,6 +1,7 @@
 import { viewOf } from '../../../platform/http/fields/view-of.js';
-import { Flag, ListOf, OneOf, Optional } from '../../../platform/http/fields/fields.js';
+import { Flag, ListOf, OneOf, Optional, Text } from '../../../platform/http/fields/fields.js';
 import { PageOf } from '../../../platform/http/fields/page-of.js';
+import { PageQuery } from '../../../platform/http/page.js';
 import { IsPlainAddress } from '../../model/plain-address.js';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsEmail, MaxLength } from 'class-validator';
@@ -41,6 +42,11 @@ export class UserView {
   static of(row: UserWithProviders): UserView {
     return viewOf(UserView, row);
   }
+}
+
+export class UsersQuery extends PageQuery {
+  /** Only users with this email address. A final `*` matches every address that starts with the text before it. @example ada@example.com */
+  @Optional(Text(1, 320)) email?: string;
 }
 
 export class UserPage extends PageOf(UserView) {}

@@ -5,8 +5,7 @@ import { Needs, TheCaller } from '../../../access/access.js';
 import type { Caller } from '../../../access/caller.js';
 import { answerEvents } from '../../../platform/http/event-stream.js';
 import { IdParam } from '../../../platform/http/id-param.js';
-import { PageQuery } from '../../../platform/http/page.js';
-import { ImportPageView, ImportView, ImportWaitQuery } from './imports.dto.js';
+import { ImportPageView, ImportsQuery, ImportView, ImportWaitQuery } from './imports.dto.js';
 import { ImportsService } from './imports.service.js';
 
 const EVENT_EXAMPLE = 'event: status\nid: RUNNING WRITING 4000\ndata: {"status":"RUNNING"}\n\n';
@@ -23,8 +22,8 @@ export class ImportsController {
    */
   @Get()
   @Needs('inventory:report')
-  async listImports(@TheCaller() caller: Caller, @Query() { limit, cursor }: PageQuery): Promise<ImportPageView> {
-    return ImportPageView.of(await this.imports.list(caller, limit, cursor));
+  async listImports(@TheCaller() caller: Caller, @Query() query: ImportsQuery): Promise<ImportPageView> {
+    return ImportPageView.of(await this.imports.list(caller, query));
   }
 
   /**

@@ -1,9 +1,16 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Optional, QueryInt } from '../../../platform/http/fields/fields.js';
+import { OneOf, Optional, QueryInt, Text } from '../../../platform/http/fields/fields.js';
+import { PageQuery } from '../../../platform/http/page.js';
 import type { Page } from '../../../platform/http/cursors.js';
 import { INGEST_PHASES, type IngestPhase } from '../staging/ingest-order.js';
 import { IngestView } from './ingest.dto.js';
-import type { ImportStatus, InventoryImport } from './inventory-import.entity.js';
+import { IMPORT_STATUSES, type ImportStatus, type InventoryImport } from './inventory-import.entity.js';
+
+export class ImportsQuery extends PageQuery {
+  @Optional(OneOf(IMPORT_STATUSES)) status?: ImportStatus;
+  /** Only imports with this `source`. @example registry.example.com/app */
+  @Optional(Text(1, 500)) source?: string;
+}
 
 export class ImportWaitQuery {
   /** Maximum number of seconds to wait until the import is final. */
@@ -29,6 +36,8 @@ export class ImportView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   status: ImportStatus;
+  /** Name of the source that the request stated. @example registry.example.com/app */
+  source?: string;
   /** Size of the body in bytes. @example 143654912 */
   bytes: number;
   /** Current phase of the import. */
@@ -52,6 +61,7 @@ export class ImportView {
     return {
       id,
       status,
+      ...(row.order.source === undefined ? {} : { source: row.order.source }),
       bytes,
       phase,
       done,

@@ -8,6 +8,8 @@ import { newId, uuidOf } from '../../../platform/database/new-id.js';
 import { RowWatch } from '../../../platform/database/row-watch.js';
 import type { Followed } from '../../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../../platform/http/cursors.js';
+import { filteredList } from '../../../platform/http/list-filter.js';
+import type { PageQuery } from '../../../platform/http/page.js';
 import { Problem, missing } from '../../../platform/errors/problem.js';
 import type { RawBody } from '../../../platform/http/bodies/raw-body.js';
 import { IdempotencyKeys, idempotentUse } from '../../../platform/http/idempotency-keys.js';
@@ -15,13 +17,18 @@ import { withoutSecrets } from '../staging/arrivals.js';
 import { bodyKindOf, type IngestOptions, reporterOf } from './ingest.service.js';
 import { ImportBodies } from './import-bodies.js';
 import { ImportRunner } from './import-runner.js';
-import { InventoryImport } from './inventory-import.entity.js';
+import { type ImportStatus, InventoryImport } from './inventory-import.entity.js';
 
 /** MAX_OPEN is the maximum number of waiting or running documents of all callers. The bodies of these documents are stored in the database. */
 const MAX_OPEN = 200;
 /** MAX_OPEN_PER_OWNER is the maximum number of waiting or running documents of an owner, across all credentials of the owner, and of a sensor. */
 const MAX_OPEN_PER_OWNER = 50;
 const OPERATION = 'inventory.import';
+export interface ImportFilter extends PageQuery {
+  readonly status?: ImportStatus;
+  readonly source?: string;
+}
+
 /** MAX_LISTED_BYTES is the maximum compressed size of an outcome or problem in a list. */
 const MAX_LISTED_BYTES = 2000;
 const ENDS: readonly string[] = ['outcome', 'problem'] satisfies (keyof InventoryImport)[];
@@ -115,12 +122,15 @@ export class ImportsService implements BeforeApplicationShutdown {
    * Returns the caller's imports, newest first. Callers who can read the audit log see all imports. Large outcomes and problems are omitted, because
    * an outcome can list thousands of rejected items.
    */
-  async list(caller: Caller, limit?: number, cursor?: string): Promise<Page<InventoryImport>> {
-    const list = 'inventory imports';
+  async list(caller: Caller, { limit, cursor, ...filter }: ImportFilter): Promise<Page<InventoryImport>> {
+    const list = filteredList('inventory imports', filter);
+    const { status, source } = filter;
     const query = this.db.createQueryBuilder(InventoryImport, 'import');
     if (!seesAll(caller)) query.andWhere('import.ownerId = :owner', { owner: caller.ownerId });
     if (!seesOthersOfOwner(caller))
       query.andWhere(`import.order -> 'caller' ->> 'id' = :caller`, { caller: caller.id });
+    if (status !== undefined) query.andWhere('import.status = :status', { status });
+    if (source !== undefined) query.andWhere(`import.order ->> 'source' = :source`, { source: withoutSecrets(source) });
     const { columns } = this.db.getMetadata(InventoryImport);
     const plain = columns.filter(({ propertyName }) => !ENDS.includes(propertyName));
     query.select(plain.map(({ propertyName }) => `import.${propertyName}`));

@@ -14,6 +14,7 @@ export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 @Index('inventory_import_owner', ['ownerId', 'id'])
 @Index('inventory_import_open', ['id'], { where: 'ended_at IS NULL' })
 @Index('inventory_import_turn', ['turn', 'id'], { where: 'ended_at IS NULL' })
+@Index('inventory_import_source', { synchronize: false })
 export class InventoryImport {
   @PrimaryColumn('uuid')
   id: string;

@@ -9,6 +9,7 @@ import { ReportersOfVerdicts1798000048550 } from './1798000048550-reporters-of-v
 import { KeysOfCredentials1798000048600 } from './1798000048600-keys-of-credentials.js';
 import { OwnersOfWebhooks1798000048700 } from './1798000048700-owners-of-webhooks.js';
 import { SubjectsOfDeliveries1798000048710 } from './1798000048710-subjects-of-deliveries.js';
+import { ListFilters1798000048800 } from './1798000048800-list-filters.js';
 
 /** MIGRATIONS lists all migrations, oldest first. Each runs in its own transaction. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
@@ -22,4 +23,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   KeysOfCredentials1798000048600,
   OwnersOfWebhooks1798000048700,
   SubjectsOfDeliveries1798000048710,
+  ListFilters1798000048800,
 ];

@@ -6,6 +6,7 @@ import { createSigningKey } from '../../api/generated/sdk.gen.js';
 import type { CreateSigningKeyBody, SigningKeyView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
+import type { Filter } from '../../patterns/filter-bar.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
@@ -28,6 +29,19 @@ const PURPOSES = [
   'certificates',
 ];
 
+const STATES = ['ACTIVE', 'DISABLED', 'PENDING_DESTRUCTION', 'DESTROYED'];
+
+/** Returns a filter with a single choice. */
+function choice(param: string, name: string, values: readonly string[], nameOf = (value: string) => value): Filter {
+  return {
+    kind: 'choice',
+    param,
+    name,
+    isSingle: true,
+    options: values.map((value) => ({ value, name: nameOf(value) })),
+  };
+}
+
 export function KeysPage() {
   const { t, named } = useI18n();
   const { may } = useSession();
@@ -37,7 +51,15 @@ export function KeysPage() {
     <PageFrame title={t('nav.keys')} lead={t('keys.lead')} actions={create}>
       <ResourceList<SigningKeyView>
         name={t('nav.keys')}
-        list={(query) => listSigningKeysOptions({ query })}
+        list={({ name, ...query }) =>
+          listSigningKeysOptions({ query: name === undefined ? query : { ...query, name: `${String(name)}*` } })
+        }
+        filters={[
+          { kind: 'text', param: 'name', name: t('name') },
+          choice('state', t('status'), STATES, (value) => named('status', value)),
+          choice('type', t('type'), TYPES),
+          choice('purpose', t('keys.purpose'), PURPOSES, (value) => named('purpose', value)),
+        ]}
         rowKey={({ id }) => id}
         icon={KeyIcon}
         emptyTitle={t('keys.none')}

@@ -3,7 +3,6 @@ import PenFancyIcon from '@patternfly/react-icons/dist/esm/icons/pen-fancy-icon'
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { listSigningRequestsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
-import type { ListSigningRequestsData } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
@@ -12,6 +11,7 @@ import { type Filter, FilterBar, useFilters } from '../../patterns/filter-bar.js
 import { PageFrame } from '../../patterns/page-frame.js';
 import { useRequestColumns } from './request-columns.js';
 import { isFinal } from './signing-request.js';
+import { useSigningKeys } from './use-signing-keys.js';
 
 const STATUSES = ['QUEUED', 'PROCESSING', 'PENDING_APPROVAL', 'SIGNED', 'FAILED'] as const;
 
@@ -19,7 +19,9 @@ export function RequestsPage() {
   const { t, named } = useI18n();
   const { may } = useSession();
   const { one } = useUrlState();
+  const { data: keys = [] } = useSigningKeys();
   const filters: Filter[] = [
+    { kind: 'text', param: 'reference', name: t('request.reference') },
     {
       kind: 'choice',
       param: 'status',
@@ -27,11 +29,18 @@ export function RequestsPage() {
       isSingle: true,
       options: STATUSES.map((value) => ({ value, name: named('status', value) })),
     },
+    {
+      kind: 'choice',
+      param: 'key',
+      name: t('key'),
+      isSingle: true,
+      options: keys.map(({ name }) => ({ value: name, name })),
+    },
   ];
   const { isFiltered, clear } = useFilters(filters);
   const query = useQuery({
     ...listSigningRequestsOptions({
-      query: { status: one('status'), cursor: one('cursor') } as ListSigningRequestsData['query'],
+      query: Object.fromEntries([...filters.map(({ param }) => param), 'cursor'].map((param) => [param, one(param)])),
     }),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => (state.data?.items.every(isFinal) === false ? 2000 : 15_000),
