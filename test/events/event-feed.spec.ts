@@ -197,7 +197,7 @@ describe('the list of events of a log that was changed with SQL', () => {
     // Simulates a long log: 45,000 leaves of an entry that is no event.
     await place.stage.sql(
       `INSERT INTO log_leaf (index, entry_id, kind) SELECT h.size + n, l.entry_id, 'record' FROM log_head h, generate_series(0, 44999) n,
-         (SELECT entry_id FROM log_leaf ORDER BY index DESC LIMIT 1) l`,
+         (SELECT entry_id FROM log_leaf ORDER BY index LIMIT 1) l`,
     );
     const [head] = await place.stage.sql<{ size: string }>(`SELECT size FROM log_head`);
     await place.stage.sql(`UPDATE log_head SET size = size + 45000`);
