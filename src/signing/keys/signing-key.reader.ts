@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { KeyEvidence, KeyType, VaultKey } from '../../hsm/key-vault.js';
+import type { KeyType, VaultKey } from '../../hsm/key-vault.js';
 import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { Config } from '../../platform/config/config.js';
 import { isId } from '../../platform/database/new-id.js';
@@ -13,7 +13,7 @@ import { Clock } from '../../platform/work/clock.js';
 import { namesIssuer } from '../../access/identity/verified-identity.js';
 import { assertIncludesKey, includesKey, type KeyLimits } from '../../access/key-patterns.js';
 import { hasSeveralIssuers } from '../../auth/workload/workload.repository.js';
-import { assertPermitted, forbidden, type KeyConstraints, type KeyUse } from './key-constraints.js';
+import { assertPermitted, forbidden, type KeyUse } from './key-constraints.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
 import { notSealed } from '../../platform/sealing/sealed-rows.js';
