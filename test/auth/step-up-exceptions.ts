@@ -53,7 +53,8 @@ export const WITHOUT_STEP_UP: Readonly<Record<string, string>> = {
     'reads what a provider publishes, at addresses that were saved after a step-up',
   'POST /api/settings/identity-providers/test/{name}/sign-in':
     'shows what a sign-in of the person at the provider would do, and changes nothing',
-  'POST /api/settings/identity-providers/test-results': 'reads the result of such a test once, and records the NameID format if none is known',
+  'POST /api/settings/identity-providers/test-results':
+    'reads the result of such a test once, and records the NameID format if none is known',
   'POST /api/webhooks/{id}/test': 'sends a test event to an address that was saved after a step-up',
   'POST /api/webhooks/deliveries/{id}/redeliver': 'sends an event again to an address that was saved after a step-up',
   'DELETE /api/auth/sessions': ENDS,
