@@ -74,7 +74,7 @@ export function schemaFault({ applied, epoch }: SchemaState): string | undefined
 export function unappliedFault(applied: number): string | undefined {
   const missing = MIGRATION_NAMES.length - applied;
   if (missing <= 0) return undefined;
-  return `${missing} migrations of this version are not recorded as applied, because the database was replaced, restored or modified manually. Run "sealwright-admin doctor".`;
+  return `migrations of this version that are not recorded as applied: ${missing}. The database was replaced, restored or modified manually. Run "sealwright-admin doctor".`;
 }
 
 /** epochFault is like schemaFault for the epoch alone, which can change while the service is running. */
