@@ -53,6 +53,9 @@ it('changes, streams, calls that wait for a change and public reads need no shar
   ];
   await settled();
   expect(free.map(({ isRunning }) => isRunning)).toEqual([true, true, true, true]);
+  const list = call(interceptor, 'build', { url: '/api/v1/events?after=latest' });
+  await settled();
+  expect(list.isRunning).toBe(false);
 });
 
 it('a caller has at most 1000 reads that wait for their turn', async () => {

@@ -6,8 +6,11 @@ import type { AuthorizedRequest } from './reauthorization.js';
 /** Maximum number of reads per caller and process that wait for their turn. */
 const MAX_QUEUED = 1000;
 const RETRY_SECONDS = 5;
-/** Event streams and calls with `?wait=` have their own limits, because most of the time they use no database connection. */
-const EVENT_STREAM = /\/events(?:\?|$)/;
+/**
+ * Event streams and calls with `?wait=` have their own limits, because most of the time they use no database connection. `/api/v1/events` is a list, not a
+ * stream.
+ */
+const EVENT_STREAM = /\/(?!v1\/)[^/]+\/events(?:\?|$)/;
 
 interface Reads {
   running: number;
