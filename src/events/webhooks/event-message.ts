@@ -18,7 +18,7 @@ export function messageOf({ id, type, timestamp, subject, data }: LoggedEvent, p
     type,
     at: new Date(timestamp),
     data,
-    title: EVENT_CATALOGUE[type].description.replace(/\..*$/s, ''),
+    title: EVENT_CATALOGUE[type].description.split('.', 1)[0] ?? '',
     facts: Object.entries(data).map(([name, value]) => ({ name: labelOf(name), value: shownValue(value) })),
     ...(page === undefined ? {} : { link: `${publicUrl}/${page}/${subject.id}` }),
   };
