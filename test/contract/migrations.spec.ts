@@ -83,6 +83,10 @@ describe('a database of the version before the baseline', () => {
     await stage.sql('ALTER TABLE schedule DROP COLUMN made_behind');
     await stage.sql('ALTER TABLE invitation DROP COLUMN inviter_behind');
     await stage.sql('ALTER TABLE asset DROP COLUMN proven');
+    await stage.sql('ALTER TABLE workload_issuer DROP COLUMN disabled_at');
+    await stage.sql('ALTER TABLE risk_verdict DROP COLUMN reporter');
+    await stage.sql('ALTER TABLE api_key DROP COLUMN signing_keys, DROP COLUMN revision');
+    await stage.sql('ALTER TABLE oauth_client DROP COLUMN signing_keys, DROP COLUMN revision');
     await stage.sql('ALTER TABLE webhook_endpoint DROP COLUMN givers, DROP COLUMN owner_id, DROP COLUMN feed_position');
     await stage.sql('ALTER TABLE webhook_delivery DROP COLUMN subject, DROP COLUMN position');
     const before = await tables();

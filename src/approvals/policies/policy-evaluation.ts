@@ -72,6 +72,12 @@ interface StoredSet {
   readonly policies: readonly ApprovalPolicy[];
 }
 
+/** Compared is a set of policies after the comparison with the audit log, and the reason if the comparison was impossible. */
+interface Compared {
+  readonly stored: StoredSet;
+  readonly doubt?: Problem;
+}
+
 /** Cache key: all policies are cached as one entry. */
 const WHOLE = '*';
 
@@ -170,9 +176,8 @@ export class PolicyEvaluation {
   }
 
   private async read(db: EntityManager = this.db.manager): Promise<Book> {
-    const { stored, doubt } = await this.compared(db, await this.stored(db));
+    const { stored, doubt } = await this.latest(db);
     const { revision } = stored;
-    if (revision < this.newest) throw rolledBack();
     this.newest = revision;
     const isAmbiguous = await hasSeveralIssuers(db);
     const policies = stored.policies.map((policy) =>
@@ -184,6 +189,22 @@ export class PolicyEvaluation {
     const book = { revision, policies, groups: new Map(groups.map(({ id, name }) => [id, name])), doubt };
     if (doubt === undefined) this.last = { book, until: performance.now() + LAST_MS };
     return book;
+  }
+
+  /**
+   * Reads and compares the policies. Reads them again if this process committed or read a newer revision in the meantime.
+   *
+   * @throws Problem `approval-policy.changed` if the policies are older than those that this process knew before it read them
+   */
+  private async latest(db: EntityManager): Promise<Compared> {
+    for (let reading = 1; reading <= MAX_READINGS; reading += 1) {
+      const known = this.newest;
+      const compared = await this.compared(db, await this.stored(db));
+      const { revision } = compared.stored;
+      if (revision < known) throw rolledBack();
+      if (revision >= this.newest) return compared;
+    }
+    throw beingChanged();
   }
 
   private async stored(manager: EntityManager): Promise<StoredSet> {
@@ -204,10 +225,7 @@ export class PolicyEvaluation {
    *
    * @throws Problem `approval-policy.changed` if the log has newer policies
    */
-  private async compared(
-    db: EntityManager,
-    first: StoredSet,
-  ): Promise<{ readonly stored: StoredSet; readonly doubt?: Problem }> {
+  private async compared(db: EntityManager, first: StoredSet): Promise<Compared> {
     if (!sealsOf(this.db.manager).demandsSealOf(ApprovalPolicyRevision)) return { stored: first };
     const recent = await this.ledger.recent();
     // The policies may have changed after they were read and before the log was read.
@@ -230,8 +248,7 @@ export class PolicyEvaluation {
       this.confirmed = name;
       return { stored };
     }
-    const detail = 'The approval policies are being changed. Retry after 1 second.';
-    return { stored, doubt: new Problem('unavailable', 'approval.policies-changed', detail, { retryAfter: 1 }) };
+    return { stored, doubt: beingChanged() };
   }
 }
 
@@ -254,6 +271,11 @@ function judgedBy(book: Book, kind: PolicySubject, uses: readonly KeyUseToApprov
   const all = book.policies.filter((policy) => applying.some((some) => some.includes(policy)));
   const demand = all.length === 0 ? undefined : joined(all, book.groups);
   return { revision: book.revision, demand, held: applying.map((some) => some.length > 0) };
+}
+
+function beingChanged(): Problem {
+  const detail = 'The approval policies are being changed. Retry after 1 second.';
+  return new Problem('unavailable', 'approval.policies-changed', detail, { retryAfter: 1 });
 }
 
 function rolledBack(): Problem {

@@ -16,6 +16,6 @@ export class SubjectsOfDeliveries1798000048710 implements MigrationInterface {
   }
 
   public async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "webhook_delivery_of_subject"`);
+    await queryRunner.query(`DROP INDEX "webhook_delivery_of_subject"`);
   }
 }
