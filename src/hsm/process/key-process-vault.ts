@@ -40,8 +40,10 @@ const WINDOW_PER_SESSION = 8;
  * the wait ends.
  */
 const GRACE_MS = 5000;
-/** Calls without side effects. They are repeated once if the key process ends before it responds. */
+/** Calls without side effects. They are repeated if the key process ends before it responds, or reports that the token does not respond. */
 const READS: ReadonlySet<CallName> = new Set(['logAnchor', 'holdings', 'unseal']);
+/** Maximum repetitions of a call: one by the process that reports the fault, which then may end, and one by its replacement. */
+const MAX_REPEATS = 2;
 const FIRST_START_MS = 5000;
 const DRAIN_STEP_MS = 20;
 
@@ -58,7 +60,8 @@ type Pending = Work & {
   handedAt: number;
   /** True if a process that did not find the key returned the order. */
   wasUnseen: boolean;
-  wasRepeated: boolean;
+  /** Number of times that the order was repeated because the key process could not answer it. */
+  repeats: number;
 };
 
 /** KeyProcessVault is a vault whose keys are in a PKCS #11 token, accessed through one supervised key process. */
@@ -214,7 +217,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     }
     this.lastId = (this.lastId + 1) >>> 0;
     const caller = work.kind === 'sign' ? (work.order.caller ?? '') : '';
-    this.queue.push(caller, { ...work, id: this.lastId, reject, handedAt: 0, wasUnseen: false, wasRepeated: false });
+    this.queue.push(caller, { ...work, id: this.lastId, reject, handedAt: 0, wasUnseen: false, repeats: 0 });
     this.scheduleFlush();
   }
 
@@ -281,6 +284,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
    * order whose key was not found; it is rejected after the second attempt. All later orders were returned only because of the first.
    */
   private fail(pending: Pending, outcome: Exclude<CallOutcome, 'done'>, detail: string): void {
+    if (outcome === 'unavailable' && isRepeatable(pending)) return this.repeat(pending);
     if (outcome !== 'unseen') return pending.reject(vaultProblem(outcome, detail));
     const isFirst = !this.leaving;
     if (isFirst) this.supervisor.send({ kind: 'leave' });
@@ -291,7 +295,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   private repeat(pending: Pending): void {
-    pending.wasRepeated = true;
+    pending.repeats += 1;
     this.unseen.push(pending);
   }
 
@@ -334,5 +338,5 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 }
 
 function isRepeatable(pending: Pending): boolean {
-  return pending.kind === 'call' && READS.has(pending.call.name) && !pending.wasRepeated;
+  return pending.kind === 'call' && READS.has(pending.call.name) && pending.repeats < MAX_REPEATS;
 }
