@@ -4,7 +4,7 @@ import { onFilledSchema, unknownTables } from './plans/filled-schema.mjs';
 import { WholeScans } from './plans/whole-scans.mjs';
 
 /** Suffix of a statement with a separate time limit. Its caller has a fallback for a statement that exceeds the limit. */
-const BOUNDED = /-- ended after \d+ ms$/;
+const BOUNDED = /-- cancelled after \d+ ms$/;
 const MAKES_TEMPORARY = /^\s*CREATE TEMP/i;
 /** Matches the part of a statement before the query from which it fills a temporary table. */
 const FILLED_FROM = /^\s*CREATE TEMP\w* TABLE [^;]*? AS (?=SELECT|WITH)/i;
