@@ -110,7 +110,7 @@ describe.runIf(canRunSshd())('an unusual authorized_keys file', () => {
         at.sshd.inside('runuser', '-u', 'deploy', '--', 'truncate', '-s', '64G', '/home/deploy/.ssh/authorized_keys');
       },
       'rotation.obstacle',
-      /more than/,
+      /too large to read/,
     ],
     [
       'is a link to the file of root',
