@@ -22,7 +22,7 @@ describe('a service URL', () => {
   });
 
   it.each(['ftp://sw.example', 'sw.example', 'https://ann:word@sw.example'])('rejects %s', (text) => {
-    expect(() => serviceAddress(text, true)).toThrow(/address/);
+    expect(() => serviceAddress(text, true)).toThrow(/ URL/);
   });
 });
 
