@@ -6,7 +6,6 @@ import { assertScope, type Scope } from '../access/scopes.js';
 import { newId } from '../platform/database/new-id.js';
 import { writeUnique } from '../platform/errors/database-error.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../platform/http/cursors.js';
-import { filteredList, whereNamed } from '../platform/http/list-filter.js';
 import type { NamedPageQuery, PageQuery } from '../platform/http/page.js';
 import { Problem, missing } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
@@ -51,10 +50,8 @@ export class SchedulesService {
     });
   }
 
-  async list({ limit, cursor, name }: NamedPageQuery): Promise<Page<Schedule>> {
-    const query = this.db.createQueryBuilder(Schedule, 'schedule');
-    whereNamed(query, 'name', name);
-    return this.cursors.newest(filteredList('schedules', { name }), query, { limit, cursor });
+  async list(page: NamedPageQuery): Promise<Page<Schedule>> {
+    return this.cursors.newestNamed('schedules', this.db.createQueryBuilder(Schedule, 'schedule'), page);
   }
 
   get(id: string): Promise<Schedule> {

@@ -6,7 +6,6 @@ import type { Scope } from '../access/scopes.js';
 import { isId, newId } from '../platform/database/new-id.js';
 import { writeUnique } from '../platform/errors/database-error.js';
 import { Cursors, type Page } from '../platform/http/cursors.js';
-import { filteredList, whereNamed } from '../platform/http/list-filter.js';
 import type { NamedPageQuery } from '../platform/http/page.js';
 import { Problem, missing } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
@@ -51,10 +50,8 @@ export class SensorsService {
     return { row: await this.get(id), key };
   }
 
-  async list({ limit, cursor, name }: NamedPageQuery): Promise<Page<Sensor>> {
-    const query = this.db.createQueryBuilder(Sensor, 'sensor');
-    whereNamed(query, 'name', name);
-    return this.cursors.newest(filteredList('sensors', { name }), query, { limit, cursor });
+  async list(page: NamedPageQuery): Promise<Page<Sensor>> {
+    return this.cursors.newestNamed('sensors', this.db.createQueryBuilder(Sensor, 'sensor'), page);
   }
 
   async get(id: string): Promise<Sensor> {

@@ -5,7 +5,6 @@ import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/errors/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
-import { filteredList, whereNamed } from '../../platform/http/list-filter.js';
 import type { NamedPageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
@@ -92,10 +91,9 @@ export class ApproverGroupsService {
   }
 
   /** Returns groups, newest first. */
-  async list({ limit, cursor, name }: NamedPageQuery): Promise<Page<GroupWithMembers>> {
-    const query = this.db.createQueryBuilder(ApproverGroup, 'g');
-    whereNamed(query, 'name', name);
-    const page = await this.cursors.newest(filteredList('approver-groups', { name }), query, { limit, cursor });
+  async list(query: NamedPageQuery): Promise<Page<GroupWithMembers>> {
+    const select = this.db.createQueryBuilder(ApproverGroup, 'g');
+    const page = await this.cursors.newestNamed('approver-groups', select, query);
     const members = await this.members.of(
       this.db.manager,
       page.items.map(({ id }) => id),

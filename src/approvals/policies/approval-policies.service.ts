@@ -8,7 +8,6 @@ import { stillMay } from '../../auth/rights/still-may.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/errors/database-error.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
-import { filteredList, whereNamed } from '../../platform/http/list-filter.js';
 import type { NamedPageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
@@ -85,10 +84,8 @@ export class ApprovalPoliciesService {
   }
 
   /** Returns policies, newest first. */
-  async list({ limit, cursor, name }: NamedPageQuery): Promise<Page<ApprovalPolicy>> {
-    const query = this.db.createQueryBuilder(ApprovalPolicy, 'policy');
-    whereNamed(query, 'name', name);
-    return this.cursors.newest(filteredList('approval-policies', { name }), query, { limit, cursor });
+  async list(page: NamedPageQuery): Promise<Page<ApprovalPolicy>> {
+    return this.cursors.newestNamed('approval-policies', this.db.createQueryBuilder(ApprovalPolicy, 'policy'), page);
   }
 
   /** Returns the exceptions on facts that callers choose. Earlier versions stored such exceptions, but they never hold. */

@@ -3,7 +3,6 @@ import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
-import { filteredList, whereNamed } from '../../platform/http/list-filter.js';
 import type { NamedPageQuery } from '../../platform/http/page.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
@@ -114,10 +113,8 @@ export class OAuthClientsService {
     return row;
   }
 
-  async list({ limit, cursor, name }: NamedPageQuery): Promise<Page<OAuthClient>> {
-    const query = this.db.createQueryBuilder(OAuthClient, 'client');
-    whereNamed(query, 'name', name);
-    return this.cursors.newest(filteredList('oauth-clients', { name }), query, { limit, cursor });
+  async list(page: NamedPageQuery): Promise<Page<OAuthClient>> {
+    return this.cursors.newestNamed('oauth-clients', this.db.createQueryBuilder(OAuthClient, 'client'), page);
   }
 
   /**

@@ -8,7 +8,6 @@ import { writeUnique } from '../../platform/errors/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
-import { filteredList, whereNamed } from '../../platform/http/list-filter.js';
 import type { NamedPageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
@@ -116,10 +115,8 @@ export class WorkloadIssuersService {
   }
 
   /** Returns issuers, newest first. */
-  list({ limit, cursor, name }: NamedPageQuery): Promise<Page<WorkloadIssuer>> {
-    const query = this.db.createQueryBuilder(WorkloadIssuer, 'issuer');
-    whereNamed(query, 'name', name);
-    return this.cursors.newest(filteredList('workload-issuers', { name }), query, { limit, cursor });
+  list(page: NamedPageQuery): Promise<Page<WorkloadIssuer>> {
+    return this.cursors.newestNamed('workload-issuers', this.db.createQueryBuilder(WorkloadIssuer, 'issuer'), page);
   }
 
   private async discovered(issuer: string): Promise<PublicJwk[]> {

@@ -10,7 +10,6 @@ import { writeUnique } from '../../platform/errors/database-error.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
-import { filteredList, whereNamed } from '../../platform/http/list-filter.js';
 import type { NamedPageQuery } from '../../platform/http/page.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/http/idempotency-keys.js';
@@ -92,10 +91,8 @@ export class WorkloadTrustsService {
   }
 
   /** Returns trusts, newest first. */
-  list({ limit, cursor, name }: NamedPageQuery): Promise<Page<WorkloadTrust>> {
-    const query = this.db.createQueryBuilder(WorkloadTrust, 'trust');
-    whereNamed(query, 'name', name);
-    return this.cursors.newest(filteredList('workload-trusts', { name }), query, { limit, cursor });
+  list(page: NamedPageQuery): Promise<Page<WorkloadTrust>> {
+    return this.cursors.newestNamed('workload-trusts', this.db.createQueryBuilder(WorkloadTrust, 'trust'), page);
   }
 
   private async valuesOf(tx: EntityManager, caller: Caller, order: WorkloadTrustOrder) {

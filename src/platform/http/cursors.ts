@@ -6,6 +6,7 @@ import type { SelectQueryBuilder } from 'typeorm';
 import { Config } from '../config/config.js';
 import { base64UrlBytes, fromBase64Url } from '../../formats/encoding/base64.js';
 import { Problem } from '../errors/problem.js';
+import { filteredList, whereNamed } from './list-filter.js';
 import { type DerivedKeys, derivedKeys, isMadeByOneOf } from '../sealing/derived-keys.js';
 
 export interface Page<Item> {
@@ -72,6 +73,16 @@ export class Cursors {
       .take(limit + 1)
       .getMany();
     return this.page(list, rows, limit, (row) => [row.id]);
+  }
+
+  /** Like `newest`, for the rows with a name; see `nameIs`. */
+  async newestNamed<Row extends { readonly id: string }>(
+    list: string,
+    query: SelectQueryBuilder<Row>,
+    { name, ...page }: { name?: string | undefined; limit?: number | undefined; cursor?: string | undefined },
+  ): Promise<Page<Row>> {
+    whereNamed(query, 'name', name);
+    return this.newest(filteredList(list, { name }), query, page);
   }
 
   private isOurs(body: string, seal: string): boolean {
