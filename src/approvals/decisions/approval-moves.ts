@@ -60,11 +60,11 @@ export class ApprovalMoves {
     const subject = await subjectOf(tx, approval);
     const owner = this.subjects.of(approval.subjectKind);
     const policySubject = policySubjectOf(approval.subjectKind);
-    const isSigning = policySubject === 'signing-request';
-    const keys = isSigning ? (await owner.usesToApprove(tx, subject)).map(({ key }) => key) : [];
+    const signed = policySubject === 'signing-request' ? await owner.usesToApprove(tx, subject) : undefined;
+    const keys = (signed ?? []).map(({ key }) => key);
     const lost = (await lostRequester(tx, approval, rights, basis, keys)) ?? (await owner.lostGround?.(tx, subject));
     if (lost !== undefined) return this.ended(tx, approval, 'WITHDRAWN', lost, by);
-    const uses = await owner.usesToApprove(tx, subject);
+    const uses = signed ?? (await owner.usesToApprove(tx, subject));
     const { demand } = await this.evaluation.judgeNow(tx, policySubject, uses);
     if (demand !== undefined) {
       if (rejections >= demand.rejectThreshold)

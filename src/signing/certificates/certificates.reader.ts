@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import { assertIncludesKey, includesKey, type KeyLimits } from '../../access/key-patterns.js';
+import { includesKey, type KeyLimits } from '../../access/key-patterns.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
@@ -74,8 +74,7 @@ export class CertificatesReader {
    */
   async getFor(limits: KeyLimits, id: string): Promise<Certificate> {
     const certificate = await this.get(id);
-    const [key] = (await this.keysOutside(limits)).filter((one) => one.id === certificate.keyId);
-    if (key !== undefined) assertIncludesKey(limits, key.name, key.id);
+    if (limits.keys !== undefined && certificate.keyId !== null) await this.keys.known(limits, certificate.keyId);
     return certificate;
   }
 
@@ -89,15 +88,16 @@ export class CertificatesReader {
       query.andWhere('certificate.notAfter >= :first AND certificate.notAfter < :next', month(this.clock.now()));
     if (key !== undefined) query.andWhere('certificate.keyId = :key', { key: (await this.keys.known(limits, key)).id });
     if (subject !== undefined) query.andWhere('strpos(lower(certificate.subject), lower(:subject)) > 0', { subject });
-    const ids = (await this.keysOutside(limits)).map(({ id }) => id);
+    const ids = await this.keysOutside(limits);
     if (ids.length > 0) query.andWhere('(certificate.keyId = ANY(:ids::uuid[])) IS NOT TRUE', { ids });
     return this.cursors.newest(filteredList('certificates', filter), query, { limit, cursor });
   }
 
-  private async keysOutside({ keys }: KeyLimits): Promise<{ readonly id: string; readonly name: string }[]> {
+  /** Returns the IDs of the signing keys that the caller cannot use. */
+  private async keysOutside({ keys }: KeyLimits): Promise<string[]> {
     if (keys === undefined) return [];
     const all: { id: string; name: string }[] = await this.db.query(`SELECT id, name FROM signing_key`);
-    return all.filter(({ name }) => !includesKey(keys, name));
+    return all.filter(({ name }) => !includesKey(keys, name)).map(({ id }) => id);
   }
 }
 

@@ -52,6 +52,14 @@ const MAX_VERIFIED = 100;
 /** Purposes of the listed keys. Vault clients do not state a purpose. */
 const SERVED = keyPurposesFor(undefined);
 
+/** KeyOfCall is the signing key that a call names. */
+interface KeyOfCall {
+  readonly name: string;
+  readonly type: KeyType;
+  /** Current version; 0 if the call names no version. */
+  readonly current: number;
+}
+
 /** TransitService implements HashiCorp Vault's transit engine. Every signature is a regular signing request. */
 @Injectable()
 export class TransitService {
@@ -110,7 +118,9 @@ export class TransitService {
 
   /** Signs one item. Throws Problem `approval.needed` (forbidden) if approval is required, because the client cannot wait. */
   async sign(caller: Caller, name: string, item: WeakValues, options: TransitOptions): Promise<TransitSigned> {
-    return shownAs(await this.signing.sign(caller, await this.orderOf(caller, name, item, options)), options);
+    const digest = transitDigest(item, options);
+    const key = await this.keyFor(caller, name, options);
+    return shownAs(await this.signing.sign(caller, orderOf(key, digest, options)), options);
   }
 
   /** Signs all items of a call as one batch, which shares one approval if approval is required. Returns a signature or an error for each item. */
@@ -120,8 +130,10 @@ export class TransitService {
     items: readonly WeakValues[],
     options: TransitOptions,
   ): Promise<BatchResult<TransitSigned>[]> {
-    await this.keys.known(caller, name);
-    const checked = await eachOf(items, async (item) => ({ order: await this.orderOf(caller, name, item, options) }));
+    const key = await this.keyFor(caller, name, options);
+    const checked = await eachOf(items, async (item) => ({
+      order: orderOf(key, transitDigest(item, options), options),
+    }));
     const orders = checked.flatMap((one) => ('order' in one ? [one.order] : []));
     const outcomes = (await this.signing.signAll(caller, orders)).values();
     return checked.map(({ reference, ...one }) => {
@@ -131,13 +143,10 @@ export class TransitService {
     });
   }
 
-  private async orderOf(caller: Caller, name: string, item: WeakValues, options: TransitOptions): Promise<FacadeOrder> {
-    const digest = transitDigest(item, options).toString('base64');
+  /** Returns the key of a call. The current version is read only if the call names a version. */
+  private async keyFor(caller: Caller, name: string, { version }: TransitOptions): Promise<KeyOfCall> {
     const { id, type } = await this.keys.known(caller, name);
-    const scheme = transitScheme(type, options);
-    assertSaltLength(options, scheme);
-    if (options.version !== 0) assertCurrent(options, (await this.keys.get(caller, id)).version);
-    return { digest, algorithm: options.algorithm, key: name, scheme, metadata: {} };
+    return { name, type, current: version === 0 ? 0 : (await this.keys.get(caller, id)).version };
   }
 
   /** Reports whether this key made the signature. As in Vault, a malformed signature is an error. */
@@ -186,6 +195,13 @@ export class TransitService {
     }
     return false;
   }
+}
+
+function orderOf({ name, type, current }: KeyOfCall, digest: Buffer, options: TransitOptions): FacadeOrder {
+  const scheme = transitScheme(type, options);
+  assertSaltLength(options, scheme);
+  if (options.version !== 0) assertCurrent(options, current);
+  return { digest: digest.toString('base64'), algorithm: options.algorithm, key: name, scheme, metadata: {} };
 }
 
 type TransitSigner = KeyToVerify & { readonly latest: number };
