@@ -49,8 +49,8 @@ export class ApiKeyRenewalService {
   ) {}
 
   /**
-   * Creates a key with the same name, permissions, addresses, signing keys and owner. The old key expires after the overlap. If the caller is not the owner, the new key is
-   * also limited to the caller's rights, because the caller sees the key, and the caller counts as a requester of its requests.
+   * Creates a key with the same name, permissions, addresses, signing keys and owner. The old key expires after the overlap. If the caller is not the owner,
+   * the new key is also limited to the caller's rights, because the caller sees the key, and the caller counts as a requester of its requests.
    */
   async rotate(caller: Caller, id: string, order: ApiKeyRotationOrder): Promise<NewApiKey> {
     return this.db.transaction((tx) => this.rotateIn(tx, caller, id, order));
