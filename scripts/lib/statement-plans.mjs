@@ -36,12 +36,12 @@ async function makeTemporary(client, statements) {
   for (const text of [...texts, ...texts]) await client.query(text).catch(() => undefined);
 }
 
-/** Returns the distinct statements in a stable order. */
+/** Returns the distinct statements in a stable order. Text after the last line feed is the statement that a killed process did not finish recording. */
 function statementsIn(folder) {
   const files = readdirSync(folder)
     .filter((name) => name.startsWith('statements-'))
     .map((file) => readFileSync(path.join(folder, file), 'utf8'));
-  const texts = files.flatMap((text) => text.split('\n').filter((line) => line !== ''));
+  const texts = files.flatMap((text) => text.split('\n').slice(0, -1));
   return [...new Set(texts)].sort().map((line) => JSON.parse(line));
 }
 
