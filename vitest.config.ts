@@ -6,15 +6,21 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take a minute or more, in the order in which they start. If they started last, the run would wait for them while other workers are idle. */
 const SLOW = [
   'console/pages',
-  'contract/hostile-values',
-  'alerts/alerts',
   'console/journeys',
+  'contract/hostile-values',
   'ssh-keys/rotation',
-  'auth/key-care',
+  'alerts/alerts',
+  'system/health',
+  'auth/way-back',
+  'auth/access',
+  'inventory/export',
+  'operations/doctor',
+  'approvals/crashes',
   'signing/crashes',
-  'timestamping/authority',
-  'agent/tools',
-  'agent/waiting',
+  'system/boot',
+  'system/instances',
+  'agent/safe-signing',
+  'operations/restore',
 ];
 
 /** Runs the files in SLOW first and the rest in the default order. */

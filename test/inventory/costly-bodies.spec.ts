@@ -151,7 +151,7 @@ describe('a document that takes too long to process', () => {
 
 describe('a reporter with costly documents', () => {
   const type = 'application/x-pkcs12';
-  const COUNT = 24;
+  const COUNT = 16;
   let hostile: string;
   let hostileId: string;
   let other: string;
@@ -170,13 +170,13 @@ describe('a reporter with costly documents', () => {
     const order: string[] = [];
     const ended = (name: string) => () => void order.push(name);
     const costly = Array.from({ length: COUNT }, (_, index) =>
-      ingest(costlyStore(1, 'PBES2', 250_000), { type, key: keys[index % keys.length] }).then(ended('costly')),
+      ingest(costlyStore(1, 'PBES2', 500_000), { type, key: keys[index % keys.length] }).then(ended('costly')),
     );
     await Promise.race(costly);
     const sentAfter = order.length;
     await ingest(small('fair'), { key: other }).then(ended('small'));
     await Promise.all(costly);
-    expect(order.indexOf('small') - sentAfter).toBeLessThan(COUNT / 3);
+    expect(order.indexOf('small') - sentAfter).toBeLessThan(COUNT / 2);
   });
 
   it('does not block other reporters, however long its documents take', async () => {
