@@ -154,6 +154,17 @@ describe('an API key limited to "release-*"', () => {
     expect((await place.call('GET', `/api/v1/signing-keys/${made.body.id}`, { by: bound })).status).toBe(200);
   });
 
+  it('does not learn from the filter `key` of a list which other keys exist', async () => {
+    for (const list of ['/api/v1/sign/requests', '/api/v1/approvals']) {
+      const filtered = (name: string) => place.call('GET', `${list}?key=${name}`, { by: bound });
+      expect((await filtered(place.own.name)).status).toBe(200);
+      const [other, unknown] = [await filtered(OTHER), await filtered('unknown')];
+      assertProblem(other, REFUSAL);
+      assertProblem(unknown, REFUSAL);
+      expect(unknown.body.detail.replace('unknown', OTHER)).toBe(other.body.detail);
+    }
+  });
+
   it('verifies signatures of every key, because this needs no private key', async () => {
     const { signature } = (await place.signWith(place.apiKey, OTHER)).body;
     const body = { digest: digestOf(OTHER), signature, key: OTHER };

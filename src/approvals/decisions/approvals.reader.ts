@@ -106,7 +106,7 @@ export class ApprovalsReader {
     const name = filteredList('approvals', wanted);
     const [before = null] = this.cursors.read(name, cursor) ?? [];
     const values: unknown[] = [personOf(caller), seesAll(caller), before, limit + 1];
-    const conditions = await this.conditionsOf(wanted, (value) => `$${values.push(value)}`);
+    const conditions = await this.conditionsOf(caller, wanted, (value) => `$${values.push(value)}`);
     const ids: { id: string }[] = await this.db.query(
       `SELECT a.id FROM approval a WHERE ($2 OR ${IS_PARTY}) AND ($3::uuid IS NULL OR a.id < $3)
          ${conditions.map((condition) => `AND (${condition})`).join(' ')} ORDER BY a.id DESC LIMIT $4`,
@@ -120,7 +120,7 @@ export class ApprovalsReader {
     return { ...page, items: rows.map(listed) };
   }
 
-  private async conditionsOf(filter: ApprovalFilter, bind: BindValue): Promise<string[]> {
+  private async conditionsOf(caller: Caller, filter: ApprovalFilter, bind: BindValue): Promise<string[]> {
     const { status, waiting, subjectKind, subject, key, requester } = filter;
     const requests = this.subjects.of('signing-request');
     const conditions = createdWithin(filter, { id: 'a.id', createdAt: 'a.created_at' }, bind);
@@ -131,7 +131,8 @@ export class ApprovalsReader {
       conditions.push(
         `a.${isId(requester) ? 'owner_id' : 'requester_name'} = ${bind(isId(requester) ? requester.toLowerCase() : requester)}`,
       );
-    if (key !== undefined) conditions.push(`a.id IN (${(await requests.approvalsOfKey?.(key, bind)) ?? NO_IDS})`);
+    if (key !== undefined)
+      conditions.push(`a.id IN (${(await requests.approvalsOfKey?.(caller, key, bind)) ?? NO_IDS})`);
     if (subject !== undefined) {
       const ids = isId(subject) ? `SELECT ${bind(subject)}::uuid` : (requests.withReference?.(subject, bind) ?? NO_IDS);
       conditions.push(`a.id IN (SELECT b.id FROM approval b WHERE b.subject_id IN (${ids})

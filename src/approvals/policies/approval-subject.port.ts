@@ -48,9 +48,9 @@ export interface ApprovalSubject {
   withReference?(reference: string, bind: BindValue): string;
   /**
    * Returns a query for the IDs of the approvals of uses of a key, as SQL. Kinds whose approvals cannot be found by key need not implement it. Throws a
-   * Problem if there is no key with this name or ID.
+   * Problem if there is no key with this name or ID, or if the caller's credential does not include the key.
    */
-  approvalsOfKey?(nameOrId: string, bind: BindValue): Promise<string>;
+  approvalsOfKey?(caller: Caller, nameOrId: string, bind: BindValue): Promise<string>;
   /** Returns the uses of keys that an approval covers, from the current rows, for the current policies. */
   usesToApprove(tx: EntityManager, approval: SubjectApproval): Promise<KeyUseToApprove[]>;
   /** Returns the reason, unrelated to the requester, why the subject could not be requested now. Kinds without such a reason need not implement it. */

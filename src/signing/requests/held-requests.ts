@@ -1,4 +1,3 @@
-import { EVERY_KEY } from '../../access/key-patterns.js';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { type Caller, isOwnedBy } from '../../access/caller.js';
@@ -61,9 +60,9 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     return `SELECT r.id FROM signing_request r WHERE r.reference = ${bind(reference)}`;
   }
 
-  /** @throws Problem `signing-key.unknown` */
-  async approvalsOfKey(nameOrId: string, bind: BindValue): Promise<string> {
-    const { id } = await this.keys.known(EVERY_KEY, nameOrId);
+  /** @throws Problem `signing-key.unknown`, `credential.key` */
+  async approvalsOfKey(caller: Caller, nameOrId: string, bind: BindValue): Promise<string> {
+    const { id } = await this.keys.known(caller, nameOrId);
     return `SELECT r.approval_id FROM signing_request r WHERE r.key_id = ${bind(id)} AND r.approval_id IS NOT NULL`;
   }
 

@@ -1,4 +1,3 @@
-import { EVERY_KEY } from '../../access/key-patterns.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
@@ -47,7 +46,7 @@ export class SigningRequestListReader {
     const [before] = this.cursors.read(list, cursor) ?? [];
     const query = this.db.createQueryBuilder(SigningRequest, 'request');
     const bind = binderOf(query);
-    const conditions = [...visibleTo(caller, bind), ...(await this.conditionsOf(filter, bind))];
+    const conditions = [...visibleTo(caller, bind), ...(await this.conditionsOf(caller, filter, bind))];
     const callers = filter.caller === undefined ? undefined : await this.callersOf(caller, filter.caller);
     if (callers?.length === 1) conditions.push(`request.requestedBy = ${bind(callers[0])}`);
     if (callers !== undefined && callers.length > 1) {
@@ -61,13 +60,13 @@ export class SigningRequestListReader {
     return this.cursors.newest(list, query, { limit, cursor });
   }
 
-  private async conditionsOf(filter: RequestFilter, bind: BindValue): Promise<string[]> {
+  private async conditionsOf(caller: Caller, filter: RequestFilter, bind: BindValue): Promise<string[]> {
     const { status, digest, reference, key, correlation } = filter;
     const conditions = createdWithin(filter, { id: 'request.id', createdAt: 'request.createdAt' }, bind);
     if (status !== undefined) conditions.push(`request.status = ${bind(status)}`);
     if (digest !== undefined) conditions.push(`request.digest = ${bind(fromBase64(digest))}`);
     if (reference !== undefined) conditions.push(`request.reference = ${bind(reference)}`);
-    if (key !== undefined) conditions.push(`request.keyId = ${bind((await this.keys.known(EVERY_KEY, key)).id)}`);
+    if (key !== undefined) conditions.push(`request.keyId = ${bind((await this.keys.known(caller, key)).id)}`);
     if (correlation !== undefined) conditions.push(`request.correlation = ${bind(correlation)}`);
     return conditions;
   }
