@@ -63,7 +63,7 @@ export class EndedScanBody {
 export class HeartbeatBody {
   /** Version of the sensor's software. @example 1.4.2 */
   @Optional(Text(0, 100)) version?: string;
-  /** Last error of the sensor that does not concern a scan. @example 'no permission to read /etc/ssl/private' */
+  /** Last error of the sensor that is not related to a scan. @example 'no permission to read /etc/ssl/private' */
   @Optional(Text(0, 1000)) error?: string;
   /** Result of a scan that has ended. */
   @Optional(Nested(EndedScanBody, { example: { ok: true, assets: 1204 } })) scan?: EndedScanBody;
