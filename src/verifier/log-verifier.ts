@@ -13,13 +13,13 @@ import { readJsonObject } from '../platform/json/strict-json.js';
  */
 export type LeafKind = 'entry' | 'record' | 'missing' | 'foreign';
 
-/** First line of an export of the log. */
+/** First line of a log export. */
 export interface ExportHead {
   readonly log: string;
   /** SubjectPublicKeyInfo, DER, base64. */
   readonly publicKey: string;
   readonly size: number;
-  /** Signed note over a tree of `size`. */
+  /** Signed note for the tree with `size` leaves. */
   readonly checkpoint: string;
 }
 
@@ -37,7 +37,7 @@ export interface ExportedLeaf {
   readonly entryId: string;
   /** Hash of the leaf when it was numbered, base64. */
   readonly hash: string;
-  /** Current content of the leaf, whose canonical JSON is the bytes of the leaf; null if it was deleted. */
+  /** Current content of the leaf; null if the content was deleted. The canonical JSON of the content is the leaf's bytes. */
   readonly data: object | null;
 }
 
@@ -58,7 +58,7 @@ export interface LogVerdict {
   readonly checkpoint: { readonly origin: string; readonly note: string; readonly publicKey: Buffer } | undefined;
 }
 
-/** The checked members of a line. The kind of a leaf is in its data, which the hash covers. */
+/** Members of a line that are checked. The leaf kind is in `data`, which the hash covers. */
 type Line = Omit<ExportedLeaf, 'kind'>;
 
 const MAX_FINDINGS = 100;
