@@ -35,7 +35,7 @@ export class SshCaController {
 
   /**
    * Create an SSH authority
-   * @remarks Creates a certificate authority. The key of the authority is generated in the HSM and cannot leave the HSM.
+   * @remarks Creates a certificate authority. The authority's key is generated in the HSM and cannot be exported.
    */
   @Post()
   @Needs('ssh-ca:write')

@@ -6,7 +6,7 @@ import { EventBus } from '../../platform/events/events.js';
 import type { SshKey } from '../keys/ssh-key.entity.js';
 import { type KeyStatement, statedFacts, statementsOfRotations } from './key-statements.js';
 
-/** The columns of a key that decide whether a policy rotates it. */
+/** Columns that determine whether a policy rotates a key. */
 type JudgedKey = Pick<SshKey, 'id' | 'fingerprint' | 'custody' | 'owner'>;
 
 /** Maximum rotations from a key back to the key whose owner the log states. */

@@ -202,7 +202,7 @@ function isAsOrdered({ actorId, detail }: EntryRow, rotation: Rotation, accounts
   return Object.entries(wanted).every(([name, value]) => canonicalJson(detail[name] ?? null) === canonicalJson(value));
 }
 
-/** Reports whether the old key is the key that the request names. Entries written by earlier versions do not contain its fingerprint. */
+/** Reports whether the old key is the key that the request names. Entries written by earlier versions do not contain the fingerprint. */
 function isOldKey({ detail }: EntryRow, old: SshKey | null): boolean {
   const { fingerprint } = detail;
   if (old?.blob == null) return false;
