@@ -82,7 +82,7 @@ export class SigningRequest {
   @Column('int')
   keyVersion: number;
 
-  /** The certificate of the key when the request was accepted. The response contains it, as do formats that include a certificate. */
+  /** The certificate of the key when the request was accepted. The response contains the certificate, as do formats that include a certificate. */
   @Column('uuid', { nullable: true })
   certificateId: string | null;
 

@@ -20,7 +20,7 @@ import { SIGNING_STATUSES, type SigningStatus } from './signing-request.entity.j
 
 /** SignatureOptionsBody is the common part of requests to sign one digest or many. */
 export abstract class SignatureOptionsBody {
-  /** Digest algorithm. Other common spellings, such as SHA-256 and sha2-256, are also accepted. */
+  /** Digest algorithm. Other common names, such as SHA-256 and sha2-256, are also accepted. */
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
   /** Name or ID of the signing key. Defaults to the configured key. @example default */
   @Optional(Text(1, 64)) key?: string;
@@ -28,9 +28,9 @@ export abstract class SignatureOptionsBody {
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
   /** Purpose of the signature, which the key must support. If omitted, any key for code or documents is accepted. */
   @Optional(OneOf(SIGNATURE_PURPOSES)) purpose?: SignaturePurpose;
-  /** true: add an RFC 3161 timestamp over the signature, inside the container if the format supports it, and separately. */
+  /** Whether to add an RFC 3161 timestamp over the signature. The response contains the timestamp separately. If the format supports timestamps, the signature container also contains it. */
   @Optional(Flag()) timestamp?: boolean = false;
-  /** true: respond with 202 immediately and sign in the background. */
+  /** If true, the service responds with 202 immediately and signs in the background. */
   @Optional(Flag()) async?: boolean = false;
 
   protected options() {
@@ -75,7 +75,7 @@ export class SignDigestBody extends SignatureOptionsBody {
 
 export class SigningRequestsQuery extends PageQuery {
   @Optional(OneOf(SIGNING_STATUSES)) status?: SigningStatus;
-  /** Base64 of the hash value of a file. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64-encoded hash of a file. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @IsOptional() @IsBase64Text() @MaxLength(128) digest?: string;
   /** Only requests with this `reference`. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;

@@ -27,9 +27,9 @@ export class BuildAttestationBody {
   @ListOf(BuildAttestationSubjectBody, { min: 1, max: 50 }) subjects: BuildAttestationSubjectBody[];
   /** Name or ID of the signing key. Defaults to the configured key. @example provenance */
   @Optional(Text(1, 64)) key?: string;
-  /** true: add an RFC 3161 timestamp over the signature. */
+  /** Whether to add an RFC 3161 timestamp over the signature. */
   @Optional(Flag()) timestamp?: boolean = false;
-  /** true: respond with 202 immediately and sign in the background. */
+  /** If true, the service responds with 202 immediately and signs in the background. */
   @Optional(Flag()) async?: boolean = false;
   /** Your own name for the request, included in every response. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;

@@ -64,7 +64,7 @@ export class SignDualBody {
   @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
   /** Your own name for the request. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
-  /** true: respond with 202 immediately and sign in the background. */
+  /** If true, the service responds with 202 immediately and signs in the background. */
   @Optional(Flag()) async?: boolean = false;
 
   toOrder(idempotencyKey: string | undefined): BatchOrder {

@@ -68,9 +68,9 @@ export class CertificatesReader {
   }
 
   /**
-   * Like `get`, for a call.
+   * Like `get`, but enforces the caller's key limits.
    *
-   * @throws Problem `credential.key` if the certificate is of a signing key that the caller cannot use
+   * @throws Problem `credential.key` if the certificate belongs to a signing key that the caller cannot use
    */
   async getFor(limits: KeyLimits, id: string): Promise<Certificate> {
     const certificate = await this.get(id);

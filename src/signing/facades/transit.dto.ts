@@ -43,7 +43,7 @@ class TransitFields extends TransitSignItem {
   @ApiPropertyOptional({ enum: ['asn1', 'jws'], example: 'asn1' }) marshaling_algorithm?: string;
   /** Length of the PSS salt: auto, hash, or the length of the hash in bytes. @example auto */
   salt_length?: string;
-  /** Key version to sign with. Only the newest version signs; 0 selects it. @example 0 */
+  /** Key version to sign with. Only the newest version can sign; 0 selects the newest version. @example 0 */
   key_version?: number;
 }
 

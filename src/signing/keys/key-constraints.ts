@@ -8,7 +8,7 @@ export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as con
 export type Weekday = (typeof WEEKDAYS)[number];
 
 /**
- * SigningHours is the time in which a key may be used: on `days`, from `from` until `until` (HH:MM; 24:00 is the end of the day), in local time of
+ * SigningHours is the time in which a key may be used: on `days`, from `from` until `until` (HH:MM; 24:00 is the end of the day), in the local time of
  * `timeZone`.
  */
 export interface SigningHours {

@@ -126,7 +126,7 @@ export class SigningKeysService {
         throw new Problem(
           'conflict',
           'signing-key.abandoned',
-          'Generating the key took too long and was cancelled. Retry.',
+          'Key generation timed out and was cancelled. Retry.',
         );
       await tx.update(SigningKeyVersion, { keyId: id, version: 1 }, { publicKey, evidence, sealed });
       await this.audit.append(tx, [

@@ -16,7 +16,7 @@ export class CertifyUserIdsBody {
   @ListOf(Text(3, 200), { min: 1, max: MAX_USER_IDS, unique: true })
   @Matches(/^[^\p{C}]+$/u, { each: true, message: 'must be a single line of text without control characters' })
   userIds: string[];
-  /** Expiry of the key, stated with every user ID of the request. If omitted, the key does not expire. @example 2031-01-01T00:00:00Z */
+  /** Expiration time of the key, included in the certification of every user ID in the request. If omitted, the key does not expire. @example 2031-01-01T00:00:00Z */
   @Optional(Moment()) expiresAt?: Date;
 
   toOrder(): UserIdCertificationOrder {

@@ -27,7 +27,7 @@ export class TimestampRefusal extends Error {
 
 /** A query for a timestamp (TimeStampReq, RFC 3161 section 2.4.1). */
 export interface TimestampQuery {
-  /** MessageImprint for the token, DER, rebuilt from the query. */
+  /** DER-encoded MessageImprint for the token, rebuilt from the query. */
   readonly imprint: Buffer;
   readonly digest: Buffer;
   readonly algorithm: FormatDigest;
