@@ -152,7 +152,7 @@ export const SETTINGS = {
   ),
   SVC_KEEP_DOCUMENTS_DAYS: setting(
     '0',
-    'Days after which an inventory document is deleted once its source has reported a newer one; 0 keeps it forever. CycloneDX documents with a serial number are always kept, because others can link to them',
+    'Days after which an inventory document is deleted once its source has reported a newer one; 0 keeps it forever. CycloneDX documents with a serial number are always kept, because other documents can link to them',
   ),
   SVC_KEEP_SCAN_RESULTS_DAYS: setting(
     '0',

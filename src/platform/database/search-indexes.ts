@@ -14,7 +14,7 @@ export interface SearchIndex {
 }
 
 /**
- * Number of rows from which a table gets its search index. With fewer rows, a search that scans all texts takes about as long as any other list request
+ * Number of rows from which a table gets its search index. With fewer rows, a search that scans the whole table takes about as long as any other list request
  * (docs/performance.md). The index needs about forty entries per text, and can make an import twice as slow.
  */
 const MIN_INDEXED_ROWS = 300_000;
@@ -49,7 +49,7 @@ const SEARCH_INDEXES: readonly SearchIndex[] = [
 
 const MISSING = [
   'Searches for parts of names and locations are slow on a large inventory, because they have no index. Ask an administrator',
-  'of the database to run "CREATE EXTENSION pg_trgm" (included in the Debian package postgresql), then migrate again. Error of PostgreSQL:',
+  'of the database to run "CREATE EXTENSION pg_trgm" (included in the Debian package postgresql), then migrate again. Error from PostgreSQL:',
 ].join(' ');
 
 /**

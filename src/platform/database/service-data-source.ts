@@ -9,8 +9,9 @@ const PATIENCE_MS = 2000;
 type Work<Result> = (tx: EntityManager) => Promise<Result>;
 
 /**
- * ServiceDataSource limits concurrent transactions to fewer than the connections of the pool. A transaction may need the result of a statement on a second
- * connection, for example the audit log as others committed it. If waiting transactions held all connections, that statement would never run.
+ * ServiceDataSource limits the number of concurrent transactions to less than the size of the pool. A transaction may need the result of a statement on a
+ * second connection, for example the audit log entries that other transactions committed. If waiting transactions held all connections, that statement would
+ * never run.
  */
 export class ServiceDataSource extends DataSource {
   private readonly waiting: (() => void)[] = [];

@@ -22,7 +22,7 @@ const JOBS_EVERY_MS = 10_000;
 const MAX_AGE_MS = 5000;
 /** Maximum time a caller waits for a heartbeat in progress. */
 const PATIENCE_MS = 1000;
-/** Maximum round trip for which the time of the database is considered exact. */
+/** Maximum round-trip time for which the database time is considered exact. */
 const MAX_ROUND_TRIP_MS = 500;
 
 /**

@@ -15,7 +15,7 @@ export interface CatalogueObject {
     | 'expression'
     | 'setting';
   readonly name: string;
-  /** Kind of a relation, function and state of a trigger, source of a function, or text of an expression. */
+  /** Depends on `kind`: for example, the relation's kind, the trigger's function and state, the function's source, or the expression's text. */
   readonly definition: string;
 }
 

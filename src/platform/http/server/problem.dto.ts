@@ -3,7 +3,7 @@ export class FaultView {
   pointer: string;
   /** @example 'a sha256 digest has 32 bytes, this one has 20' */
   detail: string;
-  /** One-based column of the error, for text with its own syntax. @example 12 */
+  /** Column of the error, starting at 1. Present only for syntax errors in parsed text, such as a JSON body or a list of scan targets. @example 12 */
   column?: number;
 }
 
