@@ -20,7 +20,7 @@ export function assertVersion(version, { packageJson, lock, changelog }) {
     ['package-lock.json', lock],
   ]) {
     const said = JSON.parse(text).version;
-    if (said !== version) faults.push(`${name} says ${said}`);
+    if (said !== version) faults.push(`${name} has version ${said}`);
   }
   const sections = [...changelog.matchAll(HEADING)].filter(([, name]) => parts(name) !== undefined);
   const at = sections.findIndex(([, name]) => name === version);
