@@ -214,7 +214,7 @@ export const SETTINGS = {
   SVC_SIGNING_MAX_AGE_HOURS: setting('24', 'Time after which a request that could not be signed fails'),
   SVC_DNS_SERVERS: setting(
     '',
-    'DNS servers (address or address:port, comma-separated) for names of hosts and scan targets. Defaults to those of the system',
+    'DNS servers (address or address:port, comma-separated) for names of hosts and scan targets. Defaults to the name servers of the system',
   ),
   SVC_ALLOW_LOOPBACK: setting('no', 'yes allows hosts and scans on 127.0.0.0/8 and ::1, for trials. Rejected in prod'),
   SVC_CLOCK_SPEED: setting(

@@ -19,7 +19,7 @@ export interface SearchIndex {
  */
 const MIN_INDEXED_ROWS = 300_000;
 
-/** Searches for any part of a text (`name=*example*`) use trigrams (PostgreSQL manual, pg_trgm); searches for the beginning of a location use a B-tree. */
+/** Searches for any part of a name (`name=*example*`) use trigrams (PostgreSQL manual, pg_trgm); searches for the beginning of a location use a B-tree. */
 const SEARCH_INDEXES: readonly SearchIndex[] = [
   {
     name: 'asset_occurrence_location_start',

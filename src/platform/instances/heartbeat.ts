@@ -69,7 +69,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
   }
 
   /**
-   * Starts the heartbeat. Not called by commands of the command line.
+   * Starts the heartbeat. Not called by command-line commands.
    * @param outOfService called once, when the schema is no longer compatible with this version
    */
   async begin(outOfService: (reason: string) => void): Promise<void> {
