@@ -31,7 +31,7 @@ export function requestEntry(
 }
 
 /**
- * Returns the lease of an attempt in milliseconds, after which another worker can claim the request: the time limits of the HSM and of the timestamp,
+ * Returns the lease duration of an attempt in milliseconds, after which another worker can claim the request: the time limits of the HSM and of the timestamp,
  * plus slack.
  */
 export function leaseMs(config: Config): number {

@@ -184,7 +184,7 @@ export class SigningEnvelope {
   @Column('bytea', { nullable: true })
   content: Buffer | null;
 
-  /** The bytes that are signed instead of the digest of the request; null if the digest itself is signed. */
+  /** The bytes that are signed instead of the request's digest; null if the digest itself is signed. */
   @Column('bytea', { nullable: true })
   toBeSigned: Buffer | null;
 

@@ -12,7 +12,7 @@ const ALGORITHMS = ['sha256', 'sha384', 'sha512'] as const;
 export class BuildAttestationSubjectBody {
   /** Name of the file. @example app-1.2.0.tar.gz */
   @Text(1, 200) @Matches(/^[^\p{C}`"<>|$]+$/u) name: string;
-  /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64-encoded binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Text(0, 128) digest: string;
   @Optional(OneOf(ALGORITHMS, { default: 'sha256' })) algorithm?: (typeof ALGORITHMS)[number] = 'sha256';
 
@@ -52,7 +52,7 @@ export class DsseSignatureView {
 export class DsseEnvelopeView implements DsseEnvelope {
   /** @example application/vnd.in-toto+json */
   payloadType: string;
-  /** Base64 of the statement. @example eyJfdHlwZSI6Imh0dHBzOi8vaW4tdG90by5pby9TdGF0ZW1lbnQvdjEifQ== */
+  /** Base64-encoded statement. @example eyJfdHlwZSI6Imh0dHBzOi8vaW4tdG90by5pby9TdGF0ZW1lbnQvdjEifQ== */
   payload: string;
   signatures: DsseSignatureView[];
 }

@@ -18,7 +18,7 @@ export interface WorkloadProof {
 /** Time after expiry during which other services might still accept a token, because clocks differ. */
 const ACCEPTED_LATE_SECONDS = 600;
 
-/** WorkloadProofReader reads the proof of identity of the workload that requested a signature. */
+/** WorkloadProofReader reads the identity proof of the workload that requested a signature. */
 @Injectable()
 export class WorkloadProofReader {
   constructor(

@@ -22,7 +22,7 @@ export class TransitNewKeyBody {
 }
 
 export class TransitSignItem {
-  /** Base64 of the hash value if `prehashed` is set; otherwise of at most 32 KB of data that the service hashes. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64-encoded hash value if `prehashed` is set; otherwise, up to 32 KB of base64-encoded data that the service hashes. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   input?: string;
   /** Base64. Only for derived keys, which are not supported. @example '' */
   context?: string;

@@ -71,7 +71,7 @@ export class VaultSystemController {
 
   /**
    * List Vault mounts
-   * @remarks Returns the mounts in Vault's format. All of them are Transit engines.
+   * @remarks Returns the mounts in Vault's format. All mounts are Transit engines.
    */
   @Get('sys/mounts')
   @SignedIn()

@@ -79,7 +79,7 @@ interface Constrained {
   readonly constraints: KeyConstraints;
 }
 
-/** Rejects a use that the constraints of the key do not allow. Limits that count uses are enforced in key-usage. */
+/** Rejects a use that the key's constraints do not allow. Limits that count uses are enforced in key-usage. */
 export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void {
   const { algorithms, schemes, formats, callers, fileNames, hours, timestamp } = key.constraints;
   if (excludes(algorithms, use.algorithm))

@@ -3,7 +3,7 @@ import { type KeyType, SIGNATURE_PURPOSES, type SignaturePurpose } from '../../h
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import type { KeyConstraints } from './key-constraints.js';
 
-/** The status of a signing key. A key signs only in ACTIVE. DESTROYING and later statuses cannot be reverted. */
+/** The status of a signing key. A key can sign only in ACTIVE. DESTROYING and later statuses cannot be reverted. */
 export const SIGNING_KEY_STATES = [
   'GENERATING',
   'ACTIVE',

@@ -165,8 +165,8 @@ export class SigningKeyReader {
   }
 
   /**
-   * Rejects a use that the constraints of the key do not allow. While several issuers are enabled, a constraint on claims must name the issuer: otherwise,
-   * each of the issuers could assert the claims.
+   * Rejects a use that the key's constraints do not allow. While several issuers are enabled, a constraint on claims must name the issuer: otherwise, each of
+   * the issuers could assert the claims.
    */
   async assertPermitted(key: Pick<ActiveKey, 'name' | 'type' | 'constraints'>, use: KeyUse, now: Date): Promise<void> {
     assertPermitted(key, use, now);

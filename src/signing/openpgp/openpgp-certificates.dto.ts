@@ -30,7 +30,7 @@ export class CertifyUserIdsBody {
 export class RevokeOpenPgpBody {
   /** `compromised` invalidates all signatures of the key, including earlier ones. The other reasons invalidate only later signatures. */
   @OneOf(REASONS) reason: RevocationReason;
-  /** Public explanation. @example 'The key was replaced by that of 2031.' */
+  /** Public explanation. @example 'The key was replaced by the 2031 key.' */
   @Optional(Text(0, 200)) text?: string;
 
   toOrder(): RevocationOrder {
@@ -63,7 +63,7 @@ export class OpenPgpCertificateView {
   type: string;
   /** Key version of the certificate. @example 1 */
   version: number;
-  /** Fingerprint, computed from the public key and its creation time. It does not change. @example 8F3C2A1D5E6B7098A1B2C3D4E5F60718293A4B5C */
+  /** Fingerprint, computed from the public key and its creation time. The fingerprint never changes. @example 8F3C2A1D5E6B7098A1B2C3D4E5F60718293A4B5C */
   fingerprint: string;
   createdAt: Date;
   expiresAt?: Date;

@@ -21,7 +21,7 @@ export interface ManifestLine {
   readonly digest: string;
   readonly algorithm: string;
   readonly key: { readonly name: string; readonly version: number };
-  /** Base64 of the leaf hash (RFC 6962) of the canonical JSON. */
+  /** Leaf hash (RFC 6962) of the canonical JSON, base64. */
   readonly hash: string;
 }
 

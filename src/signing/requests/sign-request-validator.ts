@@ -28,7 +28,7 @@ import type { SigningRequest } from '../signing-request.entity.js';
 
 /** A signature request from a caller. */
 export interface SigningOrder {
-  /** Base64 of the hash value; may be absent if `content` contains the hash value. */
+  /** Base64-encoded hash value; may be absent if `content` contains the hash value. */
   readonly digest?: string;
   readonly algorithm: string;
   readonly key?: string;
@@ -124,7 +124,7 @@ export class SignRequestValidator {
     return (await this.wrap(format, order, { ...request, content: envelope.content }, key)).envelope;
   }
 
-  /** Composes the bytes to be signed. This is done only once, so that every attempt signs the same bytes. */
+  /** Composes the bytes to be signed. The bytes are composed only once, so that every attempt signs the same bytes. */
   private async wrap(
     format: WrappedFormat,
     order: Pick<SigningOrder, 'scheme' | 'timestamp' | 'isStatement'>,

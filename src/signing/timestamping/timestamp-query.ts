@@ -35,7 +35,7 @@ export interface TimestampQuery {
   readonly policy?: Buffer;
   /** INTEGER in DER: the nonce of the query, converted to DER, because clients that fill the nonce with random bytes do not always send DER. */
   readonly nonce?: Buffer;
-  /** Whether the response must include the certificate of the authority. */
+  /** Whether the response must include the authority's certificate. */
   readonly certificates: boolean;
 }
 

@@ -17,7 +17,7 @@ import type { FileToVerify } from './signature-readers.js';
 export interface VerificationOrder {
   /** Request that provides digest, algorithm, scheme, format and key, and also the signature unless the order contains a signature. */
   readonly requestId?: string;
-  /** Base64 of the hash value. */
+  /** Base64-encoded hash value. */
   readonly digest?: string;
   /** Defaults to SHA-256. */
   readonly algorithm?: string;
