@@ -24,7 +24,8 @@ const DUE = { table: 'ssh_rotation_policy', where: 'due_at <= now() AND paused_b
 /** Interval after a failed rotation before the policy rotates the key again. */
 const PAUSE = `interval '7 days'`;
 /**
- * Maximum number of keys that a policy skips within an hour because they differ from the audit log, so that these keys do not prevent the rotation of others.
+ * Maximum number of keys that a policy skips within an hour because they differ from the audit log, so that these keys do not prevent the rotation of other
+ * keys.
  */
 const MAX_SKIPPED = 100;
 

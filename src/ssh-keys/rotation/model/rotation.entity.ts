@@ -9,7 +9,7 @@ export const ROTATION_ACTOR: Actor = { kind: 'system', id: 'ssh-rotation', name:
 /** ROTATION_QUEUE is the outbox topic and queue for signals about due targets. */
 export const ROTATION_QUEUE = 'ssh-rotation';
 
-/** NEW_CUSTODIES are the kinds of holders of the new private key. */
+/** NEW_CUSTODIES lists the possible holders of the new private key. */
 export const NEW_CUSTODIES = ['service', 'hsm', 'human', 'host'] as const;
 export type NewCustody = (typeof NEW_CUSTODIES)[number];
 
