@@ -166,7 +166,8 @@ export class LogVerifier {
     if (accepted !== undefined) return [accepted];
     if (now !== undefined && older.origin !== now)
       this.found(`the older checkpoint is for a different log, ${older.origin}`);
-    if (this.divergesFromOlder) this.found(`the first ${older.size} leaves differ from those of the older checkpoint`);
+    if (this.divergesFromOlder)
+      this.found(`the first ${older.size} leaves differ from the leaves of the older checkpoint`);
     if (older.size > this.tree.size)
       this.found(`the older checkpoint covers ${older.size} leaves: the log was rolled back`);
     return [];
