@@ -84,7 +84,7 @@ export class OrdersView {
   /** Increases when the configuration changes. @example 1 */
   version: number;
   @ApiProperty(CONFIGURATION) configuration: Record<string, unknown>;
-  /** Requested scans. Each is sent with every response until the sensor reports that the scan has ended. */
+  /** Requested scans. Each scan is sent with every response until the sensor reports that the scan has ended. */
   commands: SensorCommandView[];
 
   static of(orders: Orders): OrdersView {
@@ -133,7 +133,7 @@ export class SensorView {
 }
 
 export class NewSensorView extends SensorView {
-  /** The API key of the sensor. It cannot be retrieved again, so store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
+  /** API key of the sensor. The key cannot be retrieved again, so store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
   key: string;
 
   static withKey(sensor: Sensor, key: string): NewSensorView {
