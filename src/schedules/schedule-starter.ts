@@ -52,9 +52,7 @@ export class ScheduleStarter {
       // It is unknown whether the start was committed. The next check starts the run, or finds it in progress.
       if (failed === undefined || isDatabaseTrouble(error)) throw error;
       const detail =
-        error instanceof Problem
-          ? error.message
-          : 'The run could not be started. See the worker's log for the cause.';
+        error instanceof Problem ? error.message : "The run could not be started. See the worker's log for the cause.";
       await this.db.transaction((tx) => this.runs.end(tx, failed.runId, { ok: false, detail }));
       if (!(error instanceof Problem)) throw error;
     }
@@ -94,7 +92,7 @@ export class ScheduleStarter {
   async endOverdue(): Promise<void> {
     const overdue: { id: string }[] = await this.db.query(`${OVERDUE_RUN} LIMIT 100`);
     for (const { id } of overdue) {
-      const detail = 'The run exceeded the schedule's time limit.';
+      const detail = "The run exceeded the schedule's time limit.";
       await this.db.transaction((tx) => this.runs.end(tx, id, { ok: false, detail }));
     }
   }
