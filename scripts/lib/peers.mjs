@@ -49,7 +49,7 @@ const PEERS = {
   cc: 'behavior with a failing HSM (the PKCS#11 shim must be compiled)',
 };
 
-/** Additional programs for a proof, by the name of the proof. */
+/** Additional programs for proofs, by proof name. */
 const PEERS_OF_PROOFS = {
   cluster: ['iproute', 'patroni', 'etcd', 'haproxy', 'pgbouncer'],
   drills: ['prometheus', 'promtool'],
