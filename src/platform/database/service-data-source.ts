@@ -3,7 +3,7 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 
 /** Connections that transactions leave free for single statements. */
 const RESERVED = 2;
-/** Maximum time that a transaction waits for its turn, the same as for a free connection of the pool. */
+/** Maximum time that a transaction waits for its turn. The pool uses the same limit for a free connection. */
 const PATIENCE_MS = 2000;
 
 type Work<Result> = (tx: EntityManager) => Promise<Result>;
