@@ -6,7 +6,9 @@ import { continueUnderNode24 } from './lib/node24.mjs';
 import { ROOT, toolEnvironment } from './lib/project.mjs';
 import { TestStores } from './lib/test-stores.mjs';
 
-/** `npm run check [-- name …]`: runs all checks, those named, or the `quick` ones, with the packages as installed. Starts stores if none are given. */
+/**
+ * `npm run check [-- name …]`: runs all checks, the named checks, or the `quick` checks, with the packages as installed. Starts stores if none are configured.
+ */
 const stores = new TestStores();
 
 async function main() {

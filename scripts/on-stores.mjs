@@ -20,7 +20,8 @@ async function main() {
   process.chdir(ROOT);
   const [kind, name = '', ...args] = process.argv.slice(2);
   const program = inRoot(kind, `${name}.ts`);
-  if (name === '' || !existsSync(program)) throw new Failure(`${kind} what?`, `One of: ${programs(kind).join(', ')}`);
+  if (name === '' || !existsSync(program))
+    throw new Failure(`Specify a ${kind} program`, `Available: ${programs(kind).join(', ')}`);
   await equip();
   if (kind === 'chaos') await equipProof(name);
   onInterruption(() => stores.stop());

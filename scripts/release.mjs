@@ -72,7 +72,10 @@ async function assertCommit(version, commit) {
   // Compares all packages except the product, whose version differs.
   const packages = (json) => JSON.stringify(Object.entries(JSON.parse(json).packages).filter(([name]) => name !== ''));
   if (packages(lock) !== packages(readFileSync(inRoot('package-lock.json'), 'utf8')))
-    throw new Failure('The installed packages are not those of the commit', 'Check out the commit and run: npm ci');
+    throw new Failure(
+      'The installed packages differ from the lock file of the commit',
+      'Check out the commit and run: npm ci',
+    );
 }
 
 async function sign({ version, url, token, key }, out, names, { client, source }) {

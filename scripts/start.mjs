@@ -53,7 +53,7 @@ async function main() {
     ...settings,
     ...(await startStores(DATA, settings, (server) => running.push(server))),
     SVC_PORT: String(port),
-    // The output of the service goes to a file, so it must not contain colours.
+    // The output of the service goes to a file, so it must not contain colors.
     NO_COLOR: '1',
     SVC_JWT_SECRET: jwtSecret(),
     ...openTimestamps(),
@@ -118,7 +118,7 @@ function keepEnvironment(env) {
 async function cli(env, ...args) {
   const { code, output } = await run(process.execPath, [inRoot('dist/cli.js'), ...args], { env });
   if (code === 0) return;
-  const advice = `See the error above. Only if the stores cannot be repaired: move ${DATA} away and start with empty ones.`;
+  const advice = `See the error above. Only if the stores cannot be repaired: move ${DATA} away and start with empty stores.`;
   throw new Failure(`"${args[0]}" failed`, advice, output);
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { inRoot } from './project.mjs';
 
 const COMMIT_DIGITS = 12;
-/** Files that determine the behaviour of a build. Changes elsewhere, for example in documentation, do not mark it as modified. */
+/** Files that determine the behavior of a build. Changes elsewhere, for example in documentation, do not mark the build as modified. */
 const SOURCES = ['src', 'ui/src', 'package-lock.json', 'ui/package-lock.json'];
 
 /**
@@ -21,8 +21,8 @@ export function writeBuildInfo(fingerprint) {
 }
 
 /**
- * sourceCommit returns the commit of the sources, with `.modified` if the work tree differs from it. A source archive has no repository; its
- * commit comes from SOURCE_COMMIT (docker build --build-arg) or from the file that `git archive` fills in.
+ * sourceCommit returns the commit of the sources, with the suffix `.modified` if the working tree differs from the commit. A source archive has no repository;
+ * its commit comes from SOURCE_COMMIT (docker build --build-arg) or from the file that `git archive` fills in.
  * @returns {string | undefined} undefined if no commit is known
  */
 export function sourceCommit() {

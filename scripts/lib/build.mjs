@@ -21,8 +21,8 @@ export function isBuilt() {
 }
 
 /**
- * build builds dist if the sources have changed. Returns whether there was anything to do.
- * @param {{ withConsole?: boolean }} options false: only the service, for commands that do not serve the console
+ * build builds dist if the sources have changed. Returns whether a build was necessary.
+ * @param {{ withConsole?: boolean }} options `withConsole`: false to build only the service, for commands that do not serve the console
  */
 export async function build({ withConsole = true } = {}) {
   const [service, console] = await Promise.all([buildService(), withConsole && buildConsole()]);
@@ -44,7 +44,7 @@ async function buildService() {
   return true;
 }
 
-/** Returns a hash of the sources. Uses contents instead of modification times, because a fresh checkout or a switch of branches changes the times. */
+/** Returns a hash of the sources. Uses contents instead of modification times, because a fresh checkout or a branch switch changes the times. */
 function fingerprint() {
   const sources = readdirSync(inRoot('src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))

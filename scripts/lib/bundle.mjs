@@ -53,7 +53,7 @@ const KEPT = new Set([
  * that is started by path (threads, the key process) is not bundled.
  */
 export async function bundlePrograms() {
-  // Imported here, because this file is loaded in a fresh clone before any package is installed.
+  // Imported lazily, because this module is also loaded in a fresh clone, before any package is installed.
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({
     input: Object.fromEntries(PROGRAMS.map((name) => [name, path.join(DIST, `${name}.js`)])),
@@ -87,7 +87,7 @@ export async function bundlePrograms() {
   }
 }
 
-/** Removes packages from source maps. A process loads all source maps of its code, and the maps of packages would take 25 MB without being of use. */
+/** Removes packages from source maps. A process loads all source maps of its code, and the maps of packages would take 25 MB without any benefit. */
 async function leavePackagesOut(folder) {
   const { decode, encode } = await import('@jridgewell/sourcemap-codec');
   for (const name of readdirSync(folder).filter((file) => file.endsWith('.map'))) {

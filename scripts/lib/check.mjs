@@ -63,7 +63,7 @@ function sayUnchecked(names) {
 export const inCi = () => ['true', '1'].includes(process.env.CI ?? '');
 
 /**
- * checksNamed returns the checks with these names, or all checks without names. `quick` is the name of several checks. Returns undefined if a name is unknown.
+ * checksNamed returns the checks with these names, or all checks if no names are given. `quick` selects several checks. Returns undefined if a name is unknown.
  */
 export function checksNamed(asked) {
   const names = [...new Set(asked.flatMap((name) => (name === 'quick' ? QUICK : [name])))];

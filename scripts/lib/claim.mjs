@@ -47,7 +47,7 @@ export class Claim {
     return holder;
   }
 
-  /** Records for a second start where this start can be reached, or that it is stopping. */
+  /** Records the URL of this start, or that this start is stopping, so that a second start can report it. */
   tell(facts) {
     writePrivate(this.#file, JSON.stringify({ pid: process.pid, ...facts }));
   }

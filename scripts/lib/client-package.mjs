@@ -110,7 +110,7 @@ async function debianPackage(directory, { version, description }) {
 }
 
 /**
- * Writes a wrapper that runs the client with these arguments first. The client recognizes its own wrappers by the comment `mark`. The service's package has a
+ * Writes a wrapper that runs the client with these leading arguments. The client recognizes its own wrappers by the comment `mark`. The service's package has a
  * sufficiently new Node.js if Debian's is too old.
  */
 function program(file, words) {

@@ -8,7 +8,7 @@ import { inRoot } from './project.mjs';
 
 const DIST = inRoot('dist');
 const STATE = path.join(DIST, '.compiled.json');
-/** Files whose change recompiles everything. */
+/** Files that cause a full recompilation when they change. */
 const TOOLS = [
   'package-lock.json',
   'tsconfig.json',

@@ -16,7 +16,7 @@ const STAMP = '.built-from';
 const INPUTS = ['package-lock.json', 'tsconfig.json', 'vite.config.ts', 'openapi-ts.config.ts', 'index.html'];
 const TEXT = /\.(?:css|html|js|svg)$/;
 
-/** buildConsole builds ui/dist if its sources or the API description have changed. Returns whether there was anything to do. */
+/** buildConsole builds ui/dist if its sources or the API description have changed. Returns whether a build was necessary. */
 export async function buildConsole() {
   const wanted = fingerprint();
   if (stampOf(BUILT) === wanted) return false;

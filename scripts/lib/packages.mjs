@@ -16,7 +16,7 @@ export function packagesAreCurrent() {
 /** needsForPackages returns the compilers that are missing to build the PKCS #11 binding on installation. Returns nothing if the binding is already built. */
 export const needsForPackages = () => (packagesAreCurrent() ? [] : missing(COMPILERS));
 
-/** installPackages installs the packages in package-lock.json. Returns whether there was anything to do. */
+/** installPackages installs the packages in package-lock.json. Returns whether an installation was necessary. */
 export async function installPackages() {
   const [service, console] = await Promise.all([installServicePackages(), installConsolePackages()]);
   return service || console;
@@ -35,7 +35,7 @@ async function installServicePackages() {
   throw new Failure('The PKCS#11 binding was not built', 'To see the error: npm rebuild pkcs11js --foreground-scripts');
 }
 
-/** installConsolePackages installs the packages in ui/package-lock.json. Returns whether there was anything to do. */
+/** installConsolePackages installs the packages in ui/package-lock.json. Returns whether an installation was necessary. */
 export async function installConsolePackages() {
   if (installedMatchesLock('ui')) return false;
   // None of the packages needs an install script.

@@ -9,10 +9,10 @@ const PEERS = {
   softhsm: 'everything that needs an HSM: generating keys, signing, verifying',
   openssl: 'that openssl verifies our signatures',
   php: 'SAML sign-in with SimpleSAMLphp',
-  aiosmtpd: 'that a third-party mail server accepts our mails',
+  aiosmtpd: 'that a third-party mail server accepts our emails',
   chromium: 'that pages, single sign-on and passkeys work in a browser',
   oathtool: 'that codes of an authenticator app (oathtool) are accepted, and only once',
-  opensc: 'that pkcs11-tool sees keys that cannot leave the token',
+  opensc: 'that pkcs11-tool lists keys that cannot leave the token',
   p11kit: 'that signing tools find keys by PKCS #11 (p11-kit)',
   pkcs11engine: 'that openssl, osslsigncode and sbsign sign by PKCS #11 (libengine-pkcs11-openssl)',
   sbsigntool: 'that sbverify accepts what sbsign signed with a key of the service',
@@ -28,7 +28,7 @@ const PEERS = {
   sequoia: 'that Sequoia (sqv) accepts our OpenPGP signatures',
   git: 'that git verifies commits and tags signed with OpenPGP and SSH',
   rpm: 'that rpm accepts packages that rpmsign signed with our gpg',
-  reprepro: 'that apt takes repositories that reprepro signed with our gpg',
+  reprepro: 'that apt accepts repositories that reprepro signed with our gpg',
   debsign: 'that debsign signs with our gpg',
   mkimage: 'that mkimage signs as documented for tools',
   pesign: 'that pesign signs as documented for tools',
@@ -46,10 +46,10 @@ const PEERS = {
   rsyslog: 'that rsyslog receives every audit log entry over TLS, in order, despite crashes',
   promtool: 'that the alert rules fire in the drills (promtool)',
   puttygen: 'that PuTTY private keys (puttygen) are read',
-  cc: 'behaviour with a failing HSM (the PKCS#11 shim must be compiled)',
+  cc: 'behavior with a failing HSM (the PKCS#11 shim must be compiled)',
 };
 
-/** Additional programs for a proof, by the name of the proof. */
+/** Additional programs for proofs, by proof name. */
 const PEERS_OF_PROOFS = {
   cluster: ['iproute', 'patroni', 'etcd', 'haproxy', 'pgbouncer'],
   drills: ['prometheus', 'promtool'],

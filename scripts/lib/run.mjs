@@ -10,7 +10,7 @@ export function endChildren() {
 
 /**
  * run runs a program to completion and collects its output.
- * @returns {Promise<{ code: number, output: string }>} code 127 if it cannot be started, 128 if a signal ended it
+ * @returns {Promise<{ code: number, output: string }>} code 127 if the program cannot be started, 128 if a signal ended the program
  */
 export function run(program, args, { env = toolEnvironment(), cwd = ROOT, input, show = false } = {}) {
   return new Promise((resolve) => {

@@ -10,7 +10,7 @@ const MODULES = inRoot('node_modules');
 const STARTED_BY_PATH = ['**/*-thread.js', 'hsm/process/key-process.js'];
 /** Files of dist that are not imported by name. */
 const ASSETS = ['main.js', 'worker.js', 'cli.js', 'sealwright.js', 'build.json', 'bundled', 'ui'];
-/** Files of packages that no program reads. Licences are kept. */
+/** Files of packages that no program reads. Licenses are kept. */
 const UNREAD = /(?:\.d\.[cm]?ts|\.map|\.tsbuildinfo|\.cc?|\.cpp|\.h)$|(?:^|\/)(?:CHANGELOG|README)[^/]*\.md$/i;
 /** Files that node-gyp leaves next to a native module. They contain directory names of the machine that compiled it. */
 const COMPILATION = /^binding\.gyp$|^build\/(?!Release(?:\/[^/]+\.node)?$)/;

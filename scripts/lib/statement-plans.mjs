@@ -20,7 +20,7 @@ const READS_ALL = JSON.parse(readFileSync(new URL('plans/statements-that-read-al
  * explainStatements explains every statement that the service sent during the tests, on tables that have rows and look large. A statement that reads a growing
  * table from end to end has no usable index and becomes slower every day.
  *
- * @param {{ adminUrl: string, evidence: string }} from the server of the tests, and the directory of the recorded statements
+ * @param {{ adminUrl: string, evidence: string }} from the test server, and the directory with the recorded statements
  * @returns {Promise<{ explained: number, findings: string[], unused: string[] }>} unused: exceptions that no statement needed
  */
 export function explainStatements({ adminUrl, evidence }) {

@@ -96,7 +96,7 @@ export function showFailure(error) {
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
-/** Removes colours unless they are enabled. Some tools always write colours, even if the output is not a terminal. */
+/** Removes colors unless they are enabled. Some tools always write colors, even if the output is not a terminal. */
 function plain(text) {
   return coloured ? text : stripVTControlCharacters(text);
 }

@@ -92,7 +92,7 @@ async function again(store, note) {
   }
 }
 
-/** stopStores stops the running private stores of `directory`, whoever started them. */
+/** stopStores stops the running private stores of `directory`, regardless of which process started them. */
 export async function stopStores(directory, settings) {
   if (!settings.SVC_REDIS_URL) await stopRedis(path.join(directory, 'redis'));
   if (!settings.SVC_DATABASE_URL) await stopPostgres(path.join(directory, 'postgres'));

@@ -8,7 +8,7 @@ export interface Timetable {
   readonly createdAt: Date;
 }
 
-/** DueSpan summarizes the due times in a span of time. */
+/** DueSpan summarizes the due times in a time span. */
 export interface DueSpan {
   readonly last: Date;
   /** Number of due times before `last`, at most MAX_COUNTED. */

@@ -17,7 +17,7 @@ interface OpenRun {
 
 type ExecutableTarget = ScheduleTarget & Required<Pick<ScheduleTarget, 'carryOut'>>;
 
-/** RunExecutor executes the runs of targets that implement `carryOut`. Runs of different kinds of targets do not block each other. */
+/** RunExecutor executes the runs of targets that implement `carryOut`. Runs of different target kinds do not block each other. */
 @Injectable()
 export class RunExecutor implements OnApplicationBootstrap {
   constructor(
@@ -73,7 +73,7 @@ function isExecutable(target: ScheduleTarget): target is ExecutableTarget {
   return target.carryOut !== undefined;
 }
 
-/** Returns the outcome of the work. A Problem becomes the failure reason of the run. */
+/** Returns the outcome of the work. A Problem becomes the run's failure reason. */
 async function endOf(work: Promise<RunEnd>): Promise<RunEnd> {
   try {
     return await work;

@@ -9,7 +9,7 @@ import { Problem } from '../platform/errors/problem.js';
 import { ScheduledRuns, ScheduleTargets, type StartingRun } from '../platform/events/schedule-targets.js';
 
 interface DueRun extends StartingRun {
-  /** IDs besides `madeBy` whose rights the run requires. */
+  /** IDs, in addition to `madeBy`, whose rights the run requires. */
   readonly madeBehind: readonly string[] | null;
   readonly target: string;
   readonly byHand: boolean;
@@ -22,7 +22,7 @@ const DUE = {
   order: 't.id',
 };
 
-/** OVERDUE_RUN selects the runs that have exceeded the timeout of their schedule. */
+/** OVERDUE_RUN selects the runs that have exceeded their schedule's time limit. */
 export const OVERDUE_RUN = `SELECT r.id FROM schedule_run r JOIN schedule s ON s.id = r.schedule_id
   WHERE r.status IN ('DUE', 'RUNNING') AND r.created_at < now() - make_interval(mins => s.timeout_minutes)`;
 
@@ -52,9 +52,7 @@ export class ScheduleStarter {
       // It is unknown whether the start was committed. The next check starts the run, or finds it in progress.
       if (failed === undefined || isDatabaseTrouble(error)) throw error;
       const detail =
-        error instanceof Problem
-          ? error.message
-          : 'The run could not be started. See the log of the worker for the cause.';
+        error instanceof Problem ? error.message : "The run could not be started. See the worker's log for the cause.";
       await this.db.transaction((tx) => this.runs.end(tx, failed.runId, { ok: false, detail }));
       if (!(error instanceof Problem)) throw error;
     }
@@ -94,7 +92,7 @@ export class ScheduleStarter {
   async endOverdue(): Promise<void> {
     const overdue: { id: string }[] = await this.db.query(`${OVERDUE_RUN} LIMIT 100`);
     for (const { id } of overdue) {
-      const detail = 'The run exceeded the time limit of the schedule.';
+      const detail = "The run exceeded the schedule's time limit.";
       await this.db.transaction((tx) => this.runs.end(tx, id, { ok: false, detail }));
     }
   }

@@ -4,7 +4,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 export const MISSED_RULES = ['once', 'skip'] as const;
 export type MissedRule = (typeof MISSED_RULES)[number];
 
-/** A schedule, which starts runs by a cron expression in a time zone, or at an interval. */
+/** A schedule that starts runs according to a cron expression in a time zone, or at a fixed interval. */
 @Entity('schedule')
 @Index('schedule_due', ['nextDueAt'], { where: 'enabled' })
 export class Schedule {
@@ -50,7 +50,7 @@ export class Schedule {
   @Column('text')
   madeBy: string;
 
-  /** Other IDs whose rights the schedule requires: the owner of a key or client, everyone who was shown its secret, and the client of the session. */
+  /** Other IDs whose rights the schedule requires: the owner of a key or client, everyone who was shown the secret, and the session's client. */
   @Column('text', { array: true, nullable: true })
   madeBehind: string[] | null;
 

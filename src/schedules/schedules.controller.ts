@@ -25,7 +25,7 @@ export class SchedulesController {
 
   /**
    * Create a schedule
-   * @remarks Creates a schedule. Also requires the scope for the work that the schedule starts.
+   * @remarks Creates a schedule. Also requires the scope of the operation that the schedule runs.
    */
   @Post()
   @Needs('schedules:write')
@@ -59,7 +59,7 @@ export class SchedulesController {
 
   /**
    * Update a schedule
-   * @remarks Changes, pauses or resumes a schedule. Also requires the scope for the work that the schedule starts.
+   * @remarks Changes, pauses or resumes a schedule. Also requires the scope of the operation that the schedule runs.
    */
   @Patch(':id')
   @Needs('schedules:write')
@@ -85,7 +85,7 @@ export class SchedulesController {
 
   /**
    * Run a schedule now
-   * @remarks Starts the work of a schedule immediately. Also requires the scope for the work.
+   * @remarks Starts a run of a schedule immediately. Also requires the scope of the operation that the schedule runs.
    */
   @Post(':id/run')
   @HttpCode(202)

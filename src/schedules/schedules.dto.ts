@@ -30,7 +30,7 @@ export class CreateScheduleBody {
   @Optional(Int(60, 31_536_000)) intervalSeconds?: number;
   /** IANA time zone in which `cron` is evaluated. @example Europe/Berlin */
   @Optional(Text(1, 64)) timeZone?: string;
-  /** The work that the schedule starts. @example sensor-scan */
+  /** Operation that the schedule runs. @example sensor-scan */
   @Text(1, 64) target: string;
   /** Settings of the target. */
   @ApiPropertyOptional(SETTINGS) @IsOptional() @IsObject() @JsonAtMost(16_384) settings?: Record<string, unknown>;
@@ -76,7 +76,7 @@ export class ScheduleView {
   /** False if the schedule is paused. @example true */
   enabled: boolean;
   /**
-   * Reason why the service paused the schedule: the last author no longer has the scope for the work that the schedule starts. Any user who has the scope can
+   * Reason why the service paused the schedule: the last author no longer has the scope of the operation that the schedule runs. Any user who has the scope can
    * resume the schedule.
    * @example 'Paused: …'
    */

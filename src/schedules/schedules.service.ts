@@ -59,8 +59,8 @@ export class SchedulesService {
   }
 
   /**
-   * Changes a schedule. New due times apply from now on; runs that fell due during a pause are skipped. Unless the schedule is paused, it then runs in the
-   * caller's name.
+   * Changes a schedule. New due times take effect immediately; runs that fell due during a pause are skipped. Unless the schedule is paused, it then runs in
+   * the caller's name.
    */
   async change(caller: Caller, id: string, version: number, change: ScheduleChange): Promise<Schedule> {
     const present = await this.get(id);
@@ -138,7 +138,7 @@ export class SchedulesService {
     await target.check(order.settings);
   }
 
-  /** Returns the target, and verifies that the caller has the target's scope. Runs start without a caller, so the scope of the author is verified here. */
+  /** Returns the target, and verifies that the caller has the target's scope. Runs start without a caller, so the author's scope is verified here. */
   private targetFor(caller: Caller, kind: string): ScheduleTarget {
     const target = this.targets.get(kind);
     if (target === undefined) {

@@ -54,10 +54,10 @@ interface PendingCommand {
   readonly givers: string[];
 }
 
-/** Scopes required to start a scan of a sensor by a schedule. */
+/** Scopes required to schedule a sensor scan. */
 const REQUIRED_SCOPES = ['schedules:write', 'sensors:write'] as const;
 
-/** Heartbeats receives the heartbeats of sensors, and returns the configuration and the commands of the sensor. */
+/** Heartbeats processes sensor heartbeats, and returns the sensor's configuration and commands. */
 @Injectable()
 export class Heartbeats {
   constructor(

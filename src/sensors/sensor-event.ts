@@ -1,6 +1,6 @@
 import type { Announcement } from '../events/event-announcer.service.js';
 
-/** sensorEvent returns the announcement of a sensor that connected or became silent. */
+/** sensorEvent returns the announcement for a sensor that connected or became silent. */
 export function sensorEvent(
   type: 'sensor.connected' | 'sensor.silent',
   { id, name }: { readonly id: string; readonly name: string },

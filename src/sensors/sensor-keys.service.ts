@@ -38,8 +38,8 @@ export class SensorKeys {
   }
 
   /**
-   * Rotates the key of a sensor. The old key remains valid for the overlap, as does an earlier key that the sensor may still be using. If the key has expired
-   * or was revoked, it is not rotated, and the sensor gets a new key instead.
+   * Rotates the key of a sensor. The old key remains valid for the overlap period, as does an earlier key that the sensor may still be using. If the key has
+   * expired or was revoked, the sensor gets a new key instead.
    */
   async renew(
     tx: EntityManager,

@@ -63,7 +63,7 @@ export class EndedScanBody {
 export class HeartbeatBody {
   /** Version of the sensor's software. @example 1.4.2 */
   @Optional(Text(0, 100)) version?: string;
-  /** Last error of the sensor that does not concern a scan. @example 'no permission to read /etc/ssl/private' */
+  /** Last error of the sensor that is not related to a scan. @example 'no permission to read /etc/ssl/private' */
   @Optional(Text(0, 1000)) error?: string;
   /** Result of a scan that has ended. */
   @Optional(Nested(EndedScanBody, { example: { ok: true, assets: 1204 } })) scan?: EndedScanBody;
@@ -84,7 +84,7 @@ export class OrdersView {
   /** Increases when the configuration changes. @example 1 */
   version: number;
   @ApiProperty(CONFIGURATION) configuration: Record<string, unknown>;
-  /** Requested scans. Each is sent with every response until the sensor reports that the scan has ended. */
+  /** Requested scans. Each scan is sent with every response until the sensor reports that the scan has ended. */
   commands: SensorCommandView[];
 
   static of(orders: Orders): OrdersView {
@@ -133,7 +133,7 @@ export class SensorView {
 }
 
 export class NewSensorView extends SensorView {
-  /** The API key of the sensor. It cannot be retrieved again, so store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
+  /** API key of the sensor. The key cannot be retrieved again, so store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
   key: string;
 
   static withKey(sensor: Sensor, key: string): NewSensorView {

@@ -31,7 +31,7 @@ export function requestEntry(
 }
 
 /**
- * Returns the lease of an attempt in milliseconds, after which another worker can claim the request: the time limits of the HSM and of the timestamp,
+ * Returns the lease duration of an attempt in milliseconds, after which another worker can claim the request: the time limits of the HSM and of the timestamp,
  * plus slack.
  */
 export function leaseMs(config: Config): number {
@@ -39,10 +39,10 @@ export function leaseMs(config: Config): number {
   return config.pkcs11DeadlineMs + others + 3000;
 }
 
-/** The sweep claims requests whose job signal was not handled for this long. */
+/** Time in milliseconds after which the sweep claims a request whose job signal was not handled. */
 export const SWEEP_AFTER_MS = 3000;
 
-/** Number of failed HSM attempts after which a request is FAILED: about a minute. */
+/** Number of failed HSM attempts, over about a minute, after which a request becomes FAILED. */
 export const MAX_SIGNING_STRIKES = 8;
 
 /** Returns the delay before attempt number `strikes` + 1, in milliseconds: exponential with full jitter on the upper half. */

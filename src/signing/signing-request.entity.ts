@@ -82,7 +82,7 @@ export class SigningRequest {
   @Column('int')
   keyVersion: number;
 
-  /** The certificate of the key when the request was accepted. The response contains it, as do formats that include a certificate. */
+  /** The certificate of the key when the request was accepted. The response contains the certificate, as do formats that include a certificate. */
   @Column('uuid', { nullable: true })
   certificateId: string | null;
 
@@ -184,7 +184,7 @@ export class SigningEnvelope {
   @Column('bytea', { nullable: true })
   content: Buffer | null;
 
-  /** The bytes that are signed instead of the digest of the request; null if the digest itself is signed. */
+  /** The bytes that are signed instead of the request's digest; null if the digest itself is signed. */
   @Column('bytea', { nullable: true })
   toBeSigned: Buffer | null;
 

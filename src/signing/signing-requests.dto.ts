@@ -20,7 +20,7 @@ import { SIGNING_STATUSES, type SigningStatus } from './signing-request.entity.j
 
 /** SignatureOptionsBody is the common part of requests to sign one digest or many. */
 export abstract class SignatureOptionsBody {
-  /** Digest algorithm. Other common spellings, such as SHA-256 and sha2-256, are also accepted. */
+  /** Digest algorithm. Other common names, such as SHA-256 and sha2-256, are also accepted. */
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
   /** Name or ID of the signing key. Defaults to the configured key. @example default */
   @Optional(Text(1, 64)) key?: string;
@@ -28,9 +28,9 @@ export abstract class SignatureOptionsBody {
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
   /** Purpose of the signature, which the key must support. If omitted, any key for code or documents is accepted. */
   @Optional(OneOf(SIGNATURE_PURPOSES)) purpose?: SignaturePurpose;
-  /** true: add an RFC 3161 timestamp over the signature, inside the container if the format supports it, and separately. */
+  /** Whether to add an RFC 3161 timestamp over the signature. The response contains the timestamp separately. If the format supports timestamps, the signature container also contains it. */
   @Optional(Flag()) timestamp?: boolean = false;
-  /** true: respond with 202 immediately and sign in the background. */
+  /** If true, the service responds with 202 immediately and signs in the background. */
   @Optional(Flag()) async?: boolean = false;
 
   protected options() {
@@ -46,7 +46,7 @@ export abstract class SignatureOptionsBody {
 }
 
 export class SignDigestBody extends SignatureOptionsBody {
-  /** Base64 of the binary hash value, not of a hex string. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64-encoded binary hash value, not a hex string. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @ValidateIf(({ content, digest }: SignDigestBody) => content === undefined || digest !== undefined)
   @IsString()
   @MaxLength(128)
@@ -55,7 +55,7 @@ export class SignDigestBody extends SignatureOptionsBody {
   @Optional(JsonObject(8192, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
   /** Container of the signature; raw is the bare signature. */
   @Optional(OneOf(DIGEST_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
-  /** `authenticode`: base64 of the output of `osslsigncode extract-data`, which contains the digest. `openpgp`: base64 of the hashed part of the signature. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
+  /** `authenticode`: base64-encoded output of `osslsigncode extract-data`, which contains the digest. `openpgp`: base64-encoded hashed part of the signature. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
   @Optional(Text(1, 48_000)) content?: string;
   /** Your own name for the request, included in every response. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
@@ -75,7 +75,7 @@ export class SignDigestBody extends SignatureOptionsBody {
 
 export class SigningRequestsQuery extends PageQuery {
   @Optional(OneOf(SIGNING_STATUSES)) status?: SigningStatus;
-  /** Base64 of the hash value of a file. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64-encoded hash of a file. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @IsOptional() @IsBase64Text() @MaxLength(128) digest?: string;
   /** Only requests with this `reference`. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
@@ -116,9 +116,9 @@ export class SigningRequestView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId: string;
   status: SigningStatus;
-  /** Base64 of the signature, or of the file that contains it (cms, authenticode: DER; jws: compact; sigstore-bundle, dsse, attestation: JSON; openpgp: the packet). Present if the status is SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
+  /** Base64-encoded signature, or base64-encoded file that contains the signature (cms, authenticode: DER; jws: compact; sigstore-bundle, dsse, attestation: JSON; openpgp: the packet). Present if the status is SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
-  /** Base64 of the TimeStampToken (DER). Present if a timestamp was requested; omitted from lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
+  /** Base64-encoded TimeStampToken (DER). Present if a timestamp was requested; omitted from lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   timestamp?: string;
   @ApiProperty({ enum: Object.keys(DIGEST_BYTES) }) algorithm: string;
   scheme: SignatureScheme;
@@ -126,7 +126,7 @@ export class SigningRequestView {
   key: KeyUsedView;
   /** Certificates (DER, base64), starting with the key's certificate. Omitted from lists and for keys without a certificate. @example ["MIIBszCCAVmgAwIBAgIUQ0Zr"] */
   certificateChain?: string[];
-  /** Base64 of the hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64-encoded hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   digest: string;
   @ApiProperty({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
   metadata: Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { isId, timeOfId } from '../formats/encoding/uuid.js';
 
-/** Minimum number of remembered IDs: about one day of entries of a busy service. */
+/** Minimum number of remembered IDs: about one day's entries on a busy service. */
 const REMEMBERED = 500_000;
 /** Maximum delay before an entry is numbered. Entries are numbered within seconds; long transactions and clock skew add minutes at most. */
 const MAX_LATE_MS = 10 * 60_000;
@@ -8,8 +8,8 @@ const MAX_LATE_MS = 10 * 60_000;
 const MAX_APART_MS = 10 * 60_000;
 
 /**
- * EntryOrder detects audit log entries that are repeated, delayed or have a wrong date. An attacker with write access to the database can have a genuine
- * entry numbered twice, delay the numbering of an entry, or change the date of an entry before it is numbered.
+ * EntryOrder detects audit log entries that are repeated or delayed, or that have a wrong date. An attacker with write access to the database can have a
+ * genuine entry numbered twice, delay the numbering of an entry, or change the date of an entry before it is numbered.
  */
 export class EntryOrder {
   private recent = new Set<string>();

@@ -119,7 +119,9 @@ function faultsOfRejections(asked: LoggedFact, facts: readonly LoggedFact[]): st
   if (typeof rejectThreshold !== 'number') return [];
   const rejecting = facts.filter(({ action }) => action === 'approval.rejected').map(({ actor }) => actor.id);
   const { size } = new Set(rejecting);
-  return size < rejectThreshold ? [] : [`${size} people rejected it, and ${rejectThreshold} rejections are enough`];
+  return size < rejectThreshold
+    ? []
+    : [`${size} people rejected the request, which reaches the threshold of ${rejectThreshold}`];
 }
 
 /**

@@ -76,7 +76,7 @@ export interface EvidenceFile {
 export interface EvidenceVerdict {
   /** Faults. An empty list means that the log confirms the signature. */
   readonly faults: string[];
-  /** Facts that only the file states, because an earlier version of the service did not log them. */
+  /** Facts that are only in the file, because an earlier version of the service did not log them. */
   readonly unsaid: string[];
 }
 

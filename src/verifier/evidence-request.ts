@@ -69,7 +69,7 @@ function isSameKey(used: NonNullable<EvidenceFile['request']['key']>, { id, name
 function faultsOfTime(name: string, time: string | undefined, entry: LoggedFact | undefined): string[] {
   if (time === undefined || entry?.id === undefined) return [];
   const difference = Math.abs(new Date(time).getTime() - timeOfId(entry.id));
-  return difference <= MAX_DIFFERENCE_MS ? [] : [`the log has a different time than ${name}`];
+  return difference <= MAX_DIFFERENCE_MS ? [] : [`the time in the log differs from ${name}`];
 }
 
 /** Checks that the first certificate is for the key, and that each certificate was signed by the next. */

@@ -13,7 +13,7 @@ import type { JsonObjectText } from './json-object-text.js';
 
 /** A single signature inside the JSON object that it signs (JSON Signature Format 0.82). */
 export interface JsonSignature {
-  /** Algorithm name of RFC 7518. */
+  /** Algorithm name from RFC 7518. */
   readonly algorithm: string;
   readonly keyId?: string;
   readonly publicKey?: JsonWebKey;
@@ -21,7 +21,7 @@ export interface JsonSignature {
   readonly value: string;
 }
 
-/** The parameters of an algorithm of RFC 7518. */
+/** Parameters of an RFC 7518 algorithm. */
 export interface JsfAlgorithm {
   readonly hash: 'sha256' | 'sha384' | 'sha512';
   /** Undefined for RSA. */
@@ -29,7 +29,7 @@ export interface JsfAlgorithm {
   readonly isPss?: boolean;
 }
 
-/** Algorithms of RFC 7518 section 3.1. Each curve has one digest. */
+/** Algorithms from RFC 7518 section 3.1. Each curve has one digest. */
 const JSF_ALGORITHMS: Readonly<Record<string, JsfAlgorithm>> = {
   ES256: { hash: 'sha256', curve: 'prime256v1' },
   ES384: { hash: 'sha384', curve: 'secp384r1' },
@@ -44,13 +44,13 @@ const JSF_ALGORITHMS: Readonly<Record<string, JsfAlgorithm>> = {
 
 const USUAL: Readonly<Record<string, string>> = { 'ec-p256': 'ES256', 'ec-p384': 'ES384', 'ec-p521': 'ES512' };
 
-/** The parameters with which a key signs. */
+/** Signature parameters of a signing key. */
 export interface JsfSigner {
   /** The members of the signature other than its value. */
   readonly facts: Omit<JsonSignature, 'value'>;
   readonly how: JsfAlgorithm;
   readonly publicKey: KeyObject;
-  /** Signature scheme in the terms of the service's API. */
+  /** Signature scheme, as named in the service's API. */
   readonly scheme: 'rsa-pkcs1v15' | 'ecdsa-raw';
 }
 
@@ -69,7 +69,7 @@ export function jsfSignerOf(keyId: string, type: string, key: PublicKeyInput | s
 
 /**
  * SignedText is the signed text: the canonical form (RFC 8785) of the object with its signature, without the value. The text is computed once, for both the
- * digest and the verifier, because the computation takes seconds with a million components.
+ * digest and the verifier, because the computation takes seconds for a document with a million components.
  */
 export class SignedText {
   readonly digest: Buffer;

@@ -13,13 +13,13 @@ import { readJsonObject } from '../platform/json/strict-json.js';
  */
 export type LeafKind = 'entry' | 'record' | 'missing' | 'foreign';
 
-/** First line of an export of the log. */
+/** First line of a log export. */
 export interface ExportHead {
   readonly log: string;
   /** SubjectPublicKeyInfo, DER, base64. */
   readonly publicKey: string;
   readonly size: number;
-  /** Signed note over a tree of `size`. */
+  /** Signed note for the tree with `size` leaves. */
   readonly checkpoint: string;
 }
 
@@ -37,7 +37,7 @@ export interface ExportedLeaf {
   readonly entryId: string;
   /** Hash of the leaf when it was numbered, base64. */
   readonly hash: string;
-  /** Current content of the leaf, whose canonical JSON is the bytes of the leaf; null if it was deleted. */
+  /** Current content of the leaf; null if the content was deleted. The canonical JSON of the content is the leaf's bytes. */
   readonly data: object | null;
 }
 
@@ -58,7 +58,7 @@ export interface LogVerdict {
   readonly checkpoint: { readonly origin: string; readonly note: string; readonly publicKey: Buffer } | undefined;
 }
 
-/** The checked members of a line. The kind of a leaf is in its data, which the hash covers. */
+/** Members of a line that are checked. The leaf kind is in `data`, which the hash covers. */
 type Line = Omit<ExportedLeaf, 'kind'>;
 
 const MAX_FINDINGS = 100;
@@ -166,7 +166,8 @@ export class LogVerifier {
     if (accepted !== undefined) return [accepted];
     if (now !== undefined && older.origin !== now)
       this.found(`the older checkpoint is for a different log, ${older.origin}`);
-    if (this.divergesFromOlder) this.found(`the first ${older.size} leaves differ from those of the older checkpoint`);
+    if (this.divergesFromOlder)
+      this.found(`the first ${older.size} leaves differ from the leaves of the older checkpoint`);
     if (older.size > this.tree.size)
       this.found(`the older checkpoint covers ${older.size} leaves: the log was rolled back`);
     return [];

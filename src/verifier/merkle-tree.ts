@@ -18,7 +18,7 @@ export function nodeHash(left: Buffer, right: Buffer): Buffer {
 /** MTH of the empty list: the hash of no bytes. */
 export const EMPTY_ROOT = createHash('sha256').digest();
 
-/** Returns the root of adjacent hashes whose number is a power of two. */
+/** Returns the root over adjacent hashes. The number of hashes must be a power of two. */
 export function perfectRoot(hashes: readonly Buffer[]): Buffer {
   let level = [...hashes];
   while (level.length > 1) {
@@ -103,7 +103,7 @@ export function joinedSubtrees(hashes: readonly Buffer[]): Buffer {
   return hashes.toReversed().reduce((right, left) => nodeHash(left, right));
 }
 
-/** GrowingRoot computes the root of a growing tree (RFC 6962) in logarithmic memory: the full subtrees so far, largest first. */
+/** GrowingRoot computes the root of a growing tree (RFC 6962). It keeps only the full subtrees so far, largest first, which takes logarithmic memory. */
 export class GrowingRoot {
   private readonly peaks: { height: number; hash: Buffer }[] = [];
   size = 0;
@@ -123,7 +123,7 @@ export class GrowingRoot {
     const tree = new GrowingRoot();
     const heights = size === 0 ? [] : subtreesOf({ from: 0, to: size }).map(({ height }) => height);
     if (heights.length !== hashes.length)
-      throw new Error(`a tree of ${size} leaves has ${heights.length} full subtrees`);
+      throw new Error(`expected ${heights.length} subtree hashes for ${size} leaves, but got ${hashes.length}`);
     hashes.forEach((hash, i) => tree.peaks.push({ height: heights[i] ?? 0, hash }));
     tree.size = size;
     return tree;

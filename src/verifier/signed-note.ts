@@ -14,7 +14,10 @@ export function noteText({ origin, size, root }: Checkpoint): string {
   return `${origin}\n${size}\n${root.toString('base64')}\n`;
 }
 
-/** Returns a signed note with one signature (C2SP signed-note): an ECDSA signature, DER, over the text. `publicKey` is SubjectPublicKeyInfo, DER. */
+/**
+ * Returns a signed note (C2SP signed-note) with a single signature, a DER-encoded ECDSA signature over the text. `publicKey` is a DER-encoded
+ * SubjectPublicKeyInfo.
+ */
 export function signedNote(checkpoint: Checkpoint, signature: Buffer, publicKey: Buffer): string {
   const line = Buffer.concat([keyHint(publicKey), signature]).toString('base64');
   return `${noteText(checkpoint)}\n\u2014 ${checkpoint.origin} ${line}\n`;

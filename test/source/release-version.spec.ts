@@ -16,8 +16,8 @@ describe('a commit is accepted as a version', () => {
   });
 
   it.each([
-    ['package.json says another', commit({ version: '1.3.9', lock: '1.4.0' }), 'package.json says 1.3.9'],
-    ['its lock says another', commit({ lock: '1.3.9' }), 'package-lock.json says 1.3.9'],
+    ['package.json says another', commit({ version: '1.3.9', lock: '1.4.0' }), 'package.json has version 1.3.9'],
+    ['its lock says another', commit({ lock: '1.3.9' }), 'package-lock.json has version 1.3.9'],
     ['there is no section', commit({ changelog: '# Changelog\n\n## Unreleased\n\n- More.\n' }), 'has no section'],
     ['the section has no date', commit({ changelog: CHANGELOG.replace(' - 2026-11-26', '') }), 'has no date'],
     ['the section is empty', commit({ changelog: CHANGELOG.replace('- More.\n', '') }), 'is empty'],

@@ -27,7 +27,8 @@ const VALUES = {
 const FEW_VALUES = /^(?:status|state|kind|severity|environment|type|format)$/;
 
 /**
- * onFilledSchema creates a database with the schema of this version, in which growing tables have rows and look large to the planner, and drops it at the end.
+ * onFilledSchema creates a database with the schema of this version, in which growing tables have rows and look large to the planner, and drops the database at
+ * the end.
  *
  * @template T
  * @param {string} adminUrl a server, as a user who may create databases
@@ -72,7 +73,7 @@ export async function unknownTables(client) {
 }
 
 async function connected(connectionString) {
-  // Imported here, because the program that installs the packages starts without any package.
+  // Imported lazily, because this module is also loaded in a fresh clone, before any package is installed.
   const { Client } = await import('pg');
   const client = new Client({ connectionString });
   client.on('error', () => undefined);

@@ -11,7 +11,7 @@ export const CHECKSUMS = 'SHA256SUMS';
 /**
  * makeArtifacts creates the reproducible files of a release.
  * @param {{ version: string, commit: string, out: string, folder: string, epoch: string }} release `folder`: an empty directory to build in
- * @returns {Promise<{ client: string, source: string }>} paths of the built client and of the sources of the commit
+ * @returns {Promise<{ client: string, source: string }>} paths of the built client and of the commit's sources
  */
 export async function makeArtifacts({ version, commit, out, folder, epoch }) {
   const archive = path.join(folder, 'source.tar');

@@ -6,10 +6,10 @@ const VERSION =
 const HEADING = /^## (\S+)(?: - (\d{4}-\d{2}-\d{2}))?\s*$/gm;
 
 /**
- * assertVersion throws unless the commit matches the version: package.json and its lock name it, the changelog has a section for it, and
- * it is later than the previous version.
+ * assertVersion throws unless the commit matches the version: package.json and its lock name it, the changelog has a section for it, and it is later than the
+ * previous version.
  * @param {string} version
- * @param {{ packageJson: string, lock: string, changelog: string }} files texts of the commit
+ * @param {{ packageJson: string, lock: string, changelog: string }} files contents of the files in the commit
  */
 export function assertVersion(version, { packageJson, lock, changelog }) {
   if (parts(version) === undefined)
@@ -20,7 +20,7 @@ export function assertVersion(version, { packageJson, lock, changelog }) {
     ['package-lock.json', lock],
   ]) {
     const said = JSON.parse(text).version;
-    if (said !== version) faults.push(`${name} says ${said}`);
+    if (said !== version) faults.push(`${name} has version ${said}`);
   }
   const sections = [...changelog.matchAll(HEADING)].filter(([, name]) => parts(name) !== undefined);
   const at = sections.findIndex(([, name]) => name === version);

@@ -208,7 +208,7 @@ export class Config extends SettingReader {
     return !this.isProd && isLoopback(this.host);
   }
 
-  /** Whether a mail server is configured. The default server is public and rejects mail without an account. */
+  /** Whether a mail server is configured. The default server is public and rejects email without an account. */
   get sendsMail(): boolean {
     return this.smtpUsername !== '' || this.smtpHost !== SETTINGS.SVC_SMTP_HOST.default;
   }

@@ -152,7 +152,7 @@ export const SETTINGS = {
   ),
   SVC_KEEP_DOCUMENTS_DAYS: setting(
     '0',
-    'Days after which an inventory document is deleted once its source has reported a newer one; 0 keeps it forever. CycloneDX documents with a serial number are always kept, because others can link to them',
+    'Days after which an inventory document is deleted once its source has reported a newer one; 0 keeps it forever. CycloneDX documents with a serial number are always kept, because other documents can link to them',
   ),
   SVC_KEEP_SCAN_RESULTS_DAYS: setting(
     '0',
@@ -214,7 +214,7 @@ export const SETTINGS = {
   SVC_SIGNING_MAX_AGE_HOURS: setting('24', 'Time after which a request that could not be signed fails'),
   SVC_DNS_SERVERS: setting(
     '',
-    'DNS servers (address or address:port, comma-separated) for names of hosts and scan targets. Defaults to those of the system',
+    'DNS servers (address or address:port, comma-separated) for names of hosts and scan targets. Defaults to the name servers of the system',
   ),
   SVC_ALLOW_LOOPBACK: setting('no', 'yes allows hosts and scans on 127.0.0.0/8 and ::1, for trials. Rejected in prod'),
   SVC_CLOCK_SPEED: setting(

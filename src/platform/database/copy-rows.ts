@@ -136,7 +136,7 @@ export class CopyRows {
     this.end += bytes.copy(this.buffer, this.end, start, end);
   }
 
-  /** Overwrites runs of zeros with ASCII texts, each at the first zero after the previous text. */
+  /** Overwrites runs of zeros with ASCII strings, each starting at the first zero after the previous string. */
   fillZeros(from: number, texts: readonly string[]): void {
     let at = from;
     for (const text of texts) {

@@ -27,7 +27,7 @@ export async function copyInto<Item>(
 ): Promise<number> {
   const stream = client.query(copyFrom(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: MAX_AHEAD_BYTES }));
   const done = finished(stream);
-  // Without the call of destroy, a COPY that the database rejected would continue to write to the connection.
+  // Without the call to destroy, a COPY that the database rejected would continue to write to the connection.
   stream.once('error', () => stream.destroy());
   // The await below reports a failure. Until then, the rejection must not count as unhandled.
   done.catch(() => undefined);
@@ -73,11 +73,11 @@ export function stopQueryTimer(stream: object): void {
 /** Signature, flags and length of the empty header extension (PostgreSQL manual, COPY, "Binary Format"). */
 const HEADER_BYTES = 19;
 const FIELD_COUNT_BYTES = 2;
-/** Before each text: number of fields (-1 at the end) and number of bytes (-1 for NULL). */
+/** Before each value: number of fields (-1 at the end) and number of bytes (-1 for NULL). */
 const BEFORE_TEXT_BYTES = 6;
 const NEWLINE = Buffer.from('\n');
 
-/** copiedTextsOf yields the texts of a binary COPY of one column: each as its received parts plus a newline; no parts for NULL. */
+/** copiedTextsOf yields the values of a binary COPY of one text column. Each value consists of its received parts and a newline; NULL has no parts. */
 export async function* copiedTextsOf(copied: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
   let rest = Buffer.alloc(0);
   let skipped = HEADER_BYTES;

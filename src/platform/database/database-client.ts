@@ -149,7 +149,7 @@ class SafeClient extends Client {
     this.wire.stream.destroy();
   }
 
-  /** Connection property of the driver, which the types of the driver do not declare. */
+  /** The driver's `connection` property, which its type declarations omit. */
   protected get wire(): Wire {
     return (this as unknown as { connection: Wire }).connection;
   }

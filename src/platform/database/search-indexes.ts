@@ -14,12 +14,12 @@ export interface SearchIndex {
 }
 
 /**
- * Number of rows from which a table gets its search index. With fewer rows, a search that scans all texts takes about as long as any other list request
+ * Number of rows from which a table gets its search index. With fewer rows, a search that scans the whole table takes about as long as any other list request
  * (docs/performance.md). The index needs about forty entries per text, and can make an import twice as slow.
  */
 const MIN_INDEXED_ROWS = 300_000;
 
-/** Searches for any part of a text (`name=*example*`) use trigrams (PostgreSQL manual, pg_trgm); searches for the beginning of a location use a B-tree. */
+/** Searches for any part of a name (`name=*example*`) use trigrams (PostgreSQL manual, pg_trgm); searches for the beginning of a location use a B-tree. */
 const SEARCH_INDEXES: readonly SearchIndex[] = [
   {
     name: 'asset_occurrence_location_start',
@@ -49,7 +49,7 @@ const SEARCH_INDEXES: readonly SearchIndex[] = [
 
 const MISSING = [
   'Searches for parts of names and locations are slow on a large inventory, because they have no index. Ask an administrator',
-  'of the database to run "CREATE EXTENSION pg_trgm" (included in the Debian package postgresql), then migrate again. Error of PostgreSQL:',
+  'of the database to run "CREATE EXTENSION pg_trgm" (included in the Debian package postgresql), then migrate again. Error from PostgreSQL:',
 ].join(' ');
 
 /**

@@ -3,14 +3,15 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 
 /** Connections that transactions leave free for single statements. */
 const RESERVED = 2;
-/** Maximum time that a transaction waits for its turn, the same as for a free connection of the pool. */
+/** Maximum time that a transaction waits for its turn. The pool uses the same limit for a free connection. */
 const PATIENCE_MS = 2000;
 
 type Work<Result> = (tx: EntityManager) => Promise<Result>;
 
 /**
- * ServiceDataSource limits concurrent transactions to fewer than the connections of the pool. A transaction may need the result of a statement on a second
- * connection, for example the audit log as others committed it. If waiting transactions held all connections, that statement would never run.
+ * ServiceDataSource limits the number of concurrent transactions to less than the size of the pool. A transaction may need the result of a statement on a
+ * second connection, for example the audit log entries that other transactions committed. If waiting transactions held all connections, that statement would
+ * never run.
  */
 export class ServiceDataSource extends DataSource {
   private readonly waiting: (() => void)[] = [];

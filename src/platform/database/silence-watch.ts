@@ -12,9 +12,9 @@ export interface Watched {
 }
 
 /**
- * SilenceWatch detects servers that fail silently. A machine that loses power or network closes no connections, and the operating system would wait 15
- * minutes for a response. If a statement receives no data, the server is checked over a separate connection. If the check also fails, the connection is
- * cut, together with all idle connections to the server, whose next statements would otherwise wait as long.
+ * SilenceWatch detects servers that fail silently. A machine that loses power or network closes no connections, and the operating system would wait 15 minutes
+ * for a response. If a statement receives no data, the server is checked over a separate connection. If the check also fails, the connection is cut, together
+ * with all idle connections to the server, whose next statements would otherwise wait just as long.
  */
 export class SilenceWatch {
   private readonly open = new Map<Watched, number>();

@@ -16,7 +16,7 @@ export type ProblemKind =
 export interface Fault {
   readonly pointer: string;
   readonly detail: string;
-  /** One-based column in a text. */
+  /** Column of the fault in its text, starting at 1. */
   readonly column?: number;
 }
 

@@ -5,15 +5,15 @@ import { Problem } from '../errors/problem.js';
 /** Adds a value to the parameters of a statement and returns its placeholder. */
 export type BindValue = (value: unknown) => string;
 
-/** A period; `from` is part of it, `to` is not. */
+/** A time range from `from` (inclusive) to `to` (exclusive). */
 export interface Span {
   readonly from?: Date;
   readonly to?: Date;
 }
 
 /**
- * Maximum difference between the clock of a process, which creates IDs, and the clock of the database, which sets creation times. The examination `clock` of
- * the doctor fails at two seconds.
+ * Maximum difference between the process clock, from which IDs are generated, and the database clock, which determines creation times. The examination `clock`
+ * of the doctor fails at two seconds.
  */
 const CLOCK_TOLERANCE_MS = 60_000;
 /** The last code point. Nothing that starts with a prefix sorts after the prefix followed by this character. */

@@ -83,7 +83,7 @@ export async function checkedBody<Body extends object>(
   return body;
 }
 
-/** faultsOfBody returns the faults of a part of a body. Does not throw, because other parts may be valid. */
+/** faultsOfBody returns the faults in a part of a body. Does not throw, because other parts may be valid. */
 export async function faultsOfBody(type: new () => object, given: unknown, at: string): Promise<Fault[]> {
   return (await errorsOf(plainToInstance(type, given), RULES)).flatMap((error) => faultsOf(error, at));
 }

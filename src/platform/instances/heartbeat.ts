@@ -22,7 +22,7 @@ const JOBS_EVERY_MS = 10_000;
 const MAX_AGE_MS = 5000;
 /** Maximum time a caller waits for a heartbeat in progress. */
 const PATIENCE_MS = 1000;
-/** Maximum round trip for which the time of the database is considered exact. */
+/** Maximum round-trip time for which the database time is considered exact. */
 const MAX_ROUND_TRIP_MS = 500;
 
 /**
@@ -69,7 +69,7 @@ export class InstanceHeartbeat implements BeforeApplicationShutdown {
   }
 
   /**
-   * Starts the heartbeat. Not called by commands of the command line.
+   * Starts the heartbeat. Not called by command-line commands.
    * @param outOfService called once, when the schema is no longer compatible with this version
    */
   async begin(outOfService: (reason: string) => void): Promise<void> {

@@ -64,7 +64,7 @@ export function backgroundAmong(instances: readonly InstanceJobs[]): Indication 
   return { status: 'UP', detail: `no failing jobs (${count} jobs in ${present.length} processes)` };
 }
 
-/** Joins the first texts and adds the number of omitted texts. */
+/** Joins the first items and adds the number of omitted items. */
 function firstOf(texts: readonly string[], separator: string): string {
   const more = texts.length - MAX_NAMED;
   return texts.slice(0, MAX_NAMED).join(separator) + (more > 0 ? `${separator}and ${more} more` : '');

@@ -1,4 +1,4 @@
-/** Span is the position of a value in a text: bytes from `start` (inclusive) to `end` (exclusive). */
+/** Span is the position of a value in JSON text: bytes from `start` (inclusive) to `end` (exclusive). */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -32,8 +32,8 @@ const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * outlineOf finds the positions of the members of the outermost object using only brackets and quotes, which takes a fraction of the time of parsing. The
- * result is meaningless if the text is not JSON. Returns undefined for text that is not an object, for duplicate names, for names with escapes, and for
+ * outlineOf finds the positions of the members of the outermost object using only brackets and quotes, which takes a fraction of the time that parsing takes.
+ * The result is meaningless if the text is not JSON. Returns undefined for text that is not an object, for duplicate names, for names with escapes, and for
  * unterminated lists.
  */
 export function outlineOf(text: Uint8Array): Outline | undefined {

@@ -9,8 +9,8 @@ export const PRODUCT_VERSION = (
 ).version;
 
 /**
- * PRODUCT_COMMIT is the commit of this build, for example `1f2e3d4c5b6a`. The value ends in `.modified` if the work tree had changes, and is `unknown` if
- * the sources run without a build.
+ * PRODUCT_COMMIT is the commit of this build, for example `1f2e3d4c5b6a`. The value has the suffix `.modified` if the working tree had changes, and is
+ * `unknown` if the sources run without a build.
  */
 export const PRODUCT_COMMIT = readCommit(join(import.meta.dirname, '../../build.json'));
 

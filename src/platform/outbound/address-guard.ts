@@ -51,7 +51,7 @@ export class OutboundAddressGuard {
     this.named = blockListOf(allowed);
   }
 
-  /** Returns the kind of an address that must not be reached; undefined if the address is allowed. Invalid addresses are refused. */
+  /** Returns the kind of an address that must not be reached; undefined if the address is allowed. Invalid addresses are rejected. */
   refusal(address: string): string | undefined {
     const [plain = ''] = address.split('%');
     const version = isIP(plain);

@@ -15,7 +15,7 @@ export interface CatalogueObject {
     | 'expression'
     | 'setting';
   readonly name: string;
-  /** Kind of a relation, function and state of a trigger, source of a function, or text of an expression. */
+  /** Depends on `kind`: for example, the relation's kind, the trigger's function and state, the function's source, or the expression's text. */
   readonly definition: string;
 }
 
@@ -91,7 +91,7 @@ const rowsOf = (catalogue: string, id = 'oid', where = `oid >= ${FIRST_NORMAL_OI
 
 /**
  * CATALOGUE_FINGERPRINT is SQL for a fingerprint of the catalogue: the ID and writing transaction of each row that READ_CATALOGUE may read. An unchanged
- * fingerprint means unchanged findings. The fingerprint takes a fraction of the time of READ_CATALOGUE.
+ * fingerprint means unchanged findings. Computing the fingerprint takes a fraction of the time that READ_CATALOGUE takes.
  */
 export const CATALOGUE_FINGERPRINT = withBuiltInOperators(`
   SELECT pg_catalog.concat_ws(' ', pg_catalog.current_schemas(false)::text, pg_catalog.current_setting('session_replication_role'),

@@ -18,7 +18,7 @@ import {
 
 const PAGE_ROWS = 500;
 const MAX_NAMED = 20;
-/** Maximum rows of a table whose keys are listed for review by an operator. */
+/** Maximum number of rows per table whose keys are listed for review by an operator. */
 const MAX_REVIEWED = 1000;
 
 /** ForgedRows lists the rows of a table that grant rights but do not match their seal. */

@@ -132,7 +132,7 @@ export class RowSeals {
     }
   }
 
-  /** Returns the seal of a text other than a row. */
+  /** Returns the seal for text that is not a row. */
   sealOfText(text: string): Buffer {
     return this.macOf(this.keys[0], this.prefix, text);
   }

@@ -55,7 +55,7 @@ export function generationOf(entity: SealedClass): SealGeneration {
   return sealedOptions(entity).generation ?? 1;
 }
 
-/** editOf returns the edit counter of a row, a missing value counting as 0; undefined if the table has none. */
+/** editOf returns the edit counter of a row, or undefined if the table has no edit counter. A missing value counts as 0. */
 export function editOf<Row extends SealedEntity>(entity: SealedClass<Row>, row: Partial<Row>): number | undefined {
   const { edits } = sealedOptions(entity);
   if (edits === undefined) return undefined;

@@ -85,11 +85,10 @@ function patternsOf(directives: Directive[]): string[] {
 }
 
 /**
- * FIND_SSHD is a POSIX shell script. The script stores in `$config` the path of the configuration of the sshd that accepted this login.
- * `settings_for ACCOUNT` prints the effective settings of the sshd for a login of the account from the same client, or nothing if the settings are not
- * available. The script reads the options of sshd from the ancestor processes, and otherwise finds sshd on PATH. The script also reads SSH_CONNECTION from
- * the ancestor processes, because sudo removes SSH_CONNECTION. Match LocalAddress and LocalPort need the local address and port, which old versions do not
- * support.
+ * FIND_SSHD is a POSIX shell script. In `$config`, the script stores the configuration path of the sshd that accepted this login. `settings_for ACCOUNT` prints
+ * the effective settings of the sshd for a login of the account from the same client, or nothing if the settings are not available. The script reads the
+ * options of sshd from the ancestor processes, and otherwise finds sshd on PATH. The script also reads SSH_CONNECTION from the ancestor processes, because sudo
+ * removes SSH_CONNECTION. Match LocalAddress and LocalPort need the local address and port, which old versions do not support.
  */
 export const FIND_SSHD = `
 LC_ALL=C; export LC_ALL; PATH="$PATH:/usr/sbin:/usr/local/sbin:/sbin"; export PATH

@@ -4,7 +4,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const ELLIPSIS = '…';
 
 /**
- * truncate returns at most `max` UTF-16 code units of a text. The cut is between grapheme clusters (UAX #29) and never within a code point. The result is
+ * truncate returns at most `max` UTF-16 code units of a string. The cut is between grapheme clusters (UAX #29) and never within a code point. The result is
  * well-formed: lone surrogates are replaced with U+FFFD.
  */
 export function truncate(text: string, max: number): string {
@@ -58,9 +58,9 @@ export function forTerminal(text: string): string {
 }
 
 /**
- * nameInTitle returns a caller-chosen name for the title of an approval, on one line of at most `max` UTF-16 code units. Whitespace and characters without
- * a glyph (controls, Hangul fillers, the blank Braille pattern) are collapsed into single spaces, so that no part of the text can be moved out of view. A
- * space is inserted into URLs, so that mail programs do not turn URLs into links.
+ * nameInTitle returns a caller-chosen name for the title of an approval, on one line of at most `max` UTF-16 code units. Whitespace and characters without a
+ * glyph (controls, Hangul fillers, the blank Braille pattern) are collapsed into single spaces, so that no part of the text can be moved out of view. A space
+ * is inserted into URLs, so that email programs do not turn URLs into links.
  */
 export function nameInTitle(name: string, max: number): string {
   const plain = name
@@ -72,8 +72,8 @@ export function nameInTitle(name: string, max: number): string {
 }
 
 /**
- * oneLine returns text from outside as one line of at most `max` UTF-16 code units, for mail headers, log lines, and message lines that must not imitate
- * other lines. Characters that would end the line are replaced with spaces.
+ * oneLine returns text from outside as one line of at most `max` UTF-16 code units, for email headers, log lines, and message lines that must not imitate other
+ * lines. Characters that would end the line are replaced with spaces.
  */
 export function oneLine(text: string, max: number): string {
   // Truncates early, so that removed text is not processed.

@@ -32,7 +32,7 @@ export interface BackgroundState {
   readonly consecutiveFailures: number;
 }
 
-/** Consecutive failures before health reports a job. A job that fails once usually succeeds at its retry. */
+/** Number of consecutive failures before health reports a job. A job that fails once usually succeeds at its retry. */
 const FAILURES_TO_REPORT = 3;
 
 /** isFailing reports whether the last three runs of the job failed. Health reports failing jobs. */

@@ -70,7 +70,7 @@ export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdow
     return [...this.jobs.values()].map((job) => job.read()).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Starts the clock. Not called by commands of the command line, which run only the jobs that they wake. */
+  /** Starts the clock. Not called by command-line commands, which run only the jobs that they wake. */
   begin(): void {
     const tick = setInterval(() => this.tick(), Math.max(1, TICK_MS / this.config.clockSpeed));
     this.schedule.addInterval(CLOCK, tick);

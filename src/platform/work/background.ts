@@ -25,7 +25,7 @@ export interface BackgroundOptions {
   readonly when?: (config: Config) => boolean;
   /** False for a job that takes minutes and may be interrupted: a shutdown does not wait for it. Defaults to true. */
   readonly drain?: boolean;
-  /** False for a job whose errors may quote documents of callers: only the kind of an error is logged. Defaults to true. */
+  /** False for a job whose errors may quote callers' documents: only the kind of the error is logged. Defaults to true. */
   readonly quotesErrors?: boolean;
 }
 

@@ -12,7 +12,7 @@ const ALGORITHMS = ['sha256', 'sha384', 'sha512'] as const;
 export class BuildAttestationSubjectBody {
   /** Name of the file. @example app-1.2.0.tar.gz */
   @Text(1, 200) @Matches(/^[^\p{C}`"<>|$]+$/u) name: string;
-  /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64-encoded binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Text(0, 128) digest: string;
   @Optional(OneOf(ALGORITHMS, { default: 'sha256' })) algorithm?: (typeof ALGORITHMS)[number] = 'sha256';
 
@@ -27,9 +27,9 @@ export class BuildAttestationBody {
   @ListOf(BuildAttestationSubjectBody, { min: 1, max: 50 }) subjects: BuildAttestationSubjectBody[];
   /** Name or ID of the signing key. Defaults to the configured key. @example provenance */
   @Optional(Text(1, 64)) key?: string;
-  /** true: add an RFC 3161 timestamp over the signature. */
+  /** Whether to add an RFC 3161 timestamp over the signature. */
   @Optional(Flag()) timestamp?: boolean = false;
-  /** true: respond with 202 immediately and sign in the background. */
+  /** If true, the service responds with 202 immediately and signs in the background. */
   @Optional(Flag()) async?: boolean = false;
   /** Your own name for the request, included in every response. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
@@ -52,7 +52,7 @@ export class DsseSignatureView {
 export class DsseEnvelopeView implements DsseEnvelope {
   /** @example application/vnd.in-toto+json */
   payloadType: string;
-  /** Base64 of the statement. @example eyJfdHlwZSI6Imh0dHBzOi8vaW4tdG90by5pby9TdGF0ZW1lbnQvdjEifQ== */
+  /** Base64-encoded statement. @example eyJfdHlwZSI6Imh0dHBzOi8vaW4tdG90by5pby9TdGF0ZW1lbnQvdjEifQ== */
   payload: string;
   signatures: DsseSignatureView[];
 }

@@ -26,8 +26,8 @@ export interface ShownAttestation {
 }
 
 /**
- * BuildAttestationsService creates attestations of how files were built. Attestations contain verified claims of the caller's token, not statements of the
- * caller.
+ * BuildAttestationsService creates attestations of how files were built. Attestations contain verified claims from the caller's token, not statements made by
+ * the caller.
  */
 @Injectable()
 export class BuildAttestationsService {

@@ -101,7 +101,7 @@ function gitlabFacts(claims: Claims, server: string): BuildFacts {
   };
 }
 
-/** Splits `org/app/.github/workflows/release.yml@refs/heads/main` before the ref. The ref itself may contain an `@`, because branch names can contain it. */
+/** Splits `org/app/.github/workflows/release.yml@refs/heads/main` before the ref. The ref may also contain `@`, because branch names can contain `@`. */
 function workflowOf(workflow: string, ref: string): [file: string, ref: string] {
   const at = workflow.endsWith(`@${ref}`) ? workflow.length - ref.length - 1 : workflow.indexOf('@');
   return at === -1 ? [workflow, ''] : [workflow.slice(0, at), workflow.slice(at + 1)];

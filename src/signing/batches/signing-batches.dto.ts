@@ -12,7 +12,7 @@ export const MAX_ITEMS = 1000;
 const BATCH_FORMATS = DIGEST_FORMATS.filter((one) => !['authenticode', 'openpgp'].includes(one));
 
 export class BatchItemBody {
-  /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64-encoded binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Text(0, 128) digest: string;
   /** Your own name for the item, included in its result. @example build-4711/app.exe */
   @Optional(Text(1, 200)) reference?: string;
@@ -53,7 +53,7 @@ export class SignBatchBody extends SignatureOptionsBody {
 }
 
 export class SignDualBody {
-  /** Base64 of the binary hash value that both keys sign. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64-encoded binary hash value that both keys sign. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @Text(0, 128) digest: string;
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string = 'sha256';
   /** Name or ID of an RSA or EC key. Defaults to the configured key. @example default */
@@ -64,7 +64,7 @@ export class SignDualBody {
   @Optional(JsonObject(1024, { example: { filename: 'app-1.2.0.tar.gz' } })) metadata?: Record<string, unknown>;
   /** Your own name for the request. @example build-4711 */
   @Optional(Text(1, 200)) reference?: string;
-  /** true: respond with 202 immediately and sign in the background. */
+  /** If true, the service responds with 202 immediately and signs in the background. */
   @Optional(Flag()) async?: boolean = false;
 
   toOrder(idempotencyKey: string | undefined): BatchOrder {
@@ -91,7 +91,7 @@ export class BatchItemView {
   key?: KeyUsedView;
   /** Signature, base64. Present if the status is SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   signature?: string;
-  /** Base64 of the TimeStampToken (DER). Present if a timestamp was requested. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
+  /** Base64-encoded TimeStampToken (DER). Present if a timestamp was requested. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   timestamp?: string;
   /** ID of the approval, which is shared by all items of the batch that need approval. Present if a policy requires approval. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   approvalId?: string;

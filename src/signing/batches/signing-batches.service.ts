@@ -25,7 +25,7 @@ const REPEAT_WAIT_S = 10;
 /** Maximum number of refused items quoted in the audit entry. */
 const MAX_QUOTED = 20;
 
-/** SigningBatchesService signs many digests in one call. Their requests share grouped commits with the requests of other callers. */
+/** SigningBatchesService signs many digests in one call. The requests are committed in groups, together with requests from other callers. */
 @Injectable()
 export class SigningBatchesService {
   constructor(

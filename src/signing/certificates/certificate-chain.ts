@@ -31,8 +31,8 @@ export function readCertificateChain(pem: string): X509Certificate[] {
 }
 
 /**
- * Orders the certificates into a path that starts at `leaf` (RFC 5280 section 6.1, without trust anchors, which verifiers choose). Every signature
- * must verify. Every issuer must be a currently valid certificate authority whose path length allows the certificates below it.
+ * Orders the certificates into a path that starts at `leaf` (RFC 5280 section 6.1, without trust anchors, which verifiers choose). Every signature must verify.
+ * Every issuer must be a currently valid certificate authority whose path length constraint allows the certificates below it.
  *
  * @throws Problem `certificate.incomplete`, `.stray`, `.path`, `.expired`, `.not-yet-valid`
  */

@@ -13,7 +13,7 @@ interface Ending {
   readonly notAfter: Date;
   /** Name of the signing key; null for an external certificate. */
   readonly key: string | null;
-  /** True if a newer certificate has replaced the certificate, or if its key no longer signs. */
+  /** True if a newer certificate has replaced the certificate, or if its key can no longer sign. */
   readonly over: boolean;
   readonly daysLeft: number;
 }

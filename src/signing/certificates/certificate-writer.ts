@@ -105,7 +105,7 @@ function extensionsFor(purpose: KeyPurpose, publicKey: Buffer): Extension[] {
   return [new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true), ...extended, ski];
 }
 
-/** Extended key usage for the certificate of a key. No usage is defined for OpenPGP and SSH. */
+/** Extended key usage of certificates, by key purpose. No usage is defined for OpenPGP and SSH. */
 const USAGES: Partial<Record<KeyPurpose, keyof typeof EXTENDED_KEY_USAGES>> = {
   signing: 'code-signing',
   'code-signing': 'code-signing',

@@ -18,7 +18,7 @@ export class Certificate {
   @Column('int', { nullable: true })
   keyVersion: number | null;
 
-  /** Distinguished names as RFC 4514 text. */
+  /** Distinguished names as RFC 4514 strings. */
   @Column('text')
   subject: string;
 

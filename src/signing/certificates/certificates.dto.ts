@@ -92,11 +92,11 @@ export class CertificatesQuery extends PageQuery {
   @Optional(Moment()) expiresBefore?: Date;
   /** Only certificates that expire at or after this time. */
   @Optional(Moment()) expiresAfter?: Date;
-  /** `this-month`: only certificates that expire in the current calendar month (UTC), including those that have already expired in it. */
+  /** `this-month`: only certificates that expire in the current calendar month (UTC), including those that have already expired. */
   @Optional(OneOf(EXPIRY_PERIODS)) expires?: (typeof EXPIRY_PERIODS)[number];
   /** Only certificates of the signing key with this name or ID. @example release */
   @Optional(Text(1, 64)) key?: string;
-  /** Only certificates whose subject contains this text, in any case. @example "O=Example Ltd" */
+  /** Only certificates whose subject contains this text, ignoring case. @example "O=Example Ltd" */
   @Optional(Text(1, 200)) subject?: string;
 }
 

@@ -68,9 +68,9 @@ export class CertificatesReader {
   }
 
   /**
-   * Like `get`, for a call.
+   * Like `get`, but enforces the caller's key limits.
    *
-   * @throws Problem `credential.key` if the certificate is of a signing key that the caller cannot use
+   * @throws Problem `credential.key` if the certificate belongs to a signing key that the caller cannot use
    */
   async getFor(limits: KeyLimits, id: string): Promise<Certificate> {
     const certificate = await this.get(id);
@@ -101,7 +101,7 @@ export class CertificatesReader {
   }
 }
 
-/** Returns the start of the calendar month of a time and of the next month, UTC. */
+/** Returns the start of the calendar month that contains a time, and the start of the next month (UTC). */
 function month(now: Date): { first: Date; next: Date } {
   const startOf = (index: number) => new Date(Date.UTC(now.getUTCFullYear(), index));
   return { first: startOf(now.getUTCMonth()), next: startOf(now.getUTCMonth() + 1) };

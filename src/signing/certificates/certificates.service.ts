@@ -23,7 +23,7 @@ import { certificateFactsOf } from '../../auth/credentials/certificates/certific
 import { confirmRead } from '../../platform/database/statements.js';
 
 /**
- * CertificatesService imports certificates of signing keys and of external keys. Certificates of signing keys are validated completely, so that verifiers
+ * CertificatesService imports certificates for signing keys and for external keys. Certificates for signing keys are validated completely, so that verifiers
  * accept signatures with these certificates.
  */
 @Injectable()
@@ -37,7 +37,7 @@ export class CertificatesService {
   ) {}
 
   /**
-   * Imports the certificate of a key with its issuers, PEM in any order. The key version is found by the public key in the certificate. A version that is
+   * Imports a key's certificate together with its issuers (PEM, in any order). The key version is found by the public key in the certificate. A version that is
    * waiting for its certificate becomes active.
    *
    * @throws Problem `certificate.other-key`, `certificate.purpose`, `certificate.known`, and the Problems of `pathFrom`

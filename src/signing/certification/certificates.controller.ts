@@ -90,7 +90,7 @@ export class CertificatesController {
 
   /**
    * Onboard a certificate
-   * @remarks Adds a certificate of an external key, to monitor its expiry.
+   * @remarks Adds a certificate for an external key, to monitor the certificate's expiry.
    */
   @Post('certificates')
   @Needs('signing-keys:write')

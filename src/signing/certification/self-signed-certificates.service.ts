@@ -51,7 +51,7 @@ const REQUEST_PURPOSES: Partial<Record<KeyPurpose, { readonly purpose: Signature
 
 /**
  * SelfSignedCertificatesService issues self-signed certificates for programs that ignore keys without a certificate (Java's PKCS #11 provider). The signature
- * is a regular signing request, which is subject to approval policies and to the limits of the key.
+ * is a regular signing request, which is subject to approval policies and to the key's limits.
  */
 @Injectable()
 export class SelfSignedCertificatesService {

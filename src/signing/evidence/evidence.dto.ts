@@ -49,7 +49,7 @@ export class EvidenceLogView {
   checkpoint: string;
   /** Log entries about this request, oldest first. */
   leaves: EvidenceLeafView[];
-  /** Log entries about the voters' sign-ins. The log entries about the votes reference them as `signIn`. Present only if approval was required. */
+  /** Log entries about the voters' sign-ins. The log entries about the votes reference these entries as `signIn`. Present only if approval was required. */
   signIns?: EvidenceLeafView[];
 }
 

@@ -15,10 +15,10 @@ export interface WorkloadProof {
   readonly key: PublicJwk;
 }
 
-/** Time after expiry in which other services might still accept a token, because clocks differ. */
+/** Time after expiry during which other services might still accept a token, because clocks differ. */
 const ACCEPTED_LATE_SECONDS = 600;
 
-/** WorkloadProofReader reads the proof of identity of the workload that requested a signature. */
+/** WorkloadProofReader reads the identity proof of the workload that requested a signature. */
 @Injectable()
 export class WorkloadProofReader {
   constructor(

@@ -9,7 +9,7 @@ import { isAboutTheKey } from '../requests/signing.service.js';
 /** A request for a raw signature over a hash value. */
 export type FacadeOrder = Pick<SigningOrder, 'digest' | 'algorithm' | 'scheme' | 'metadata'> & { readonly key: string };
 
-/** Maximum wait of a repeated call for the signature of an approved request. */
+/** Maximum time in seconds that a repeated call waits for the signature of an approved request. */
 const RELEASED_WAIT_S = 10;
 
 /** EarlierRequests finds the result of an identical earlier call, because clients of facades repeat a call until it is approved. */

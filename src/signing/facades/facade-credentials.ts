@@ -18,7 +18,7 @@ const VAULT_BODY = 'application/vnd.sealwright.vault';
 const LOOKS_LIKE_FORM = /^[\w.~%+*-]+=/;
 
 /**
- * FacadeCredentials adapts HTTP for clients of other services.
+ * FacadeCredentials adapts HTTP requests from clients of other services.
  *
  * Credentials are sent in `X-Vault-Token`, or in HTTP Basic (RFC 7617) for SignServer. Both contain an API key or an access token; the user name is ignored.
  * For Vault, a body is parsed as JSON regardless of the Content-Type, because curl sends the form type by default. A body with the form type is parsed as a

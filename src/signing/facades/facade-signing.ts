@@ -10,7 +10,7 @@ import { EarlierRequests, type FacadeOrder } from './earlier-requests.js';
 
 export type SignedRequest = ShownRequest & { readonly signature: Buffer };
 
-/** A signature of a batch, and the key version that made the signature. */
+/** A signature in a batch, and the key version that made the signature. */
 export interface BatchSignature {
   readonly signature: Buffer;
   readonly keyVersion: number;

@@ -7,13 +7,13 @@ import { ProcessBody, ProcessView, SignServerError, WorkerParam } from './sign-s
 import { SignServerService } from './sign-server.service.js';
 
 @ApiTags('Facades')
-@ApiResponse({ status: '4XX', description: 'Refused; the body has SignServer’s error format', type: SignServerError })
+@ApiResponse({ status: '4XX', description: 'Rejected; the body uses SignServer’s error format', type: SignServerError })
 @Controller('rest/v1/workers')
 export class SignServerController {
   constructor(private readonly workers: SignServerService) {}
 
   /**
-   * Sign as SignServer
+   * Sign with a SignServer worker
    * @remarks Signs a hash value through the SignServer REST API.
    */
   @Post(':name/process')

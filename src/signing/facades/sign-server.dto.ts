@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Matches } from 'class-validator';
 
 export class WorkerParam {
-  /** Name of a signing key, which replaces the worker. @example release-2027 */
+  /** Name of a signing key. Each signing key acts as a worker. @example release-2027 */
   @Matches(/^\w[\w.-]{0,199}$/) name: string;
 }
 

@@ -116,7 +116,7 @@ export class TransitController {
 
   /**
    * Export a Transit key version
-   * @remarks Returns one version of the public keys of a signing key in Vault's export format.
+   * @remarks Returns the public key of one version of a signing key in Vault's export format.
    */
   @Get('export/:type/:name/:version')
   @Needs('signing-keys:read')

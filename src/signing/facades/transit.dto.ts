@@ -22,7 +22,7 @@ export class TransitNewKeyBody {
 }
 
 export class TransitSignItem {
-  /** Base64 of the hash value if `prehashed` is set; otherwise of at most 32 KB of data that the service hashes. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64-encoded hash value if `prehashed` is set; otherwise, up to 32 KB of base64-encoded data that the service hashes. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   input?: string;
   /** Base64. Only for derived keys, which are not supported. @example '' */
   context?: string;
@@ -43,7 +43,7 @@ class TransitFields extends TransitSignItem {
   @ApiPropertyOptional({ enum: ['asn1', 'jws'], example: 'asn1' }) marshaling_algorithm?: string;
   /** Length of the PSS salt: auto, hash, or the length of the hash in bytes. @example auto */
   salt_length?: string;
-  /** Key version to sign with. Only the newest version signs; 0 selects it. @example 0 */
+  /** Key version to sign with. Only the newest version can sign; 0 selects the newest version. @example 0 */
   key_version?: number;
 }
 

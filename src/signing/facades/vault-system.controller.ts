@@ -28,7 +28,7 @@ export class VaultSystemController {
   constructor(private readonly system: VaultSystemService) {}
 
   /**
-   * Get health as Vault
+   * Get Vault health
    * @remarks Reports in Vault's format whether the HSM responds: unsealed if the HSM responds, otherwise sealed.
    */
   @Get('sys/health')
@@ -40,7 +40,7 @@ export class VaultSystemController {
   }
 
   /**
-   * Get initialization as Vault
+   * Get Vault initialization status
    * @remarks Reports in Vault's format that the service is initialized.
    */
   @Get('sys/init')
@@ -50,7 +50,7 @@ export class VaultSystemController {
   }
 
   /**
-   * Get seal status as Vault
+   * Get Vault seal status
    * @remarks Reports how keys are protected, for `vault status`.
    */
   @Get('sys/seal-status')
@@ -60,7 +60,7 @@ export class VaultSystemController {
   }
 
   /**
-   * Get the leader as Vault
+   * Get Vault leader status
    * @remarks Reports this process as the leader, because every process serves requests.
    */
   @Get('sys/leader')
@@ -70,8 +70,8 @@ export class VaultSystemController {
   }
 
   /**
-   * List mounts as Vault
-   * @remarks Returns the mounts in Vault's format. All of them are Transit engines.
+   * List Vault mounts
+   * @remarks Returns the mounts in Vault's format. All mounts are Transit engines.
    */
   @Get('sys/mounts')
   @SignedIn()
@@ -80,7 +80,7 @@ export class VaultSystemController {
   }
 
   /**
-   * Get a mount as Vault
+   * Get a Vault mount
    * @remarks Returns the mount at a path in Vault's format.
    */
   @Get('sys/internal/ui/mounts/:mount')
@@ -90,7 +90,7 @@ export class VaultSystemController {
   }
 
   /**
-   * Get capabilities as Vault
+   * Get Vault capabilities
    * @remarks Returns the capabilities of the caller at the given paths in Vault's format.
    */
   @Post('sys/capabilities-self')
@@ -102,7 +102,7 @@ export class VaultSystemController {
   }
 
   /**
-   * Get capabilities as Vault (PUT)
+   * Get Vault capabilities (PUT)
    * @remarks Returns the capabilities of the caller at the given paths in Vault's format.
    */
   @Put('sys/capabilities-self')

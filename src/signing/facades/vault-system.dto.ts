@@ -32,7 +32,7 @@ export function vaultAnswer<Data>(requestId: string, data: Data, mount = 'transi
 /** Returns errors of the operation in Vault's format. */
 export const RefusesAsVault = (): MethodDecorator & ClassDecorator =>
   applyDecorators(
-    ApiResponse({ status: '4XX', description: 'Refused; the body has Vault’s error format', type: VaultErrors }),
+    ApiResponse({ status: '4XX', description: 'Rejected; the body uses Vault’s error format', type: VaultErrors }),
   );
 
 export class VaultHealthView {

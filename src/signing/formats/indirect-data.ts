@@ -38,7 +38,7 @@ export function fileHashIn(content: DerElement): FileHash {
   const [type, value, ...others] = inside(data, DER.sequence);
   const known = TYPES.find(({ id }) => type?.raw.equals(id) === true);
   if (more.length > 0 || others.length > 0) throw new RangeError('SpcIndirectDataContent has elements after its hash');
-  if (known === undefined) throw new RangeError('its data type is not that of a program, cabinet or installer');
+  if (known === undefined) throw new RangeError('its data type is not for a program, cabinet or installer');
   if (value !== undefined && !known.isValue(value))
     throw new RangeError('the value of its data type has unexpected content');
   return hashIn(messageDigest);

@@ -157,7 +157,7 @@ function assertDocument({ subpackets }: HashedPart, { madeAt }: FormatOrder, now
     throw refused('openpgp.time', 'must contain exactly one creation time');
   const at = created.value.readUInt32BE(0);
   if (at < pgpSeconds(madeAt) || at > pgpSeconds(now) + MAX_CLOCK_SKEW_S)
-    throw refused('openpgp.time', 'has a creation time before that of the key, or in the future');
+    throw refused('openpgp.time', 'has a creation time that is earlier than the key, or in the future');
 }
 
 function refused(code: string, detail: string, cause?: unknown): Problem {

@@ -26,7 +26,7 @@ export interface FormatOrder {
   readonly keyType: KeyType;
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
-  /** Key ID and version, for formats that contain a name of the key. */
+  /** Key ID and version, for formats that contain a key name. */
   readonly keyName: string;
   /** DER, starting with the key's certificate; empty if the key has none. */
   readonly chain: readonly Buffer[];

@@ -17,7 +17,7 @@ export const contentType = (type: string): Buffer => attribute(CONTENT_TYPE, oid
 export const messageDigest = (digest: Buffer): Buffer => attribute(MESSAGE_DIGEST, octetString(digest));
 export const signingTime = (at: Date): Buffer => attribute(SIGNING_TIME, time(at));
 
-/** Returns issuer and serial number of a certificate, byte for byte. */
+/** Returns the issuer and serial number of a certificate, byte for byte. */
 export function issuerAndSerialNumber(certificate: Buffer): { issuer: Buffer; serialNumber: Buffer } {
   const [outer] = derElements(certificate);
   const [toBeSigned] = derElements(outer?.contents ?? Buffer.alloc(0));
@@ -51,7 +51,7 @@ export interface SignedDataParts {
   readonly nullParameters?: boolean;
 }
 
-/** Returns ContentInfo with SignedData of one signer (RFC 5652 section 5), DER. */
+/** Returns a DER-encoded ContentInfo with SignedData by a single signer (RFC 5652 section 5). */
 export function signedData(parts: SignedDataParts): Buffer {
   const { algorithm, certificates, unsignedAttributes: unsigned = [] } = parts;
   const digestIdentifier = sequence(oid(DIGEST_OID[algorithm]), ...(parts.nullParameters === true ? [nullValue] : []));

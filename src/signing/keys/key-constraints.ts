@@ -8,7 +8,7 @@ export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as con
 export type Weekday = (typeof WEEKDAYS)[number];
 
 /**
- * SigningHours is the time in which a key may be used: on `days`, from `from` until `until` (HH:MM; 24:00 is the end of the day), in local time of
+ * SigningHours is the time in which a key may be used: on `days`, from `from` until `until` (HH:MM; 24:00 is the end of the day), in the local time of
  * `timeZone`.
  */
 export interface SigningHours {
@@ -79,7 +79,7 @@ interface Constrained {
   readonly constraints: KeyConstraints;
 }
 
-/** Rejects a use that the constraints of the key do not allow. Limits that count uses are enforced in key-usage. */
+/** Rejects a use that the key's constraints do not allow. Limits that count uses are enforced in key-usage. */
 export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void {
   const { algorithms, schemes, formats, callers, fileNames, hours, timestamp } = key.constraints;
   if (excludes(algorithms, use.algorithm))

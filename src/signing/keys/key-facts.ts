@@ -6,7 +6,7 @@ import type { ActiveKey } from './signing-key.reader.js';
 export interface SigningKeyFacts {
   /** SHA-256 of the SubjectPublicKeyInfo, DER; base64. */
   readonly publicKeySha256: string;
-  /** SHA-256 of the attributes of the private key as the token reported them, as canonical JSON; base64. */
+  /** SHA-256 of the private key's attributes, as reported by the token, in canonical JSON; base64. */
   readonly attributesSha256: string;
 }
 

@@ -21,9 +21,9 @@ interface Demand {
 const TODAY = `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')`;
 
 /**
- * Counts uses in the transaction that accepts the requests. Each key and period has one compare-and-set, so that concurrent requests cannot both take the
- * last remaining use. The order is always the same, so that transactions do not deadlock. Throws for the whole group if the group exceeds a limit of one key;
- * GroupCommit then writes smaller groups, down to single requests. A use remains counted if the request fails later.
+ * Counts uses in the transaction that accepts the requests. Each key and period is updated with a single compare-and-set, so that concurrent requests cannot
+ * both take the last remaining use. The order is always the same, so that transactions do not deadlock. Throws for the whole group if the group exceeds a limit
+ * of one key; GroupCommit then writes smaller groups, down to single requests. A use remains counted if the request fails later.
  */
 export async function countUses(tx: EntityManager, uses: readonly CountedUse[]): Promise<void> {
   const demands = demandsOf(uses);

@@ -22,7 +22,7 @@ export class SigningKeyDestructionService {
     private readonly clock: Clock,
   ) {}
 
-  /** Disables the key as of the commit. Its private keys are destroyed after the given number of days. Throws Problem `signing-key.inactive`. */
+  /** Disables the key when the transaction commits. The private keys are destroyed after the given number of days. Throws Problem `signing-key.inactive`. */
   async schedule(caller: Caller, id: string, days: number): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(caller, id);
     await this.db.transaction(async (tx) => {

@@ -40,8 +40,8 @@ export class SigningKeyLifeService {
   }
 
   /**
-   * Disables a key. From the commit on, no request is accepted for the key. Queued requests fail when they are claimed; requests that are waiting for
-   * approval fail within seconds.
+   * Disables a key. After the commit, no request is accepted for the key. Queued requests fail when they are claimed; requests that are waiting for approval
+   * fail within seconds.
    */
   disable(caller: Caller, id: string): Promise<SigningKeyWithVersion> {
     return this.move(caller, id, { from: 'ACTIVE', to: 'DISABLED', action: 'signing-key.disabled' });

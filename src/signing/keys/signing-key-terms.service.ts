@@ -19,7 +19,7 @@ export interface KeyTerms {
   readonly constraints?: KeyConstraints;
 }
 
-/** SigningKeyTermsService changes when and for what a key may be used. From the commit on, every request is evaluated against the new terms. */
+/** SigningKeyTermsService changes the validity period and the constraints of a key. After the commit, every request is evaluated against the new terms. */
 @Injectable()
 export class SigningKeyTermsService {
   constructor(

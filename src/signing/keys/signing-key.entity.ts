@@ -3,7 +3,7 @@ import { type KeyType, SIGNATURE_PURPOSES, type SignaturePurpose } from '../../h
 import { Sealed, SealedEntity } from '../../platform/sealing/sealed-entity.js';
 import type { KeyConstraints } from './key-constraints.js';
 
-/** The status of a signing key. A key signs only in ACTIVE. DESTROYING and later statuses cannot be reverted. */
+/** The status of a signing key. A key can sign only in ACTIVE. DESTROYING and later statuses cannot be reverted. */
 export const SIGNING_KEY_STATES = [
   'GENERATING',
   'ACTIVE',
@@ -31,14 +31,14 @@ export function statesBefore(next: SigningKeyState): SigningKeyState[] {
 }
 
 /**
- * The purpose of a signing key, fixed at creation and part of its label in the token. `signing` covers both code and documents, and is the purpose of
- * all keys from before the other purposes existed. Keys for timestamping and certificates never sign digests of callers: a digest chosen by a caller
- * and signed with the key of a timestamp authority or certificate authority would be a forged timestamp or certificate.
+ * The purpose of a signing key, fixed at creation and part of its label in the token. `signing` covers both code and documents, and is the purpose of all keys
+ * that were created before the other purposes existed. Keys for timestamping and certificates never sign digests from callers: a digest chosen by a caller and
+ * signed with the key of a timestamp authority or certificate authority would be a forged timestamp or certificate.
  */
 export const KEY_PURPOSES = ['signing', 'timestamping', 'certificates', ...SIGNATURE_PURPOSES] as const;
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
-/** Purposes of keys that sign digests of callers. */
+/** Purposes of keys that sign digests from callers. */
 export const CALLER_PURPOSES: readonly KeyPurpose[] = ['signing', ...SIGNATURE_PURPOSES];
 
 /** Purposes of keys that sign digests without a stated purpose. Requests without a purpose have always been for code and documents. */
@@ -70,15 +70,15 @@ export class SigningKey extends SealedEntity {
   @Column('text')
   state: SigningKeyState;
 
-  /** The version that signs. */
+  /** The active version. */
   @Column('int')
   version: number;
 
-  /** Start of the period in which the key signs. */
+  /** Time from which the key can sign. */
   @Column('timestamptz', { nullable: true })
   notBefore: Date | null;
 
-  /** End of the period in which the key signs. */
+  /** Time until which the key can sign. */
   @Column('timestamptz', { nullable: true })
   notAfter: Date | null;
 

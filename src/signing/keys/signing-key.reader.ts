@@ -28,7 +28,7 @@ import { identityOf } from './signing-key-version.entity.js';
 import type { SigningKeyWithVersion } from './signing-key-with-version.js';
 
 export interface SigningKeyFilter extends PageQuery {
-  /** A name, or the start of names before `*`. */
+  /** A name, or a name prefix followed by `*`. */
   readonly name?: string;
   readonly state?: SigningKeyState;
   readonly purpose?: KeyPurpose;
@@ -57,7 +57,7 @@ export interface AcceptedUse extends KeyUse {
   readonly keyId: string;
   readonly keyVersion: number;
   readonly keyRevision: number;
-  /** True if the service composed the signed structure. The constraints of the key apply only to digests of callers. */
+  /** True if the service composed the signed structure. The key's constraints apply only to digests from callers. */
   readonly composed: boolean;
 }
 
@@ -84,9 +84,9 @@ const SELECT = `SELECT to_jsonb(k) AS key, v.version, k.created_at AS "createdAt
   FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id LEFT JOIN signing_key_destruction d ON d.key_id = k.id ${CERTIFICATE}`;
 
 /**
- * SigningKeyReader finds signing keys. Data needed for signing is cached for seconds; the accepting statement checks the state and revision again. Every
- * method that finds a key for a call takes the limits of the caller and rejects keys that the caller cannot use (`assertIncludesKey`): a key that is not
- * found cannot sign. A name is checked before it is looked up, so a rejection does not reveal whether the key exists.
+ * SigningKeyReader finds signing keys. Data needed for signing is cached for seconds; the accepting statement checks the state and revision again. Every method
+ * that finds a key for a call takes the caller's limits and rejects keys that the caller cannot use (`assertIncludesKey`): a key that is not found cannot sign.
+ * A name is checked before it is looked up, so a rejection does not reveal whether the key exists.
  */
 @Injectable()
 export class SigningKeyReader {
@@ -159,14 +159,14 @@ export class SigningKeyReader {
     const now = this.clock.now();
     assertInDate(key, now);
     if (!use.composed) await this.assertPermitted(key, use, now);
-    // The token compares this purpose with the label of the key, so a timestamping key does not sign digests of callers, whatever its row contains.
+    // The token compares this purpose with the key's label, so a timestamping key does not sign digests from callers, regardless of the content of its row.
     const vaultKey = vaultKeyOf(key, use.composed || CALLER_PURPOSES.includes(key.purpose) ? key.purpose : 'signing');
     return { ...vaultKey, madeAt: key.madeAt };
   }
 
   /**
-   * Rejects a use that the constraints of the key do not allow. While several issuers are enabled, a constraint on claims must name the issuer: otherwise,
-   * each of the issuers could assert the claims.
+   * Rejects a use that the key's constraints do not allow. While several issuers are enabled, a constraint on claims must name the issuer: otherwise, each of
+   * the issuers could assert the claims.
    */
   async assertPermitted(key: Pick<ActiveKey, 'name' | 'type' | 'constraints'>, use: KeyUse, now: Date): Promise<void> {
     assertPermitted(key, use, now);
@@ -255,7 +255,7 @@ export class SigningKeyReader {
     return this.cursors.page(list, found, limit, ({ keyId }) => [keyId]);
   }
 
-  /** Returns the name or ID of the key that a call wants: the configured key by default. Rejects a name that the caller cannot use. */
+  /** Returns the name or ID of the key that a call requests: by default, the configured key. Rejects a name that the caller cannot use. */
   private wanted(limits: KeyLimits, nameOrId: string | undefined): string {
     const wanted = nameOrId ?? this.config.defaultKey;
     if (!isId(wanted)) assertIncludesKey(limits, wanted);
@@ -342,7 +342,7 @@ function withColumns({ key: _row, ...version }: VersionRow, key: SigningKey): Si
   return { keyId, name, type, purpose, state, notBefore, notAfter, constraints, revision, ...version };
 }
 
-/** Returns the canonical spelling of an ID, whatever the caller wrote, so that a cached value is invalidated under the same key. */
+/** Returns an ID in canonical form, regardless of how the caller wrote the ID, so that a cached value is invalidated under the same key. */
 function cacheKeyOf(nameOrId: string): string {
   return isId(nameOrId) ? nameOrId.toLowerCase() : nameOrId;
 }

@@ -122,7 +122,7 @@ export class SigningKeysController {
 
   /**
    * Disable a signing key
-   * @remarks Stops a signing key from signing at once. Pending requests fail.
+   * @remarks Immediately stops a signing key from signing. Pending requests fail.
    */
   @Post(':id/disable')
   @HttpCode(200)
@@ -158,7 +158,7 @@ export class SigningKeyDestructionController {
 
   /**
    * Schedule key destruction
-   * @remarks Disables a signing key at once and destroys its private keys after a waiting period.
+   * @remarks Disables a signing key immediately, and destroys its private keys after a waiting period.
    */
   @Post()
   @HttpCode(200)

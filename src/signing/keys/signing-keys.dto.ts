@@ -17,7 +17,7 @@ import type { SigningKeyWithVersion } from './signing-key-with-version.js';
 const EXAMPLE_KEY = `-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEMKBCTNIcKUSDii11ySs3526iDZ8A\niTo7Tu6KPAqv7D7gS2XpJFbZiItSs3m9+9Ue6GnvHw/GW2ZZaVtszggXIw==\n-----END PUBLIC KEY-----\n`;
 
 export class CreateSigningKeyBody {
-  /** Lower-case letters, digits, dots, hyphens and underscores. @example release-2027 */
+  /** Lowercase letters, digits, dots, hyphens and underscores. @example release-2027 */
   @Matches(/^[a-z0-9][a-z0-9._-]{0,62}$/, {
     message: 'must be 1 to 63 characters from a-z, 0-9, ".", "_" and "-", and start with a letter or digit',
   })
@@ -25,17 +25,17 @@ export class CreateSigningKeyBody {
   @OneOf(KEY_TYPES, { example: 'ec-p256' }) type: KeyType;
   /** Purpose of the key, which cannot be changed. `signing` keys sign code and documents; `timestamping` and `certificates` keys never sign data from callers. */
   @Optional(OneOf(KEY_PURPOSES, { default: 'signing' })) purpose?: KeyPurpose = 'signing';
-  /** Start of the period in which the key signs. @example 2027-01-01T00:00:00Z */
+  /** Time from which the key can sign. @example 2027-01-01T00:00:00Z */
   @Optional(Moment()) notBefore?: Date;
-  /** End of the period in which the key signs. @example 2029-01-01T00:00:00Z */
+  /** Time until which the key can sign. @example 2029-01-01T00:00:00Z */
   @Optional(Moment()) notAfter?: Date;
   @Optional(Nested(KeyConstraintsBody)) constraints?: KeyConstraintsBody;
 }
 
 export class ChangeSigningKeyBody {
-  /** Start of the period in which the key signs. null removes the start. @example 2027-01-01T00:00:00Z */
+  /** Time from which the key can sign. Set to `null` to remove the restriction. @example 2027-01-01T00:00:00Z */
   @Optional(Moment({ nullable: true })) @Nullable() notBefore?: Date | null;
-  /** End of the period in which the key signs. null removes the end. @example 2029-01-01T00:00:00Z */
+  /** Time until which the key can sign. Set to `null` to remove the restriction. @example 2029-01-01T00:00:00Z */
   @Optional(Moment({ nullable: true })) @Nullable() notAfter?: Date | null;
   /** Replaces all constraints; {} removes them. */
   @Optional(Nested(KeyConstraintsBody)) constraints?: KeyConstraintsBody;
@@ -50,7 +50,7 @@ export class RotateSigningKeyBody {
 }
 
 export class DestroySigningKeyBody {
-  /** Days during which the destruction can still be cancelled. @example 30 */
+  /** Number of days during which the destruction can still be cancelled. @example 30 */
   @Optional(Int(7, 30)) days?: number = 30;
 }
 

@@ -123,11 +123,7 @@ export class SigningKeysService {
       await stillMay(tx, caller);
       const made = await changeSealed(tx, SigningKey, { id, state: 'GENERATING' }, { state: 'ACTIVE' });
       if (made !== 1)
-        throw new Problem(
-          'conflict',
-          'signing-key.abandoned',
-          'Generating the key took too long and was cancelled. Retry.',
-        );
+        throw new Problem('conflict', 'signing-key.abandoned', 'Key generation timed out and was cancelled. Retry.');
       await tx.update(SigningKeyVersion, { keyId: id, version: 1 }, { publicKey, evidence, sealed });
       await this.audit.append(tx, [
         entry('signing-key.generated', caller, caller.origin.requestId, id, { ...evidence }),

@@ -62,7 +62,7 @@ export class OpenPgpCertificatesController {
 
   /**
    * Revoke an OpenPGP certificate
-   * @remarks Creates a revocation signature of the key. Publish the certificate afterwards.
+   * @remarks Creates a revocation signature for the key. Publish the certificate afterwards.
    */
   @Post('signing-keys/:id/openpgp/revocation')
   @HttpCode(200)

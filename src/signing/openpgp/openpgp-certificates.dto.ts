@@ -16,7 +16,7 @@ export class CertifyUserIdsBody {
   @ListOf(Text(3, 200), { min: 1, max: MAX_USER_IDS, unique: true })
   @Matches(/^[^\p{C}]+$/u, { each: true, message: 'must be a single line of text without control characters' })
   userIds: string[];
-  /** Expiry of the key, stated with every user ID of the request. If omitted, the key does not expire. @example 2031-01-01T00:00:00Z */
+  /** Expiration time of the key, included in the certification of every user ID in the request. If omitted, the key does not expire. @example 2031-01-01T00:00:00Z */
   @Optional(Moment()) expiresAt?: Date;
 
   toOrder(): UserIdCertificationOrder {
@@ -30,7 +30,7 @@ export class CertifyUserIdsBody {
 export class RevokeOpenPgpBody {
   /** `compromised` invalidates all signatures of the key, including earlier ones. The other reasons invalidate only later signatures. */
   @OneOf(REASONS) reason: RevocationReason;
-  /** Public explanation. @example 'The key was replaced by that of 2031.' */
+  /** Public explanation. @example 'The key was replaced by the 2031 key.' */
   @Optional(Text(0, 200)) text?: string;
 
   toOrder(): RevocationOrder {
@@ -63,7 +63,7 @@ export class OpenPgpCertificateView {
   type: string;
   /** Key version of the certificate. @example 1 */
   version: number;
-  /** Fingerprint, computed from the public key and its creation time. It does not change. @example 8F3C2A1D5E6B7098A1B2C3D4E5F60718293A4B5C */
+  /** Fingerprint, computed from the public key and its creation time. The fingerprint never changes. @example 8F3C2A1D5E6B7098A1B2C3D4E5F60718293A4B5C */
   fingerprint: string;
   createdAt: Date;
   expiresAt?: Date;

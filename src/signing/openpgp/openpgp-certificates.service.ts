@@ -34,10 +34,7 @@ export interface RevocationOrder {
 
 type StatementColumns = Pick<OpenPgpStatement, 'kind' | 'userId' | 'expiresAt'>;
 
-/**
- * OpenPgpCertificatesService issues OpenPGP certificates of signing keys. Each self-signature is a regular signing request, and needs approval if a policy
- * requires it.
- */
+/** OpenPgpCertificatesService issues OpenPGP certificates for signing keys. Each self-signature is a regular signing request and may require approval. */
 @Injectable()
 export class OpenPgpCertificatesService {
   constructor(
@@ -85,7 +82,7 @@ export class OpenPgpCertificatesService {
     return this.of(key);
   }
 
-  /** Returns the certificate of the active version of a key. Throws Problem `openpgp.none` if it has no statements. */
+  /** Returns the certificate of the active version of a key. Throws Problem `openpgp.none` if the version has no statements. */
   async get(caller: Caller, id: string): Promise<OpenPgpCertificate> {
     const { version } = await this.keys.get(caller, id);
     const found = await this.of(await this.keys.version(caller, id, version));
@@ -131,7 +128,7 @@ export class OpenPgpCertificatesService {
     },
   ): Promise<void> {
     const { known, columns, metadata, compose } = order;
-    // Of several statements about the same, the newest is in effect, so an earlier one with the same content does not count.
+    // If several statements have the same subject, the newest is in effect, so an earlier statement with the same content does not count.
     const newest = known.findLast(({ kind, userId }) => kind === columns.kind && userId === columns.userId);
     const same = newest?.expiresAt?.getTime() === columns.expiresAt?.getTime() ? newest : undefined;
     if (same !== undefined && same.status !== null && same.status !== 'FAILED') return this.statements.confirm();

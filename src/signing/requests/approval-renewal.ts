@@ -175,7 +175,7 @@ function useOfHeld({ request }: Held): KeyUseToApprove {
   return useOfRequest(request);
 }
 
-/** Returns the active versions. Keys that are not active are omitted; the attempt rejects them. */
+/** Returns the active versions. Keys that are not active are omitted; the attempt rejects requests for these keys. */
 async function versionsOf(tx: EntityManager, held: readonly Held[]): Promise<ReadonlyMap<string, number>> {
   const rows: { id: string; version: number }[] = await tx.query(
     `SELECT id, version FROM signing_key WHERE id = ANY($1::uuid[]) AND state = 'ACTIVE'`,

@@ -12,7 +12,7 @@ export interface BatchedRequest {
   readonly envelope: Envelope | undefined;
 }
 
-/** A line of the manifest: the text shown to approvers, and the hash of the document that approvers of this request alone would see. */
+/** A line of the manifest: the text shown to approvers, and the hash of the document that approvers would see for this request alone. */
 export interface ManifestLine {
   /** Index in the request, from 0. */
   readonly index: number | null;
@@ -21,7 +21,7 @@ export interface ManifestLine {
   readonly digest: string;
   readonly algorithm: string;
   readonly key: { readonly name: string; readonly version: number };
-  /** Base64 of the leaf hash (RFC 6962) of the canonical JSON. */
+  /** Leaf hash (RFC 6962) of the canonical JSON, base64. */
   readonly hash: string;
 }
 

@@ -7,11 +7,11 @@ import type { SigningRequest } from '../signing-request.entity.js';
 import { nameInTitle } from '../../platform/text/truncate.js';
 
 /**
- * Returns the document that approvers see for a request and that their approval covers: every column that determines which bytes are sent to the HSM,
- * how the signature is used, and who gets it. Before the request is signed, the document is composed again from the row and must be the same.
+ * Returns the document that approvers see for a request and that their approval covers: every column that determines which bytes are sent to the HSM, how the
+ * signature is used, and who receives the signature. Before the request is signed, the document is composed again from the row and must be the same.
  *
- * Approvals that wait during an upgrade cover the document of the previous version: leave a new member undefined for requests without it, and remove the
- * member in `formerShown` (approval-cover.ts).
+ * Approvals that wait during an upgrade cover the document of the previous version: leave a new member undefined for requests without it, and remove the member
+ * in `formerShown` (approval-cover.ts).
  */
 export function shownRequest(request: SigningRequest, envelope: Envelope | undefined): ShownSubject {
   const { digest, algorithm, scheme, format, keyId, keyName, keyVersion, certificateId, metadata, reference } = request;

@@ -28,7 +28,7 @@ import type { SigningRequest } from '../signing-request.entity.js';
 
 /** A signature request from a caller. */
 export interface SigningOrder {
-  /** Base64 of the hash value; may be absent if `content` contains the hash value. */
+  /** Base64-encoded hash value; may be absent if `content` contains the hash value. */
   readonly digest?: string;
   readonly algorithm: string;
   readonly key?: string;
@@ -124,7 +124,7 @@ export class SignRequestValidator {
     return (await this.wrap(format, order, { ...request, content: envelope.content }, key)).envelope;
   }
 
-  /** Composes the bytes to be signed. This is done only once, so that every attempt signs the same bytes. */
+  /** Composes the bytes to be signed. The bytes are composed only once, so that every attempt signs the same bytes. */
   private async wrap(
     format: WrappedFormat,
     order: Pick<SigningOrder, 'scheme' | 'timestamp' | 'isStatement'>,
@@ -268,7 +268,7 @@ function malformedContent(code: string, detail: string, cause?: unknown): Proble
   return invalid('/content', code, detail, cause);
 }
 
-/** Normalizes spellings that clients use for the same digest: `sha256`, `SHA-256`, `sha2-256`; `sha3-256`, `SHA3-256`. */
+/** Normalizes names that clients use for the same digest algorithm: `sha256`, `SHA-256`, `sha2-256`; `sha3-256`, `SHA3-256`. */
 export function digestAlgorithm(given: string): DigestAlgorithm {
   const plain = given.toLowerCase().replace(/^sha2?-(?=\d{3}$)/, 'sha');
   const known = (Object.keys(DIGEST_BYTES) as DigestAlgorithm[]).find((name) => name === plain);
@@ -305,8 +305,8 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 const CONTROL_CHARACTER = /[^\P{C}\t\n\r]/u;
 
 /**
- * assertNoText refuses a digest that is a text, such as a script or a JSON object: approvers see only its base64, and the payload of a JWS is the digest
- * itself. One in 10^10 SHA-256 digests is a text by chance.
+ * assertNoText rejects a digest that is text, such as a script or a JSON object: approvers see only its base64, and the payload of a JWS is the digest itself.
+ * One in 10^10 SHA-256 digests is text by chance.
  */
 function assertNoText(digest: Buffer): void {
   try {

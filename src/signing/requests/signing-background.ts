@@ -19,7 +19,7 @@ export class SigningRecovery {
     private readonly queue: QueueHealth,
   ) {}
 
-  /** Signs waiting requests while Redis is unreachable. Only this job finds the requests then, so it runs often. */
+  /** Signs waiting requests while Redis is unreachable. In that case, only this job finds the requests, so the job runs often. */
   @Background({ name: 'signing-without-redis', scope: 'process', every: 250 })
   async signWithoutRedis(isStopping: () => boolean): Promise<void> {
     if (!this.queue.reachable) await this.executor.sweep(true, isStopping);

@@ -84,7 +84,7 @@ export class SigningClaims {
   }
 
   /**
-   * Takes requests from processes whose lease has expired. Whether the HSM signed is unknown, as the audit entry states. If such a process resumes, its
+   * Takes requests from processes whose lease has expired. Whether the HSM signed is unknown; the audit entry records this. If such a process resumes, its
    * outcome is fenced off.
    */
   async reclaim(): Promise<number> {

@@ -85,7 +85,7 @@ export class SigningRequestListReader {
   }
 }
 
-/** Returns conditions for requests that the caller may see: those of the person behind it or, for a workload, of its own runs. */
+/** Returns conditions for requests that the caller may see: requests made on behalf of the same user or, for a workload, requests of the same workload. */
 function visibleTo(caller: Caller, bind: BindValue): string[] {
   const conditions = seesAllRequests(caller) ? [] : [`request.ownerId = ${bind(caller.ownerId)}`];
   if (caller.identity === undefined) return conditions;

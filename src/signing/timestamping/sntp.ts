@@ -6,7 +6,7 @@ import { type HostAndPort, readHostAndPort } from '../../formats/encoding/host-p
 
 /** Seconds between the epochs of NTP (1900) and Unix (1970). */
 const EPOCHS_APART = 2_208_988_800;
-/** Seconds of an NTP era. The second era begins in February 2036. */
+/** Number of seconds in an NTP era. The second era begins in February 2036. */
 const ERA = 2 ** 32;
 const VERSION_4_CLIENT = 0x23;
 const SERVER_MODE = 4;
@@ -59,8 +59,8 @@ async function ask(server: string, socket: Socket, { host, port }: HostAndPort, 
 }
 
 /**
- * Converts an NTP timestamp to milliseconds since 1970: seconds and their fraction, 32 bits each. If the highest bit is 0, the timestamp belongs to the
- * second era (RFC 4330 section 3).
+ * Converts an NTP timestamp (32-bit seconds and 32-bit fraction) to milliseconds since 1970. If the highest bit is 0, the timestamp belongs to the second era
+ * (RFC 4330 section 3).
  */
 function timeAt(packet: Buffer, offset: number): number {
   const raw = packet.readUInt32BE(offset);

@@ -75,7 +75,7 @@ export class TimestampAuthority {
       throw error;
     }
     if (await this.repository.settle(intent, { signature, failureCode: null })) return signature;
-    throw new Problem('unavailable', 'timestamp.late', 'Issuing the timestamp took too long and was cancelled. Retry.');
+    throw new Problem('unavailable', 'timestamp.late', 'Timestamp issuance timed out and was cancelled. Retry.');
   }
 }
 

@@ -83,8 +83,8 @@ function believed<Result>(check: () => Result): Result {
 }
 
 /**
- * Asserts that the token has no elements other than those of RFC 5652. The parser ignores other elements, in which a sender could add arbitrary
- * bytes.
+ * Asserts that the token has no elements other than the elements that RFC 5652 defines. The parser ignores other elements, in which a sender could add
+ * arbitrary bytes.
  */
 function assertNothingElse(token: Buffer): void {
   const [, explicit, ...rest] = elementsOfSequence(token);

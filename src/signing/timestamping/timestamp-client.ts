@@ -15,7 +15,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 /** TimestampClient queries external timestamp authorities (RFC 3161 section 3.4), and verifies their responses. */
 @Injectable()
 export class TimestampClient {
-  /** Certificates to which the certificates of external authorities must chain. */
+  /** Root certificates to which the certificates of external authorities must chain. */
   readonly roots: readonly X509Certificate[];
 
   constructor(

@@ -42,7 +42,7 @@ export class TimestampKeys {
   }
 
   /**
-   * Rejects a credential that is limited to other keys. A trust grants timestamps by the scope alone, as before credentials could be limited.
+   * Rejects a credential that is limited to other keys. A workload needs only the scope, because the key limits of its trust do not apply to timestamps.
    *
    * @throws Problem `credential.key`
    */

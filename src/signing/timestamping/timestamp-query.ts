@@ -27,7 +27,7 @@ export class TimestampRefusal extends Error {
 
 /** A query for a timestamp (TimeStampReq, RFC 3161 section 2.4.1). */
 export interface TimestampQuery {
-  /** MessageImprint for the token, DER, rebuilt from the query. */
+  /** DER-encoded MessageImprint for the token, rebuilt from the query. */
   readonly imprint: Buffer;
   readonly digest: Buffer;
   readonly algorithm: FormatDigest;
@@ -35,7 +35,7 @@ export interface TimestampQuery {
   readonly policy?: Buffer;
   /** INTEGER in DER: the nonce of the query, converted to DER, because clients that fill the nonce with random bytes do not always send DER. */
   readonly nonce?: Buffer;
-  /** Whether the response must include the certificate of the authority. */
+  /** Whether the response must include the authority's certificate. */
   readonly certificates: boolean;
 }
 

@@ -28,7 +28,7 @@ function isKeyInPath(text: string): boolean {
 }
 
 /**
- * TimestampingHttp adapts HTTP for timestamp clients. The credential is the password of HTTP Basic (RFC 7617), with any user name, or part of the
+ * TimestampingHttp adapts HTTP requests from timestamp clients. The credential is the password of HTTP Basic (RFC 7617), with any user name, or part of the
  * path. Clients at the addresses in SVC_TSA_ALLOW need no credential.
  */
 @Injectable()

@@ -124,7 +124,7 @@ function thumbprint(algorithm: 'sha1' | 'sha256', value: unknown): CertificateId
   return [[{ algorithm, hash: jwsPart(value) }]];
 }
 
-/** Decodes certificates from base64 of their DER (RFC 7515 section 4.1.6). */
+/** Decodes base64-encoded DER certificates (RFC 7515 section 4.1.6). */
 function certificatesIn(list: unknown): X509Certificate[] {
   if (!Array.isArray(list) || list.length > MAX_CHAIN_CERTIFICATES)
     throw new BadSignature(`it must contain at most ${MAX_CHAIN_CERTIFICATES} certificates`);

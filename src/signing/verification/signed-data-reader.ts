@@ -44,7 +44,7 @@ export const readCms: SignatureReader = ({ digest, algorithm, signature }) => {
     throw new BadSignature('its content type is not id-data, so it is not a file signature');
   if (content !== undefined) throw new BadSignature('the CMS is not detached');
   if (claim.algorithm !== algorithm || !messageDigest.equals(digest))
-    throw new BadSignature('its messageDigest is that of a different file');
+    throw new BadSignature('its messageDigest is for a different file');
   return claim;
 };
 
@@ -77,7 +77,7 @@ function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
   const context = { certificates, contentType: required(contentType), tokenAttribute };
   const read = readSigner(tagged(signer, DER.sequence), context);
   if (digestNamed(only(digests.contents)) !== read.algorithm)
-    throw new BadSignature('its digest algorithm differs from that of its signer');
+    throw new BadSignature('its digest algorithm differs from the digest algorithm of its signer');
   return { ...read, content, contentType: context.contentType.raw };
 }
 

@@ -17,7 +17,7 @@ import type { FileToVerify } from './signature-readers.js';
 export interface VerificationOrder {
   /** Request that provides digest, algorithm, scheme, format and key, and also the signature unless the order contains a signature. */
   readonly requestId?: string;
-  /** Base64 of the hash value. */
+  /** Base64-encoded hash value. */
   readonly digest?: string;
   /** Defaults to SHA-256. */
   readonly algorithm?: string;
@@ -76,7 +76,7 @@ const MAX_CERTIFICATES = 100;
 /** Maximum number of signing keys considered for one digest. */
 const MAX_SIGNERS = 100;
 
-/** VerificationSubjects finds the keys and certificates with which a signature is verified. Every caller can verify signatures of every key. */
+/** VerificationSubjects finds the keys and certificates with which a signature is verified. Every caller can verify signatures made by any key. */
 @Injectable()
 export class VerificationSubjects {
   constructor(
@@ -181,7 +181,7 @@ export class VerificationSubjects {
       ...(['algorithm', 'format', 'scheme'] as const).filter((name) => differs(order[name], request[name])),
     ];
     const [first] = differing;
-    if (first !== undefined) throw missing(`/${first}`, 'is not that of the request; omit it to verify the request');
+    if (first !== undefined) throw missing(`/${first}`, 'differs from the request; omit it to verify the request');
   }
 
   /**

@@ -14,13 +14,13 @@ const MAX_BASE64 = 64_000;
 export class VerifyBody {
   /** ID of one of your signing requests. The request provides digest, algorithm, scheme, format and key, and also the signature unless you send one. A value that differs from the request is rejected. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @Optional(IdRef()) requestId?: string;
-  /** Base64 of the hash value of the file. For `openpgp`, hash the document, the hashed part of the signature and its trailer (RFC 9580 section 5.2.4). @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  /** Base64-encoded hash of the file. For `openpgp`, hash the document, the hashed part of the signature and its trailer (RFC 9580 section 5.2.4). @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @ValidateIf(({ requestId, digest }: VerifyBody) => requestId === undefined || digest !== undefined)
   @IsString()
   @MaxLength(128)
   digest?: string;
   @Optional(Text(0, 16, { enum: Object.keys(DIGEST_BYTES), default: 'sha256' })) algorithm?: string;
-  /** Base64 of the signature, or of the file that contains it, as returned by the signing endpoints. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
+  /** Base64-encoded signature, or base64-encoded file that contains the signature, as returned by the signing endpoints. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   @IsOptional() @IsBase64Text() @Length(4, MAX_BASE64) signature?: string;
   /** Name or ID of the signing key. Defaults to the keys that signed this digest, or else the configured key. @example default */
   @Optional(Text(1, 64)) key?: string;
@@ -29,7 +29,7 @@ export class VerifyBody {
   @Optional(OneOf(SIGNATURE_FORMATS, { default: 'raw' })) format?: SignatureFormat;
   /** Signature scheme, for the format raw. Defaults to the scheme of the key. */
   @Optional(OneOf(SCHEMES)) scheme?: SignatureScheme;
-  /** Base64 of a TimeStampToken (DER) over the signature, if the file does not contain it. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
+  /** Base64-encoded TimeStampToken (DER) over the signature, if the file does not contain the token. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   @IsOptional() @IsBase64Text() @Length(4, MAX_BASE64) timestamp?: string;
 
   toOrder(): VerificationOrder {

@@ -53,7 +53,7 @@ export class RevocationRecords {
   /**
    * Like `all`, but first reads the entire signed log, so that a process that has just started detects a hidden entry.
    *
-   * @throws Problem like RightsLedger.latest
+   * @throws the same problems as RightsLedger.latest
    */
   async allLogged(): Promise<readonly RevocationRecord[]> {
     this.remember((await this.ledger.latest()).sshRevocations.values());

@@ -76,7 +76,7 @@ export class SshAuthoritiesService {
   }
 }
 
-/** Returns the attributes that the key of an authority must have in the token. */
+/** Returns the attributes that an authority's key must have in the token. */
 export function authorityIdentity(id: string): KeyIdentity {
   return { purpose: 'ssh-ca', owner: id };
 }

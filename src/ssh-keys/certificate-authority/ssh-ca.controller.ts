@@ -35,7 +35,7 @@ export class SshCaController {
 
   /**
    * Create an SSH authority
-   * @remarks Creates a certificate authority. The key of the authority is generated in the HSM and cannot leave the HSM.
+   * @remarks Creates a certificate authority. The authority's key is generated in the HSM and cannot be exported.
    */
   @Post()
   @Needs('ssh-ca:write')
@@ -129,7 +129,7 @@ export class SshCaController {
 
   /**
    * List SSH certificates
-   * @remarks Returns the certificates of an authority, newest first, and whether they are revoked.
+   * @remarks Returns the certificates that an authority issued, newest first, and whether each certificate is revoked.
    */
   @Get(':id/certificates')
   @Needs('keys:read')
@@ -203,7 +203,7 @@ export class SshCaController {
 
   /**
    * Get a revocation list
-   * @remarks Returns the key revocation list (OpenSSH PROTOCOL.krl) of an authority, for `RevokedKeys` of sshd.
+   * @remarks Returns the key revocation list (OpenSSH PROTOCOL.krl) of an authority, for the `RevokedKeys` setting of sshd.
    */
   @Get(':id/krl')
   @Public()

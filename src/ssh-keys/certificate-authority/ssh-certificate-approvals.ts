@@ -14,7 +14,7 @@ import { nameInTitle, shorten } from '../../platform/text/truncate.js';
 import type { SshAuthority } from './ssh-authority.entity.js';
 import { type CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
 
-/** Action of the entry about a certificate that was renewed. */
+/** Audit action for a renewed certificate. */
 const RENEWED = 'ssh-ca.certificate-renewed';
 const MAX_TITLE_LENGTH = 200;
 const MAX_NAME_LENGTH = 80;

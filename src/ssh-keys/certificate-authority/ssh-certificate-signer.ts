@@ -16,7 +16,7 @@ import { Background, isWorker } from '../../platform/work/background.js';
 const NONCE_BYTES = 32;
 /** Maximum number of certificates that one sweep signs. */
 const MAX_SWEPT = 50;
-/** Seconds that the process that accepted or released a certificate has to sign the certificate before other processes do. */
+/** Number of seconds after which other processes sign a certificate that the process that accepted or released it has not signed. */
 const SWEEP_AFTER_SECONDS = 10;
 
 const UNSIGNED = {

@@ -34,7 +34,7 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
     this.subjects.register('ssh-certificate', this);
   }
 
-  /** Returns the names that are not names of authorities. In policies for SSH certificates, the keys are authority names. */
+  /** Returns the names that do not belong to any authority. In policies for SSH certificates, key names are authority names. */
   async unknownKeys(tx: EntityManager, names: readonly string[]): Promise<readonly string[]> {
     const known = await tx.find(SshAuthority, { select: { name: true }, where: { name: In([...names]) } });
     const found = new Set(known.map(({ name }) => name));

@@ -56,7 +56,7 @@ export class IssueSshCertificateBody {
   @Text(0, 20_000) @OneKeyLine() publicKey: string;
   /** Key ID, which sshd writes to its log. @example ann@example.org */
   @Text(0, 255) @Matches(PRINTABLE, { message: 'must be printable ASCII' }) keyId: string;
-  /** Login names for which the certificate is valid, or names of the host. */
+  /** Login names or host names for which the certificate is valid. */
   @ApiProperty({ type: [String], example: ['ann'], maxItems: 256 })
   @IsArray()
   @ArrayMinSize(1)

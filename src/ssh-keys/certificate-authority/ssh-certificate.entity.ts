@@ -20,7 +20,8 @@ export interface RenewalTerms {
 }
 
 /**
- * CertificateRequest contains the requester and the parts of the request that have no columns. With the row, this is sufficient to sign the certificate later.
+ * CertificateRequest contains the requester and the parts of the request that have no columns. Together with the row, the request is sufficient to sign the
+ * certificate later.
  */
 export interface CertificateRequest {
   /** Public key to certify: `TYPE BASE64`. */
@@ -80,7 +81,7 @@ export class SshCertificate {
   @Column('text', { default: 'READY' })
   status: CertificateStatus;
 
-  /** Null in rows created by versions without approvals of certificates. */
+  /** Null in rows created by versions without certificate approvals. */
   @Column('jsonb', { nullable: true })
   request: CertificateRequest | null;
 

@@ -15,7 +15,7 @@ export interface CertificateContent {
   readonly serial: bigint;
   /** Key ID, which sshd logs at each login with the certificate. */
   readonly keyId: string;
-  /** Login names of users, or names of the host. An empty list would match every name and is rejected. */
+  /** Login names or host names. An empty list would match every name and is rejected. */
   readonly principals: readonly string[];
   readonly validAfter: Date;
   readonly validBefore: Date;
@@ -106,7 +106,7 @@ function secondsOf(date: Date): bigint {
 export const AUTHORITY_KEY_TYPES = ['ec-p256', 'ec-p384', 'rsa-3072', 'rsa-4096'] as const satisfies KeyType[];
 export type AuthorityKeyType = (typeof AUTHORITY_KEY_TYPES)[number];
 
-/** AuthoritySigning defines how the key of an authority signs certificates: the parameters for the HSM, and the SSH algorithm name. */
+/** AuthoritySigning defines how an authority's key signs certificates: the parameters for the HSM, and the SSH algorithm name. */
 interface AuthoritySigning {
   readonly type: AuthorityKeyType;
   readonly scheme: SignatureScheme;
@@ -126,7 +126,7 @@ const HOW: Readonly<Record<AuthorityKeyType, Omit<AuthoritySigning, 'type'>>> = 
 const CURVES: Readonly<Record<string, AuthorityKeyType>> = { prime256v1: 'ec-p256', secp384r1: 'ec-p384' };
 
 /**
- * Returns how the key of an authority signs certificates.
+ * Returns the signing parameters of an authority's key.
  *
  * @param spki SubjectPublicKeyInfo in DER
  */

@@ -78,7 +78,7 @@ export class SshCertificatesService {
       const serial = await takeSerial(tx, authorityId);
       const status = judged.demand === undefined ? ('READY' as const) : ('PENDING_APPROVAL' as const);
       const row = { id, authorityId: authority.id, serial, ...content, status };
-      // Approvers and the log see the requested content. The row is not read back, because a trigger could have changed it.
+      // Approvers see, and the log records, the requested content. The row is not read back, because a trigger could have changed it.
       const certificate = Object.assign(new SshCertificate(), row, { request, approvalId: null as string | null });
       // TypeORM's insert type does not allow claims with arbitrary names.
       await tx.insert(SshCertificate, { ...row, request: request as never });

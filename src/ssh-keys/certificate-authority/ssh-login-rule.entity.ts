@@ -9,7 +9,7 @@ export const LOGIN_SUBJECTS = ['workload', 'person'] as const;
  */
 export type LoginSubject = (typeof LOGIN_SUBJECTS)[number];
 
-/** SshLoginRule defines which callers can get SSH certificates of an authority without specifying the content, and what the certificates contain. */
+/** SshLoginRule defines which callers can get SSH certificates from an authority without specifying the content, and what the certificates contain. */
 @Entity('ssh_login_rule')
 @Index('ssh_login_rule_authority', ['authorityId'])
 @Check('ssh_login_rule_life', 'life_seconds BETWEEN 60 AND 86400')

@@ -104,7 +104,7 @@ export class SshKeyPage extends PageOf(SshKeyView) {}
 export class SshKeyLocationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** `authorized-key`: a line that accepts the key. `private-key`: a file that contains the private key, according to its host. */
+  /** `authorized-key`: a line in an authorized_keys file that authorizes the key. `private-key`: a file that, according to its host, contains the private key. */
   @ApiProperty({ enum: LOCATION_KINDS, example: 'authorized-key' }) kind: LocationKind;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId: string;

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** CUSTODIES are the kinds of holders of a private key. `unknown`: not specified yet. */
+/** CUSTODIES lists the possible holders of a private key. `unknown`: not specified yet. */
 export const CUSTODIES = ['unknown', 'human', 'host', 'service', 'hsm'] as const;
 export type Custody = (typeof CUSTODIES)[number];
 

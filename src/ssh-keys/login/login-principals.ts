@@ -52,7 +52,8 @@ export function principalsOf(rule: Pick<SshLoginRule, 'name' | 'principals'>, cl
     const name = text.replaceAll(CLAIM, (_whole, claim: string, local?: string) =>
       partOf(rule, claims, { claim, local }),
     );
-    if (RESERVED.has(name.toLowerCase())) throw refused(rule, `would derive the account name ${name} from a claim`);
+    if (RESERVED.has(name.toLowerCase()))
+      throw refused(rule, `derives "${name}" from a claim, but that account name is reserved`);
     return name;
   });
   return [...new Set(made)];

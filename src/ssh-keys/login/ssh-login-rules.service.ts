@@ -123,8 +123,8 @@ function assertFixedPart({ subject, principals }: SshLoginRuleOrder): void {
 }
 
 /**
- * Returns the reason why an authority cannot issue certificates by a rule. Users are not hosts, and host certificates have neither critical options nor
- * extensions (OpenSSH's PROTOCOL.certkeys).
+ * Returns the reason why an authority cannot issue certificates according to a rule. Users are not hosts, and host certificates have neither critical options
+ * nor extensions (OpenSSH's PROTOCOL.certkeys).
  */
 function faultOfRule(kind: CertificateKind, order: SshLoginRuleOrder): string | undefined {
   if (kind === 'user') return undefined;

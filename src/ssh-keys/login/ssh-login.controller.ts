@@ -58,7 +58,7 @@ export class SshLoginRulesController {
 
   /**
    * Create an SSH login rule
-   * @remarks Defines who can get certificates of an authority, and their content. Requires the right to issue certificates.
+   * @remarks Defines who can get certificates from an authority, and the content of the certificates. Requires the right to issue certificates.
    */
   @Post()
   @Needs('ssh-ca:write', 'ssh-ca:issue')

@@ -23,13 +23,16 @@ interface AgedKey extends Pick<SshKey, 'id' | 'fingerprint' | 'custody' | 'owner
 const DUE = { table: 'ssh_rotation_policy', where: 'due_at <= now() AND paused_because IS NULL', order: 'due_at' };
 /** Interval after a failed rotation before the policy rotates the key again. */
 const PAUSE = `interval '7 days'`;
-/** Maximum keys that a policy skips within an hour because they differ from the audit log, so that these keys do not prevent the rotation of others. */
+/**
+ * Maximum number of keys that a policy skips within an hour because they differ from the audit log, so that these keys do not prevent the rotation of other
+ * keys.
+ */
 const MAX_SKIPPED = 100;
 
 /**
- * AgedKeys requests rotations of keys that exceed the age limit, if the new private key can reach its holder automatically. This includes keys in the custody
- * of the service or the HSM, and keys of a managed host with exactly one known file. Possession of the old key must be proven from that file before anything is
- * changed. Keys held by users require human action.
+ * AgedKeys requests rotations of keys that exceed the age limit, if the new private key can be delivered to its holder automatically. This includes keys in the
+ * custody of the service or the HSM, and keys of a managed host with exactly one known file. Possession of the old key must be proven from that file before
+ * anything is changed. Keys held by users must be rotated manually.
  */
 @Injectable()
 export class AgedKeys {

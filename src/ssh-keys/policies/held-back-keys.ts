@@ -16,7 +16,7 @@ interface Claimed {
 }
 
 /**
- * HeldBackKeys records keys that a policy does not rotate because the host alone reports the evidence: a file that contains the private key, or the date of the
+ * HeldBackKeys records keys that a policy does not rotate because only the host reports the evidence: a file that contains the private key, or the date of the
  * file. Anyone with access to the account can forge both, and would receive the new key.
  */
 @Injectable()
@@ -89,5 +89,5 @@ export class HeldBackKeys {
 
 function whyOf({ host, account, path, modifiedAt }: Claimed): string {
   const date = modifiedAt === null ? '' : `, dated ${modifiedAt.toISOString().slice(0, 10)}`;
-  return `${host} reports this key in ${path} of ${account}${date}. The report is not proven: anyone with access to that account can write such a file, so the policy does not rotate the key. Find out who owns the key, then state its custody with POST /v1/keys, or rotate it manually.`;
+  return `${host} reports this key in ${path} of ${account}${date}. The report is not proven: anyone with access to that account can write such a file, so the policy does not rotate the key. Find out who owns the key, then set the custody of the key with POST /v1/keys, or rotate the key manually.`;
 }

@@ -7,7 +7,7 @@ interface StatedFacts {
   readonly fingerprint: string | undefined;
   readonly custody: string | undefined;
   readonly owner: string | null;
-  /** The statement of the rotation by which the key inherits the owner of the key that it replaces. Undefined if the key inherits no owner. */
+  /** Statement of the rotation through which the key inherits the replaced key's owner. Undefined if the key inherits no owner. */
   readonly heirBy: KeyStatement | undefined;
 }
 
@@ -24,7 +24,10 @@ export function statedFacts(statements: readonly KeyStatement[]): StatedFacts {
   return facts;
 }
 
-/** statementsOfRotations returns the statements about a key in the entries of the rotations that generated it, for entries without `replaces`. */
+/**
+ * statementsOfRotations returns the statements about a key from the entries of the rotation that generated the key. These entries do not contain `replaces`, so
+ * the value is taken from the entry about the rotation's request.
+ */
 export function statementsOfRotations(
   entries: readonly Pick<EntryRow, 'id' | 'action' | 'targetId' | 'detail'>[],
   keyId: string,

@@ -6,10 +6,10 @@ import { EventBus } from '../../platform/events/events.js';
 import type { SshKey } from '../keys/ssh-key.entity.js';
 import { type KeyStatement, statedFacts, statementsOfRotations } from './key-statements.js';
 
-/** The columns of a key that decide whether a policy rotates it. */
+/** Columns that determine whether a policy rotates a key. */
 type JudgedKey = Pick<SshKey, 'id' | 'fingerprint' | 'custody' | 'owner'>;
 
-/** Maximum rotations from a key back to the key whose owner the log states. */
+/** Maximum number of rotations between a key and the earlier key whose owner is in the log. */
 const MAX_PREDECESSORS = 100;
 
 /**
@@ -26,7 +26,7 @@ export class LoggedKeys {
   ) {}
 
   /**
-   * Reports whether the fingerprint and the custody of a key match the audit log, and its owner too if `byOwner` is set. If they do not match, the row was
+   * Reports whether the fingerprint, the custody and, if `byOwner` is set, the owner of a key match the audit log. If one of them does not match, the row was
    * modified directly in the database, which is recorded as `row.refused`. Throws the Problems of RightsLedger.
    */
   async agrees(key: JudgedKey, byOwner: boolean): Promise<boolean> {

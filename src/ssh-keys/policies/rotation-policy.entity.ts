@@ -50,7 +50,7 @@ export class RotationPolicy {
   dueAt: Date;
 }
 
-/** HeldBackKey is a key that a policy should rotate but does not. The key is reported once and recorded as long as the reason persists. */
+/** HeldBackKey is a key that a policy should rotate but does not. The service reports the key once, and keeps the row as long as the reason persists. */
 @Entity('ssh_rotation_held_back')
 export class HeldBackKey {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'ssh_rotation_held_back_key' })

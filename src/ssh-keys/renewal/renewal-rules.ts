@@ -54,14 +54,14 @@ export function assertRenewable(
     const why =
       terms === undefined
         ? 'The host is not allowed to renew this certificate.'
-        : 'Its validity already extends to the end of the renewal period.';
+        : 'The certificate is already valid until the end of the renewal period.';
     throw new Problem('forbidden', 'ssh-renewal.terms', `${why} Request a new one.`);
   }
   const first = new Date(validAfter.getTime() + FIRST_PART * (validBefore.getTime() - validAfter.getTime()));
   if (now < first)
     throw new Problem('conflict', 'ssh-renewal.early', `The certificate can be renewed from ${first.toISOString()}.`);
   if (terms.sourceAddress !== null && !isFrom(address, terms.sourceAddress))
-    throw new Problem('forbidden', 'ssh-renewal.address', 'The certificate is not renewed for this address.');
+    throw new Problem('forbidden', 'ssh-renewal.address', 'The certificate cannot be renewed from this IP address.');
 }
 
 /** Returns the validity period of the next certificate: the lifetime of the current certificate, limited by the renewal terms. */

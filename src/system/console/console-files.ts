@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Config } from '../../platform/config/config.js';
 
-/** Content codings of a file that a browser may accept in `Accept-Encoding`. */
+/** Content codings that a browser can accept in `Accept-Encoding`. */
 export type Coding = 'br' | 'gzip' | 'identity';
 
 export interface ConsoleFile {

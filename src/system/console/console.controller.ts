@@ -47,9 +47,9 @@ const SECTIONS = [
 export const CONSOLE_PAGES = ['', ...SECTIONS.flatMap((section) => [section, `${section}/*`])];
 
 /**
- * Allows no inline scripts, inline style elements or other sites. Scripts come only from the service's own files, and no text is parsed as markup (Trusted
- * Types; the console's default policy permits only the empty string, which the charts need). Style attributes are allowed because the SVG of the charts
- * uses them.
+ * Content-Security-Policy. It allows no inline scripts, no inline style elements and no resources from other sites. Scripts come only from the service's own
+ * files, and no text is parsed as markup (Trusted Types; the console's default policy permits only the empty string, which the charts need). Style attributes
+ * are allowed because the SVG of the charts uses them.
  */
 const POLICY = [
   "default-src 'none'",

@@ -31,7 +31,7 @@ export class HealthController {
 
   /**
    * Get readiness
-   * @remarks For load balancers: returns 200 while this process can serve requests, even if the HSM is unavailable.
+   * @remarks Readiness probe, for load balancers: returns 200 while this process can serve requests, even if the HSM is unavailable.
    */
   @Get('health/readiness')
   @Public()
@@ -57,7 +57,7 @@ export class HealthController {
 
   /**
    * Get liveness
-   * @remarks For supervisors: returns 200 while the process is running. No dependencies are checked.
+   * @remarks Liveness probe: returns 200 while the process is running. No dependencies are checked.
    */
   @Get('health/liveness')
   @Public()

@@ -14,7 +14,7 @@ export class HealthComponents {
   /** UP while Redis accepts writes. */
   redis?: ComponentHealth;
   hsm?: ComponentHealth;
-  /** Offsets of all processes' clocks from the database clock; in readiness, only present if the clock of this process is wrong. */
+  /** Offset of each process clock from the database clock. In readiness responses, present only if the clock of this process is wrong. */
   clock?: ComponentHealth;
   /** UP if all migrations of this version are recorded in the database. DOWN after the database was replaced under a running process. */
   schema?: ComponentHealth;

@@ -10,10 +10,10 @@ import type { ComponentHealth, Health, HealthComponents } from './health.dto.js'
 const MAX_READY_CLOCK_OFFSET_MS = 30_000;
 
 /**
- * Reports the state of the service and its dependencies. `read` covers everything. The state is DOWN if the database or the HSM is unavailable, because
- * nothing can be signed. The state is DEGRADED if Redis is unavailable, no process runs background work, or mails, timestamps or checkpoints are delayed.
- * Without Redis, all work still completes through polling. `readiness` covers what this process can serve, which is most of the API while the HSM is
- * unavailable. `signing` covers signatures.
+ * Reports the state of the service and its dependencies. `read` covers everything. The state is DOWN if the database or the HSM is unavailable, because nothing
+ * can be signed. The state is DEGRADED if Redis is unavailable, no process runs background work, or emails, timestamps or checkpoints are delayed. Without
+ * Redis, all work still completes through polling. `readiness` does not depend on the HSM, because most of the API works without the HSM. `signing` requires
+ * both the database and the HSM.
  */
 @Injectable()
 export class HealthService {

@@ -20,7 +20,7 @@ export interface OperationsState {
   readonly certificateDays: readonly NamedNumber[];
   readonly rotationTargets: readonly NamedNumber[];
   readonly oldestTransaction: number;
-  /** State of the receivers of the audit log. */
+  /** State of the audit log receivers. */
   readonly streams: readonly StreamState[];
 }
 

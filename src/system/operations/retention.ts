@@ -3,9 +3,9 @@ import { Config } from '../../platform/config/config.js';
 import { RowRetention, type RetentionRule } from '../../platform/work/row-retention.js';
 
 /**
- * Deletes data that the service no longer needs. Data is deleted only if a retention setting is configured. Data in use is never deleted: the newest
- * document of a source, documents that may be linked to, pending results, open alerts. The audit log and the requests in it, such as signing requests and
- * approvals, are always kept.
+ * Deletes data that the service no longer needs. Data is deleted only if a retention setting is configured. Data in use is never deleted: the newest document
+ * of each source, documents with a serial number (other documents may link to them), pending results and open alerts. The audit log and the requests that it
+ * records, such as signing requests and approvals, are always kept.
  */
 @Injectable()
 export class Retention {

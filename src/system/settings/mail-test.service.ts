@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { MailTrial, type MailTrialResult } from '../../notifications/mail/mail-transport.js';
 
-/** Sends test mails to an address that the caller specifies, and records each mail in the audit log. */
+/** Sends test emails to an address that the caller specifies, and records each email in the audit log. */
 @Injectable()
 export class MailTestService {
   constructor(

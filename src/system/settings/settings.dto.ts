@@ -5,12 +5,12 @@ import type { Config } from '../../platform/config/config.js';
 import type { InstanceRow } from '../../platform/instances/instance.repository.js';
 
 export class MailTestBody {
-  /** Recipient of the mail. @example ada@example.com */
+  /** Recipient of the email. @example ada@example.com */
   @IsEmail() @MaxLength(254) recipient: string;
 }
 
 export class MailTestView {
-  /** Whether the SMTP server accepted the mail. @example true */
+  /** Whether the SMTP server accepted the email. @example true */
   sent: boolean;
   /** Response from the SMTP server. @example '250 2.0.0 OK: queued' */
   answer: string;

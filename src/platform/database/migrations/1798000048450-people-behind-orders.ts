@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Adds columns with the IDs of the people, besides the author, whose rights a schedule or an invitation requires. Null if only the author's rights count,
- * and in rows of earlier versions.
+ * Adds columns with the IDs of the people, in addition to the author, whose rights a schedule or an invitation requires. Null if only the author's rights
+ * count, and in rows of earlier versions.
  */
 export class PeopleBehindOrders1798000048450 implements MigrationInterface {
   name = 'PeopleBehindOrders1798000048450';

@@ -11,7 +11,7 @@ import { OwnersOfWebhooks1798000048700 } from './1798000048700-owners-of-webhook
 import { SubjectsOfDeliveries1798000048710 } from './1798000048710-subjects-of-deliveries.js';
 import { ListFilters1798000048800 } from './1798000048800-list-filters.js';
 
-/** MIGRATIONS lists all migrations, oldest first. Each runs in its own transaction. */
+/** MIGRATIONS lists all migrations, oldest first. Each migration runs in a separate transaction. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
   Baseline1798000048250,
   PeopleBehindMembers1798000048300,

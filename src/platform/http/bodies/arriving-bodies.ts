@@ -23,7 +23,7 @@ export class ArrivingBodies {
   private readonly refusals = new Set<() => void>();
   private pace = PACE;
 
-  /** Sets the pace for bodies that begin from now on. */
+  /** Sets the pace for bodies that begin to arrive after this call. */
   allow(pace: Pace): void {
     this.pace = pace;
   }

@@ -1,9 +1,9 @@
 export class FaultView {
   /** RFC 6901 pointer into the body, or the name of the parameter. @example /digest */
   pointer: string;
-  /** @example 'a sha256 digest has 32 bytes, this one has 20' */
+  /** @example 'a sha256 digest has 32 bytes, but this one has 20' */
   detail: string;
-  /** One-based column of the error, for text with its own syntax. @example 12 */
+  /** Column of the error, starting at 1. Present only for syntax errors in parsed text, such as a JSON body or a list of scan targets. @example 12 */
   column?: number;
 }
 
@@ -15,7 +15,7 @@ export class ProblemView {
   title: string;
   /** @example 400 */
   status: number;
-  /** @example '/digest: a sha256 digest has 32 bytes, this one has 20.' */
+  /** @example '/digest: a sha256 digest has 32 bytes, but this one has 20.' */
   detail: string;
   /** Stable error code, documented in docs/errors.md. @example digest.length */
   code: string;

@@ -135,7 +135,7 @@ function moreOf(status: HttpRefusal, request: FastifyRequest): string | undefine
 function wrongMediaType(request: FastifyRequest): string {
   const { 'content-encoding': coding, 'content-type': given } = request.headers;
   if (coding !== undefined && coding !== 'identity')
-    return 'Content-Encoding is not supported. Send the body without it.';
+    return 'Content-Encoding is not supported. Send the body unencoded.';
   const came = given === undefined ? 'none was sent' : `not "${given.slice(0, 100)}"`;
   return `The Content-Type must be ${mediaTypesOf(request).join(' or ')}, ${came}.`;
 }

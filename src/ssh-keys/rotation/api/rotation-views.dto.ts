@@ -74,7 +74,7 @@ export class RotationPage extends PageOf(RotationView) {}
 export class FileDiffView {
   /** @example /home/deploy/.ssh/authorized_keys */
   path: string;
-  /** Diff of adding the new key, in `diff -u` format. @example "--- /home/deploy/.ssh/authorized_keys" */
+  /** Diff that adds the new key, in `diff -u` format. @example "--- /home/deploy/.ssh/authorized_keys" */
   adds: string;
   /** Diff of the whole rotation, in `diff -u` format. @example "--- /home/deploy/.ssh/authorized_keys" */
   result: string;

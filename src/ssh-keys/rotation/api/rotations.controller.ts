@@ -155,7 +155,7 @@ export class RotationEventsController {
 
   /**
    * Follow a rotation
-   * @remarks Sends the rotation as server-sent events: its current state, then the progress of its targets, until it ends.
+   * @remarks Sends the rotation as server-sent events: its current state, then the progress of its targets, until the rotation ends.
    */
   @Get(':id/events')
   @Needs('keys:read')

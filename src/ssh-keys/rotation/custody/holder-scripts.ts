@@ -1,7 +1,7 @@
 /**
  * Scripts for keys whose private key stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each script can be repeated, and runs as
  * the account that holds the key. The scripts require a POSIX shell, and ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3 means that the account has
- * not proven possession of the key. The last line of the output is then the reason.
+ * not proven possession of the key. In that case, the last line of the output is the reason.
  */
 
 /** HOLDER_NAMESPACE is the namespace of signatures that prove possession of a key (PROTOCOL.sshsig). */
@@ -36,12 +36,12 @@ const MAX_KEY_BYTES = 65_536;
 export const PROVE = `${OWN_PLACE}
 case $(stat -c '%F|%u|%h' -- "$1" 2>/dev/null) in
   "regular file|$me|1") ;;
-  *) unproven 'It is not a regular file, has more than one hard link, or is owned by another account.' ;;
+  *) unproven 'The path is not a regular file, has more than one hard link, or is owned by another account.' ;;
 esac
-[ "$(stat -c %s -- "$1")" -le ${MAX_KEY_BYTES} ] || unproven 'It is too large to be a private key.'
+[ "$(stat -c %s -- "$1")" -le ${MAX_KEY_BYTES} ] || unproven 'The file is too large to be a private key.'
 ssh-keygen -y -P '' -f "$1" </dev/null >/dev/null 2>&1 ||
-  unproven 'It is not a private key, has a passphrase, or can be read by other accounts.'
-sign "$1" || unproven 'ssh-keygen could not sign with it: its .pub file contains a different key, or OpenSSH is older than 8.0.'
+  unproven 'The file is not a private key, has a passphrase, or can be read by other accounts.'
+sign "$1" || unproven 'ssh-keygen could not sign with the key file: the .pub file contains a different key, or OpenSSH is older than 8.0.'
 `;
 
 /**

@@ -28,7 +28,7 @@ type Holder = NonNullable<RotationSettings['holder']>;
 
 const TIMEOUT_MS = 60_000;
 const NOT_THE_KEY =
-  'The signature was not made with the old key: the public key in the file is a different one, or the host only claimed to have it.';
+  'The signature was not made with the old key: the file contains a different public key, or the host does not have the private key.';
 
 /** HostResidentKey manages a key in the custody of a host. The key is generated and tested on the host, and the private key never leaves the host. */
 @Injectable()

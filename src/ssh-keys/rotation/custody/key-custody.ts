@@ -57,8 +57,8 @@ export class KeyCustody {
   }
 
   /**
-   * Records the new key of a rotation, also in the audit log, so that the rotation cannot install any other key and a policy can verify the custody of the
-   * key. Returns the ID of the key, which is the existing ID if the key was already known.
+   * Records the new key of a rotation in the database and in the audit log, so that the rotation cannot install any other key and a policy can verify the
+   * custody of the key. Returns the ID of the key, which is the existing ID if the key was already known.
    */
   async keep(
     tx: EntityManager,

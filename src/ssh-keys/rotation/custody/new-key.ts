@@ -41,7 +41,7 @@ export class NewKey {
     });
   }
 
-  /** Tries the new key with a complete login from the location of its holder. A user's key is tried only as far as possible without the private key. */
+  /** Tries the new key with a complete login from the holder's location. A user's key is tried only as far as possible without the private key. */
   async try({ rotation, target, next }: ReadyWork): Promise<Verdict> {
     const { hostId, account } = target;
     const login = { hostId, account, correlation: rotation.correlation };

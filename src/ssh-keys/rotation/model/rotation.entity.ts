@@ -3,13 +3,13 @@ import type { ApprovalRequirement } from '../../../approvals/approvals.service.j
 import type { Actor, OrderedBy } from '../../../access/caller.js';
 import type { RotationStatus } from './rotation-state.js';
 
-/** ROTATION_ACTOR is the actor of all automatic actions of rotations. */
+/** ROTATION_ACTOR is the actor for all automatic rotation actions. */
 export const ROTATION_ACTOR: Actor = { kind: 'system', id: 'ssh-rotation', name: 'ssh-rotation' };
 
 /** ROTATION_QUEUE is the outbox topic and queue for signals about due targets. */
 export const ROTATION_QUEUE = 'ssh-rotation';
 
-/** NEW_CUSTODIES are the kinds of holders of the new private key. */
+/** NEW_CUSTODIES lists the possible holders of the new private key. */
 export const NEW_CUSTODIES = ['service', 'hsm', 'human', 'host'] as const;
 export type NewCustody = (typeof NEW_CUSTODIES)[number];
 

@@ -118,7 +118,7 @@ async function assertNotRotating(tx: EntityManager, hostId: string): Promise<voi
   throw new Problem(
     'conflict',
     'host.rotating',
-    `Rotation ${rotation.id} needs this host. Wait until it ends, roll it back, or remove the host from it.`,
+    `Rotation ${rotation.id} uses this host. Wait until the rotation ends, roll it back, or skip the host.`,
     { instance: `/v1/rotations/${rotation.id}` },
   );
 }

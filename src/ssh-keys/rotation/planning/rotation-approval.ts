@@ -19,8 +19,8 @@ import { RotationTarget } from '../model/rotation-target.entity.js';
 import { Rotation, ROTATION_ACTOR, ROTATION_QUEUE } from '../model/rotation.entity.js';
 
 /**
- * RotationApproval is the approval of a rotation. The approval shows the changes line by line. RotationClearance starts the rotation only if the changes are
- * still the same.
+ * RotationApproval handles the approval of rotations. The approval shows the changes line by line. RotationClearance starts the rotation only if the changes
+ * are still the same.
  */
 @Injectable()
 export class RotationApproval implements ApprovalSubject, OnModuleInit {

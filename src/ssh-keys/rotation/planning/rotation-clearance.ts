@@ -98,7 +98,7 @@ export class RotationClearance {
     const own = await this.vouched.about(this.db.manager, [id], actions, { hostId, account });
     const planned = own.findLast(({ action, outcome }) => action === 'ssh-rotation.precheck' && outcome === 'done');
     const logged = planned?.detail['planSha256'];
-    // Entries of the previous version contain no hash of the plan.
+    // Entries of the previous version contain no plan hash.
     const isPlanned = planned !== undefined && (logged === undefined || logged === planSha256(plan));
     // The release of a wave is logged for the rotation, not for each target.
     const reached = state === 'RELEASED' ? 'PERMANENT' : state;
@@ -195,14 +195,14 @@ function isAsOrdered({ actorId, detail }: EntryRow, rotation: Rotation, accounts
   const { keyId, custody, dryRun, settings, requestedBy } = rotation;
   if (actorId !== requestedBy.id) return false;
   const { accountsSha256 } = loggedOrder(accounts, false);
-  // Entries written by earlier versions contain no hash of the accounts, and identify the requester only as the actor.
+  // Entries written by earlier versions contain no account hash, and identify the requester only as the actor.
   const hashed = 'accountsSha256' in detail ? { accountsSha256 } : {};
   const by = 'requestedBy' in detail ? { requestedBy } : {};
   const wanted: Record<string, unknown> = { keyId, custody, dryRun, settings, ...hashed, ...by };
   return Object.entries(wanted).every(([name, value]) => canonicalJson(detail[name] ?? null) === canonicalJson(value));
 }
 
-/** Reports whether the old key is the key that the request names. Entries written by earlier versions do not contain its fingerprint. */
+/** Reports whether the old key is the key that the request names. Entries written by earlier versions do not contain the fingerprint. */
 function isOldKey({ detail }: EntryRow, old: SshKey | null): boolean {
   const { fingerprint } = detail;
   if (old?.blob == null) return false;

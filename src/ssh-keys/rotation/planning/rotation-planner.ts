@@ -19,7 +19,7 @@ export interface SshKeyRotationOrder {
   readonly settings: RotationSettings;
 }
 
-/** RotationPlan is a request that was found to be executable: the key to replace, the custody of the new key, and the accounts. */
+/** RotationPlan is a validated request: the key to replace, the custody of the new key, and the accounts. */
 export interface RotationPlan {
   readonly order: SshKeyRotationOrder;
   readonly old: SshKey;
@@ -82,7 +82,7 @@ export class RotationPlanner {
       throw new Problem(
         'refused',
         'rotation.nowhere',
-        'No locations of the key are known. Scan the hosts, or specify targets.',
+        'The key has no known locations. Scan the hosts, or specify targets.',
       );
     const names = new Set(chosen.map(nameOf));
     const left = known.filter((account) => !names.has(nameOf(account)));
@@ -90,7 +90,7 @@ export class RotationPlanner {
     throw new Problem(
       'refused',
       'rotation.incomplete',
-      `The key would remain in ${left.length} more locations. Add them to targets, or set leaveOthers.`,
+      `The key would remain in ${left.length} more locations. Add these locations to "targets", or set "leaveOthers".`,
     );
   }
 

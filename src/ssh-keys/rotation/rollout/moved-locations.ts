@@ -4,7 +4,7 @@ import { newId } from '../../../platform/database/new-id.js';
 import type { TargetFile } from '../model/rotation-target.entity.js';
 import type { Rotation } from '../model/rotation.entity.js';
 
-/** Replaces the locations of the old key by locations of the new key, as proven by the rotation. The next scan adds line numbers. */
+/** Replaces the old key's locations with locations of the new key, as proven by the rotation. The next scan adds line numbers. */
 export async function moveLocations(tx: EntityManager, rotation: Rotation): Promise<void> {
   const { id, keyId, nextKeyId } = rotation;
   await moveHolder(tx, rotation);

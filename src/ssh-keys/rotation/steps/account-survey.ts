@@ -16,7 +16,7 @@ export interface KeyFile {
   readonly sha256: string;
   /** Reasons why the file must not be changed, each as a clause that follows the path. */
   readonly obstacles: readonly string[];
-  /** The file and the directories that are writable by others, each as `/home/a has mode 777`. sshd rejects them if it checks modes. */
+  /** Paths of the file and its directories that other accounts can write to, each as `/home/a has mode 777`. sshd rejects these paths if it checks modes. */
   readonly loose: readonly string[];
 }
 

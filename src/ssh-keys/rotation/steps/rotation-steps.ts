@@ -267,7 +267,7 @@ function lineRemoved({ target }: ReadyWork): StepFailure {
   return new StepFailure(
     'BLOCKED',
     LINE_REMOVED,
-    `The line with the new key is missing in ${paths}: another program or user removed it. Stop the cause, then retry to write the line again.`,
+    `The line with the new key is missing in ${paths}: another program or user removed the line. Prevent further removals, then retry to add the line again.`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** HSM_TABLES creates the tables of `hsm`: PINs that the token refused. */
+/** HSM_TABLES creates the tables of `hsm`: PINs that the token rejected. */
 export const HSM_TABLES: readonly string[] = [
   `CREATE TABLE "hsm_refused_pin" (
       "fingerprint" bytea NOT NULL,

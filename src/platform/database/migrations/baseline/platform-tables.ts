@@ -1,4 +1,4 @@
-/** PLATFORM_TABLES creates the tables of `platform`: queues, leases, mail, webhooks and the state of the installation. */
+/** PLATFORM_TABLES creates the tables of `platform`: queues, leases, emails, webhooks and the state of the installation. */
 export const PLATFORM_TABLES: readonly string[] = [
   `CREATE TABLE "idempotency_key" (
       "principal" text NOT NULL,
