@@ -55,7 +55,7 @@ export function unmetCondition(
   });
 }
 
-/** Reports whether the conditions on a workload's claims name the issuer. Otherwise, every issuer can assert the required claims. */
+/** Reports whether the conditions on a workload's claims name the issuer. Without such a condition, any issuer can assert the required claims. */
 export function namesIssuer(conditions: readonly ClaimCondition[]): boolean {
   return conditions.some(({ claim }) => claim === 'iss' || claim === '/iss');
 }
@@ -120,7 +120,7 @@ function textsOf(value: unknown): string[] {
   );
 }
 
-/** The encrypted column of workload tokens. Auditors can view the tokens later, but a reader of the database cannot present them. */
+/** The encrypted column of workload tokens. Auditors can view the tokens later, but someone who can only read the database cannot use them. */
 export const SEALED_WORKLOAD_TOKEN = {
   table: 'workload_identity',
   column: 'token',
