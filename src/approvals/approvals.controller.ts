@@ -27,8 +27,8 @@ export class ApprovalsController {
 
   /**
    * List approvals
-   * @remarks Returns the approvals that you requested or may vote on, newest first. With `audit:read`, returns all approvals. `subject` with the ID or the
-   * reference of a signing request returns its approval with the votes.
+   * @remarks Returns the approvals that you requested or may vote on, newest first. With `audit:read`, returns all approvals. Set `subject` to the ID or
+   * the reference of a signing request to get the request's approval and its votes.
    */
   @Get()
   @Needs('approvals:read')

@@ -9,7 +9,7 @@ import { Injectable } from '@nestjs/common';
 export const APPROVAL_KINDS = ['signing-request', 'signing-batch', 'ssh-rotation', 'ssh-certificate'] as const;
 export type ApprovalKind = (typeof APPROVAL_KINDS)[number];
 
-/** Kinds of subjects that policies name. A batch is evaluated by its parts and approved once. */
+/** Kinds of subjects that policies name. The parts of a batch are evaluated individually, and the batch is approved once. */
 export const POLICY_SUBJECTS = ['signing-request', 'ssh-rotation', 'ssh-certificate'] as const satisfies ApprovalKind[];
 export type PolicySubject = (typeof POLICY_SUBJECTS)[number];
 
@@ -44,16 +44,16 @@ export interface ApprovalSubject {
    * tested need not implement it.
    */
   usesOf?(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]>;
-  /** Returns a query for the IDs of the subjects with a reference, as SQL. Kinds without references need not implement it. */
+  /** Returns SQL that selects the IDs of the subjects with a reference. Kinds without references need not implement it. */
   withReference?(reference: string, bind: BindValue): string;
   /**
-   * Returns a query for the IDs of the approvals of uses of a key, as SQL. Kinds whose approvals cannot be found by key need not implement it. Throws a
+   * Returns SQL that selects the IDs of the approvals for uses of a key. Kinds whose approvals cannot be found by key need not implement it. Throws a
    * Problem if there is no key with this name or ID.
    */
   approvalsOfKey?(nameOrId: string, bind: BindValue): Promise<string>;
-  /** Returns the uses of keys that an approval covers, from the current rows, for the current policies. */
+  /** Returns the key uses that an approval covers, read from the current rows, for evaluation under the current policies. */
   usesToApprove(tx: EntityManager, approval: SubjectApproval): Promise<KeyUseToApprove[]>;
-  /** Returns the reason, unrelated to the requester, why the subject could not be requested now. Kinds without such a reason need not implement it. */
+  /** Returns the reason, other than the requester's rights, why the subject could not be requested now. Kinds without such reasons need not implement it. */
   lostGround?(tx: EntityManager, approval: SubjectApproval): Promise<Problem | undefined>;
   /** Called after a vote or a state change has been committed. The call is a hint to continue immediately, and may be lost. */
   decided(subjectId: string): void;
@@ -66,7 +66,7 @@ export interface ApprovalSubject {
 export const POLICY_REVISION = '(SELECT revision FROM approval_policy_revision)';
 
 /**
- * Returns SQL that is true if a subject has an individual or a joint approval, regardless of the row of the subject.
+ * Returns SQL that is true if a subject has an individual or a joint approval, regardless of the subject's row.
  *
  * @param subject SQL expression for the ID of the subject (uuid)
  */
