@@ -123,7 +123,7 @@ export class LogAcceptance {
     return key === undefined ? 0 : checkpointedSize(tx, key, size);
   }
 
-  /** Returns the fault of the log. A log without an anchor is faulty if the database has no checkpoint signed by the log key. */
+  /** Returns the fault of the log. A log without an anchor has a fault if the database has no checkpoint signed by the log key. */
   private async faultOf(tx: EntityManager): Promise<Problem | undefined> {
     const fault = await this.anchors.fault();
     if (fault !== undefined) return fault;

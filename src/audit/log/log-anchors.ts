@@ -112,7 +112,7 @@ export interface UnsignedTree {
   readonly lastNote: string | undefined;
 }
 
-/** Returns the number of leaves of the tree. */
+/** Returns the number of leaves in the tree. */
 export async function checkpointSizeOf(tx: EntityManager): Promise<number> {
   const [head]: { size: string }[] = await tx.query(`SELECT size FROM log_head`);
   if (head === undefined) throw new Error('the log_head table has no row');
