@@ -73,7 +73,7 @@ const SHARED_ISSUERS: readonly SharedIssuer[] = [
   },
 ];
 
-/** Matches claim names that usually name an organization or a subject, in any spelling. */
+/** Matches claim names that usually name an organization or a subject, as returned by `plainName`. */
 const TENANT_CLAIM =
   /(?:^|[^a-z])(?:sub|subject|email|org|organi[sz]ation|owner|account|tenant|project|namespace|repository|group|team)(?:$|[^a-z])/;
 

@@ -59,7 +59,7 @@ export async function hasSeveralIssuers(tx: EntityManager): Promise<boolean> {
   return rows.length > 1;
 }
 
-/** Returns the current rights of the tokens of a trust; undefined if a person behind it is disabled or unknown. */
+/** Returns the current rights of a trust's tokens; undefined if a person behind the trust is disabled or unknown. */
 export function rightsNow({ people, scopes }: UsableTrust): ReadonlySet<Scope> | undefined {
   return effectiveRights({ people, limits: [scopes] });
 }

@@ -32,7 +32,7 @@ interface VerifiedToken {
 }
 
 /**
- * JwtStrategy verifies access tokens: one algorithm, the service's issuer and audience, 30 s of clock skew. Then it checks the session of the token, and that
+ * JwtStrategy verifies access tokens: one algorithm, the service's issuer and audience, 30 s of clock skew. Then it checks the token's session, and that
  * the caller possesses the key to which the token is bound. `complete` passes the header as well, because the library does not check `typ`.
  */
 @Injectable()

@@ -23,7 +23,7 @@ export interface SessionGrounds {
 }
 
 /**
- * assertStillGranted verifies that the grounds of a sign-in have not changed since they were read, and locks them until the transaction ends. Changing the
+ * assertStillGranted verifies that the grounds for a sign-in have not changed since they were read, and locks them until the transaction ends. Changing the
  * password, or disabling the account, provider or client, must also stop a sign-in that is in progress.
  *
  * @throws Problem 401 `auth.changed-meanwhile`

@@ -21,7 +21,7 @@ export interface NewSession {
   readonly id?: string;
   readonly userId?: string;
   readonly clientId?: string;
-  /** Grounds of the sign-in that must still be valid when the session opens. */
+  /** Grounds for the sign-in, which must still be valid when the session opens. */
   readonly grounds?: Pick<SessionGrounds, 'password' | 'client'>;
   /** The trust through which the token is issued to a workload. */
   readonly workload?: { readonly trustId: string; readonly trustRevision: number };
@@ -86,7 +86,7 @@ interface Ended {
   readonly user_id: string | null;
 }
 
-/** A logout at a provider: of the given sessions, of all sessions of a person, or of the given sessions of a person. */
+/** A logout at a provider. It ends the given sessions, all of a person's sessions, or a person's given sessions. */
 export interface ExternalEnd {
   readonly providerId: string;
   readonly sessions?: readonly string[] | undefined;

@@ -119,7 +119,7 @@ export class OidcProviders {
   }
 
   /**
-   * Returns the enabled providers with this issuer, even if a configured issuer is spelled differently. Several providers have the same issuer if the service
+   * Returns the enabled providers with this issuer, even if a configured issuer is written differently. Several providers have the same issuer if the service
    * is registered there with several client IDs.
    */
   async withIssuer(issuer: string): Promise<IdentityProvider[]> {

@@ -110,7 +110,7 @@ function isYes(value: string): boolean {
   return ['true', '1'].includes(value.toLowerCase());
 }
 
-/** Claims that contain the groups of a person: OIDC by convention, LDAP and Keycloak, ADFS, Entra ID. */
+/** Claims that contain a person's groups: OIDC by convention, LDAP and Keycloak, ADFS, Entra ID. */
 const GROUP_CLAIMS = [
   'groups',
   'memberOf',

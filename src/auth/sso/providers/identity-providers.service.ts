@@ -10,7 +10,7 @@ import {
   type SamlSettings,
 } from '../../model/identity-provider.entity.js';
 
-/** Purpose of the seal of client secrets and private keys. */
+/** Purpose for which client secrets and private keys are sealed. */
 export const PROVIDER_SECRET_SEAL = 'identity provider secret';
 export const SEALED_PROVIDER_SECRET = {
   table: 'identity_provider',

@@ -56,7 +56,7 @@ export interface Arrived {
   readonly logoutHint: string | null;
   /** Time at which the person authenticated at the provider, ISO 8601; null if not reported. */
   readonly authenticatedAt: string | null;
-  /** The provider's identifier of the person. Absent in attempts that were completed by an earlier version. */
+  /** The provider's identifier for the person. Absent in attempts that were completed by an earlier version. */
   readonly subject?: string;
   /** The authentication contexts that the provider reported. */
   readonly contexts?: readonly string[];
