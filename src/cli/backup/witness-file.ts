@@ -39,7 +39,7 @@ async function tailOf(file: string): Promise<string> {
   }
 }
 
-/** newestWitnessed returns the newest log state that witnesses recorded with a valid signature of the log key. */
+/** newestWitnessed returns the newest log state that witnesses recorded with a valid signature by the log key. */
 export function newestWitnessed(
   said: readonly Witnessed[],
   { origin, publicKey }: { readonly origin: string; readonly publicKey: Buffer },

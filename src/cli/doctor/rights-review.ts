@@ -17,9 +17,9 @@ import { bad, type Finding, ok, warn } from './examinations.js';
  * and clock skew between machines.
  */
 const TOLERANCE_MS = 30_000;
-/** Maximum findings that are shown by default. */
+/** Maximum number of findings shown by default. */
 const MAX_SHOWN = 20;
-/** Maximum findings of each kind, to limit memory. */
+/** Maximum number of findings of each kind, to limit memory usage. */
 const MAX_FOUND = 100_000;
 /** Maximum number of leaves that the doctor reads by default, which takes about ten seconds. */
 const MAX_UNASKED_LEAVES = 200_000;
