@@ -27,7 +27,7 @@ const SENSITIVE = new Set<number>([
   CKA.COEFFICIENT,
 ]);
 
-/** TokenObjects presents the offered keys as objects of a token: a private key, a public key and a certificate per key, and the certificates of the issuers. */
+/** TokenObjects presents the offered keys as objects of a token: a private key, a public key and a certificate per key, and the issuer certificates. */
 export class TokenObjects {
   private readonly objects: readonly TokenObject[];
   readonly mechanisms: readonly number[];
