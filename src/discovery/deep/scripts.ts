@@ -40,7 +40,7 @@ echo end
 `;
 
 /**
- * Reads the paths in $@ with the rights of the account. A file that contains a private key is reported as denied, because a public key file may be a link to a
+ * Reads the paths in $@ with the account's rights. A file that contains a private key is reported as denied, because a public key file may be a link to a
  * private key.
  */
 const READ_FILES = `
@@ -199,7 +199,7 @@ emit key "$path" "$facts" "$format" "$encrypted" "$public" "$listed"
 /**
  * Finds private keys, certificates and key stores in directories read from standard input, one per line. Certificates are printed completely. Key stores are
  * recognized by their first bytes. For a private key, the script prints only the public key, as reported by ssh-keygen, and whether the key is encrypted.
- * Nothing else of a private key leaves the host.
+ * No other part of a private key leaves the host.
  *
  * The script reads at most MAX_FILES files of up to 512 KiB within READ_SECONDS. Each file has a limit of FILE_SECONDS, because opening a FIFO blocks until a
  * writer opens it. Files are taken from each owner and directory in turn, and the output per owner is limited to OWNER_BYTES, so that no account can exhaust
