@@ -24,7 +24,7 @@ type FeedRow = EntryRow & { readonly index: string };
 export class EventFeedReader {
   constructor(private readonly seals: AuditSeals) {}
 
-  /** Returns the events of these types in the MAX_WINDOW_LEAVES leaves from `start` on. */
+  /** Returns the events of these types in the MAX_WINDOW_LEAVES leaves starting at `start`. */
   async window(tx: EntityManager, start: number, types: readonly EventName[]): Promise<EventWindow> {
     const [head]: { size: string }[] = await tx.query(`SELECT size FROM log_head`);
     const size = Number(head?.size ?? 0);
