@@ -72,8 +72,8 @@ export class ApprovalsController {
 
   /**
    * Approve a request
-   * @remarks Casts an approving vote. You must be a member of the approver group of the current stage, must not be a requester, and must have stepped up
-   * within the last five minutes.
+   * @remarks Casts an approving vote. You must be a member of the approver group of the current stage, must not be a requester, and must have completed
+   * step-up authentication within the last five minutes.
    */
   @Post(':id/approve')
   @HttpCode(200)

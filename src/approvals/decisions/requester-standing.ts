@@ -95,7 +95,7 @@ function isEnough(
   return needed.every((scope) => mayDo(now, scope));
 }
 
-/** Reports whether nobody has changed the trust since the request. A change to a trust also ends the tokens of its runs. */
+/** Reports whether the trust is unchanged since the request. A change to a trust also revokes the tokens of its runs. */
 async function isTrustSame(tx: EntityManager, run: RequestBasis['run']): Promise<boolean> {
   if (run === undefined) return true;
   const trust = await findTrusted(tx, WorkloadTrust, { id: run.trust });

@@ -70,7 +70,7 @@ interface SigningUse {
   readonly algorithm: string;
   readonly scheme: string;
   readonly format: string;
-  /** Facts that the caller states. */
+  /** Unverified facts provided by the caller. */
   readonly metadata: Record<string, unknown>;
   /** IDs of the caller and of the person behind it. */
   readonly callers: readonly string[];
