@@ -50,7 +50,7 @@ class LedgerState {
   constructor(
     readonly tree = new GrowingRoot(),
     readonly history = new RightsHistory(),
-    /** Time of the newest entry by the clock of the process that wrote the entry, in milliseconds. */
+    /** Time of the newest entry according to the clock of the process that wrote the entry, in milliseconds. */
     public newestAt = 0,
   ) {}
 

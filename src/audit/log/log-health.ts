@@ -57,7 +57,7 @@ export class LogHealth {
     };
   }
 
-  /** Returns the fault of the log. Verifies unsigned leaves only if nothing was signed since the last call, because signing verifies the leaves as well. */
+  /** Returns the log's fault. Verifies unsigned leaves only if nothing was signed since the last call, because signing verifies the leaves as well. */
   private async fault(): Promise<Problem | undefined> {
     const fault = await this.anchors.fault();
     const signed = (await this.anchors.newest())?.size;

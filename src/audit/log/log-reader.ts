@@ -60,7 +60,7 @@ export class LogReader {
     private readonly cursors: Cursors,
   ) {}
 
-  /** Returns the key of the log. Throws Problem `log.empty` until the first checkpoint, about a second after the first entry. */
+  /** Returns the log key. Throws Problem `log.empty` until the first checkpoint, about a second after the first entry. */
   async key(): Promise<MadeLogKey> {
     const key = await this.keys.current();
     if (key === undefined) throw empty();

@@ -109,7 +109,7 @@ export class AuditStreamRepository {
     return this.queue.claim(limit, 't.id = ANY($1::text[])', [names]);
   }
 
-  /** Performs `work` under the lease of a claim. Calls `lost` if another process has claimed the stream in the meantime. */
+  /** Performs `work` while holding the claim's lease. Calls `lost` if another process has claimed the stream in the meantime. */
   hold(claim: StreamClaim, work: () => Promise<void>, lost: () => void): Promise<void> {
     return this.queue.hold(claim, work, async () => {
       if (!(await this.queue.renew(claim))) lost();
