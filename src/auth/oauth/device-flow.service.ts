@@ -172,7 +172,7 @@ export class DeviceFlowService {
 }
 
 /**
- * holdGrounds takes locks that delay transactions that end all sessions of the person or of the provider until the approval is committed, so that these
+ * holdGrounds acquires locks that delay transactions that end all sessions of the person or of the provider until the approval is committed, so that these
  * transactions also deny the code. Signing out needs no lock, because it does not invalidate codes.
  */
 async function holdGrounds(tx: EntityManager, session: Session | null): Promise<void> {

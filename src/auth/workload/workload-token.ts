@@ -90,7 +90,7 @@ function headerOf(token: string): { kid: string | undefined; alg: string } {
     const { kid, alg } = decodeProtectedHeader(token);
     if (alg !== undefined && ASYMMETRIC_ALGORITHMS.includes(alg)) return { kid, alg };
   } catch {
-    throw new WorkloadTokenRefused('The header of the token cannot be parsed.');
+    throw new WorkloadTokenRefused('The token header cannot be parsed.');
   }
   throw new WorkloadTokenRefused('The token must be signed with an asymmetric algorithm.');
 }

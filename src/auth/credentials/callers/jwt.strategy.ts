@@ -22,7 +22,7 @@ export interface Presented {
   /** Contains the token with the Bearer scheme, the only scheme that the library supports. */
   readonly headers: { readonly authorization: string };
   readonly origin: Origin;
-  /** How the caller presented the token. Null for a query about the token, which authenticates nobody and bypasses the session cache. */
+  /** How the caller presented the token. Null for a query about the token, which does not authenticate a caller and bypasses the session cache. */
   readonly use: PresentedToken | null;
 }
 

@@ -52,7 +52,7 @@ export interface NewSession {
 /** Maximum lifetime of a person's session, even if it is in use. */
 export const SESSION_SECONDS = 30 * 24 * 3600;
 
-/** Maximum number of open sessions of a person, as at GitLab and Google. A further sign-in ends the oldest sessions. */
+/** Maximum number of a person's open sessions, similar to GitLab and Google. A further sign-in ends the oldest sessions. */
 const MAX_OPEN_SESSIONS = 500;
 
 /** Maximum number of sessions ended by one statement. Larger statements could exceed the time limit of the database. */
