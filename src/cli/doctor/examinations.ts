@@ -384,7 +384,7 @@ export function examineWebhooks(endpoints: readonly Pick<WebhookEndpoint, 'name'
   return found.length > 0 ? found : [ok('webhooks', 'every subscription matches an event')];
 }
 
-/** Checks the disk of this machine. The database operator monitors the database disk. */
+/** Checks this machine's disk. The database operator monitors the database disk. */
 async function examineDisk(app: INestApplicationContext): Promise<readonly Finding[]> {
   const { bavail, blocks, bsize } = await statfs(process.cwd());
   const gigabytes = (bytes: number) => (bytes / 1024 ** 3).toFixed(1);
