@@ -55,7 +55,7 @@ export interface FoundSignature {
 }
 
 /**
- * Returns the signatures of a file: the named signature, or all signatures next to the file that have the extension of a format.
+ * Returns the signatures of a file: the named signature, or all signatures next to the file with the extension of a signature format.
  *
  * @throws ClientError if there is no signature
  */

@@ -77,7 +77,7 @@ export function mechanismInfo(type: number): MechanismInfo {
 
 const BYTES_OF_CURVE: Readonly<Record<string, number>> = { 'ec-p256': 32, 'ec-p384': 48, 'ec-p521': 66 };
 
-/** Returns the length of a signature in the encoding of PKCS #11: the length of the modulus, or of r ‖ s. */
+/** Returns the length of a signature in PKCS #11 encoding: the length of the modulus, or of r ‖ s. */
 function signatureLength({ type }: Pick<AgentKey, 'type'>): number {
   const curve = BYTES_OF_CURVE[type];
   return curve === undefined ? Number(type.replace('rsa-', '')) / 8 : 2 * curve;

@@ -69,7 +69,7 @@ export class TokenObjects {
   }
 }
 
-/** Returns the value of an attribute, or the code of the reason why the value is not available. */
+/** Returns the value of an attribute, or the error code if the value is not available. */
 export function valueOf(
   { attributes, key }: TokenObject,
   type: number,
