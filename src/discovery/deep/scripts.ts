@@ -75,8 +75,8 @@ const ACCOUNT_BYTES = 4096;
  * Reads one line per account from standard input: the account's name and its authorized_keys files, separated by tabs. `*` in a path is a wildcard. When run as
  * root, the script reads each file with the rights of its account, as sshd does, so that a symbolic link cannot expose a file that the account cannot read.
  *
- * The account controls the process that reads with the account's rights. The script therefore limits the time and output of that process, and prints the output
- * as one field of a line that names the account and the paths.
+ * The account controls the process that runs with the account's privileges. The script therefore limits the time and output of that process, and prints the
+ * output as one field of a line that names the account and the paths.
  */
 export const READ = `
 LC_ALL=C; export LC_ALL
