@@ -19,7 +19,7 @@ export interface EventWindow {
 
 type FeedRow = EntryRow & { readonly index: string };
 
-/** EventFeedReader derives events from the audit log. The feed has the order of the log, and nothing is stored for events that nobody reads. */
+/** EventFeedReader derives events from the audit log. The feed is in log order, and nothing is stored for events that nobody reads. */
 @Injectable()
 export class EventFeedReader {
   constructor(private readonly seals: AuditSeals) {}
