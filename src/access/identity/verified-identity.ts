@@ -40,8 +40,8 @@ export function loggedIdentity(identity: VerifiedIdentity | null): Record<string
 
 /**
  * Returns the first condition that the claims do not meet; undefined if the claims meet all conditions. An absent claim meets no condition. Every value of a
- * list claim must meet the condition. Otherwise, adding an accepted value to the list would be sufficient. With `some`, one accepted value is sufficient; use
- * `some` for claims that this service composes.
+ * list claim must meet the condition. Otherwise, adding an accepted value to the list would meet the condition. With `some`, one accepted value is sufficient;
+ * use `some` for claims that this service composes.
  */
 export function unmetCondition(
   conditions: readonly ClaimCondition[],
