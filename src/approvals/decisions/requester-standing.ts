@@ -133,7 +133,7 @@ function isDisabled({ people }: RightsHistory, id: string): boolean {
   return (people.get(id)?.disabledAt ?? 0) > 0;
 }
 
-/** Reports whether the ID is that of a user, an API key or an OAuth client, including revoked ones. */
+/** Reports whether the ID belongs to a user, an API key or an OAuth client, including revoked credentials. */
 async function isGiver(tx: EntityManager, id: string): Promise<boolean> {
   const given = uuidOf('$1::text');
   const rows: unknown[] = await tx.query(

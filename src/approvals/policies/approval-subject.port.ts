@@ -33,27 +33,27 @@ export interface ApprovalSubject {
   /** Called when the approval was rejected, withdrawn or cancelled, or has expired. `why` is the reason. */
   ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void>;
   /**
-   * Returns the given names that no key of this kind has. Called with the names that a policy will cover, because a misspelt name would protect nothing. Kinds
-   * without policies need not implement it.
+   * Returns the given names that no key of this kind has. Called with the names that a policy will cover, because a misspelt name would protect nothing.
+   * Optional for kinds without policies.
    */
   unknownKeys?(tx: EntityManager, names: readonly string[]): Promise<readonly string[]>;
-  /** Returns the names of existing keys covered by policies that name `names`. Kinds whose keys keep their names need not implement it. */
+  /** Returns the names of existing keys covered by policies that name `names`. Optional for kinds whose keys keep their names. */
   keysCovered?(names: readonly string[]): Promise<readonly string[]>;
   /**
-   * Returns the uses of keys in each past subject, in the order of the IDs. The caller must be allowed to see the subjects. Kinds for which policies cannot be
-   * tested need not implement it.
+   * Returns the uses of keys in each past subject, in the order of the IDs. The caller must be allowed to see the subjects. Optional for kinds whose policies
+   * cannot be tested.
    */
   usesOf?(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]>;
-  /** Returns SQL that selects the IDs of the subjects with a reference. Kinds without references need not implement it. */
+  /** Returns SQL that selects the IDs of the subjects with a reference. Optional for kinds without references. */
   withReference?(reference: string, bind: BindValue): string;
   /**
-   * Returns SQL that selects the IDs of the approvals for uses of a key. Kinds whose approvals cannot be found by key need not implement it. Throws a
-   * Problem if there is no key with this name or ID.
+   * Returns SQL that selects the IDs of the approvals for uses of a key. Optional for kinds whose approvals cannot be found by key. Throws a Problem
+   * if there is no key with this name or ID.
    */
   approvalsOfKey?(nameOrId: string, bind: BindValue): Promise<string>;
   /** Returns the key uses that an approval covers, read from the current rows, for evaluation under the current policies. */
   usesToApprove(tx: EntityManager, approval: SubjectApproval): Promise<KeyUseToApprove[]>;
-  /** Returns the reason, other than the requester's rights, why the subject could not be requested now. Kinds without such reasons need not implement it. */
+  /** Returns the reason, other than the requester's rights, why the subject could not be requested now. Optional for kinds without such reasons. */
   lostGround?(tx: EntityManager, approval: SubjectApproval): Promise<Problem | undefined>;
   /** Called after a vote or a state change has been committed. The call is a hint to continue immediately, and may be lost. */
   decided(subjectId: string): void;
