@@ -102,7 +102,7 @@ export class TokenEndpointService {
     if (scopes.length === 0) {
       throw new OAuthError(
         'unauthorized_client',
-        'The client has no permissions left, because its owner has lost all of them.',
+        'The client has no permissions left, because its owner has lost all permissions.',
       );
     }
     const boundTo = await bound(async () => bindingFor(client, await requester.keys()));

@@ -11,7 +11,7 @@ export const WORKLOAD_SCOPES = [
   'ssh-ca:login',
 ] as const satisfies Scope[];
 
-/** SharedIssuer is an issuer of tokens for many organizations. A trust in such an issuer must name an organization or a subject. */
+/** SharedIssuer is an issuer that issues tokens for many organizations. A trust in such an issuer must name an organization or a subject. */
 interface SharedIssuer {
   /** The exact `iss` claim. */
   readonly issuer: string;

@@ -53,7 +53,7 @@ export async function holdIssuer(
   return (await findTrusted(tx, WorkloadIssuer, { id, revision, enabled: true })) !== null;
 }
 
-/** hasSeveralIssuers reports whether more than one issuer is enabled, so that conditions on claims must name the issuer. */
+/** hasSeveralIssuers reports whether more than one issuer is enabled, in which case conditions on claims must name the issuer. */
 export async function hasSeveralIssuers(tx: EntityManager): Promise<boolean> {
   const rows: unknown[] = await tx.query('SELECT 1 FROM workload_issuer WHERE enabled LIMIT 2');
   return rows.length > 1;

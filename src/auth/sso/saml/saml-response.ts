@@ -74,7 +74,7 @@ export function assertAddressedTo(
   );
   if (!isOurs)
     throw new Error(
-      'no valid bearer SubjectConfirmation names this service as Recipient and is in response to its request',
+      'no valid bearer SubjectConfirmation names this service as Recipient and the request in InResponseTo',
     );
 }
 
