@@ -32,7 +32,7 @@ export interface ToolOrder {
 export interface ToolSurroundings {
   readonly api: ApiClient;
   readonly environment: NodeJS.ProcessEnv;
-  /** Directory in which the directory of the socket is created. */
+  /** Directory in which the socket's directory is created. */
   readonly runtimeDirectory: string;
   note(line: string): void;
 }

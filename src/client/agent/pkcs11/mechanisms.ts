@@ -46,7 +46,7 @@ const OTHER_PSS = `PSS supports only ${HASHES}, with MGF1 of the same hash and a
 
 function otherMechanism(type: number | undefined): string {
   if (type === CKM.RSA_X_509) return `the tool pads the digest itself; ${OTHER_PSS}`;
-  return `the tool requested mechanism 0x${(type ?? 0).toString(16)}, which the keys do not support; they sign ${HASHES}`;
+  return `the tool requested mechanism 0x${(type ?? 0).toString(16)}, which the keys do not support; select a mechanism with ${HASHES}`;
 }
 
 const familyOf = ({ type }: Pick<AgentKey, 'type'>): string => type.split('-')[0] ?? '';
