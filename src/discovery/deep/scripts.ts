@@ -62,7 +62,7 @@ const WITHIN = `
 if command -v timeout >/dev/null 2>&1; then within() { timeout -s KILL "$@"; }; else within() { shift; "$@"; }; fi
 `;
 
-/** Maximum time in seconds for reading the files of one account, and those of all accounts. */
+/** Maximum time in seconds for reading one account's files, and for reading all accounts' files. */
 const ACCOUNT_SECONDS = 5;
 const ACCOUNTS_SECONDS = 40;
 /** Maximum number of files that one path with wildcards may match. */

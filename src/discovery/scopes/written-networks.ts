@@ -25,7 +25,7 @@ export function readNetworks(written: string): Network[] | string | undefined {
   const text = written.startsWith('[') && written.endsWith(']') ? written.slice(1, -1) : written;
   const network = parseNetwork(text);
   if (network !== undefined) return [network];
-  if (text.includes('%')) return 'has a zone, which names an interface of a single machine: omit it';
+  if (text.includes('%')) return 'has a zone ID, which is valid on only one machine: omit the zone ID';
   if (text.includes('/')) return hostBits(text);
   const [from = '', to = '', ...rest] = text.split('-');
   const first = parseAddress(from);
