@@ -21,7 +21,7 @@ export interface AnnouncedEvent {
 export interface LoggedEvent extends AnnouncedEvent {
   /** ID of the audit entry. */
   readonly id: string;
-  /** Index of the entry's leaf. Events of a subject are in this order. */
+  /** Index of the entry's leaf. Events about the same subject are in this order. */
   readonly index: number;
   /** The workload run behind the subject, as in the audit log. */
   readonly workload?: { readonly trust: unknown; readonly issuer: unknown; readonly subject: unknown };
