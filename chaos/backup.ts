@@ -320,7 +320,7 @@ async function held(revoked: string): Promise<void> {
   const accepted = await inst.admin(accept);
   check(
     'it is accepted',
-    accepted.code === 0 && accepted.out.includes('The witness has seen'),
+    accepted.code === 0 && accepted.out.includes('The newest checkpoint of the witness covers'),
     accepted.out + accepted.err,
   );
   await starting;

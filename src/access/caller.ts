@@ -100,8 +100,8 @@ export function giversOf({ kind, id, behind = [], credentials = [] }: OrderedBy,
 }
 
 /**
- * othersBehindOrder returns the IDs, other than the caller's, that must have a right for the caller's request to be carried out; null if there are
- * none.
+ * othersBehindOrder returns the IDs of the users, API keys and OAuth clients, other than the caller, that must also have a right for the caller's request to be
+ * carried out; null if there are none.
  */
 export function othersBehindOrder(caller: Caller): string[] | null {
   const others = giversOf(orderedBy(caller, []), caller.ownerId).filter((id) => id !== caller.id);

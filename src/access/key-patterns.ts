@@ -10,11 +10,11 @@ export type KeyPatterns = readonly string[] | null | undefined;
 /** KeyLimits is the part of a caller that limits the signing keys it can use. */
 export type KeyLimits = Pick<Caller, 'keys'> & Partial<Pick<Caller, 'kind'>>;
 
-/** EVERY_KEY are the limits of the service itself, and of calls that only verify signatures. */
+/** EVERY_KEY allows every key. It applies to the service itself, and to calls that only verify signatures. */
 export const EVERY_KEY: KeyLimits = {};
 
 const MAX_PATTERNS = 200;
-/** One more than the longest name of a signing key, so that a pattern of the longest name can end with `*`. */
+/** One more than the maximum length of a signing key's name, so that `*` can follow the longest name. */
 const MAX_PATTERN_CHARACTERS = 64;
 
 /** Matches the characters of signing key names and `*`. Other characters, such as uppercase letters, could never match a name. */
@@ -51,7 +51,7 @@ export function assertIncludesKey({ kind, keys }: KeyLimits, name: string, asked
   throw new Problem('forbidden', isRun ? 'workload-trust.key' : 'credential.key', `/key: ${detail}.`, { errors });
 }
 
-/** Returns why the caller cannot grant these patterns, which include keys that the caller cannot use; undefined if it can. */
+/** Returns why the caller cannot grant these patterns, or undefined if the caller can. A caller cannot grant keys that the caller cannot use. */
 export function faultOfGrant({ keys }: KeyLimits, granted: KeyPatterns): string | undefined {
   if (includesPatterns(keys, granted)) return undefined;
   return `You cannot grant signing keys that you cannot use. Your own credential is limited to ${(keys ?? []).join(', ')}.`;

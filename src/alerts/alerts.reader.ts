@@ -11,7 +11,7 @@ export interface AlertFilter extends PageQuery {
   readonly owner?: string;
 }
 
-/** A notification with the state of its delivery. */
+/** A notification with its delivery status. */
 export interface NotificationLine {
   readonly id: string;
   readonly at: Date;
@@ -52,7 +52,7 @@ export class AlertsReader {
     return alert;
   }
 
-  /** Returns the notifications of an alert, newest first, with the state of each email and webhook message. */
+  /** Returns the notifications of an alert, newest first, with the delivery status of each email and webhook message. */
   async notifications(alert: string): Promise<NotificationLine[]> {
     return this.db.query(
       `SELECT n.id, n.at, n.reason, n.count, n.channel, n.reference,

@@ -27,8 +27,8 @@ export class ApprovalsController {
 
   /**
    * List approvals
-   * @remarks Returns the approvals that you requested or may vote on, newest first. With `audit:read`, returns all approvals. `subject` with the ID or the
-   * reference of a signing request returns its approval with the votes.
+   * @remarks Returns the approvals that you requested or may vote on, newest first. With `audit:read`, returns all approvals. Set `subject` to the ID or
+   * the reference of a signing request to get the request's approval and its votes.
    */
   @Get()
   @Needs('approvals:read')
@@ -72,8 +72,8 @@ export class ApprovalsController {
 
   /**
    * Approve a request
-   * @remarks Casts an approving vote. You must be a member of the approver group of the current stage, must not be a requester, and must have stepped up
-   * within the last five minutes.
+   * @remarks Casts an approving vote. You must be a member of the approver group of the current stage, must not be a requester, and must have completed
+   * step-up authentication within the last five minutes.
    */
   @Post(':id/approve')
   @HttpCode(200)

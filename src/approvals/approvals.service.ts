@@ -35,10 +35,11 @@ import type { KeyUseToApprove, PolicyFacts } from './policies/key-use.port.js';
 export type { ApprovalRequirement, PolicyJudgement, PolicyFacts, ApprovalManifest };
 
 export interface ShownSubject {
-  /** One line that describes the subject. */
+  /** One-line description of the subject. */
   readonly title: string;
   /**
-   * The complete document that the approval covers. The approval's hash is that of the canonical JSON, so composing the document again must give the same JSON.
+   * The complete document that the approval covers. The approval's hash covers the document's canonical JSON, so composing the document again must produce the
+   * same JSON.
    */
   readonly shown: Record<string, unknown>;
   /** The parts of a composite subject, such as a batch. */
@@ -52,7 +53,7 @@ export interface ApprovalOrder extends ShownSubject {
   readonly demand: ApprovalRequirement;
 }
 
-/** A subject whose document has changed, so that a new approval is requested. */
+/** A subject that needs a new approval because its document has changed. */
 interface RenewalOrder extends ShownSubject {
   readonly id: string;
   /** The uses to evaluate under the current policies. */
@@ -97,8 +98,8 @@ export class ApprovalsService {
   ) {}
 
   /**
-   * Evaluates the policies for a use of a key and returns the required approval, if any. The statement that acts on the result must check the revision of the
-   * result (POLICY_REVISION).
+   * Evaluates the policies for a use of a key and returns the required approval, if any. The statement that acts on the result must check the result's
+   * revision (POLICY_REVISION).
    */
   judge(...asked: Parameters<PolicyEvaluation['judge']>): Promise<PolicyJudgement> {
     return this.evaluation.judge(...asked);
@@ -129,8 +130,8 @@ export class ApprovalsService {
   }
 
   /**
-   * Requests the votes that a granted approval lacks, before its subject is carried out. Returns true if votes are missing. The approval is then PENDING again,
-   * and existing votes still count.
+   * Requests the votes that a granted approval lacks, before its subject is carried out. Returns true if votes are missing, in which case the approval is
+   * PENDING again. Existing votes still count.
    */
   reopen(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
     return this.extension.reopen(tx, id, demand);

@@ -14,8 +14,8 @@ export const acceptLog: AdminCommand = {
     'printed number of leaves, it accepts the log: auditors with an earlier checkpoint will see that it was replaced.',
     '',
     'It lists leaves since the last checkpoint that the service did not append, and entries that were changed or',
-    'removed. They are accepted only with the digest of this list. The log then states that these leaves are foreign',
-    'or missing, and their entries have no effect. `log verify` and `doctor` keep reporting them.',
+    'removed. They are accepted only with the digest of this list. The log then marks these leaves as foreign or',
+    'missing, and their entries have no effect. `log verify` and `doctor` keep reporting them.',
     '',
     'Accept a restored copy of the database (log.rolled-back, log.forked) with `restore accept`, which ends sessions and',
     'repeats later revocations. This command does neither, so you must confirm that the database is not a copy.',
@@ -30,7 +30,7 @@ export const acceptLog: AdminCommand = {
 /** Faults that a restore from a backup can cause. Damage in place can cause the same faults. */
 const MAY_BE_RESTORED = new Set(['log.rolled-back', 'log.forked']);
 
-/** Maximum ranges of damaged leaves in one audit entry. */
+/** Maximum number of ranges of damaged leaves in one audit entry. */
 const MAX_RANGES = 1000;
 const MAX_LISTED = 1000;
 
@@ -58,7 +58,9 @@ async function accept(args: string[]): Promise<void> {
       ...(mayBeRestored ? ['--damaged-in-place'] : []),
     ].join(' ');
     if (damaged.length > MAX_RANGES) {
-      print(`Entries were changed or removed in more than ${MAX_RANGES} places: restore them, or the database.`);
+      print(
+        `More than ${MAX_RANGES} ranges of entries were changed or removed. Restore the entries or the whole database.`,
+      );
       process.exitCode = ADMIN_EXIT.failed;
     } else if (mayBeRestored && !values['damaged-in-place']) {
       print(

@@ -27,7 +27,7 @@ export const backup: AdminCommand = {
     '  --witness W       reports the backup and the newest checkpoint to a file on another machine, or an HTTPS address.',
     '                    With verify: checks that the witness recorded this backup',
     '  --postgres-bin D  directory of pg_dump and pg_restore, of the same version as the server or later',
-    '  record            records a backup made by other means, so that metrics and doctor know its age',
+    '  record            records a backup made by other means, so that metrics and doctor show its age',
     '',
     "SoftHSM tokens are included. Back up any other HSM with its vendor's tools after each new key.",
     'The backup contains no secrets: SVC_JWT_SECRET, passwords and the PIN are in your secret store. The encrypted values',
@@ -118,7 +118,7 @@ function linesOf({ directory, manifest, manifestSha256 }: MadeBackup): string[] 
       : `Audit log: ${log.origin}, ${log.size} leaves, root ${log.root}.`,
     token.way === 'softhsm'
       ? `Token: SoftHSM token "${token.label}". Its keys are encrypted with the PIN.`
-      : `Token: NOT IN THIS BACKUP. Back up "${token.label}" with the tools of the vendor of ${token.module}.`,
+      : `Token: NOT IN THIS BACKUP. Back up "${token.label}" with the HSM vendor's tools (module ${token.module}).`,
     'Not included: SVC_JWT_SECRET, passwords and the PIN. Keep them for as long as the backup.',
     `SHA-256 of the manifest: ${manifestSha256}`,
   ];

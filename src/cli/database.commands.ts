@@ -50,7 +50,7 @@ async function reconcile(args: string[]): Promise<void> {
     const counts = await app.get(CountReconciler).now();
     const findings = await app.get(FindingReconciler).now();
     if (counts === undefined || findings === undefined) {
-      print('A worker is comparing now. See its log.');
+      print("A worker is already comparing the counts. See the worker's log.");
       process.exitCode = ADMIN_EXIT.elsewhere;
       return;
     }

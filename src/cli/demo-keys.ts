@@ -59,7 +59,7 @@ async function createUnlessTaken(
 }
 
 /**
- * Returns the certificate of the timestamp key and its root as a PEM chain.
+ * Returns the timestamp key's certificate and its root as a PEM chain.
  * @param publicKey SubjectPublicKeyInfo of the timestamp key in DER
  */
 async function trialChain(publicKey: Uint8Array): Promise<string> {

@@ -45,7 +45,7 @@ function psql(sql: string): string {
     '--set=ON_ERROR_STOP=1',
   ];
   try {
-    // The SQL is passed on standard input, because every account of the machine can read arguments.
+    // The SQL is passed on standard input, because every account on the machine can read arguments.
     return execFileSync('runuser', args, { input: sql, encoding: 'utf8', cwd: '/', stdio: ['pipe', 'pipe', 'pipe'] });
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };

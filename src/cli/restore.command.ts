@@ -89,11 +89,11 @@ async function fromBackup(directory: string, programs: string | undefined, json:
   });
   const { manifest, token, missingMigrations } = done;
   if (json) return print(JSON.stringify({ ...manifest, token: token ?? null, missingMigrations }));
-  print(`Restored the database of ${manifest.name}, made at ${manifest.madeAt}.`);
-  if (token === true) print('Restored the token of the backup. It lacks keys that were generated since.');
+  print(`Restored the database from ${manifest.name}, which was made at ${manifest.madeAt}.`);
+  if (token === true) print('Restored the token from the backup. It lacks keys that were generated later.');
   if (token === false) print('The existing token was kept: it is newer than the backup.');
   if (token === undefined)
-    print('The backup does not contain the token: if it was lost, restore it with the tools of its vendor.');
+    print("The backup does not contain the token: if it was lost, restore it with the HSM vendor's tools.");
   if (missingMigrations > 0) print('The backup was made by an earlier version. Next: sealwright-admin migrate');
   print('The service stays held until the restore is accepted. Next: sealwright-admin restore status [--log FILE]');
 }
@@ -187,7 +187,7 @@ async function accept(app: INestApplicationContext, { standing, since, leaves, w
     print(
       witnessed === undefined
         ? 'The witness has no checkpoint of this log.'
-        : `The witness has seen ${witnessed.size} leaves.`,
+        : `The newest checkpoint of the witness covers ${witnessed.size} leaves.`,
     );
   const { origin } = await app.get(LogRestore).accept((tx) => STATE.changes(tx, since), witnessed);
   print(`Accepted. The audit log continues as ${origin.after}; the entry log.rolled-back contains both roots.`);

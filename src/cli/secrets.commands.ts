@@ -92,7 +92,7 @@ function resealAll(args: string[]): Promise<void> {
     await record(app, 'secrets.resealed', { ...done });
     print(`Re-sealed ${done.resealed} secrets and rows.`);
     if (done.notOpenable === 0)
-      return print('The previous secret is no longer needed, except for mails and tokens in transit.');
+      return print('The previous secret is no longer needed, except for emails and tokens in transit.');
     print(
       `${done.notOpenable} secrets cannot be decrypted. Add the previous secret to SVC_JWT_SECRET_PREVIOUS and run the command again.`,
     );

@@ -26,7 +26,7 @@ export const user: AdminCommand = {
     '',
     '  --link           prints a one-time link, valid for one hour, for the user to set a password',
     '',
-    'reset-password   sets a password, also for a user without one, and ends all sessions of the user',
+    'reset-password   sets a password, even for a user without one, and ends all sessions of the user',
     'reset-factor     removes authenticators, passkeys and recovery codes; the password alone is then sufficient',
     'grant            adds roles and enables the account; for users of an identity provider, the provider sets the roles',
     '                 again at the next sign-in',

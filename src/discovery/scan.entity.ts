@@ -23,7 +23,7 @@ export function isFinalScanStatus(status: ScanStatus): boolean {
   return MOVES[status].length === 0;
 }
 
-/** Kinds of scan. Network scans probe SSH or TLS servers without logging in. Deep scans log in to hosts with the credentials of the hosts. */
+/** Kinds of scan. Network scans probe SSH or TLS servers without logging in. Deep scans log in to hosts with the hosts' credentials. */
 export const SCAN_KINDS = ['ssh-network', 'tls-network', 'ssh-deep'] as const;
 export type ScanKind = (typeof SCAN_KINDS)[number];
 

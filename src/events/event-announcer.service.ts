@@ -12,7 +12,7 @@ import { viewerOf } from './webhooks/webhook-viewer.js';
 export interface Announcement extends Omit<WebhookMessage, 'type' | 'id'> {
   readonly type: EventName;
   readonly subject: AnnouncedEvent['subject'];
-  /** ID of the person behind the subject, for events that only the owner may receive. */
+  /** ID of the subject's owner, for events that only the owner may receive. */
   readonly ownerId?: string;
 }
 

@@ -7,7 +7,7 @@ type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 const EXAMPLE_ID = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d10';
 const EXAMPLE_TIME = '2026-11-20T14:00:00.000Z';
 
-/** exampleMessage returns an example of the message of an event. */
+/** exampleMessage returns an example message for an event. */
 export function exampleMessage(type: EventName) {
   return { id: EXAMPLE_ID, type, timestamp: EXAMPLE_TIME, data: exampleOf(EVENT_CATALOGUE[type].data) };
 }

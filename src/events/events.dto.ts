@@ -17,7 +17,7 @@ export class EventsQuery {
   @Optional(Text(1, 1024)) after?: string;
   /** Events to return, separated by commas: names or areas, as for webhooks. @example signing-request.*,signing-key.rotated */
   @Optional(Text(1, 2000)) types?: string;
-  /** Maximum events per page. */
+  /** Maximum number of events per page. */
   @Optional(QueryInt(1, 200, { default: 50 })) limit?: number;
 }
 
@@ -29,11 +29,11 @@ export class EventSubjectView {
 }
 
 export class EventView {
-  /** ID of the event, which messages of the event contain as well. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the event, also contained in messages about the event. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   @ApiProperty({ enum: EVENT_NAMES, example: EXAMPLE.type }) type: EventName;
   timestamp: Date;
-  /** What the event is about. Events of a subject are in order. */
+  /** What the event is about. Events about the same subject are in order. */
   subject: EventSubjectView;
   @ApiProperty({
     type: 'object',

@@ -150,7 +150,7 @@ describe('a database restored from yesterday', () => {
       at('witness.jsonl'),
     ];
     const accepted = await runToEnd(accept, settings());
-    expect(accepted).toMatch(/The witness has seen \d+ leaves\./);
+    expect(accepted).toMatch(/The newest checkpoint of the witness covers \d+ leaves\./);
     expect(accepted).toContain('Accepted. The audit log continues as ');
     await until('it serves', 60, () =>
       get('/api/v1/signing-keys').then(

@@ -35,7 +35,7 @@ export class IdentityTrustView {
   name: string;
 }
 
-/** Verified claims of the workload's token, unlike `metadata`, which the caller states. */
+/** Verified claims of the workload's token, unlike `metadata`, which the caller provides. */
 export class VerifiedIdentityView {
   /** ID of the token exchange. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;

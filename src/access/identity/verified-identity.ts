@@ -40,8 +40,8 @@ export function loggedIdentity(identity: VerifiedIdentity | null): Record<string
 
 /**
  * Returns the first condition that the claims do not meet; undefined if the claims meet all conditions. An absent claim meets no condition. Every value of a
- * list claim must meet the condition. Otherwise, adding an accepted value to the list would be sufficient. With `some`, one accepted value is sufficient; use
- * `some` for claims that this service composes.
+ * list claim must meet the condition. Otherwise, adding an accepted value to the list would meet the condition. With `some`, one accepted value is sufficient;
+ * use `some` for claims that this service composes.
  */
 export function unmetCondition(
   conditions: readonly ClaimCondition[],
@@ -55,7 +55,7 @@ export function unmetCondition(
   });
 }
 
-/** Reports whether the conditions on a workload's claims name the issuer. Otherwise, every issuer can assert the required claims. */
+/** Reports whether the conditions on a workload's claims name the issuer. Without such a condition, any issuer can assert the required claims. */
 export function namesIssuer(conditions: readonly ClaimCondition[]): boolean {
   return conditions.some(({ claim }) => claim === 'iss' || claim === '/iss');
 }
@@ -120,7 +120,7 @@ function textsOf(value: unknown): string[] {
   );
 }
 
-/** The encrypted column of workload tokens. Auditors can view the tokens later, but a reader of the database cannot present them. */
+/** The encrypted column of workload tokens. Auditors can view the tokens later, but someone who can only read the database cannot use them. */
 export const SEALED_WORKLOAD_TOKEN = {
   table: 'workload_identity',
   column: 'token',

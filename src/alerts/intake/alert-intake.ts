@@ -35,7 +35,7 @@ export class AlertIntake {
   }
 }
 
-/** Raises consecutive events in one statement. An event that ends a condition is applied after all events before it. */
+/** Raises alerts for consecutive events in one statement. An event that ends a condition is applied after all events before it. */
 async function settle(tx: EntityManager, rules: readonly AlertRule[], events: readonly AlertEventRow[]): Promise<void> {
   let hits = new Map<string, Hit>();
   for (const event of events) {

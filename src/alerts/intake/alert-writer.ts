@@ -50,7 +50,7 @@ export async function raise(tx: EntityManager, hits: readonly Hit[]): Promise<vo
   );
 }
 
-/** Resolves the alerts of conditions that have ended. Users who were notified of an alert are also notified of its resolution. */
+/** Resolves alerts whose condition has ended. Users who were notified of an alert are also notified of its resolution. */
 export async function end(tx: EntityManager, ended: readonly { rule: string; key: string; at: Date }[]): Promise<void> {
   if (ended.length === 0) return;
   const { from, values } = columns(ended, { rule: 'uuid', key: 'text', at: 'timestamptz' });

@@ -26,7 +26,7 @@ interface ExpiringCertificate {
 
 /**
  * SQL: active certificates that expire soon, numbered per reporter ($1: days). A certificate whose expiry another reporter moved to an earlier date
- * is included until a day after it expires.
+ * is included until one day after it expires.
  */
 const ENDING = `
   ending AS MATERIALIZED (

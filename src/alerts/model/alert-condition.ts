@@ -71,8 +71,7 @@ export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> =
     events: ['sensor.silent'],
     counts: 'once',
     headline: 'A sensor has stopped reporting',
-    advice:
-      'Check that the machine is running and can reach this service, and that the API key of the sensor is valid.',
+    advice: 'Check that the machine is running and can reach this service, and that its API key is valid.',
   },
   'scan-failed': {
     events: ['scan.failed'],
@@ -91,7 +90,7 @@ export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> =
     counts: 'once',
     headline: 'A host key changed',
     advice:
-      'Treat it as an attack until the new key is confirmed from a trusted source, then accept or reject it. The service does not log in to the host until then.',
+      'Treat the change as an attack until the new key is confirmed from a trusted source, then accept or reject the key. The service does not log in to the host until then.',
   },
   drift: {
     events: ['ssh-key.drift'],

@@ -61,7 +61,7 @@ export function alertMessage(
   };
 }
 
-/** certificateAnnouncement returns the event of an alert about certificates that expire. */
+/** certificateAnnouncement returns the event for an alert about expiring certificates. */
 export function certificateAnnouncement(
   { id, subjectKind, subjectId, subjectName, facts, lastAt }: NotifiedAlert,
   rule: AlertRule,

@@ -198,7 +198,7 @@ function assertMayReceive({ scopes }: Caller, events: readonly string[]): void {
   throw new Problem('forbidden', 'webhook.event-forbidden', detail, { errors });
 }
 
-/** Reports whether the endpoint starts to follow the audit log with this change. It does not receive the events before the change. */
+/** Reports whether the endpoint starts to follow the audit log with this change. The endpoint does not receive earlier events. */
 function followsAnew(
   { events, enabled, givers }: Pick<WebhookEndpoint, 'events' | 'enabled' | 'givers'>,
   change: WebhookEndpointChange,

@@ -29,7 +29,7 @@ const EVENTS = { example: ['signing-request.*', 'approval.requested'], isArray: 
 const KNOWN_EVENTS = { example: EVENTS.example, isArray: true, enum: EVENT_SUBSCRIPTIONS };
 
 export class CreateWebhookBody {
-  /** Purpose of the endpoint; unique. @example 'incident desk' */
+  /** Unique name that describes the purpose of the endpoint. @example 'incident desk' */
   @Name(1, 100) name: string;
   /**
    * URL to which messages are sent. Must use HTTPS and a public host, unless the operator allows other addresses.
@@ -84,7 +84,7 @@ export class WebhookView {
   eventsWithoutEffect: string[];
   /**
    * ID of the person whose permissions limit the events: the person behind the call that last set the URL or the events. Null for endpoints of earlier versions,
-   * which receive only events of alerts, approvals and hosts until they are changed.
+   * which receive only events about alerts, approvals and hosts until they are changed.
    * @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d12
    */
   ownerId: string | null;
@@ -151,7 +151,7 @@ export class WebhookDeliveryView {
   createdAt: Date;
   endedAt: Date | null;
   /**
-   * Body of the message; empty for events that not every reader of the delivery log may see, such as those of approvals and signing requests.
+   * Body of the message; empty for events that not every reader of the delivery log may see, such as events about approvals and signing requests.
    * @example '{"type":"alert.opened","timestamp":"2026-11-20T14:00:00.000Z","data":{}}'
    */
   body: string;

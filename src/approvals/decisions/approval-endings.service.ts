@@ -39,8 +39,8 @@ export class ApprovalEndings {
   /**
    * Withdraws a request that the caller made or owns. A caller with `approvals:write` and `audit:read` can withdraw every request.
    *
-   * @throws Problem `approval.missing` for other callers, and `insufficient_scope` for an OAuth client that acts for the owner without a scope to make the
-   *   request
+   * @throws Problem `approval.missing` for other callers, and `insufficient_scope` for an OAuth client that acts for the owner but lacks a scope to make
+   *   the request
    */
   async withdraw(caller: Caller, id: string): Promise<void> {
     const approval = await this.db.transaction(async (tx) => {

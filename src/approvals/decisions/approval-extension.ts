@@ -55,7 +55,7 @@ export class ApprovalExtension {
     return [...lost, ...demanded];
   }
 
-  /** Adds the missing stages to an approval whose row is locked. Returns true if stages were missing: the approval is then PENDING. */
+  /** Adds the missing stages to an approval whose row is locked. Returns true if stages were missing, in which case the approval is PENDING. */
   async extend(
     tx: EntityManager,
     approval: Approval,
@@ -99,7 +99,7 @@ export class ApprovalExtension {
     return (await this.missingStages(tx, id, demand, votes)).length > 0;
   }
 
-  /** Like `extend`, for a granted approval whose subject has not been carried out. */
+  /** Like `extend`, but for a granted approval whose subject has not been carried out. */
   async reopen(tx: EntityManager, id: string, demand: ApprovalRequirement | undefined): Promise<boolean> {
     const row = await tx.findOneOrFail(Approval, { where: { id }, lock: { mode: 'pessimistic_write' } });
     const { asked, votes } = await this.votesNow(tx, row);

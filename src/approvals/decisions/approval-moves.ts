@@ -14,7 +14,7 @@ type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
 
 export type ApprovalEnding = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
 
-/** ApprovalMoves applies the state changes of an approval, and the effects on its subject, in the caller's transaction. */
+/** ApprovalMoves changes the state of an approval and applies the effects to the approval's subject, in the caller's transaction. */
 @Injectable()
 export class ApprovalMoves {
   constructor(

@@ -7,15 +7,15 @@ import { Problem } from '../../platform/errors/problem.js';
 
 const RETRY_SECONDS = 60;
 
-/** ApprovalRequesters limits how many approvals a caller has open. */
+/** ApprovalRequesters limits the number of a caller's open approvals. */
 @Injectable()
 export class ApprovalRequesters {
   constructor(private readonly config: Config) {}
 
   /**
-   * Verifies that the caller may open another approval: approvers cannot review lists of any length, and a hostile request would go unnoticed in a long list.
-   * All runs of a workload share the limit, because a job can request any number of tokens. Requests of the same caller are serialized until the transaction
-   * ends. Throws Problem `approval.too-many-open`.
+   * Verifies that the caller may open another approval: approvers cannot review arbitrarily long lists, and a hostile request would go unnoticed in a long
+   * list. All runs of a workload share the limit, because a job can request any number of tokens. Requests from the same caller are serialized until the
+   * transaction ends. Throws Problem `approval.too-many-open`.
    */
   async assertRoom(tx: EntityManager, caller: Pick<Caller, 'id' | 'ownerId' | 'identity'>): Promise<void> {
     const limit = this.config.approvalsOpenPerCaller;

@@ -31,7 +31,7 @@ export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
   }
 }
 
-/** Returns the same marker for an approval as the query of ApprovalWatch. */
+/** Returns the marker of an approval, which equals `mark` in the query of ApprovalWatch. */
 export function approvalMarkOf({
   status,
   stage,

@@ -18,7 +18,7 @@ import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
 export interface ApprovalFilter extends PageQuery, Span {
   readonly status?: ApprovalStatus;
   readonly subjectKind?: ApprovalKind;
-  /** ID of a subject or of a part of it, or the reference of signing requests. */
+  /** ID of a subject or of one of its parts, or the reference of signing requests. */
   readonly subject?: string;
   /** Name or ID of a signing key. */
   readonly key?: string;
@@ -31,11 +31,11 @@ export interface ApprovalFilter extends PageQuery, Span {
 export interface ApprovalWithVotes extends Approval {
   /** The votes according to the audit log, in the order in which they were cast. */
   readonly votes: readonly ShownVote[];
-  /** Number of votes in the database, from which the watch detects the next one. */
+  /** Number of votes in the database, by which ApprovalWatch detects a new vote. */
   readonly storedVotes: number;
 }
 
-/** The fields from which ApprovalWatch detects a change. */
+/** The fields by which ApprovalWatch detects a change. */
 type ApprovalState = Pick<ApprovalWithVotes, 'status' | 'stage' | 'storedVotes'>;
 
 const STORED_VOTES = '(SELECT count(*)::int FROM approval_vote v WHERE v.approval_id = a.id)';
@@ -49,7 +49,7 @@ const NO_IDS = 'SELECT NULL::uuid WHERE false';
 
 /** SQL expressions for the document of an approval and its digest. */
 const DOCUMENT = { text: 'shown', digest: `encode(sha256(convert_to(shown, 'UTF8')), 'base64')` };
-/** Returns SQL for lists, which do not read the document of a batch because it has up to 1,000 lines. `listed` composes a short form of the document. */
+/** Returns SQL for lists, which do not read a batch's document, because it can have 1,000 lines. `listed` composes a short form of the document. */
 const NOT_READ = (instead: string, otherwise: string) =>
   `CASE subject_kind WHEN 'signing-batch' THEN ${instead} ELSE ${otherwise} END`;
 const DOCUMENT_IN_LISTS = {
@@ -57,7 +57,7 @@ const DOCUMENT_IN_LISTS = {
   digest: NOT_READ(`encode(hash, 'base64')`, DOCUMENT.digest),
 };
 
-/** ApprovalsReader reads approvals for the requester, for members of the groups of all stages, and for readers of the audit log. */
+/** ApprovalsReader reads approvals for the requester, for members of every stage's group, and for readers of the audit log. */
 @Injectable()
 export class ApprovalsReader {
   constructor(
@@ -159,7 +159,7 @@ export class ApprovalsReader {
   }
 }
 
-/** Composes the short form of a batch's document that lists show, from the audit log. */
+/** Composes the short form of a batch's document for lists, from the audit log. */
 function listed<Row extends Approval & Pick<LoggedApproval, 'manifest'>>(row: Row): Row {
   if (row.shown !== '') return row;
   const { subjectId: batchId, ownerId: person, requestedBy: caller, manifest } = row;

@@ -41,7 +41,7 @@ export interface LoggedApproval {
   readonly basis: RequestBasis | undefined;
   /** Approving votes that count under the rules in effect when they were cast, oldest first. Each person counts once; requesters do not count. */
   readonly approvals: readonly LoggedConsent[];
-  /** All votes that were cast, oldest first, whether they count or not. */
+  /** All votes that were cast, oldest first, including votes that do not count. */
   readonly votes: readonly ShownVote[];
   /** IDs of the audit entries of the request, the extensions, the votes and the decisions, oldest first. */
   readonly entries: readonly string[];
@@ -67,7 +67,7 @@ export interface KnownOfApproval {
   readonly extension?: string | undefined;
 }
 
-/** Returns the approval that the entries describe, as a list with one element for use with `flatMap`. Returns undefined if no entry is a request. */
+/** Returns the approval that the entries describe, as a one-element list for use with `flatMap`. Returns undefined if no entry records a request. */
 export function loggedApprovalIn(
   about: readonly LoggedVote[],
   known: KnownOfApproval = {},
@@ -80,7 +80,7 @@ export function loggedApprovalIn(
   const excluded = new Set([...(parties?.requesters ?? []), parties?.ownerId]);
   const { rules, endsAt, approvals, rejections: found } = votesIn(same, excluded);
   const rejections = new Set([...found, ...(known.rejectedBy ?? [])]);
-  // Without the entry of an extension, the stages that it added are unknown.
+  // Without the entry about an extension, the added stages are unknown.
   const isIncomplete = known.extension !== undefined && !same.some(({ id }) => id === known.extension);
   const isDecidedAgainst = same.some(
     ({ action, detail }) => action === 'approval.decided' && detail['to'] !== 'APPROVED',

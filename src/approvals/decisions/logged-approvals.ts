@@ -23,7 +23,7 @@ export interface ApprovalAsLogged {
 }
 
 type KnownApprovals = Pick<RightsHistory, 'refused' | 'rejections' | 'extensions'>;
-/** Passed to `read` where it does not matter whether an approval has ended. */
+/** Argument of `read` for callers to which it does not matter whether an approval has ended. */
 const NOTHING_KNOWN: KnownApprovals = { refused: new Map(), rejections: new Map(), extensions: new Map() };
 const CHANGED_TITLE = 'This approval was modified in the database';
 
@@ -93,7 +93,7 @@ export class LoggedApprovals {
   /**
    * Returns who may vote on an approval in a stage.
    *
-   * @throws Problem `approval.mismatch` if the log does not have the stage, or the row names a different group for the current stage
+   * @throws Problem `approval.mismatch` if the log does not contain the stage, or the row names a different group for the current stage
    */
   votersOf(
     { approval, logged }: ApprovalAsLogged,
@@ -128,7 +128,7 @@ export class LoggedApprovals {
   }
 
   /**
-   * Returns the approvals as they are shown, with the title, requester, rules and votes from the log. If the log contains a different document than
+   * Returns the approvals as shown to users, with the title, requester, rules and votes from the log. If the log contains a different document than
    * the row, or the text does not match the hash, the title is replaced with a notice and the document is empty.
    *
    * @param digests SHA-256 of the text of each approval by ID, base64

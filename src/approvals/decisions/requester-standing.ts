@@ -95,7 +95,7 @@ function isEnough(
   return needed.every((scope) => mayDo(now, scope));
 }
 
-/** Reports whether nobody has changed the trust since the request. A change to a trust also ends the tokens of its runs. */
+/** Reports whether the trust is unchanged since the request. A change to a trust also revokes the tokens of its runs. */
 async function isTrustSame(tx: EntityManager, run: RequestBasis['run']): Promise<boolean> {
   if (run === undefined) return true;
   const trust = await findTrusted(tx, WorkloadTrust, { id: run.trust });
@@ -133,7 +133,7 @@ function isDisabled({ people }: RightsHistory, id: string): boolean {
   return (people.get(id)?.disabledAt ?? 0) > 0;
 }
 
-/** Reports whether the ID is that of a user, an API key or an OAuth client, including revoked ones. */
+/** Reports whether the ID belongs to a user, an API key or an OAuth client, including revoked credentials. */
 async function isGiver(tx: EntityManager, id: string): Promise<boolean> {
   const given = uuidOf('$1::text');
   const rows: unknown[] = await tx.query(

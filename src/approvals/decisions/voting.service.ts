@@ -64,7 +64,7 @@ export class VotingService {
     assertNotVoted(asked.logged, caller.id);
     await this.logged.assertShown(tx, approval);
     const voters = this.logged.votersOf(asked, rights);
-    // Anyone who knows the secret of a client could vote with a person's token for the client, so a requester who knows it must not vote through the client.
+    // Anyone who knows a client's secret could vote with a person's token for the client, so a requester who knows the secret must not vote through the client.
     const behind = await peopleBehind(tx, caller);
     if (behind.some((one) => voters.requesters.includes(one))) throw ownRequest();
     const membership = await votesAs(tx, caller.id, voters);

@@ -46,7 +46,10 @@ export class ApproverGroupMember extends SealedEntity {
   @Column('text', { nullable: true })
   ssoGroup: string | null;
 
-  /** ID of the owner of the credential that added the member. Members that a requester adds after making a request do not count for that request. */
+  /**
+   * ID of the person who owns the credential with which the member was added. Members that a requester adds after making a request do not count for that
+   * request.
+   */
   @Column('text')
   addedBy: string;
 

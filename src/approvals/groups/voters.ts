@@ -19,7 +19,7 @@ export interface VotersOf {
   readonly added: Readonly<Record<string, number>>;
 }
 
-/** Maximum time between the row of a member and its audit entry. */
+/** Maximum time between the creation of a member's row and the creation of its audit entry. */
 const MAX_ENTRY_DELAY_MS = 10_000;
 
 interface MemberRows {
@@ -30,9 +30,9 @@ interface MemberRows {
 }
 
 /**
- * Returns how a user belongs to the group whose members may vote: like `isMember`, but evaluated in the service on rows that match their seals. Undefined if
- * the user may not vote. A user who is both a named member and listed by a provider is a member through the provider. Only this function decides whether a vote
- * counts; SQL predicates only select the approvals to list and the people to notify.
+ * Returns how a user belongs to the group whose members may vote: like `isMember`, but evaluated in the service on rows that match their seals. Returns
+ * undefined if the user may not vote. A user who is both a named member and listed by a provider is a member through the provider. Only this function decides
+ * whether a vote counts; SQL predicates only select the approvals to list and the people to notify.
  */
 export async function votesAs(tx: EntityManager, personId: string, voters: VotersOf): Promise<Membership | undefined> {
   const rows: MemberRows[] = await tx.query(

@@ -4,9 +4,9 @@ import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.j
 import { newId } from '../../platform/database/new-id.js';
 
 /**
- * The status of an approval: PENDING until it changes to another status. An APPROVED approval whose subject was not carried out becomes PENDING again if the
- * current policies require further stages; the other statuses are final. SUPERSEDED: the document changed for a legitimate reason (its key was rotated), and
- * a new approval was requested.
+ * The status of an approval. A new approval is PENDING. An APPROVED approval whose subject was not carried out becomes PENDING again if the current policies
+ * require further stages. The other statuses are final. SUPERSEDED: the document changed for a legitimate reason (its key was rotated), and a new approval was
+ * requested.
  */
 export const APPROVAL_STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN', 'SUPERSEDED'] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
@@ -43,7 +43,7 @@ export class Approval {
   @Column('uuid')
   subjectId: string;
 
-  /** One line that describes the subject. */
+  /** One-line description of the subject. */
   @Column('text')
   title: string;
 
@@ -65,11 +65,11 @@ export class Approval {
   @Column('int', { default: 0 })
   stage: number;
 
-  /** ID of the group of the current stage; null once the approval is decided. */
+  /** ID of the current stage's group; null once the approval is decided. */
   @Column('uuid', { nullable: true })
   groupId: string | null;
 
-  /** IDs of the groups of all stages. */
+  /** IDs of the groups in all stages. */
   @Column('uuid', { array: true })
   groupIds: string[];
 
@@ -119,9 +119,9 @@ export class Approval {
   supersededBy: string | null;
 }
 
-/** Minimum time to decide for which approvers are reminded. */
+/** Approvers are reminded only if they have at least this much time to decide. */
 const MIN_REMINDED_SECONDS = 10;
-/** Fraction of the time to decide after which approvers are reminded. The texts in `approval-notices.ts` state this fraction. */
+/** Fraction of the time to decide after which approvers are reminded. The messages in `approval-notices.ts` mention this fraction. */
 const REMINDER_SHARE = 0.5;
 
 /** Returns the columns `expiresAt` and `remindAt` of an approval that expires after the given number of seconds. */
@@ -188,7 +188,7 @@ export class ApprovalVote {
 export const NOTICE_KINDS = ['requested', 'reminder', 'decided'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** A notice to be sent. It is written in the transaction of its event, and a worker turns it into mails and webhook messages. */
+/** A notice to be sent. It is written in the transaction of its event, and a worker turns it into emails and webhook messages. */
 @Entity('approval_notice')
 @Index('approval_notice_waiting', ['id'], { where: 'told_at IS NULL' })
 export class ApprovalNotice {

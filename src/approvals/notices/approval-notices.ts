@@ -11,18 +11,18 @@ import { ADDED_BY_REQUESTER, isMember, possibleMembers } from '../groups/members
 import { NoticedApprovals } from './noticed-approvals.js';
 import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
-/** Maximum notices per round; further notices are sent in the next round. Similar notices of one round to the same person are combined into one mail. */
+/** Maximum number of notices per round. Further notices are sent in the next round. Similar notices to a person in the same round share an email. */
 const BATCH_SIZE = 200;
 /**
- * Number of requests that a person can withdraw per hour before approvers get no more mails about that person's new requests. Open requests are limited, but a
- * person who withdraws each request could otherwise cause any number of mails.
+ * Number of requests that a person can withdraw per hour before approvers stop receiving emails about that person's new requests. Open requests are limited,
+ * but a person who withdraws each request could otherwise cause any number of emails.
  */
 const MAX_WITHDRAWN_PER_HOUR = 20;
 const HOUR_MS = 3_600_000;
 const UNSENT = { table: 'approval_notice', where: 'told_at IS NULL', order: 'id' };
 const HALF_OVER = { table: 'approval', where: `status = 'PENDING' AND remind_at <= now()`, order: 'remind_at' };
 
-/** A mail to be sent. */
+/** An email to be sent. */
 interface Due {
   readonly kind: NoticeKind;
   readonly approval: Approval;
@@ -40,7 +40,7 @@ type Asked = Pick<Approval, 'id' | 'createdAt'>;
 
 /** SQL that selects the candidates for ASKED, because checking every user would be slow. */
 const MAY_BE_ASKED = possibleMembers('a.group_id');
-/** SQL condition: the person is a member of the group of the current stage and has not voted. */
+/** SQL condition: the person is a member of the current stage's group and has not voted. */
 const ASKED = `${isMember('a.group_id', 'person.id', ADDED_BY_REQUESTER)} AND NOT EXISTS (
   SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = person.id)`;
 const MAY_BE_CONCERNED = `SELECT ${uuidOf('a.owner_id')} AS user_id UNION SELECT p.user_id
@@ -50,8 +50,8 @@ const CONCERNED = `(person.id = ${uuidOf('a.owner_id')} OR EXISTS (
   SELECT 1 FROM unnest(a.group_ids[1:a.stage + 1]) AS asked(id) WHERE ${isMember('asked.id', 'person.id')}))`;
 
 /**
- * ApprovalNotices sends notices to people and programs: requests, reminders and decisions to approvers, and the outcome to the requester. A notice becomes
- * mails and webhook messages in one transaction; each waits in its own table until it is delivered.
+ * ApprovalNotices sends notices to people and programs: requests, reminders and decisions to approvers, and the outcome to the requester. A notice is turned
+ * into emails and webhook messages in one transaction. Each message is queued in its own table until it is delivered.
  */
 @Injectable()
 export class ApprovalNotices {
@@ -97,12 +97,12 @@ export class ApprovalNotices {
     return waiting.length;
   }
 
-  /** Queues the webhook messages of a notice, and returns the mails to be sent. */
+  /** Queues the webhook messages of a notice, and returns the emails to be sent. */
   private async sendOne(tx: EntityManager, { approvalId, kind, at }: Waiting): Promise<Due[]> {
     const approval = await this.noticed.find(tx, approvalId);
     // The approval has been decided in the meantime, so nobody needs to vote.
     if (kind !== 'decided' && isDecided(approval.status)) return [];
-    // The alert event of the reminder may have opened an alert, which ends with the approval.
+    // The reminder's event may have opened an alert, which is resolved when the approval is decided.
     if (kind === 'decided' && approval.remindAt === null)
       await recordAlertEvents(tx, [{ ...waitingOf(approval), over: true }]);
     await this.events.announce(tx, messageOf(kind, approval, at, this.noticed.linkTo(approval)));
@@ -117,7 +117,7 @@ export class ApprovalNotices {
     return people.map(({ email }) => ({ kind, approval, email }));
   }
 
-  /** Queues one mail per person and approval, or one mail to a person for several similar approvals. */
+  /** Queues an email per person and approval, or a single email to a person for several similar approvals. */
   private async write(tx: EntityManager, due: readonly Due[]): Promise<void> {
     const alike = Map.groupBy(due, ({ email, kind, approval }) => `${email} ${kind} ${approval.status}`);
     for (const group of alike.values()) {
@@ -136,7 +136,8 @@ export class ApprovalNotices {
 }
 
 /**
- * Reports whether mails about a person's new requests and withdrawals are suppressed, because the person has withdrawn too many requests. Other mails are sent.
+ * Reports whether emails about a person's new requests and withdrawals are suppressed, because the person has withdrawn too many requests. Other emails are
+ * sent.
  */
 async function isMuted(tx: EntityManager, kind: NoticeKind, { ownerId, status }: Approval): Promise<boolean> {
   if (kind === 'reminder' || (kind === 'decided' && status !== 'WITHDRAWN')) return false;

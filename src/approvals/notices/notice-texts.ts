@@ -7,7 +7,7 @@ const DAY = 24 * 3600;
 /** Maximum length of a line with user-supplied text, in characters. */
 const MAX_LINE = 1000;
 
-/** Message type, and the first words of the title and of the mail subject, by notice kind or status. */
+/** Message type, and the first words of the title and of the email subject, by notice kind or status. */
 const NOTICES = {
   requested: { type: 'approval.requested', words: 'Approval needed' },
   reminder: { type: 'approval.reminder', words: 'Approval still needed' },
@@ -23,7 +23,7 @@ function wordsOf(kind: NoticeKind, { status }: Approval) {
   return NOTICES[kind === 'decided' ? status : kind];
 }
 
-/** Returns a mail in plain text. It contains no secret: the link leads to a page that requires a login. */
+/** Returns a plain-text email. The email contains no secret: the link leads to a page that requires a login. */
 export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, link: string): NewMail {
   const { words } = wordsOf(kind, approval);
   const asks = kind !== 'decided';
@@ -46,7 +46,7 @@ export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, 
 
 const MAX_LISTED = 100;
 
-/** Returns one mail about several approvals, such as those of a batch: at least two, all with the same status. */
+/** Returns a digest email for two or more approvals with the same status, such as the approvals of a batch. */
 export function digestMailOf(
   kind: NoticeKind,
   pending: readonly { readonly approval: Approval; readonly link: string }[],
@@ -93,13 +93,13 @@ export function messageOf(kind: NoticeKind, approval: Approval, at: Date, link: 
   };
 }
 
-/** Returns the number of seconds after which the mail is no longer sent. A mail that asks for a vote is useless after the approval has expired. */
+/** Returns the number of seconds after which the email is discarded if unsent. An email that asks for a vote is useless once the approval has expired. */
 function secondsFor(kind: NoticeKind, { expiresAt }: Approval): number {
   if (kind === 'decided') return 3 * DAY;
   return Math.max(1, Math.ceil((expiresAt.getTime() - Date.now()) / 1000));
 }
 
-/** Returns the requester as approvers see it. An API key or a client can have the name of a person, so its ID is shown as well. */
+/** Returns the requester as approvers see it. An API key or a client can have a person's name, so its ID is shown as well. */
 function requesterOf({ requesterName, requestedBy, ownerId }: Approval): string {
   return requestedBy === ownerId ? requesterName : `${requesterName} (a program, not a person; ID ${requestedBy})`;
 }

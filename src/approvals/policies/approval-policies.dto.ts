@@ -29,7 +29,7 @@ const IsFact = (): PropertyDecorator =>
 
 export class PolicyConditionBody {
   /**
-   * `algorithm`, `scheme`, `format`, `caller` (ID of an API key, an OAuth client, a trust or a user), `metadata.<name>` (stated by the caller),
+   * `algorithm`, `scheme`, `format`, `caller` (ID of an API key, an OAuth client, a trust or a user), `metadata.<name>` (provided by the caller),
    * `trust` or `verified.<claim>` (verified claim of a workload's token).
    * @example format
    */

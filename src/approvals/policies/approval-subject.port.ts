@@ -9,7 +9,7 @@ import { Injectable } from '@nestjs/common';
 export const APPROVAL_KINDS = ['signing-request', 'signing-batch', 'ssh-rotation', 'ssh-certificate'] as const;
 export type ApprovalKind = (typeof APPROVAL_KINDS)[number];
 
-/** Kinds of subjects that policies name. A batch is evaluated by its parts and approved once. */
+/** Kinds of subjects that policies name. The parts of a batch are evaluated individually, and the batch is approved once. */
 export const POLICY_SUBJECTS = ['signing-request', 'ssh-rotation', 'ssh-certificate'] as const satisfies ApprovalKind[];
 export type PolicySubject = (typeof POLICY_SUBJECTS)[number];
 
@@ -33,27 +33,27 @@ export interface ApprovalSubject {
   /** Called when the approval was rejected, withdrawn or cancelled, or has expired. `why` is the reason. */
   ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void>;
   /**
-   * Returns the given names that no key of this kind has. Called with the names that a policy will cover, because a misspelt name would protect nothing. Kinds
-   * without policies need not implement it.
+   * Returns the given names that no key of this kind has. Called with the names that a policy will cover, because a misspelt name would protect nothing.
+   * Optional for kinds without policies.
    */
   unknownKeys?(tx: EntityManager, names: readonly string[]): Promise<readonly string[]>;
-  /** Returns the names of existing keys covered by policies that name `names`. Kinds whose keys keep their names need not implement it. */
+  /** Returns the names of existing keys covered by policies that name `names`. Optional for kinds whose keys keep their names. */
   keysCovered?(names: readonly string[]): Promise<readonly string[]>;
   /**
-   * Returns the uses of keys in each past subject, in the order of the IDs. The caller must be allowed to see the subjects. Kinds for which policies cannot be
-   * tested need not implement it.
+   * Returns the uses of keys in each past subject, in the order of the IDs. The caller must be allowed to see the subjects. Optional for kinds whose policies
+   * cannot be tested.
    */
   usesOf?(tx: EntityManager, caller: Caller, ids: readonly string[]): Promise<KeyUseToApprove[][]>;
-  /** Returns a query for the IDs of the subjects with a reference, as SQL. Kinds without references need not implement it. */
+  /** Returns SQL that selects the IDs of the subjects with a reference. Optional for kinds without references. */
   withReference?(reference: string, bind: BindValue): string;
   /**
-   * Returns a query for the IDs of the approvals of uses of a key, as SQL. Kinds whose approvals cannot be found by key need not implement it. Throws a
-   * Problem if there is no key with this name or ID, or if the caller's credential does not include the key.
+   * Returns SQL that selects the IDs of the approvals for uses of a key. Optional for kinds whose approvals cannot be found by key. Throws a Problem
+   * if there is no key with this name or ID, or if the caller's credential does not include the key.
    */
   approvalsOfKey?(caller: Caller, nameOrId: string, bind: BindValue): Promise<string>;
-  /** Returns the uses of keys that an approval covers, from the current rows, for the current policies. */
+  /** Returns the key uses that an approval covers, read from the current rows, for evaluation under the current policies. */
   usesToApprove(tx: EntityManager, approval: SubjectApproval): Promise<KeyUseToApprove[]>;
-  /** Returns the reason, unrelated to the requester, why the subject could not be requested now. Kinds without such a reason need not implement it. */
+  /** Returns the reason, other than the requester's rights, why the subject could not be requested now. Optional for kinds without such reasons. */
   lostGround?(tx: EntityManager, approval: SubjectApproval): Promise<Problem | undefined>;
   /** Called after a vote or a state change has been committed. The call is a hint to continue immediately, and may be lost. */
   decided(subjectId: string): void;
@@ -66,7 +66,7 @@ export interface ApprovalSubject {
 export const POLICY_REVISION = '(SELECT revision FROM approval_policy_revision)';
 
 /**
- * Returns SQL that is true if a subject has an individual or a joint approval, regardless of the row of the subject.
+ * Returns SQL that is true if a subject has an individual or a joint approval, regardless of the subject's row.
  *
  * @param subject SQL expression for the ID of the subject (uuid)
  */

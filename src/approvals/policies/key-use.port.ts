@@ -70,7 +70,7 @@ interface SigningUse {
   readonly algorithm: string;
   readonly scheme: string;
   readonly format: string;
-  /** Facts that the caller states. */
+  /** Unverified facts provided by the caller. */
   readonly metadata: Record<string, unknown>;
   /** IDs of the caller and of the person behind it. */
   readonly callers: readonly string[];
@@ -79,9 +79,9 @@ interface SigningUse {
 }
 
 /**
- * Formats whose signatures cannot be moved into another format, because the service composes the signed bytes from parts that it has checked. In every other
- * format the caller chooses enough of the signed bytes: with `raw` the digest itself, with `cms` a digest that can also be the digest of Authenticode content,
- * with `jws` a payload of up to 64 octets.
+ * Formats whose signatures are not valid in another format, because the service composes the signed bytes from validated parts. In every other format, the
+ * caller controls enough of the signed bytes to make the signature valid in another format: with `raw`, the digest itself; with `cms`, a digest that can also
+ * be the digest of Authenticode content; with `jws`, a payload of up to 64 octets.
  */
 export const COMPOSED_FORMATS: readonly string[] = ['authenticode', 'attestation'];
 /** Facts that carry no information about a signature over the caller's own digest. */
@@ -108,13 +108,15 @@ export function signingUse(request: SigningUse): KeyUseToApprove {
   return COMPOSED_FORMATS.includes(format) ? { key, facts } : { key, facts, interchangeable: INTERCHANGEABLE };
 }
 
-/** Returns the fact `metadata.filename`, with the name of each file of an attestation as a value. */
+/** Returns the fact `metadata.filename`, with the name of each attested file as a value. */
 function filesAttested(metadata: Record<string, unknown>): PolicyFacts {
   const names = (subjectNames(metadata) ?? []).filter((name) => typeof name === 'string');
   return names.length === 0 ? {} : { 'metadata.filename': names };
 }
 
-/** subjectNames returns the `name` of each subject in the metadata of an attestation, unchecked; undefined if the metadata has no list of subjects. */
+/**
+ * subjectNames returns the `name` of each subject in the metadata of an attestation, without validating it; undefined if the metadata has no list of subjects.
+ */
 export function subjectNames({ subjects }: Record<string, unknown>): unknown[] | undefined {
   if (!Array.isArray(subjects)) return undefined;
   return subjects.map((subject: unknown) => (subject as { readonly name?: unknown } | null)?.name);

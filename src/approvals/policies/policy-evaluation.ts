@@ -165,8 +165,8 @@ export class PolicyEvaluation {
   }
 
   /**
-   * Verifies that the policies that a transaction sees are as new as those in the log. Otherwise, a change to restored older policies would get a revision as
-   * new as that in the log, and become valid.
+   * Verifies that the policies that a transaction sees are as new as those in the log. Without this check, a change to restored older policies would get
+   * the revision of the policies in the log, and would be accepted.
    *
    * @throws Problem `approval-policy.changed`
    */

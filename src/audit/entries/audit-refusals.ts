@@ -10,9 +10,9 @@ import { Background } from '../../platform/work/background.js';
 import { AuditService, type NewEntry } from './audit.service.js';
 import type { Actor } from '../../access/caller.js';
 
-/** Maximum entries per minute for each network or caller. Well-behaved clients stay far below this limit. */
+/** Maximum number of entries per minute for each network or caller. Well-behaved clients stay far below this limit. */
 const MAX_EACH = 600;
-/** Maximum subjects of one kind that are counted separately. */
+/** Maximum number of subjects of one kind that are counted separately. */
 const MAX_SUBJECTS = 1000;
 
 /**
@@ -57,8 +57,8 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
   private readonly callers = new RefusalCounts<Subject>();
   private readonly networks = new RefusalCounts<Subject>();
   /**
-   * Refusals of networks beyond MAX_SUBJECTS, by the first 16 bits (IPv4) or 32 bits (IPv6) of the network. The owner of many networks cannot hide refusals
-   * of other networks.
+   * Refusals of networks beyond MAX_SUBJECTS, by the first 16 bits (IPv4) or 32 bits (IPv6) of the network. Someone who controls many networks therefore cannot
+   * hide the refusals of other networks.
    */
   private readonly ranges = new RefusalCounts<Subject>();
   private readonly elsewhere = new RefusalCounts<Subject>();
@@ -157,7 +157,7 @@ function subjectOf({ ip: source }: FastifyRequest, caller: Actor | undefined): S
   return { actor: { kind, id, name }, source };
 }
 
-/** Returns the first 16 bits of an IPv4 network, or the first 32 bits of an IPv6 network, as text. */
+/** Returns the first 16 bits of an IPv4 network, or the first 32 bits of an IPv6 network, as a string. */
 function rangeOf(network: string): string {
   return network
     .split(network.includes(':') ? ':' : '.')

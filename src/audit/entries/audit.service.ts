@@ -37,7 +37,7 @@ export interface PlacedEntry {
   readonly waits: boolean;
 }
 
-/** An entry without the facts of the call: caller, request ID and IP address. */
+/** An entry without the facts about the call: caller, request ID and IP address. */
 type CallEntry = Omit<NewEntry, 'actor' | 'correlation' | 'source'>;
 
 /** Records, in the caller's transaction, what a call did to the resource with this ID. */
@@ -61,7 +61,7 @@ export interface AuditFilter extends PageQuery {
   readonly to?: Date;
 }
 
-/** Maximum entries in a statement. More entries would exceed the statement timeout. */
+/** Maximum number of entries in a statement. More entries would exceed the statement timeout. */
 const MAX_APPENDED = 1000;
 
 /** AuditService writes and lists audit entries. An entry commits together with the change that it records. */
@@ -129,7 +129,7 @@ export class AuditService {
   ): Promise<void> {
     const { requestId: correlation, address: source } = actor.origin;
     const { clientId } = actor.session ?? {};
-    // For a session in a client, the entry names the client, because anyone who knows the client's secret could have made the call.
+    // For a session of a client, the entry names the client, because anyone who knows the client's secret could have made the call.
     const client = actor.kind === 'user' && clientId ? { client: clientId } : undefined;
     const rows = entries.map((entry) => {
       const detail = client === undefined ? entry.detail : { ...client, ...entry.detail };

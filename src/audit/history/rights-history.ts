@@ -119,7 +119,7 @@ export interface PolicyBehind {
 
 /**
  * RightsHistory holds the rights according to the audit log: disabled users, ended sessions, revoked keys, members of approver groups. The database rows
- * match unless someone restored earlier versions of rows, which the seals of the rows cannot reveal.
+ * match unless someone restored earlier versions of rows, which row seals cannot reveal.
  */
 export class RightsHistory {
   readonly people: Map<string, LoggedPerson>;
@@ -150,7 +150,7 @@ export class RightsHistory {
   /** IDs of accounts by the names under which they were created (`addressName`, `subjectName`). */
   readonly accounts: Map<string, string>;
   /**
-   * ID of the entry of the last extension, by approval. Without this ID, an attacker who removes the entry could undo the stages that a stricter policy
+   * ID of the last extension's audit entry, by approval. Without this ID, an attacker who removes the entry could undo the stages that a stricter policy
    * added.
    */
   readonly extensions: Map<string, string>;
@@ -265,7 +265,7 @@ export class RightsHistory {
     const group = groupId === undefined ? undefined : this.groups.get(groupId);
     if (group === undefined || group.members.includes(id) || !isOver(group.at)) return undefined;
     const groups = this.people.get(id)?.groups;
-    // The log contains a person's groups only from their last sign-in or the last change of their groups on.
+    // The log contains a person's groups only since the person's last sign-in, or since the last change to the groups.
     const mayBeNamed =
       membership !== 'named' &&
       group.ssoGroups.some(

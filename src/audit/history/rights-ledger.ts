@@ -15,11 +15,11 @@ import { RightsHistory, type RightsHistoryState } from './rights-history.js';
 import { applyEntry, RIGHTS_ACTIONS } from './rights-rules.js';
 import { ForkedLeaves, type VerifiedLeaf, VerifiedLeaves } from './verified-leaves.js';
 
-/** Maximum leaves between the stored snapshot and the end of the log. A process reads this many leaves in a fraction of a second. */
+/** Maximum number of leaves between the stored snapshot and the end of the log. A process reads this many leaves in a fraction of a second. */
 const SNAPSHOT_LEAVES = 5000;
 /** Maximum age of the newest signed entry. If it is older, the service writes an entry to verify that the log still grows. */
 const MAX_SILENCE_MS = 30_000;
-/** Maximum time that a call waits until the log has been read. The first read takes minutes for every ten million leaves. */
+/** Maximum time that a call waits for the log to be read. The first read takes minutes per ten million leaves. */
 const READ_PATIENCE_MS = 8000;
 /** `recent` does not read the log again within this time. */
 const RECENT_MS = 5000;
@@ -50,7 +50,7 @@ class LedgerState {
   constructor(
     readonly tree = new GrowingRoot(),
     readonly history = new RightsHistory(),
-    /** Time of the newest entry by the clock of the process that wrote the entry, in milliseconds. */
+    /** Time of the newest entry according to the clock of the process that wrote the entry, in milliseconds. */
     public newestAt = 0,
   ) {}
 

@@ -123,7 +123,7 @@ export class LogAcceptance {
     return key === undefined ? 0 : checkpointedSize(tx, key, size);
   }
 
-  /** Returns the fault of the log. A log without an anchor is faulty if the database has no checkpoint signed by the log key. */
+  /** Returns the log's fault. A log without an anchor has a fault if the database has no checkpoint signed by the log key. */
   private async faultOf(tx: EntityManager): Promise<Problem | undefined> {
     const fault = await this.anchors.fault();
     if (fault !== undefined) return fault;
@@ -149,7 +149,7 @@ export class LogAcceptance {
   }
 }
 
-/** Returns the size of the newest checkpoint that the key of the log signed and that is a prefix of the tree of `size` leaves. */
+/** Returns the size of the newest checkpoint that is signed with the log key and covers a prefix of the tree of `size` leaves. */
 async function checkpointedSize(tx: EntityManager, { publicKey }: MadeLogKey, size: number): Promise<number> {
   const rows: { note: string }[] = await tx.query(`SELECT note FROM log_checkpoint ORDER BY log_checkpoint.size DESC`);
   for (const { note } of rows) {

@@ -36,7 +36,7 @@ export class LogAnchors {
     return signedNote({ origin, size, root }, Buffer.from(answer.signature), publicKey);
   }
 
-  /** Returns the fault of the log according to the token; undefined if there is none, or if nothing has been signed yet. */
+  /** Returns the log's fault according to the token; undefined if there is none, or if nothing has been signed yet. */
   async fault(): Promise<Problem | undefined> {
     const [key, anchor] = [await this.keys.read(), await this.newest()];
     const size = await checkpointSizeOf(this.db.manager);
@@ -112,7 +112,7 @@ export interface UnsignedTree {
   readonly lastNote: string | undefined;
 }
 
-/** Returns the number of leaves of the tree. */
+/** Returns the number of leaves in the tree. */
 export async function checkpointSizeOf(tx: EntityManager): Promise<number> {
   const [head]: { size: string }[] = await tx.query(`SELECT size FROM log_head`);
   if (head === undefined) throw new Error('the log_head table has no row');

@@ -11,7 +11,7 @@ import { LogAnchors } from './log-anchors.js';
 import { LogExport } from './log-export.js';
 import { LogReader } from './log-reader.js';
 
-/** Maximum findings in the outcome of a run. */
+/** Maximum number of findings in the outcome of a run. */
 const MAX_SHOWN = 5;
 
 /** `log-check`: reads the whole audit log and checks it against its signed checkpoint. */

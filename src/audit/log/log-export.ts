@@ -7,7 +7,7 @@ import { LeafRowsReader, leafData } from './log-leaf.js';
 import { LogReader } from './log-reader.js';
 import { leafHashes } from './log-tiles.js';
 
-/** Maximum entries in an export that are not in the log. */
+/** Maximum number of entries in an export that are not in the log. */
 const MAX_UNLOGGED = 100;
 /** Leaves per query: four tiles. */
 const LEAVES_PER_QUERY = 1024;
@@ -78,7 +78,7 @@ export class LogExport {
   }
 }
 
-/** Returns a line with the time in UTC: PostgreSQL's JSON contains the time in the time zone of the connection. */
+/** Returns a line with the time in UTC: PostgreSQL's JSON contains the time in the connection's time zone. */
 function lineOf({ id, at, action }: UnloggedEntry['unlogged']): string {
   return `${JSON.stringify({ unlogged: { id, at: new Date(at).toISOString(), action } } satisfies UnloggedEntry)}\n`;
 }

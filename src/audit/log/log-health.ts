@@ -7,13 +7,13 @@ import { RecentValue } from '../../platform/work/recent-value.js';
 import { LogAnchors } from './log-anchors.js';
 import { LogGaps } from './log-gaps.js';
 
-/** Wait after which an entry without a leaf is a fault. Entries are normally appended after about a second. */
+/** Time after which an entry without a leaf is reported as a fault. Entries are normally appended after about a second. */
 const MAX_WAIT_MS = 60_000;
-/** Maximum waiting entries whose time is read; the order of IDs is nearly chronological. */
+/** Maximum number of waiting entries whose time is read. The order of IDs is nearly chronological. */
 const MAX_WAITING_READ = 100;
-/** Maximum wait for the response of the token; shorter than the timeout of the health check. */
+/** Maximum wait for the token's response; shorter than the timeout of the health check. */
 const TIMEOUT_MS = 500;
-/** Time for which the response of the token is cached. */
+/** Time for which the token's response is cached. */
 const CACHE_MS = 3000;
 
 /** Reports whether entries are appended to the log, and whether the tree matches the signed tree. */
@@ -57,7 +57,7 @@ export class LogHealth {
     };
   }
 
-  /** Returns the fault of the log. Verifies unsigned leaves only if nothing was signed since the last call, because signing verifies the leaves as well. */
+  /** Returns the log's fault. Verifies unsigned leaves only if nothing was signed since the last call, because signing verifies the leaves as well. */
   private async fault(): Promise<Problem | undefined> {
     const fault = await this.anchors.fault();
     const signed = (await this.anchors.newest())?.size;

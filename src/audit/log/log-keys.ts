@@ -8,7 +8,7 @@ import { Problem } from '../../platform/errors/problem.js';
 
 export type MadeLogKey = Omit<LogKey, 'publicKey'> & { readonly publicKey: Buffer };
 
-/** LogKeys manages the key of the log. The key is created in the HSM for the first checkpoint and never signs data that a caller chooses. */
+/** LogKeys manages the log key. The key is created in the HSM for the first checkpoint and never signs data that a caller chooses. */
 @Injectable()
 export class LogKeys {
   private known: MadeLogKey | undefined;

@@ -43,7 +43,7 @@ export interface ConsistencyProof {
   readonly path: Buffer[];
 }
 
-/** Maximum entries of a target; more than the attempts and votes that a request can have. */
+/** Maximum number of entries about a target. Exceeds the number of attempts and votes that a request can have. */
 const MAX_ENTRIES_OF_TARGET = 500;
 
 interface LeafRow {
@@ -60,7 +60,7 @@ export class LogReader {
     private readonly cursors: Cursors,
   ) {}
 
-  /** Returns the key of the log. Throws Problem `log.empty` until the first checkpoint, about a second after the first entry. */
+  /** Returns the log key. Throws Problem `log.empty` until the first checkpoint, about a second after the first entry. */
   async key(): Promise<MadeLogKey> {
     const key = await this.keys.current();
     if (key === undefined) throw empty();

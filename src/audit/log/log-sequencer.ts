@@ -54,7 +54,7 @@ export class LogSequencer {
     private readonly events: EventBus,
   ) {}
 
-  /** Appends waiting entries, then signs a checkpoint if the tree has grown. Does nothing while another process holds the lock of the sequencer. */
+  /** Appends waiting entries, then signs a checkpoint if the tree has grown. Does nothing while another process holds the sequencer's lock. */
   async run(stopping: () => boolean): Promise<void> {
     await this.anchor();
     while ((await this.db.transaction((tx) => this.number(tx))) === BATCH_SIZE && !stopping());

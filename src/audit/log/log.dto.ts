@@ -20,9 +20,9 @@ export class InclusionQuery extends CheckpointQuery {
 }
 
 export class ConsistencyQuery {
-  /** Number of leaves of the smaller log. */
+  /** Number of leaves in the smaller log. */
   @QueryInt(0) first: number;
-  /** Number of leaves of the larger log. Defaults to the size of the newest checkpoint. */
+  /** Number of leaves in the larger log. Defaults to the size of the newest checkpoint. */
   @Optional(QueryInt(0)) second?: number;
 }
 

@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { LeafKind } from '../../verifier/log-verifier.js';
 
-/** An audit entry that has no leaf yet. The row commits with the entry; the sequencer deletes the row. */
+/** An audit entry that has no leaf yet. The row is committed with the entry and deleted by the sequencer. */
 @Entity('log_waiting')
 export class LogWaiting {
   @PrimaryColumn('uuid')

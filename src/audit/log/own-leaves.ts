@@ -11,7 +11,7 @@ import { leafHashes } from './log-tiles.js';
 const PAGE = 1024;
 /** Leaves to hash before yielding to the event loop: about a millisecond. */
 const LEAVES_PER_SLICE = 50;
-/** Maximum hashes that a process caches. A leaf whose hash is not cached is verified against its entry. */
+/** Maximum number of hashes that a process caches. A leaf whose hash is not cached is verified against its entry. */
 const MAX_REMEMBERED = 200_000;
 
 /** IsOwn reports whether the service wrote an entry. */
@@ -58,12 +58,12 @@ export class OwnLeaves {
   }
 }
 
-/** The kinds of leaves that contain data written by the service. The other kinds state that the service did not write the entry. */
+/** The kinds of leaves that contain data written by the service. The other kinds mean that the service did not write the entry. */
 const WRITTEN: ReadonlySet<LeafKind> = new Set<LeafKind>(['entry', 'record']);
 
 /**
- * isOwnLeaf reports whether the hash matches the leaf, and the service wrote the entry of the leaf. A leaf that states that the service did not write the
- * entry also counts.
+ * isOwnLeaf reports whether the hash matches the leaf, and the service wrote the entry of the leaf. A leaf whose kind means that the service did not
+ * write the entry also counts.
  */
 export async function isOwnLeaf(row: LeafRow, hash: Buffer | undefined, isOwn: IsOwn): Promise<boolean> {
   if (row.kind === null || row.entryId === null || hash === undefined) return false;

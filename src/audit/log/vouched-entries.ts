@@ -8,11 +8,11 @@ import { entriesAbout, ENTRY_COLUMNS, type EntryRow } from '../entries/entry-row
 import { logLeafOf } from './log-leaf.js';
 import { rangeHashes } from './log-tiles.js';
 
-/** Maximum clock skew between a process, which dates sessions, and the database, which dates entries. */
+/** Maximum clock skew between the processes, whose clocks date sessions, and the database, whose clock dates entries. */
 const MAX_CLOCK_MS = 5 * 60_000;
 
 /**
- * Reads audit entries that the service wrote: entries with a valid seal or, if the entry is older than seals, entries in a tree signed with the log key.
+ * Reads audit entries that the service wrote: entries with a valid seal and, among entries from before seals existed, those in a tree signed with the log key.
  * Entries that were inserted with SQL are excluded.
  */
 @Injectable()

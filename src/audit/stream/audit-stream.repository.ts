@@ -4,7 +4,7 @@ import type { StreamDestination } from '../../platform/config/stream-destination
 import { type ClaimedRow, dueRowsOf, WorkQueue } from '../../platform/work/work-queue.js';
 import { AuditService } from '../entries/audit.service.js';
 
-/** Progress of a receiver of the audit log. The sending process holds the row with a lease and a fencing token. */
+/** Progress of the stream to a receiver of the audit log. The sending process holds a lease on the row, with a fencing token. */
 @Entity('audit_stream')
 export class AuditStream {
   /** Name of the destination in the configuration. */
@@ -109,7 +109,7 @@ export class AuditStreamRepository {
     return this.queue.claim(limit, 't.id = ANY($1::text[])', [names]);
   }
 
-  /** Performs `work` under the lease of a claim. Calls `lost` if another process has claimed the stream in the meantime. */
+  /** Performs `work` while holding the claim's lease. Calls `lost` if another process has claimed the stream in the meantime. */
   hold(claim: StreamClaim, work: () => Promise<void>, lost: () => void): Promise<void> {
     return this.queue.hold(claim, work, async () => {
       if (!(await this.queue.renew(claim))) lost();

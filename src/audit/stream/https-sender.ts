@@ -6,7 +6,7 @@ import { ocsfOf } from './formats/ocsf.format.js';
 import { ReceiverRefused, type StreamSender } from './stream-sender.js';
 
 const PATIENCE_MS = 30_000;
-/** Maximum octets of a body: the size that receivers accept by default. */
+/** Maximum size of a body in octets. Receivers accept this size by default. */
 const MAX_BODY_BYTES = 512 * 1024;
 const CONTENT_TOO_LARGE = 413;
 

@@ -17,7 +17,7 @@ export const SYSLOG_PATIENCE: SyslogPatience = { connectMs: 10_000, stallMs: 30_
 
 /**
  * A connection to a syslog receiver over TLS (RFC 5425). The receiver sends no acknowledgements. Only the end of the connection shows what was read: after
- * the close_notify of the sender, the receiver closes the connection cleanly if it has read everything, and otherwise resets the connection.
+ * the sender's close_notify, the receiver closes the connection cleanly if it has read everything, and otherwise resets the connection.
  */
 export class SyslogConnection {
   private readonly closed = Promise.withResolvers<void>();

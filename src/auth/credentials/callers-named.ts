@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { uuidOf } from '../../platform/database/new-id.js';
 
-/** MAX_CALLERS_NAMED is the maximum number of callers with one name that a list can be filtered by. A rotated API key keeps its name. */
+/** MAX_CALLERS_NAMED is the maximum number of callers with the same name by which a list can be filtered. A rotated API key keeps its name. */
 export const MAX_CALLERS_NAMED = 100;
 
 /**

@@ -3,12 +3,12 @@ import type { EntityManager } from 'typeorm';
 import type { Origin } from '../../platform/http/origin.js';
 import { Mailbox } from '../../notifications/mail/mailbox.js';
 
-/** AccountNotices notifies users by mail of changes to their accounts, in case someone else made a change. */
+/** AccountNotices notifies users by email of changes to their accounts, in case someone else made a change. */
 @Injectable()
 export class AccountNotices {
   constructor(private readonly mailbox: Mailbox) {}
 
-  /** Queues the mail. `what` is a sentence without its full stop. */
+  /** Queues the email. `what` is a sentence without its full stop. */
   async accountChanged(tx: EntityManager, recipient: string, what: string, { address }: Origin): Promise<void> {
     const from = address === '' ? '' : ` from the address ${address}`;
     await this.mailbox.put(tx, {

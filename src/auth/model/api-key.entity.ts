@@ -64,11 +64,11 @@ export class ApiKey extends SealedEntity {
   @Column('text', { nullable: true })
   lastUsedFrom: string | null;
 
-  /** IP addresses and CIDR blocks from which the key can be used; null: anywhere. */
+  /** IP addresses and CIDR blocks from which the key can be used; null allows every address. */
   @Column('text', { array: true, nullable: true })
   addresses: string[] | null;
 
-  /** Names and patterns of the signing keys that the key can use; null: every key. Null in rows written by earlier versions. */
+  /** Names and patterns of the signing keys that the key can use; null allows every key. Null in rows written by earlier versions. */
   @Column('text', { array: true, nullable: true })
   signingKeys: string[] | null;
 
@@ -80,7 +80,7 @@ export class ApiKey extends SealedEntity {
   @Column('uuid', { nullable: true })
   replacedBy: string | null;
 
-  /** Days before expiry of the last warning that was sent. */
+  /** Threshold, in days before expiry, of the last warning that was sent. */
   @Column('int', { nullable: true })
   warnedDays: number | null;
 }

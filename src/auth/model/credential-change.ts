@@ -25,8 +25,8 @@ export function differencesOf<Facts extends object>(
 }
 
 /**
- * Returns what is wrong with permissions that a credential does not have; undefined if it has all of them. Further permissions require a new credential, whose
- * audit entry and owner show who granted them.
+ * Returns the error for permissions that a credential does not have; undefined if it has all wanted permissions. Further permissions require a new credential,
+ * whose audit entry and owner show who granted them.
  */
 export function faultOfPermissions(now: readonly Scope[], wanted: readonly Scope[]) {
   const more = scopesBeyond(new Set(now), wanted);

@@ -18,7 +18,7 @@ export class ExternalIdentity extends SealedEntity {
   @Column('uuid')
   userId: string;
 
-  /** Groups of the person at the last sign-in. The GIN index on this column cannot be declared with TypeORM. */
+  /** The person's groups at the last sign-in. The GIN index on this column cannot be declared with TypeORM. */
   @Index('external_identity_groups', { synchronize: false })
   @Column('text', { array: true, default: '{}' })
   groups: string[];

@@ -8,7 +8,7 @@ export interface SignInAttempt {
   /** The email address as typed. */
   readonly account?: string | undefined;
   readonly provider?: { readonly id: string; readonly name: string } | undefined;
-  /** The provider's verified identifier of the person. */
+  /** The provider's verified identifier for the person. */
   readonly subject?: string | undefined;
   /** The authentication contexts that the provider reported. */
   readonly contexts?: readonly string[] | undefined;

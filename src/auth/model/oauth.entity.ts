@@ -33,7 +33,7 @@ export class OAuthClient extends SealedEntity {
   @Column('text', { array: true })
   permissions: Scope[];
 
-  /** Names and patterns of the signing keys that the client's tokens can use; null: every key. Null in rows written by earlier versions. */
+  /** Names and patterns of the signing keys that the client's tokens can use; null allows every key. Null in rows written by earlier versions. */
   @Column('text', { array: true, nullable: true })
   signingKeys: string[] | null;
 
@@ -179,7 +179,7 @@ export class DeviceAuthorization extends SealedEntity {
   @Column('timestamptz', { nullable: true })
   providerEnd: Date | null;
 
-  /** Minimum seconds between two polls. */
+  /** Minimum number of seconds between two polls. */
   @Column('int')
   pollSeconds: number;
 

@@ -32,7 +32,7 @@ interface Rule {
 
 /**
  * Limits per user and IP address are strict. Limits per user are lenient, so that an attacker cannot lock a user out. Limits per IP address are high, because
- * many users may share an address. IP addresses are networks as in `networkOf`: the /64 for IPv6.
+ * many users may share an address. An IPv6 address counts as its /64 network (`networkOf`).
  */
 const RULES = {
   'sign-in person at address': { free: 10, longest: 900 },

@@ -59,8 +59,8 @@ export class WorkloadIssuer extends SealedEntity {
   enabled: boolean;
 
   /**
-   * Time at which the issuer was last disabled. Tokens that it issued before are refused, also after it is enabled again. Null if it was never disabled, and in
-   * rows written by earlier versions.
+   * Time at which the issuer was last disabled. Tokens issued before this time are refused, even after the issuer is enabled again. Null if the issuer was
+   * never disabled, and in rows written by earlier versions.
    */
   @Column('timestamptz', { nullable: true })
   disabledAt: Date | null;

@@ -32,7 +32,7 @@ export class CertificateAuthentication {
     if (shown === undefined)
       throw new OAuthError(
         'invalid_client',
-        'The client must authenticate with its TLS certificate, but the request has none.',
+        'The client must authenticate with its TLS certificate, but the request contains no client certificate.',
       );
     const row = await findTrusted(this.db.manager, OAuthClient, { id: client.id });
     const rule = row?.certificateRule ?? null;

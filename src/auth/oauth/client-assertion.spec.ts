@@ -91,7 +91,7 @@ describe('a client assertion is rejected', () => {
     ['that has expired', { iat: AT - 400, exp: AT - 31 }, /expired/],
     ['from the future', { iat: AT + 31, exp: AT + 60 }, /future/],
     ['that is not valid yet', { nbf: AT + 31 }, /nbf claim/],
-    ['that is valid for a day', { exp: AT + 86_400 }, /more than one hour/],
+    ['that is valid for a day', { exp: AT + 86_400 }, /maximum of one hour/],
     ['with an iat that is no number', { iat: 'now' }, /iat claim|future/],
     ['with an empty jti', { jti: '' }, /jti/],
     ['with a jti without end', { jti: 'x'.repeat(257) }, /jti/],

@@ -31,7 +31,7 @@ export interface CurrentKeys extends Pick<OAuthClient, 'proofSince'> {
 
 /**
  * ClientKeys manages the public keys of OAuth clients. Keys published at a URL are refetched if they are old or no key matches. Each change is audited. If a key
- * is no longer published, the tokens of the client become invalid, because they may have been obtained with that key.
+ * is no longer published, the client's tokens are revoked, because they may have been obtained with that key.
  */
 @Injectable()
 export class ClientKeys {

@@ -172,8 +172,8 @@ export class DeviceFlowService {
 }
 
 /**
- * holdGrounds takes locks that delay transactions that end all sessions of the person or of the provider until the approval is committed, so that these
- * transactions also deny the code. Signing out needs no lock, because it does not invalidate codes.
+ * holdGrounds acquires locks until the approval is committed. Transactions that end all sessions of the person or of the provider wait for these locks, and
+ * therefore also deny the code. Signing out needs no lock, because it does not invalidate codes.
  */
 async function holdGrounds(tx: EntityManager, session: Session | null): Promise<void> {
   const { userId, providerId } = session ?? {};

@@ -20,7 +20,7 @@ export interface OAuthClientChange {
   readonly signingKeys?: string[] | null;
 }
 
-/** OAuthClientChangesService changes OAuth clients. A change also applies to tokens that were issued before, in every process within five seconds. */
+/** OAuthClientChangesService changes OAuth clients. Within five seconds, a change applies in every process, including to issued tokens. */
 @Injectable()
 export class OAuthClientChangesService {
   constructor(
@@ -30,7 +30,7 @@ export class OAuthClientChangesService {
   ) {}
 
   /**
-   * Changes a client. The caller needs the permissions of the client to lift one of its limits, as for a new client.
+   * Changes a client. To lift one of the client's limits, the caller needs the client's permissions, as for a new client.
    *
    * @param version of the client as read by the caller
    * @throws Problem `request.stale`, `oauth-client.over`, `oauth-client.more-permissions`, `oauth-client.beyond-caller`

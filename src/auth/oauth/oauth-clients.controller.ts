@@ -88,8 +88,8 @@ export class OAuthClientsController {
 
   /**
    * Update an OAuth client
-   * @remarks Changes the name or the signing keys of an OAuth client, or removes permissions. Every process applies the change within five seconds, also to
-   * tokens that were issued before.
+   * @remarks Changes the name or the signing keys of an OAuth client, or removes permissions. Every process applies the change within five seconds,
+   * including to tokens that were issued before the change.
    */
   @Patch(':id')
   @Needs('settings:write')
@@ -105,7 +105,7 @@ export class OAuthClientsController {
 
   /**
    * Replace a client secret
-   * @remarks Returns a new secret. The previous secret and the tokens of the client become invalid.
+   * @remarks Returns a new secret. The previous secret is invalidated and the client's tokens are revoked.
    */
   @Post(':id/secret')
   @Needs('settings:write')
@@ -117,7 +117,7 @@ export class OAuthClientsController {
 
   /**
    * Replace client keys
-   * @remarks Replaces the keys with which an OAuth client authenticates. The previous keys and the tokens of the client become invalid.
+   * @remarks Replaces the keys with which an OAuth client authenticates. The previous keys are removed and the client's tokens are revoked.
    */
   @Put(':id/keys')
   @Needs('settings:write')
@@ -133,8 +133,8 @@ export class OAuthClientsController {
 
   /**
    * Replace client certificates
-   * @remarks Replaces the certificates, or the trust anchors and the subject, with which an OAuth client authenticates. The tokens of the client become
-   * invalid.
+   * @remarks Replaces the certificates, or the trust anchors and the subject, with which an OAuth client authenticates. The client's tokens are
+   * revoked.
    */
   @Put(':id/certificates')
   @Needs('settings:write')

@@ -158,7 +158,7 @@ export class ChangeOAuthClientBody {
   /** The permissions to keep. A change can only remove permissions. */
   @Optional(ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest'] }))
   permissions?: Scope[];
-  /** Names of the signing keys that the client's tokens can use. `*` matches any characters; null: every signing key. */
+  /** Names of the signing keys that the client's tokens can use. `*` matches any characters; null allows every signing key. */
   @Optional(KeyPatternList({ min: 1, nullable: true, example: ['release-*'] }))
   @Nullable()
   signingKeys?: string[] | null;
@@ -175,7 +175,7 @@ export class OAuthClientView extends ClientCertificatesView {
   /** @example 'deployment pipeline' */
   name: string;
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) permissions: Scope[];
-  /** Names of the signing keys that the client's tokens can use, in which `*` matches any characters; null: every signing key. */
+  /** Names of the signing keys that the client's tokens can use, in which `*` matches any characters; null allows every signing key. */
   @ApiProperty({ type: [String], nullable: true, example: ['release-*'] }) signingKeys: string[] | null;
   /**
    * Permissions of a client created by an earlier version that have no effect in tokens that the client requests for itself, because only people can use

@@ -118,8 +118,9 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the secret of a confidential client. The old secret and all tokens of the client become invalid immediately. If the caller is not the owner, the
-   * client is also limited to the caller's rights, because the caller sees the secret, and the caller counts as a requester of the client's requests.
+   * Replaces the secret of a confidential client. The old secret is invalidated and all tokens of the client are revoked immediately. If the caller is not the
+   * owner, the client is also limited to the caller's rights, because the caller sees the secret. The caller also counts as a requester of the client's
+   * requests.
    */
   async replaceSecret(caller: Caller, id: string): Promise<{ row: OAuthClient; secret: string }> {
     const secret = newSecret('client');
@@ -140,8 +141,8 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the keys of a client that authenticates with keys. The old keys and all tokens of the client become invalid immediately. As in `replaceSecret`,
-   * the client is also limited to the rights of a caller who is not the owner, and that caller counts as a requester.
+   * Replaces the keys of a client that authenticates with keys. The old keys are removed and all tokens of the client are revoked immediately. As in
+   * `replaceSecret`, the client is also limited to the rights of a caller who is not the owner, and that caller counts as a requester.
    */
   async replaceKeys(caller: Caller, id: string, keys: RegisteredKeys): Promise<OAuthClient> {
     const row = await this.get(id);
@@ -154,8 +155,8 @@ export class OAuthClientsService {
   }
 
   /**
-   * Replaces the certificates of a client that authenticates with certificates of the same kind. The old certificates and all tokens of the client become
-   * invalid immediately. As in `replaceSecret`, the client is also limited to the rights of a caller who is not the owner, and that caller counts as a
+   * Replaces the certificates of a client that authenticates with certificates of the same kind. The old certificates are removed and all tokens of the client
+   * are revoked immediately. As in `replaceSecret`, the client is also limited to the rights of a caller who is not the owner, and that caller counts as a
    * requester.
    */
   async replaceCertificates(caller: Caller, id: string, rule: CertificateRule): Promise<OAuthClient> {
@@ -279,7 +280,7 @@ function proofOf({ keys, certificates }: OAuthClientOrder): Proof | undefined {
   return keys === undefined ? undefined : proofByKeys(keys);
 }
 
-/** Verifies that the caller has the scopes of a client and can use its signing keys, because the caller gets to know how the client authenticates. */
+/** Verifies that the caller has the scopes of a client and can use its signing keys, because the caller learns or chooses the client's credential. */
 function assertGrantable(caller: Caller, { permissions, signingKeys }: OAuthClient): void {
   assertHeld(caller, permissions);
   assertUsableKeys(caller, signingKeys);

@@ -71,7 +71,7 @@ export class DeviceCodesView {
   verification_uri_complete: string;
   /** Lifetime of the codes in seconds. @example 300 */
   expires_in: number;
-  /** Minimum seconds between two polls. @example 5 */
+  /** Minimum number of seconds between two polls. @example 5 */
   interval: number;
 }
 

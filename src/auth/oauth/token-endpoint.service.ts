@@ -102,7 +102,7 @@ export class TokenEndpointService {
     if (scopes.length === 0) {
       throw new OAuthError(
         'unauthorized_client',
-        'The client has no permissions left, because its owner has lost all of them.',
+        'The client has no permissions left, because its owner has lost all permissions.',
       );
     }
     const boundTo = await bound(async () => bindingFor(client, await requester.keys()));
@@ -159,7 +159,7 @@ export class TokenEndpointService {
     const approved = await this.devices.approved(client, code);
     const boundTo = approved === null ? undefined : await bound(async () => bindingFor(client, await keys()));
     return this.db.transaction(async (tx) => {
-      // Locks are taken in the same order as by code that ends sessions: first the grounds of the session, then the code.
+      // Locks are acquired in the same order as in code that ends sessions: first the session's grounds, then the code.
       if (approved !== null) await assertStillGranted(tx, { ...approved, client });
       const { userId, scopes, authenticatedAt, external, providerEnd } = await this.devices.redeem(tx, client, code);
       if (boundTo === undefined)

@@ -127,7 +127,7 @@ export interface RunRows {
   readonly uploader_id: string | null;
   /** Row of the person with the issuer's `uploaderId`, or with `uploader_id`. */
   readonly uploader: JsonRow | null;
-  /** Rows of the people in `behind` of the trust. `issuer_others`: rows of the people in `behind` of the issuer. */
+  /** Rows of the people in the trust's `behind`. `issuer_others`: rows of the people in the issuer's `behind`. */
   readonly trust_others: readonly JsonRow[] | null;
   readonly issuer_others: readonly JsonRow[] | null;
 }

@@ -87,8 +87,8 @@ export async function peopleBehind(tx: EntityManager, caller: Caller): Promise<s
 }
 
 /**
- * Returns the IDs of the people who know the credentials, from the sealed lists of the credentials and from secret_disclosure, the only record of earlier
- * versions.
+ * Returns the IDs of the people who know the credentials, from the sealed lists of the credentials and from secret_disclosure, the only record kept by
+ * earlier versions.
  */
 async function peopleKnowing(tx: EntityManager, askers: readonly (readonly [string, string])[]): Promise<string[]> {
   const people: string[] = [];

@@ -11,7 +11,7 @@ export const WORKLOAD_SCOPES = [
   'ssh-ca:login',
 ] as const satisfies Scope[];
 
-/** SharedIssuer is an issuer of tokens for many organizations. A trust in such an issuer must name an organization or a subject. */
+/** SharedIssuer is an issuer that issues tokens for many organizations. A trust in such an issuer must name an organization or a subject. */
 interface SharedIssuer {
   /** The exact `iss` claim. */
   readonly issuer: string;
@@ -73,7 +73,7 @@ const SHARED_ISSUERS: readonly SharedIssuer[] = [
   },
 ];
 
-/** Matches claim names that usually name an organization or a subject, in any spelling. */
+/** Matches claim names that usually name an organization or a subject, as returned by `plainName`. */
 const TENANT_CLAIM =
   /(?:^|[^a-z])(?:sub|subject|email|org|organi[sz]ation|owner|account|tenant|project|namespace|repository|group|team)(?:$|[^a-z])/;
 

@@ -138,7 +138,7 @@ interface Accepted {
   readonly boundTo: TokenBinding;
 }
 
-/** Rejects a token that the issuer issued before it was disabled, because disabling an issuer ends its runs. Times of issue are full seconds. */
+/** Rejects a token that the issuer issued before it was disabled, because disabling an issuer ends its runs. Issue times have a resolution of one second. */
 function assertIssuedSince({ disabledAt }: WorkloadIssuer, { issuedAt }: VerifiedWorkloadToken): void {
   if (disabledAt === null || Math.floor(disabledAt.getTime() / 1000) * 1000 <= issuedAt.getTime()) return;
   throw new WorkloadTokenRefused(

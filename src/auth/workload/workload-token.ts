@@ -90,7 +90,7 @@ function headerOf(token: string): { kid: string | undefined; alg: string } {
     const { kid, alg } = decodeProtectedHeader(token);
     if (alg !== undefined && ASYMMETRIC_ALGORITHMS.includes(alg)) return { kid, alg };
   } catch {
-    throw new WorkloadTokenRefused('The header of the token cannot be parsed.');
+    throw new WorkloadTokenRefused('The token header cannot be parsed.');
   }
   throw new WorkloadTokenRefused('The token must be signed with an asymmetric algorithm.');
 }
@@ -118,7 +118,7 @@ async function verifyingKey(
         throw new WorkloadTokenRefused('The token has expired or is too old. Request a new token from the issuer.');
       if (error instanceof errors.JWTClaimValidationFailed)
         throw new WorkloadTokenRefused(`The ${printable(error.claim)} claim of the token is missing or not accepted.`);
-      // For any other error, this key did not make the signature, or has another type.
+      // After any other error, the next key is tried: this key did not create the signature, or has another type.
     }
   }
   return undefined;

@@ -53,13 +53,13 @@ export async function holdIssuer(
   return (await findTrusted(tx, WorkloadIssuer, { id, revision, enabled: true })) !== null;
 }
 
-/** hasSeveralIssuers reports whether more than one issuer is enabled, so that conditions on claims must name the issuer. */
+/** hasSeveralIssuers reports whether more than one issuer is enabled, in which case conditions on claims must name the issuer. */
 export async function hasSeveralIssuers(tx: EntityManager): Promise<boolean> {
   const rows: unknown[] = await tx.query('SELECT 1 FROM workload_issuer WHERE enabled LIMIT 2');
   return rows.length > 1;
 }
 
-/** Returns the current rights of the tokens of a trust; undefined if a person behind it is disabled or unknown. */
+/** Returns the current rights of a trust's tokens; undefined if a person behind the trust is disabled or unknown. */
 export function rightsNow({ people, scopes }: UsableTrust): ReadonlySet<Scope> | undefined {
   return effectiveRights({ people, limits: [scopes] });
 }

@@ -27,7 +27,7 @@ import { assertSound } from './verify-backup.js';
 const BASE_DIRECTORY = 'database';
 const SETTINGS_FILE = 'settings.env';
 const LOG_KEY_FILE = 'log-key.pem';
-/** Suffix of the directory of an unfinished backup. */
+/** Suffix of the directory that contains an unfinished backup. */
 const UNFINISHED = '.partial';
 const MB = 1024 * 1024;
 /** Upper bound for the size of a dump relative to the database. A dump is compressed and contains no indexes. */

@@ -7,8 +7,8 @@ import { pathsBelow } from './manifest.js';
 export const TOKEN_DIRECTORY = 'token';
 const PAUSE_MS = 50;
 /**
- * Maximum attempts to copy an unchanged token. SoftHSM writes an object within milliseconds, and a service that signs checkpoints writes one object per
- * second.
+ * Maximum number of attempts to copy the token without a concurrent change. SoftHSM writes an object within milliseconds, and a service that signs checkpoints
+ * writes one object per second.
  */
 const MAX_TRIES = 200;
 
@@ -36,7 +36,7 @@ export async function copyToken(from: string, to: string): Promise<void> {
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     const before = await stateOf(from);
     if (before.size === 0)
-      throw new AdminError(`${from} contains no token. Check that SOFTHSM2_CONF is the one that the service uses`);
+      throw new AdminError(`${from} contains no token. Set SOFTHSM2_CONF to the configuration that the service uses.`);
     await cp(from, to, { recursive: true, preserveTimestamps: true }).catch(ignoreVanished);
     if (isSame(before, await stateOf(from)) && isComplete(before, await stateOf(to))) return closeToOthers(to);
     await rm(to, { recursive: true, force: true });

@@ -4,7 +4,7 @@ import { openNote } from '../../verifier/signed-note.js';
 import { AdminError } from '../command.js';
 import { readJson } from '../../platform/json/strict-json.js';
 
-/** Maximum bytes read from the end of a witness file. With about 400 bytes per line, this limit covers the last month of a log that grows all day. */
+/** Maximum number of bytes read from the end of a witness file. With about 400 bytes per line, this limit covers the last month of a log that grows all day. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 /** readWitness returns the last lines of a witness file. Truncated and malformed lines are skipped. */
@@ -39,7 +39,7 @@ async function tailOf(file: string): Promise<string> {
   }
 }
 
-/** newestWitnessed returns the newest log state that witnesses recorded with a valid signature of the log key. */
+/** newestWitnessed returns the newest log state that witnesses recorded with a valid signature by the log key. */
 export function newestWitnessed(
   said: readonly Witnessed[],
   { origin, publicKey }: { readonly origin: string; readonly publicKey: Buffer },

@@ -70,7 +70,7 @@ const MAX_CLOCK_OFFSET_MS = 1000;
 const MAX_CHECKPOINT_AGE_SECONDS = 300;
 const MIN_CERTIFICATE_DAYS = 14;
 const MAX_TRANSACTION_SECONDS = 600;
-/** Lock wait that is reported. The service aborts statements that wait longer than five seconds. */
+/** Lock waits longer than this are reported. The service aborts statements that wait longer than five seconds. */
 const MAX_LOCK_SECONDS = 2;
 const MIN_DISK_SHARE = 0.2;
 /** Age in seconds after which a queued item is late. Queues that wait for users or hosts have no limit. */
@@ -88,7 +88,7 @@ const LATE_SECONDS: Readonly<Record<string, number>> = {
   imports: 3600,
   'schedule-runs': 3600,
 };
-/** Delay of an audit log receiver that is reported; same as in the alert rule. */
+/** Delay of an audit log receiver above which it is reported. The alert rule uses the same limit. */
 const LATE_STREAM_SECONDS = 300;
 /** Age after which a backup is overdue: one day, and two hours for a nightly backup to complete. */
 const MAX_BACKUP_AGE_SECONDS = 26 * 3600;
@@ -384,7 +384,7 @@ export function examineWebhooks(endpoints: readonly Pick<WebhookEndpoint, 'name'
   return found.length > 0 ? found : [ok('webhooks', 'every subscription matches an event')];
 }
 
-/** Checks the disk of this machine. The database operator monitors the database disk. */
+/** Checks this machine's disk. The database operator monitors the database disk. */
 async function examineDisk(app: INestApplicationContext): Promise<readonly Finding[]> {
   const { bavail, blocks, bsize } = await statfs(process.cwd());
   const gigabytes = (bytes: number) => (bytes / 1024 ** 3).toFixed(1);

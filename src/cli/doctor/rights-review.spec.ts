@@ -102,7 +102,7 @@ describe('the log review reports', () => {
     visit(120_000, 'signing.accepted', 1, 1);
     visit(60_000, 'approval-policy.changed', 2, 2);
     expect(review.found).toEqual([
-      'signing.accepted was signed under approval policies of revision 1, after revision 2 was in force',
+      'signing.accepted was signed under revision 1 of the approval policies, although revision 2 was already in effect',
     ]);
   });
 

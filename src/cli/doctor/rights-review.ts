@@ -17,9 +17,9 @@ import { bad, type Finding, ok, warn } from './examinations.js';
  * and clock skew between machines.
  */
 const TOLERANCE_MS = 30_000;
-/** Maximum findings that are shown by default. */
+/** Maximum number of findings shown by default. */
 const MAX_SHOWN = 20;
-/** Maximum findings of each kind, to limit memory. */
+/** Maximum number of findings of each kind, to limit memory usage. */
 const MAX_FOUND = 100_000;
 /** Maximum number of leaves that the doctor reads by default, which takes about ten seconds. */
 const MAX_UNASKED_LEAVES = 200_000;
@@ -132,7 +132,7 @@ export class RightsReview {
       for (const [revision, last] of this.judged)
         if (revision < policySet && last.at > at + TOLERANCE_MS)
           this.note(
-            `${last.targetId} was signed under approval policies of revision ${revision}, after revision ${policySet} was in force`,
+            `${last.targetId} was signed under revision ${revision} of the approval policies, although revision ${policySet} was already in effect`,
           );
   }
 
@@ -233,7 +233,7 @@ async function differingRows(db: DataSource, history: RightsHistory): Promise<st
     if (kind === 'session' && history.ended.has(id)) return [`session ${id} is valid, but ended according to the log`];
     if (history.revoked.has(id)) return [`${kind} ${id} is valid, but revoked according to the log`];
     const more = logged === undefined ? [] : (roles ?? []).filter((role) => !logged.some((one) => one === role));
-    return more.length === 0 ? [] : [`account ${id} has roles that the log does not show: ${more.join(', ')}`];
+    return more.length === 0 ? [] : [`account ${id} has roles that are not in the log: ${more.join(', ')}`];
   });
   return [
     ...credentials,

@@ -33,7 +33,7 @@ export interface Restored {
   readonly manifest: BackupManifest;
   /** Whether the token of the backup was installed; false if a token already existed, undefined if the backup contains no token. */
   readonly token: boolean | undefined;
-  /** Number of migrations of this version that the database of the backup lacks. */
+  /** Number of this version's migrations that the restored database lacks. */
   readonly missingMigrations: number;
 }
 

@@ -37,12 +37,13 @@ export class RestoredState {
   async openWork(tx: EntityManager): Promise<OpenWork[]> {
     const rows: { what: string; count: string }[] = await tx.query(
       `SELECT 'SSH rotations under way' AS what, count(*) FROM ssh_rotation WHERE finished_at IS NULL AND NOT dry_run
-       UNION ALL SELECT 'signing requests that will be signed, again if they were', count(*) FROM signing_request
+       UNION ALL SELECT 'signing requests that will be signed, or signed again', count(*) FROM signing_request
          WHERE status IN ('QUEUED', 'PROCESSING')
-       UNION ALL SELECT 'signing requests that wait for approval', count(*) FROM signing_request WHERE status = 'PENDING_APPROVAL'
-       UNION ALL SELECT 'mails that will be sent, again if they were', count(*) FROM mail_message WHERE sent_at IS NULL AND given_up_at IS NULL
-       UNION ALL SELECT 'API keys that work again if they were revoked since', count(*) FROM api_key WHERE revoked_at IS NULL AND expiry > now()
-       UNION ALL SELECT 'people who can sign in again if they were disabled since', count(*) FROM user_account WHERE NOT disabled`,
+       UNION ALL SELECT 'signing requests that are pending approval', count(*) FROM signing_request WHERE status = 'PENDING_APPROVAL'
+       UNION ALL SELECT 'emails that will be sent, or sent again', count(*) FROM mail_message WHERE sent_at IS NULL AND given_up_at IS NULL
+       UNION ALL SELECT 'API keys that become valid again if they were revoked after the backup', count(*)
+         FROM api_key WHERE revoked_at IS NULL AND expiry > now()
+       UNION ALL SELECT 'people who can sign in again if they were disabled after the backup', count(*) FROM user_account WHERE NOT disabled`,
     );
     return rows.map(({ what, count }) => ({ what, count: Number(count) }));
   }
@@ -66,7 +67,7 @@ export class RestoredState {
       rotationsHalted: await affected(
         tx,
         `UPDATE ssh_rotation SET status = 'HALTED', failure_code = 'rotation.restored',
-           failure_detail = 'The database was restored from a backup: hosts may be further than it knows. Look at them before it goes on.'
+           failure_detail = 'The database was restored from a backup, so hosts may be ahead of the recorded state. Check the hosts before you continue.'
          WHERE finished_at IS NULL AND status IN ('SURVEYING', 'RUNNING')`,
       ),
       authoritiesMoved: await affected(tx, `UPDATE ssh_authority SET serial = serial + ${SERIALS_AHEAD}`),

@@ -22,7 +22,7 @@ export const TOKEN_EXTENSION = '.tst';
 /** Versions of OpenPGP signature packets (RFC 9580 section 5.2). */
 const PGP_VERSIONS = new Set([3, 4, 6]);
 
-/** HashProgress is called with the number of bytes of a file that have been hashed. */
+/** HashProgress is called with the number of bytes that have been hashed. */
 export type HashProgress = (file: string, done: number, total: number) => void;
 
 /** Returns the base64 hash of a file. The file is read in chunks and never leaves this machine. */
@@ -55,7 +55,7 @@ export interface FoundSignature {
 }
 
 /**
- * Returns the signatures of a file: the named signature, or all signatures next to the file that have the extension of a format.
+ * Returns the signatures of a file: the named signature, or all signatures next to the file with the extension of a signature format.
  *
  * @throws ClientError if there is no signature
  */

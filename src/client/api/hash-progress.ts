@@ -4,7 +4,7 @@ import type { HashProgress } from './files.js';
 const MIN_BYTES = 1 << 30;
 const EVERY_MS = 5000;
 
-/** Returns a HashProgress that prints the progress of files of 1 GB or more every five seconds. */
+/** Returns a HashProgress that prints the progress every five seconds for files of 1 GB or more. */
 export function reportedProgress(note: (line: string) => void): HashProgress {
   let last = performance.now();
   return (file, done, total) => {

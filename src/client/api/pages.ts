@@ -2,7 +2,7 @@ import type { ApiClient } from './api-client.js';
 
 const PAGE = 200;
 
-/** listAll returns the items of all pages of a list that match the filter. */
+/** listAll returns the items that match the filter, from all pages of a list. */
 export async function listAll<Item>(
   api: ApiClient,
   path: string,

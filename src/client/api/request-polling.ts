@@ -37,5 +37,5 @@ export async function awaited(api: ApiClient, id: string, seconds: number): Prom
 export function secondsOf(given: string | undefined): number {
   const seconds = given === undefined ? 0 : Number(given);
   if (Number.isInteger(seconds) && seconds >= 0 && seconds <= 86_400) return seconds;
-  throw usageError('--wait must be a number of seconds, at most 86400.');
+  throw usageError('--wait must be a whole number of seconds from 0 to 86400.');
 }

@@ -60,7 +60,7 @@ function contentOf({ title, status, detail, code }: Record<string, unknown>): st
     return `it is the error response of a rejected call: ${detail} [${code}]`.replace(/\.? \[/, ' [');
   if (typeof title === 'string' && typeof status === 'number')
     return `it is the error response of a rejected call: ${status} ${title}`;
-  return 'evidence has the members request, key and log';
+  return 'evidence must have the members request, key and log';
 }
 
 async function readEvidence(file: string): Promise<EvidenceFile> {

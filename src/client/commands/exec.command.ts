@@ -59,7 +59,7 @@ async function runTwice(order: ToolOrder, surroundings: ToolSurroundings): Promi
   note(`sealwright: ${order.command} needs ${noted.all.length} signatures; requesting them together`);
   const answered = await signNoted(api, noted.all, { asking: order.asking, note });
   const failure = answered.firstFailure;
-  if (failure !== undefined) throw new ClientError(EXIT.failed, `Not signed, ${failure.kind}: ${failure.detail}`);
+  if (failure !== undefined) throw new ClientError(EXIT.failed, `Signing failed (${failure.kind}): ${failure.detail}`);
   return runWithKeys({ ...order, sign: (asked) => answered.answer(asked, note) }, surroundings);
 }
 

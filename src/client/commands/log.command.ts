@@ -142,7 +142,7 @@ export async function* linesOf(stream: AsyncIterable<unknown>, name: string): As
     for await (const chunk of stream) {
       const lines = `${rest}${decoder.write(chunk as Buffer)}`.split('\n');
       rest = lines.pop() ?? '';
-      if (rest.length > MAX_LINE_LENGTH) throw new Error('a line is too long for an entry');
+      if (rest.length > MAX_LINE_LENGTH) throw new Error('a line is too long to be a log entry');
       yield lines;
     }
   } catch (error) {

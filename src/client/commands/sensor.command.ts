@@ -62,7 +62,7 @@ function settingsOf({ positionals, options }: Invocation): Settings {
 function patienceOf(options: OptionValues): number {
   const seconds = Number(text(options, 'patience') ?? PATIENCE_S);
   if (Number.isInteger(seconds) && seconds >= 0) return seconds * 1000;
-  throw usageError('--patience must be a number of seconds.');
+  throw usageError('--patience must be a whole number of seconds, 0 or more.');
 }
 
 /** Reads passwords from a file, one per line, because arguments are visible to every user of the machine. */

@@ -54,7 +54,7 @@ export const sign: ClientCommand = {
     const paths = await pathsOf(positionals, { isDetached, note: invocation.note });
     const [file, ...more] = paths;
     if (file === undefined) throw usageError('sign requires at least one file.');
-    if (id !== undefined && more.length > 0) throw usageError('--request can be combined with one file only.');
+    if (id !== undefined && more.length > 0) throw usageError('--request can be combined with only one file.');
     if (id !== undefined) return finishEarlier(invocation, file, id);
     const targets = toolsOf(paths, options);
     const isSingle = options['collect'] !== true && targets.length === 1;

@@ -30,7 +30,7 @@ const GENERAL = 1;
 /** gpg's names for the operations in `FAILURE` lines. */
 const NAMES = { detach: 'sign', clearsign: 'sign', inline: 'sign', list: 'list', export: 'export' } as const;
 
-/** Performs operations with the keys of the service, and runs the real gpg for all other operations. Returns the exit code. */
+/** Performs operations that use the service's keys, and runs the real gpg for all other operations. Returns the exit code. */
 export async function gpg(args: readonly string[], surroundings: GpgSurroundings): Promise<number> {
   const call = readGpgCall(args);
   const { variables } = surroundings;

@@ -91,7 +91,7 @@ const UNMADE = [
 
 function assertMakes({ values, flags }: GpgCall): void {
   const given = UNMADE.find((option) => values.has(option) || flags.has(option));
-  if (given !== undefined) throw new ClientError(EXIT.usage, `--${given} has no effect on signatures with keys of the service. Omit it.`); // prettier-ignore
+  if (given !== undefined) throw new ClientError(EXIT.usage, `--${given} has no effect on signatures with the service's keys. Omit it.`); // prettier-ignore
 }
 
 function digestFor(

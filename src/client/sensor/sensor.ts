@@ -153,7 +153,7 @@ export class SensorAgent {
     const paths = textsOf(settings.paths, 'paths').map((path) => resolve(path));
     const endpoints = textsOf(settings.endpoints, 'endpoints');
     if (paths.length + endpoints.length === 0)
-      throw usageError('Nothing to scan. Specify paths or endpoints, or set "paths" and "endpoints" in the configuration of the sensor.'); // prettier-ignore
+      throw usageError('Nothing to scan. Specify paths or endpoints, or configure "paths" and "endpoints" for the sensor.'); // prettier-ignore
     const source = typeof settings.source === 'string' && settings.source !== '' ? settings.source : hostname();
     return {
       source,

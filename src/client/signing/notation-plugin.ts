@@ -64,7 +64,10 @@ async function signatureFor(api: ApiClient, key: AgentKey, request: NotationRequ
   const { payload, keySpec, hashAlgorithm, keyId } = request;
   const type = notationKeyType(key.type);
   if (payload === undefined || keySpec !== type.keySpec || hashAlgorithm !== type.hashAlgorithm)
-    throw new NotationError('VALIDATION_ERROR', `this key signs ${type.keySpec} with ${type.hashAlgorithm}`);
+    throw new NotationError(
+      'VALIDATION_ERROR',
+      `the request must have a payload, keySpec ${type.keySpec} and hashAlgorithm ${type.hashAlgorithm}`,
+    );
   if (key.chain.length === 0)
     throw new NotationError('VALIDATION_ERROR', `key "${key.name}" has no certificate, which notation requires`);
   const gone = new AbortController();

@@ -73,7 +73,7 @@ export function readNotationRequest(input: string): NotationRequest {
   if (typeof keyId !== 'string' || keyId === '') throw new NotationError('VALIDATION_ERROR', 'keyId is missing');
   const bytes = typeof payload === 'string' ? fromBase64(payload) : undefined;
   if (payload !== undefined && (bytes === undefined || bytes.length === 0))
-    throw new NotationError('VALIDATION_ERROR', 'payload is not base64');
+    throw new NotationError('VALIDATION_ERROR', 'payload is not valid base64');
   return { keyId, keySpec: textOf(keySpec), hashAlgorithm: textOf(hashAlgorithm), payload: bytes };
 }
 

@@ -24,7 +24,7 @@ export interface HostCertificate {
   readonly failure?: { readonly code: string; readonly detail: string };
 }
 
-/** Returns the paths of the host keys of this machine that have a certificate next to them. */
+/** Returns the paths of this machine's host keys that have a certificate, which is stored next to the key. */
 export async function certifiedHostKeys(): Promise<string[]> {
   const files = await readdir(HOST_KEYS).catch(() => []);
   return files

@@ -199,7 +199,7 @@ async function assertInEffect(setup: HostSetup): Promise<void> {
   }
 }
 
-/** Returns the effective settings of sshd for a login as root from this machine, by directive name in lower case. */
+/** Returns sshd's effective settings for a login as root from this machine, by lowercase directive name. */
 async function effective(sshd: string, config: string): Promise<Map<string, string[]>> {
   const printed = await run(sshd, ['-T', '-f', config, '-C', 'user=root,host=localhost,addr=127.0.0.1']);
   const settings = new Map<string, string[]>();

@@ -15,7 +15,7 @@ interface Place {
 /** Maximum number of items in one message. */
 const MAX_ITEMS = 3000;
 
-/** assetsOfHost converts the findings of a deep scan to inventory items. The item of the host depends on all other items. */
+/** assetsOfHost converts the findings of a deep scan to inventory items. The host's item depends on all other items. */
 export function assetsOfHost(place: Place, reading: HostReading): AssetsFound {
   const items = [
     ...publicKeys(place, reading),
@@ -53,7 +53,7 @@ function publicKeys(place: Place, { lines }: HostReading): Item[] {
   }));
 }
 
-/** Returns the item of a private key. If the public key is known, the item depends on the item of the public key. */
+/** Returns the inventory item for a private key. If the public key is known, the item depends on the public key's item. */
 function privateKey(place: Place, key: HostReading['privateKeys'][number]): Item {
   const { path, fingerprint, type, bits, passphrase, format } = key;
   const facts = {
@@ -75,7 +75,7 @@ function privateKey(place: Place, key: HostReading['privateKeys'][number]): Item
   };
 }
 
-/** Returns the item of a key store. The scan does not read the content, because the content is encrypted with an unknown password. */
+/** Returns the inventory item for a key store. The scan does not read the content, because the content is encrypted with an unknown password. */
 function keyStore(place: Place, { path, format }: HostReading['keyStores'][number]): Item {
   const facts = { type: 'other', id: `${place.hostId}:${path}`, format };
   return {

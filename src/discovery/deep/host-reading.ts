@@ -218,7 +218,7 @@ interface HostClock {
   readonly ahead: number;
 }
 
-/** Prefix of the evidence of a login that was read from a log file. Any account on the host may have written the line. */
+/** Prefix of the evidence for a login that was read from a log file. Any account on the host may have written the line. */
 const UNVERIFIED = 'unverified, from a log file: ';
 
 /**

@@ -40,7 +40,7 @@ echo end
 `;
 
 /**
- * Reads the paths in $@ with the rights of the account. A file that contains a private key is reported as denied, because a public key file may be a link to a
+ * Reads the paths in $@ with the account's rights. A file that contains a private key is reported as denied, because a public key file may be a link to a
  * private key.
  */
 const READ_FILES = `
@@ -62,7 +62,7 @@ const WITHIN = `
 if command -v timeout >/dev/null 2>&1; then within() { timeout -s KILL "$@"; }; else within() { shift; "$@"; }; fi
 `;
 
-/** Maximum time in seconds for reading the files of one account, and those of all accounts. */
+/** Maximum time in seconds for reading one account's files, and for reading all accounts' files. */
 const ACCOUNT_SECONDS = 5;
 const ACCOUNTS_SECONDS = 40;
 /** Maximum number of files that one path with wildcards may match. */
@@ -75,8 +75,8 @@ const ACCOUNT_BYTES = 4096;
  * Reads one line per account from standard input: the account's name and its authorized_keys files, separated by tabs. `*` in a path is a wildcard. When run as
  * root, the script reads each file with the rights of its account, as sshd does, so that a symbolic link cannot expose a file that the account cannot read.
  *
- * The account controls the process that reads with the account's rights. The script therefore limits the time and output of that process, and prints the output
- * as one field of a line that names the account and the paths.
+ * The account controls the process that runs with the account's privileges. The script therefore limits the time and output of that process, and prints the
+ * output as one field of a line that names the account and the paths.
  */
 export const READ = `
 LC_ALL=C; export LC_ALL
@@ -199,7 +199,7 @@ emit key "$path" "$facts" "$format" "$encrypted" "$public" "$listed"
 /**
  * Finds private keys, certificates and key stores in directories read from standard input, one per line. Certificates are printed completely. Key stores are
  * recognized by their first bytes. For a private key, the script prints only the public key, as reported by ssh-keygen, and whether the key is encrypted.
- * Nothing else of a private key leaves the host.
+ * No other part of a private key leaves the host.
  *
  * The script reads at most MAX_FILES files of up to 512 KiB within READ_SECONDS. Each file has a limit of FILE_SECONDS, because opening a FIFO blocks until a
  * writer opens it. Files are taken from each owner and directory in turn, and the output per owner is limited to OWNER_BYTES, so that no account can exhaust

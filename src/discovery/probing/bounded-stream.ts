@@ -28,8 +28,8 @@ interface Limits {
 }
 
 /**
- * BoundedStream is a connection to a server that may hang, lie or flood. Every wait has a timeout, and the number of bytes is limited. Throws
- * ProbeFault.
+ * BoundedStream is a connection to a server that may hang, send invalid data, or send too much data. Every wait has a timeout, and the number of bytes is
+ * limited. Throws ProbeFault.
  */
 export class BoundedStream {
   private chunks: Buffer[] = [];

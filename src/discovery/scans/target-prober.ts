@@ -77,7 +77,7 @@ export class TargetProber {
     return { outcome: 'FOUND', facts: tlsView(facts), found: assetsOfTls(placeOf(target, port), facts) };
   }
 
-  /** Returns an unreadable response as a result for its server, so that the scan of other servers continues. */
+  /** Converts a parse error to a ProbeFault, so that an unreadable response is a result for its server and the scan of other servers continues. */
   private readable<T>(probe: Promise<T>): Promise<T> {
     return probe.catch((error: unknown) => {
       if (error instanceof ProbeFault || isOwnFault(error)) throw error;

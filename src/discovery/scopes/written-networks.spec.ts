@@ -30,7 +30,7 @@ describe('a list of networks', () => {
     ['192.0.2.9-3', 'is a range whose end is before its start'],
     ['192.0.2.9-x', 'is not an address range such as 192.0.2.1-20 or 192.0.2.1-192.0.2.20'],
     ['192.0.2.1-2001:db8::', 'is a range whose end is before its start'],
-    ['fe80::1%eth0', 'has a zone, which names an interface of a single machine: omit it'],
+    ['fe80::1%eth0', 'has a zone ID, which is valid on only one machine: omit the zone ID'],
     ['192.0.2.0/33', 'must be a network such as 192.0.2.0/24'],
     ['010.0.0.1', undefined],
     ['web-1.example.com', undefined],

@@ -19,13 +19,13 @@ export function listEntriesOf(text: string): ListEntry[] {
 
 /**
  * readNetworks parses `192.0.2.0/24`, `192.0.2.1`, `192.0.2.1-20`, `192.0.2.1-192.0.2.20` and their IPv6 equivalents, with or without brackets. Returns an
- * error text for a malformed network, and undefined for text that is not a network, such as a name.
+ * error message for a malformed network, and undefined for a string that is not a network, such as a name.
  */
 export function readNetworks(written: string): Network[] | string | undefined {
   const text = written.startsWith('[') && written.endsWith(']') ? written.slice(1, -1) : written;
   const network = parseNetwork(text);
   if (network !== undefined) return [network];
-  if (text.includes('%')) return 'has a zone, which names an interface of a single machine: omit it';
+  if (text.includes('%')) return 'has a zone ID, which is valid on only one machine: omit the zone ID';
   if (text.includes('/')) return hostBits(text);
   const [from = '', to = '', ...rest] = text.split('-');
   const first = parseAddress(from);

@@ -29,7 +29,7 @@ export interface Choice {
 }
 
 /**
- * exchangeHellos sends one ClientHello and returns the server's choice. A TLS 1.3 offer has no key share, so the server names its preferred group in a
+ * exchangeHellos sends one ClientHello and returns the server's choice. A TLS 1.3 offer has no key share, so the server selects its preferred group in a
  * HelloRetryRequest (RFC 8446 section 4.1.4). The handshake ends there, so the offer may include groups and suites that this machine does not support. Returns
  * undefined if the server rejects the offer. Throws ProbeFault if the server is unreachable.
  */

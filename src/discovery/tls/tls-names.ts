@@ -8,8 +8,8 @@ export const VERSIONS: Record<string, number> = {
 };
 
 /**
- * Supported groups, post-quantum ones first. The inventory judges each group by its name (`judgement/risk/default-rules.json`), and the test
- * `scanned-names` fails for a group that no rule knows.
+ * Supported groups, post-quantum ones first. The inventory assesses each group by its name (`judgement/risk/default-rules.json`), and the test
+ * `scanned-names` fails for a group that no rule covers.
  */
 export const GROUPS: Record<string, number> = {
   X25519MLKEM768: 0x11ec,

@@ -11,8 +11,8 @@ import {
 import { SIGNING_KEY_EVENTS, SIGNING_REQUEST_EVENTS } from './signing.event-types.js';
 
 /**
- * EVENTS is the catalogue of events, by name. Subscriptions are validated against the catalogue. The OpenAPI document, `GET /api/v1/event-types`, the console
- * and docs/events.md show it.
+ * EVENTS is the catalogue of events, by name. Subscriptions are validated against the catalogue. It is published in the OpenAPI document, by `GET
+ * /api/v1/event-types`, in the console and in docs/events.md.
  */
 const EVENTS = {
   ...SIGNING_REQUEST_EVENTS,

@@ -26,7 +26,7 @@ export interface EventEntry {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** EventSource states which audit entries are events of a type. */
+/** EventSource defines which audit entries are events of a type. */
 export interface EventSource {
   readonly action: string;
   /** Selects some of the entries with this action. */
@@ -42,9 +42,9 @@ export interface EventType {
   readonly description: string;
   /** Scope that a caller needs to receive the event. */
   readonly permission: Scope;
-  /** Whether callers without `audit:read` receive only events about resources of their own. */
+  /** Whether callers without `audit:read` receive only events about their own resources. */
   readonly isOwnOnly?: true;
-  /** Whether endpoints of versions that stored no owner receive the event, because these versions sent it. */
+  /** Whether endpoints created by versions that stored no owner receive the event, because those versions sent it. */
   readonly needsNoOwner?: true;
   /** Whether the delivery log shows the message to everyone who can read webhooks. */
   readonly isShownInLog?: true;

@@ -9,7 +9,7 @@ const ALERT = {
     name: text('Name of the rule.', 'new risks'),
     condition: text('Condition of the rule.', 'risk-threshold'),
   }),
-  title: text('The alert in one line.', 'New assets of a high risk'),
+  title: text('One-line summary of the alert.', 'New assets of a high risk'),
   subject: part('What the alert is about.', {
     kind: text('Kind of the subject.', 'source'),
     id: text('ID of the subject.', '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d13'),
@@ -26,7 +26,7 @@ const ALERT = {
 };
 const ALERTS = { permission: 'alerts:read', needsNoOwner: true, isShownInLog: true, data: ALERT } as const;
 
-/** Events of alerts. EventAnnouncer records them with each notification. */
+/** Alert events, which EventAnnouncer records with each notification. */
 export const ALERT_EVENTS = {
   'alert.opened': { ...ALERTS, description: 'An alert was opened.' },
   'alert.again': { ...ALERTS, description: 'An open alert has new occurrences.' },
@@ -45,7 +45,7 @@ const APPROVAL = {
     kind: text('Kind of the request.', 'signing-request'),
     id: text('ID of the request.', '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d12'),
   }),
-  title: text('The request in one line.', 'Sign build 4711 with the key release'),
+  title: text('One-line summary of the request.', 'Sign build 4711 with the key release'),
   hash: text('SHA-256 of the document that approvers see, base64.', 'n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg='),
   policies: texts('Names of the policies that require the approval.', ['releases']),
   stage: count('Current stage, from 0.', 0),
@@ -60,7 +60,7 @@ const APPROVAL = {
 };
 const APPROVALS = { permission: 'approvals:read', needsNoOwner: true, data: APPROVAL } as const;
 
-/** Events of approvals. EventAnnouncer records them with each notice. */
+/** Approval events, which EventAnnouncer records with each notice. */
 export const APPROVAL_EVENTS = {
   'approval.requested': { ...APPROVALS, description: 'An approval was requested, or its next stage has begun.' },
   'approval.reminder': {
@@ -71,5 +71,8 @@ export const APPROVAL_EVENTS = {
   'approval.rejected': { ...APPROVALS, description: 'An approval was rejected.' },
   'approval.expired': { ...APPROVALS, description: 'An approval expired without a decision.' },
   'approval.withdrawn': { ...APPROVALS, description: 'An approval was withdrawn by its requester.' },
-  'approval.superseded': { ...APPROVALS, description: 'An approval was replaced because the policies changed.' },
+  'approval.superseded': {
+    ...APPROVALS,
+    description: 'An approval was replaced because the document to be approved changed.',
+  },
 } satisfies Record<string, EventType>;

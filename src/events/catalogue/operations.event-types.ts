@@ -15,7 +15,7 @@ import {
 
 const IMPORTS = { permission: 'inventory:report', isOwnOnly: true } as const;
 
-/** Events of the inventory: imports and certificates. EventAnnouncer records them. */
+/** Inventory events about imports and certificates, which EventAnnouncer records. */
 export const INVENTORY_EVENTS = {
   'import.completed': {
     ...IMPORTS,
@@ -132,7 +132,7 @@ export const ROTATION_EVENTS = {
 const SENSORS = { permission: 'sensors:read' } as const;
 const SENSOR = { sensorId: id('ID of the sensor.'), name: text('Name of the sensor.', 'build host 7') };
 
-/** Events of sensors. EventAnnouncer records them. */
+/** Sensor events, which EventAnnouncer records. */
 export const SENSOR_EVENTS = {
   'sensor.connected': {
     ...SENSORS,
@@ -188,7 +188,7 @@ export const SIGN_IN_EVENTS = {
   },
 } satisfies Record<string, EventType>;
 
-/** Events of hosts. EventAnnouncer records them. */
+/** Host events, which EventAnnouncer records. */
 export const HOST_EVENTS = {
   'hosts.key-changed': {
     permission: 'hosts:read',

@@ -154,7 +154,7 @@ export const SIGNING_KEY_EVENTS = {
       ...KEY,
       from: count('Version that was active before.', 1),
       version: count('The new version.', 2),
-      activate: text('When the new version signs: `now` or `with-certificate`.', 'now'),
+      activate: text('When the new version starts signing: `now` or `with-certificate`.', 'now'),
     },
     sources: keyAction('rotated', 'from', 'version', 'activate'),
   },

@@ -19,12 +19,12 @@ export interface EventWindow {
 
 type FeedRow = EntryRow & { readonly index: string };
 
-/** EventFeedReader derives events from the audit log. The feed has the order of the log, and nothing is stored for events that nobody reads. */
+/** EventFeedReader derives events from the audit log. The feed is in log order, and nothing is stored for events that nobody reads. */
 @Injectable()
 export class EventFeedReader {
   constructor(private readonly seals: AuditSeals) {}
 
-  /** Returns the events of these types in the MAX_WINDOW_LEAVES leaves from `start` on. */
+  /** Returns the events of these types in the MAX_WINDOW_LEAVES leaves starting at `start`. */
   async window(tx: EntityManager, start: number, types: readonly EventName[]): Promise<EventWindow> {
     const [head]: { size: string }[] = await tx.query(`SELECT size FROM log_head`);
     const size = Number(head?.size ?? 0);

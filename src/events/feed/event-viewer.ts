@@ -9,7 +9,7 @@ export type EventViewer = Pick<Caller, 'scopes' | 'identity'> & {
   readonly ownerId: string;
 };
 
-/** maySee reports whether a viewer may receive an event. Callers with `audit:read` receive the events of every owner, as in the lists of these resources. */
+/** maySee reports whether a viewer may receive an event. Callers with `audit:read` receive the events of every owner, as the lists of these resources do. */
 export function maySee({ scopes, ownerId, identity }: EventViewer, event: AnnouncedEvent | LoggedEvent): boolean {
   const { permission, isOwnOnly } = EVENT_CATALOGUE[event.type];
   if (!mayDo(scopes, permission)) return false;

@@ -12,7 +12,7 @@ export interface AnnouncedEvent {
   /** RFC 3339. */
   readonly timestamp: string;
   readonly subject: { readonly kind: string; readonly id: string };
-  /** ID of the person behind the subject, for events that only the owner may receive. */
+  /** ID of the subject's owner, for events that only the owner may receive. */
   readonly owner?: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -21,7 +21,7 @@ export interface AnnouncedEvent {
 export interface LoggedEvent extends AnnouncedEvent {
   /** ID of the audit entry. */
   readonly id: string;
-  /** Index of the entry's leaf. Events of a subject are in this order. */
+  /** Index of the entry's leaf. Events about the same subject are in this order. */
   readonly index: number;
   /** The workload run behind the subject, as in the audit log. */
   readonly workload?: { readonly trust: unknown; readonly issuer: unknown; readonly subject: unknown };
@@ -44,7 +44,7 @@ export function openingActionOf(row: EntryRow): string | undefined {
   return sourceOf(entryOf(row))?.opening;
 }
 
-/** loggedEvent returns the event of an audit entry; undefined if the entry is no event. Both rows must be verified against their seals. */
+/** loggedEvent returns the event of an audit entry; undefined if the entry is not an event. Both rows must be verified against their seals. */
 export function loggedEvent(row: EntryRow, index: number, openingRow: EntryRow | undefined): LoggedEvent | undefined {
   const entry = entryOf(row);
   const common = { id: row.id, index };

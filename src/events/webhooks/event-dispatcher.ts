@@ -13,12 +13,12 @@ import { viewerOf } from './webhook-viewer.js';
 
 /** Key of the transaction-level advisory lock. Only one process at a time queues messages, to keep their order. */
 const LOCK = 0x6576_6e74;
-/** Pending deliveries after which an endpoint gets no further messages. The events stay in the log and are queued later. */
+/** Number of pending deliveries at which an endpoint gets no further messages. The events stay in the log and are queued later. */
 const MAX_PENDING = 1000;
 
 /**
- * FOLLOWING selects the endpoints that have not received all events of the log. An endpoint that subscribes to no derived event has no position, so nothing
- * is read for it.
+ * FOLLOWING selects the endpoints that have not received all events of the log. An endpoint that subscribes to no derived event has no position, so the
+ * log is not read for that endpoint.
  */
 const FOLLOWING = `FROM webhook_endpoint e CROSS JOIN log_head h WHERE e.enabled AND e.feed_position <> h.size`;
 
@@ -33,8 +33,8 @@ interface Follower {
 }
 
 /**
- * EventDispatcher queues webhook messages for the events in the audit log. Each endpoint has a position in the log, which commits together with the messages
- * of the events before it, so every event is queued exactly once.
+ * EventDispatcher queues webhook messages for the events in the audit log. Each endpoint has a position in the log, which is committed together with
+ * the messages for all earlier events, so every event is queued exactly once.
  */
 @Injectable()
 export class EventDispatcher {

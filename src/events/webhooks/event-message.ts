@@ -2,7 +2,7 @@ import type { WebhookMessage } from '../../notifications/webhooks/webhook-messag
 import { EVENT_CATALOGUE } from '../catalogue/event-catalogue.js';
 import type { LoggedEvent } from '../feed/logged-event.js';
 
-/** Console pages of subjects. */
+/** Console page by kind of subject. */
 const PAGES: Readonly<Record<string, string>> = {
   'signing-request': 'requests',
   'signing-key': 'keys',
@@ -29,7 +29,7 @@ function labelOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Returns a value for people: the name of a party, the items of a list, or the value itself. */
+/** Returns a human-readable value: the name of a party, the items of a list, or the value itself. */
 function shownValue(value: unknown): string {
   if (Array.isArray(value)) return value.join(', ');
   if (typeof value !== 'object' || value === null) return String(value);

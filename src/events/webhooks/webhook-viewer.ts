@@ -17,8 +17,8 @@ export function ownerOf(caller: Caller): Owned {
 }
 
 /**
- * viewerOf returns the owner of an endpoint with its current rights: the rights that every person, key and client behind the endpoint has. Returns undefined
- * if one of them is disabled, revoked or unknown, and for endpoints of earlier versions, which have no owner.
+ * viewerOf returns the owner of an endpoint with the owner's current rights: the rights that every person, key and client behind the endpoint has. Returns
+ * undefined if one of them is disabled, revoked or unknown, and for endpoints of earlier versions, which have no owner.
  */
 export async function viewerOf(tx: EntityManager, { givers, ownerId }: Owned): Promise<EventViewer | undefined> {
   if (givers === null || givers.length === 0) return undefined;

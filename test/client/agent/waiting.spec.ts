@@ -119,7 +119,7 @@ describe.runIf(hasTools)('a tool that waits for approval', () => {
     await decide(approvalId, 'reject');
     const { code, text } = await tool.ended;
     expect(code).toBe(1);
-    expect(text).toContain('not signed, rejected');
+    expect(text).toContain('not signed (rejected)');
     expect(certified.stage.operationsOn(digest)).toBe(0);
     expect(statSync(bench.at('app.sig')).size).toBe(0);
   });
@@ -131,7 +131,7 @@ describe.runIf(hasTools)('a tool that waits for approval', () => {
     ]);
     const { code, text } = await tool.ended;
     expect(code).toBe(1);
-    expect(text).toContain('not signed, expired');
+    expect(text).toContain('not signed (expired)');
     expect(certified.stage.operationsOn(digest)).toBe(0);
   });
 
@@ -143,7 +143,7 @@ describe.runIf(hasTools)('a tool that waits for approval', () => {
     });
     const { code, text } = await tool.ended;
     expect(code).toBe(1);
-    expect(text).toContain('not signed, withdrawn');
+    expect(text).toContain('not signed (withdrawn)');
     expect(certified.stage.operationsOn(digest)).toBe(0);
   });
 

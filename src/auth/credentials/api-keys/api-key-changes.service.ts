@@ -32,7 +32,7 @@ export class ApiKeyChangesService {
   ) {}
 
   /**
-   * Changes a key. The caller needs the permissions of the key to lift one of its limits, as for a new key.
+   * Changes a key. To lift one of the key's limits, the caller needs the key's permissions, as for a new key.
    *
    * @param version of the key as read by the caller
    * @throws Problem `request.stale`, `api-key.over`, `api-key.more-permissions`, `api-key.beyond-caller`

@@ -22,7 +22,7 @@ export interface ApiKeyRotationOrder {
   readonly permissions?: readonly Scope[];
 }
 
-/** Numbers of days before the expiry of a key at which a mail is sent to its owner. */
+/** Days before a key's expiry at which its owner is sent an email. */
 const WARNINGS = [14, 3] as const;
 
 /** Returns a SQL condition on api_key k: the key expires within `days` days, and its owner has not been warned at this threshold. */
@@ -38,7 +38,7 @@ interface Due {
   readonly email: string | null;
 }
 
-/** ApiKeyRenewalService rotates API keys with an overlap, and sends owners a mail before a key expires. */
+/** ApiKeyRenewalService rotates API keys with an overlap, and sends owners an email before a key expires. */
 @Injectable()
 export class ApiKeyRenewalService {
   constructor(
@@ -50,7 +50,7 @@ export class ApiKeyRenewalService {
 
   /**
    * Creates a key with the same name, permissions, addresses, signing keys and owner. The old key expires after the overlap. If the caller is not the owner,
-   * the new key is also limited to the caller's rights, because the caller sees the key, and the caller counts as a requester of its requests.
+   * the new key is also limited to the caller's rights, because the caller sees the key. The caller also counts as a requester of its requests.
    */
   async rotate(caller: Caller, id: string, order: ApiKeyRotationOrder): Promise<NewApiKey> {
     return this.db.transaction((tx) => this.rotateIn(tx, caller, id, order));
@@ -88,7 +88,7 @@ export class ApiKeyRenewalService {
     return { row: await tx.findOneByOrFail(ApiKey, { id: next.id }), key };
   }
 
-  /** Queues a mail for every key that expires soon and has not been replaced. Each warning is sent once, even with several processes. */
+  /** Queues an email for every key that expires soon and has not been replaced. Each warning is sent once, even with several processes. */
   @Background({ name: 'api-key-warnings', scope: 'process', due: WARNINGS.map(endingWithin) })
   async warn(): Promise<void> {
     for (const days of WARNINGS) await this.db.transaction((tx) => this.warnAt(tx, days));

@@ -32,7 +32,7 @@ function randomText(length: number): string {
   return Array.from({ length }, () => BASE62[randomInt(62)]).join('');
 }
 
-/** Returns the CRC-32 in base62, with which secret scanners recognize a real key without calling the service. */
+/** Returns the CRC-32 in base62, by which secret scanners recognize a real key without calling the service. */
 function checksum(lookup: string, secret: string): string {
   let rest = crc32(`${lookup}_${secret}`);
   let text = '';

@@ -46,8 +46,8 @@ export class CreateApiKeyBody {
   @IsAddressBlocks()
   addresses?: string[];
   /**
-   * Names of the signing keys that the key can use. `*` matches any characters. If omitted, the key can use every signing key that you can use, also keys
-   * created later.
+   * Names of the signing keys that the key can use. `*` matches any characters. If omitted, the key can use every signing key that you can use,
+   * including keys created later.
    */
   @Optional(KeyPatternList({ min: 1, example: ['release-*'] })) keys?: string[];
 
@@ -63,7 +63,7 @@ export class ChangeApiKeyBody {
   /** The permissions to keep. A change can only remove permissions. */
   @Optional(ListOf(OneOf(SCOPE_NAMES), { min: 1, max: 64, unique: true, example: ['sign:digest'] }))
   permissions?: Scope[];
-  /** IP addresses and CIDR blocks from which the key can be used; null: anywhere. */
+  /** IP addresses and CIDR blocks from which the key can be used; null allows every address. */
   @ApiProperty({ example: ['192.0.2.0/24'], required: false, nullable: true, type: [String] })
   @IsOptional()
   @Nullable()
@@ -71,7 +71,7 @@ export class ChangeApiKeyBody {
   @ArrayMaxSize(32)
   @IsAddressBlocks()
   addresses?: string[] | null;
-  /** Names of the signing keys that the key can use. `*` matches any characters; null: every signing key. */
+  /** Names of the signing keys that the key can use. `*` matches any characters; null allows every signing key. */
   @Optional(KeyPatternList({ min: 1, nullable: true, example: ['release-*'] })) @Nullable() keys?: string[] | null;
 
   toChange(): ApiKeyChange {
@@ -100,9 +100,9 @@ export class ApiKeyView {
   lastUsedAt: Date | null;
   /** IP address of the last caller. @example 192.0.2.17 */
   lastUsedFrom: string | null;
-  /** IP addresses and CIDR blocks from which the key can be used; null: anywhere. */
+  /** IP addresses and CIDR blocks from which the key can be used; null allows every address. */
   @ApiProperty({ type: [String], nullable: true, example: ['192.0.2.0/24'] }) addresses: string[] | null;
-  /** Names of the signing keys that the key can use, in which `*` matches any characters; null: every signing key. */
+  /** Names of the signing keys that the key can use, in which `*` matches any characters; null allows every signing key. */
   @ApiProperty({ type: [String], nullable: true, example: ['release-*'] }) keys: string[] | null;
   /** Permissions of a key created by an earlier version that have no effect, because only people can use them. */
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true, example: [] }) withoutEffect: Scope[];

@@ -22,7 +22,7 @@ export interface Presented {
   /** Contains the token with the Bearer scheme, the only scheme that the library supports. */
   readonly headers: { readonly authorization: string };
   readonly origin: Origin;
-  /** How the caller presented the token. Null for a query about the token, which authenticates nobody and bypasses the session cache. */
+  /** How the caller presented the token. Null for a query about the token, which does not authenticate a caller and bypasses the session cache. */
   readonly use: PresentedToken | null;
 }
 
@@ -32,7 +32,7 @@ interface VerifiedToken {
 }
 
 /**
- * JwtStrategy verifies access tokens: one algorithm, the service's issuer and audience, 30 s of clock skew. Then it checks the session of the token, and that
+ * JwtStrategy verifies access tokens: one algorithm, the service's issuer and audience, 30 s of clock skew. Then it checks the token's session, and that
  * the caller possesses the key to which the token is bound. `complete` passes the header as well, because the library does not check `typ`.
  */
 @Injectable()

@@ -53,7 +53,7 @@ export interface GrantedClient {
   readonly lifeSeconds: number;
 }
 
-/** Maximum lifetime of the access tokens of /oauth/token. */
+/** Maximum lifetime of access tokens issued by /oauth/token. */
 export const OAUTH_TOKEN_SECONDS = 3600;
 
 /** TokenGrants issues the result of every sign-in: a session, an access token and, for users, a refresh token. */

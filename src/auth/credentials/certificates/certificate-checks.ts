@@ -43,7 +43,7 @@ function readable(raw: Buffer): X509Certificate {
   }
 }
 
-/** @throws CertificateRefused outside the validity period of the certificate, which includes both of its bounds (RFC 5280 section 4.1.2.5) */
+/** @throws CertificateRefused outside the certificate's validity period, which includes both bounds (RFC 5280 section 4.1.2.5) */
 export function assertInItsDates({ validFrom, validTo }: X509Certificate, now: Date, which = 'The certificate'): void {
   // OpenSSL has a resolution of one second.
   if (now.getTime() < Date.parse(validFrom)) throw new CertificateRefused(`${which} is not valid yet.`);

@@ -112,7 +112,7 @@ function issuedPath(rule: IssuedCertificates, leaf: X509Certificate, chain: read
   const uploaded = rule.intermediates.map(({ pem }) => new X509Certificate(pem));
   const path = pathToAnchor({ leaf, anchors, intermediates: [...uploaded, ...chain.flatMap(strongOnly)], now });
   if (!hasSubject(leaf, rule.subject))
-    throw new CertificateRefused('The subject of the certificate is not the one registered for the client.');
+    throw new CertificateRefused('The subject of the certificate differs from the subject registered for the client.');
   return path;
 }
 

@@ -85,7 +85,7 @@ export function ruleOf(order: CertificateRegistration, now: Date): CertificateRu
   };
   const trustAnchors = readList('/trustAnchors', order.trustAnchors ?? [], authority);
   if (trustAnchors.length === 0)
-    throw refused('/trustAnchors', 'must contain the authority that issues the certificate');
+    throw refused('/trustAnchors', "must contain the certificate of the CA that issues the client's certificate");
   return { trustAnchors, intermediates: readList('/intermediates', order.intermediates ?? [], authority), subject };
 }
 

@@ -13,7 +13,7 @@ export const PAUSE_SECONDS = PAUSE_MS / 1000;
 /** Maximum time for which keys are trusted if the publisher does not respond. */
 const MAX_STALE_MS = 60 * 60_000;
 
-/** The row of a publisher of keys, with the most recently fetched keys. */
+/** The row of a key publisher, with the most recently fetched keys. */
 export interface PublishedKeys {
   readonly id: string;
   readonly name: string;
@@ -28,7 +28,7 @@ export interface PublishedKeys {
 export class KeyRenewals {
   private readonly logger: Logger;
   private readonly readings = new Map<string, Promise<PublicJwk[]>>();
-  /** Time of the last fetch by this process, in milliseconds. The time in the row is not sealed, so it cannot delay the renewal of old keys. */
+  /** Time of the last fetch by this process, in milliseconds. Renewal uses this time instead of the time in the row, which is not sealed. */
   private readonly asked = new Map<string, number>();
 
   /** @param whose name of the publisher in log messages, such as `the issuer` */

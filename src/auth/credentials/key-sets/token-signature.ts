@@ -48,7 +48,7 @@ export async function verifyToken(token: string, keys: KeyReader, options: JWTVe
   }
 }
 
-/** Reports whether the header of a token names an algorithm that uses the client secret as key (OpenID Connect Core section 10.1). */
+/** Reports whether the header of a token names an algorithm that uses the client secret as the key (OpenID Connect Core section 10.1). */
 export function isSignedBySecret(token: string): boolean {
   return SYMMETRIC.has(decodeProtectedHeader(token).alg ?? '');
 }

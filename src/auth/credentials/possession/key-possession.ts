@@ -105,7 +105,7 @@ function challenge(error: 'invalid_token' | 'invalid_dpop_proof', description: s
 /** Returns the Problem for a token that is bound to another client certificate (RFC 8705 section 3). */
 function otherCertificate(): Problem {
   const detail =
-    'This access token is bound to a client certificate, but the request has a different certificate or none.';
+    'This access token is bound to a client certificate, but the request uses a different certificate, or none.';
   return new Problem('unauthenticated', 'auth.token-binding', detail);
 }
 

@@ -17,8 +17,8 @@ export class KeyNotShown extends Error {
 }
 
 /**
- * Returns the binding of a token. A token is bound to the key of any DPoP proof, because clients send a proof only for this purpose. It is bound to a client
- * certificate only if required (RFC 8705 section 3), because a client may present a certificate for other reasons.
+ * Returns the binding of a token. If the request contains a DPoP proof, the token is bound to the proof's key, because clients send a proof only for this
+ * purpose. A token is bound to a client certificate only if required (RFC 8705 section 3), because a client may present a certificate for other reasons.
  *
  * @param shown the keys that the request proves
  * @throws KeyNotShown

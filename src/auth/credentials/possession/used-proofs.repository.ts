@@ -7,7 +7,7 @@ import { Background } from '../../../platform/work/background.js';
 @Entity('used_proof')
 @Index('used_proof_expires', ['expiresAt'])
 export class UsedProof {
-  /** SHA-256 of the kind of proof, its owner and its `jti`. */
+  /** SHA-256 of the proof's kind, owner and `jti`. */
   @PrimaryColumn('bytea')
   hash: Buffer;
 

@@ -23,7 +23,7 @@ export interface SessionGrounds {
 }
 
 /**
- * assertStillGranted verifies that the grounds of a sign-in have not changed since they were read, and locks them until the transaction ends. Changing the
+ * assertStillGranted verifies that the grounds for a sign-in have not changed since they were read, and locks them until the transaction ends. Changing the
  * password, or disabling the account, provider or client, must also stop a sign-in that is in progress.
  *
  * @throws Problem 401 `auth.changed-meanwhile`
@@ -75,15 +75,16 @@ export async function afterSessionsOf(tx: EntityManager, id: string, last: Date 
 type TokenHolder = 'oauth client' | 'workload issuer' | 'identity provider';
 
 /**
- * lockTokens prevents new tokens for a holder until the transaction ends. A row lock is not sufficient: each token request takes a shared lock on the row, so a
- * client that requests tokens continuously would prevent its own revocation.
+ * lockTokens prevents new tokens for a holder until the transaction ends. A row lock is not sufficient: each token request acquires a shared lock on the row,
+ * so a client that requests tokens continuously would prevent its own revocation.
  */
 export async function lockTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
   await advisoryLock(tx, `${holder} ${id.toLowerCase()}`);
 }
 
 /**
- * admitTokens takes the shared lock that corresponds to `lockTokens`: it waits for transactions that hold the lock, and delays them until the transaction ends.
+ * admitTokens acquires the shared lock that corresponds to `lockTokens`: it waits for transactions that hold the exclusive lock, and delays later calls of
+ * `lockTokens` until its own transaction ends.
  */
 export async function admitTokens(tx: EntityManager, holder: TokenHolder, id: string): Promise<void> {
   await sharedAdvisoryLock(tx, `${holder} ${id.toLowerCase()}`);

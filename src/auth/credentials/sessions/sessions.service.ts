@@ -21,7 +21,7 @@ export interface NewSession {
   readonly id?: string;
   readonly userId?: string;
   readonly clientId?: string;
-  /** Grounds of the sign-in that must still be valid when the session opens. */
+  /** Grounds for the sign-in, which must still be valid when the session opens. */
   readonly grounds?: Pick<SessionGrounds, 'password' | 'client'>;
   /** The trust through which the token is issued to a workload. */
   readonly workload?: { readonly trustId: string; readonly trustRevision: number };
@@ -52,7 +52,7 @@ export interface NewSession {
 /** Maximum lifetime of a person's session, even if it is in use. */
 export const SESSION_SECONDS = 30 * 24 * 3600;
 
-/** Maximum number of open sessions of a person, as at GitLab and Google. A further sign-in ends the oldest sessions. */
+/** Maximum number of a person's open sessions, similar to GitLab and Google. A further sign-in ends the oldest sessions. */
 const MAX_OPEN_SESSIONS = 500;
 
 /** Maximum number of sessions ended by one statement. Larger statements could exceed the time limit of the database. */
@@ -86,7 +86,7 @@ interface Ended {
   readonly user_id: string | null;
 }
 
-/** A logout at a provider: of the given sessions, of all sessions of a person, or of the given sessions of a person. */
+/** A logout at a provider. It ends the given sessions, all of a person's sessions, or a person's given sessions. */
 export interface ExternalEnd {
   readonly providerId: string;
   readonly sessions?: readonly string[] | undefined;

@@ -68,7 +68,7 @@ export class SecondFactorsController {
 
   /**
    * Replace recovery codes
-   * @remarks Returns new recovery codes. The previous codes become invalid.
+   * @remarks Returns new recovery codes. The previous codes are invalidated.
    */
   @Post('recovery-codes')
   @Person()

@@ -117,7 +117,7 @@ export class SecondFactorsService {
     });
   }
 
-  /** Replaces the recovery codes. The old codes become invalid. */
+  /** Replaces the recovery codes. The old codes are invalidated. */
   async newRecoveryCodes(caller: Caller): Promise<string[]> {
     return this.db.transaction(async (tx) => {
       const codes = await this.recovery.replace(tx, caller.id);

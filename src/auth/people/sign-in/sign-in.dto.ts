@@ -110,7 +110,7 @@ export class CallerView {
   /** @example ada@example.com */
   name: string;
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true }) scopes: Scope[];
-  /** Names of the signing keys that you can use, in which `*` matches any characters; null: every signing key. */
+  /** Names of the signing keys that you can use, in which `*` matches any characters; null allows every signing key. */
   @ApiProperty({ type: [String], nullable: true, example: ['release-*'] }) keys: string[] | null;
   /** ID of the session to which the token belongs; absent for API keys. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   session?: string;

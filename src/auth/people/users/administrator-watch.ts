@@ -5,7 +5,7 @@ import { HealthIndicators, type Indication } from '../../../platform/observabili
 import { User } from '../../model/user.entity.js';
 import { administratorsWhoCanSignIn } from './administrators.js';
 
-/** AdministratorWatch reports when no administrator can sign in, because such an installation looks healthy otherwise. */
+/** AdministratorWatch reports when no administrator can sign in, because the installation otherwise appears healthy. */
 @Injectable()
 export class AdministratorWatch {
   constructor(

@@ -41,7 +41,7 @@ export class FirstAdministrator implements OnApplicationBootstrap {
     if (email === '' || password === '' || !(await this.users.isEmpty())) return;
     if (await this.hadUsers()) {
       this.logger.error(
-        'The first administrator was not created: the database has no users, but the audit log contains some, so their rows were deleted outside the service. Restore the rows, or run "sealwright-admin user create ADDRESS --role admin".',
+        'The first administrator was not created: the database has no users, but the audit log contains user accounts, so their rows were deleted outside the service. Restore the rows, or run "sealwright-admin user create ADDRESS --role admin".',
       );
       return;
     }

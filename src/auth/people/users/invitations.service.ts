@@ -35,7 +35,7 @@ export class InvitationsService {
 
   /**
    * Sends an invitation to an email address, and revokes any earlier invitation to the same address. Anyone with the link can use the invitation, so the link
-   * is returned only if mail delivery is not configured.
+   * is returned only if email delivery is not configured.
    */
   async invite(
     caller: Caller,

@@ -20,7 +20,7 @@ function operator() {
 }
 
 /**
- * OperatorAccounts changes accounts for the machine's operator, who has access to the service configuration. It is the way to recover if nobody can sign in.
+ * OperatorAccounts changes accounts for the machine's operator, who has access to the service configuration. Operators use it to recover if nobody can sign in.
  */
 @Injectable()
 export class OperatorAccounts {
@@ -51,7 +51,7 @@ export class OperatorAccounts {
     await this.passwords.set(operator(), await this.userWith(email), password, {});
   }
 
-  /** Returns a link with which the person chooses a password. The link is valid once, within an hour, and is not sent by mail. */
+  /** Returns a link with which the person chooses a password. The link is valid once, within an hour, and is not sent by email. */
   async passwordLink(email: string): Promise<string> {
     const { origin, ...actor } = operator();
     return this.resets.issue(actor, await this.userWith(email), origin);

@@ -16,7 +16,7 @@ import { UsersService } from '../../model/users.service.js';
 
 const GOOD_FOR_SECONDS = 3600;
 
-/** PasswordResetsService manages links to set a new password. By mail, a link is sent only to the email address of the account. */
+/** PasswordResetsService manages links to set a new password. A link is emailed only to the account's email address. */
 @Injectable()
 export class PasswordResetsService {
   private readonly logger = new Logger(PasswordResetsService.name);

@@ -43,7 +43,7 @@ export class RegistrationService {
       const roles = await this.invitations.accept(tx, invitation, email);
       if (roles !== undefined) return roles;
       const detail =
-        'This invitation is invalid: it is for another email address, was already used, has expired, or its sender can no longer grant the roles. Request a new one.';
+        'This invitation is not valid: it is for another email address, has already been used or has expired, or its sender can no longer grant the roles. Request a new one.';
       throw new Problem('refused', 'invitation.unusable', detail);
     });
     if (user !== undefined) return user;

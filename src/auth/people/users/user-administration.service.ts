@@ -37,7 +37,7 @@ export class UserAdministrationService {
     private readonly invitations: InvitationRights,
   ) {}
 
-  /** Returns users, newest first. @param email an address, or the start of addresses before `*` */
+  /** Returns users, newest first. @param email an address, or a prefix followed by `*` */
   async list({ limit, cursor, email }: PageQuery & { email?: string }): Promise<Page<UserWithProviders>> {
     const query = this.db.createQueryBuilder(User, 'user');
     whereNamed(query, 'email', email?.toLowerCase());

@@ -34,7 +34,7 @@ export class UsersController {
 
   /**
    * Get a user
-   * @remarks Returns a user with roles and state.
+   * @remarks Returns a user with the user's roles and status.
    */
   @Get(':id')
   @Needs('users:read')
@@ -59,7 +59,7 @@ export class UsersController {
   }
 
   /**
-   * List sessions of a user
+   * List a user's sessions
    * @remarks Returns the active sessions of a user.
    */
   @Get(':id/sessions')
@@ -69,7 +69,7 @@ export class UsersController {
   }
 
   /**
-   * End sessions of a user
+   * End a user's sessions
    * @remarks Ends all sessions of a user in every process.
    */
   @Delete(':id/sessions')
@@ -115,7 +115,7 @@ const POLICY =
 const page = (name: string) => readFileSync(join(import.meta.dirname, 'public', name), 'utf8');
 
 /**
- * AccountController serves the page to which links in mails point. The secret is in the fragment of the link, so it appears in no log and no Referer header.
+ * AccountController serves the page to which links in emails point. The secret is in the fragment of the link, so it appears in no log and no Referer header.
  */
 @ApiExcludeController()
 @Controller('account')

@@ -52,7 +52,7 @@ export class IdentityProviderCheck {
         {
           check: 'sign-out',
           ok: true,
-          detail: logout ?? 'The provider has no end_session_endpoint, so users stay signed in there.',
+          detail: logout ?? 'The provider has no end_session_endpoint, so users stay signed in at the provider.',
         },
         await this.keysOf(provider),
         await this.redirectOf(provider, metadata.authorization_response_iss_parameter_supported === true),

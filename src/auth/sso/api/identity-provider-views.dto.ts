@@ -112,7 +112,7 @@ export class TestTicketBody {
 export class TestProblemView {
   /** Code of the problem, as in a sign-in. @example sso.no-role */
   code: string;
-  /** Detail of the problem that the user would see. @example 'No rule of this identity provider gives you a role. Ask an administrator.' */
+  /** Detail of the problem that the user would see. @example "None of this identity provider's rules grants you a role. Contact an administrator." */
   detail: string;
   /** Technical reason; null if the detail is the whole reason. @example 'unexpected "iss" (issuer) claim value' */
   reason: string | null;
@@ -131,7 +131,7 @@ export class SignInTrialView {
   provider: string;
   /** Reason why the sign-in would be refused; null if it would succeed. */
   @ApiProperty({ type: () => TestProblemView, nullable: true, example: null }) problem: TestProblemView | null;
-  /** The provider's identifier of the person; null if the response was refused. @example 'ada-248289761001' */
+  /** The provider's identifier for the person; null if the response was refused. @example 'ada-248289761001' */
   subject: string | null;
   /** Verified claims or attributes. */
   @ApiProperty({

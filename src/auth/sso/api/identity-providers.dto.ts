@@ -154,8 +154,8 @@ export class SamlProviderBody extends IdentityProviderBody {
   /** SingleSignOnService with the HTTP-Redirect binding. @example https://idp.example.com/sso */
   @IsUrl(LOCAL) @Length(1, 500) entryPoint: string;
   /**
-   * Certificates of the keys with which the provider signs assertions, as PEM or as base64 of the DER. During a key rotation of the provider, send the old and
-   * the new certificate. One string may contain several certificates.
+   * Certificates of the keys with which the provider signs assertions, as PEM or as base64 of the DER. During a rotation of the provider's key, send the old
+   * and the new certificate. One string may contain several certificates.
    */
   @ListOf(Text(1, 20_000), {
     min: 1,

@@ -123,7 +123,7 @@ export class SamlController {
 
   /**
    * Get SAML metadata
-   * @remarks Returns the metadata of this service for a SAML 2.0 provider.
+   * @remarks Returns this service's service provider metadata for a SAML 2.0 identity provider.
    */
   @Get('metadata')
   @Public()

@@ -35,8 +35,8 @@ export function tokenAnswer(answer: ProviderAnswer): ProviderAnswer {
 }
 
 /**
- * Returns a signed userinfo response (OpenID Connect Core section 5.3.2) as JSON, after `verify` has returned its claims. Rejects with the HTTP
- * status if the call failed, which openid-client does not report.
+ * Returns a signed userinfo response (OpenID Connect Core section 5.3.2) as JSON, after `verify` has returned its claims. If the call failed, rejects with the
+ * HTTP status, which openid-client does not report.
  */
 export async function userinfoAnswer(
   answer: ProviderAnswer,

@@ -131,7 +131,7 @@ export function thumbprintOf(certificate: string): string {
   return createHash('sha256').update(new X509Certificate(certificate).raw).digest('base64url');
 }
 
-/** Returns the public key of a certificate of the service as a JWK Set (RFC 7517 section 5), with the certificate. */
+/** Returns the public key in one of the service's certificates as a JWK Set (RFC 7517 section 5), with the certificate. */
 export function ourKeySet(certificate: string): { keys: Record<string, unknown>[] } {
   const { publicKey, raw } = new X509Certificate(certificate);
   const kid = thumbprintOf(certificate);

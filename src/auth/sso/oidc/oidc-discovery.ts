@@ -28,7 +28,7 @@ export function discoveryAddresses(issuer: string): string[] {
 }
 
 /**
- * Reads the provider's metadata. The configured issuer determines the URL, and may differ from the issuer in the metadata only in spelling.
+ * Reads the provider's metadata. The configured issuer determines the URL, and must be equivalent to the issuer in the metadata.
  *
  * @throws Error with the reason if there is no such document, or if it belongs to another issuer
  */

@@ -88,7 +88,7 @@ export class OidcLogout {
     if (!TYPES.includes(protectedHeader.typ)) throw new Error('the typ header is not accepted');
     if (typeof events?.[EVENT] !== 'object' || 'nonce' in payload) throw new Error('not a logout token');
     if (names.length === 0 || names.some((name) => typeof name !== 'string' || name === ''))
-      throw new Error('sub and sid are both missing, or one of them is not a non-empty string');
+      throw new Error('sub and sid are both missing, or one of the two is empty or not a string');
     return payload;
   }
 }

@@ -108,8 +108,8 @@ export class OidcProviders {
   }
 
   /**
-   * Verifies that the provider signed an ID token whose claims openid-client has checked: with one of its keys, or with the client secret if the metadata
-   * allows such signatures.
+   * Verifies that an ID token, whose claims openid-client has checked, is signed with one of the provider's keys, or with the client secret if the metadata
+   * allows signatures with the client secret.
    */
   async assertSigned(provider: IdentityProvider, idToken: string): Promise<void> {
     const secret = await this.providers.secretOf(provider);
@@ -119,7 +119,7 @@ export class OidcProviders {
   }
 
   /**
-   * Returns the enabled providers with this issuer, even if a configured issuer is spelled differently. Several providers have the same issuer if the service
+   * Returns the enabled providers with this issuer, even if a configured issuer is written differently. Several providers have the same issuer if the service
    * is registered there with several client IDs.
    */
   async withIssuer(issuer: string): Promise<IdentityProvider[]> {

@@ -110,7 +110,7 @@ function isYes(value: string): boolean {
   return ['true', '1'].includes(value.toLowerCase());
 }
 
-/** Claims that contain the groups of a person: OIDC by convention, LDAP and Keycloak, ADFS, Entra ID. */
+/** Claims that contain a person's groups: OIDC by convention, LDAP and Keycloak, ADFS, Entra ID. */
 const GROUP_CLAIMS = [
   'groups',
   'memberOf',
@@ -120,7 +120,7 @@ const GROUP_CLAIMS = [
 const MAX_GROUPS = 1000;
 const MAX_GROUP_LENGTH = 256;
 
-/** Returns the groups of the person according to the provider. */
+/** Returns the person's groups according to the provider. */
 export function groupsOf(claims: Claims): string[] {
   const named = GROUP_CLAIMS.flatMap((name) => valuesOf(claims[name])).filter(
     (group) => group.length <= MAX_GROUP_LENGTH && isStorable(group),

@@ -163,8 +163,8 @@ export class IdentityProviderChanges {
 
   /**
    * Writes the provider and its audit entry. Disabling a provider also ends its sessions, approved device codes and pending sign-ins. A change that removes a
-   * certificate or a rule has the same effect, because a session does not record which certificate or rule admitted the person. The caller's own session is
-   * then kept.
+   * certificate or a rule has the same effect, because a session does not record which certificate or rule admitted the person. In this case, the
+   * caller's own session is kept.
    */
   private async store(
     tx: EntityManager,

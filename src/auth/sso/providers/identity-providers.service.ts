@@ -10,7 +10,7 @@ import {
   type SamlSettings,
 } from '../../model/identity-provider.entity.js';
 
-/** Purpose of the seal of client secrets and private keys. */
+/** Purpose for which client secrets and private keys are sealed. */
 export const PROVIDER_SECRET_SEAL = 'identity provider secret';
 export const SEALED_PROVIDER_SECRET = {
   table: 'identity_provider',
@@ -40,7 +40,7 @@ export class IdentityProvidersService {
     return this.db.manager.find(IdentityProvider, { order: { name: 'ASC' }, take: MAX_PROVIDERS });
   }
 
-  /** Returns the enabled provider of a kind with the given name. Without a name, returns the only enabled provider of the kind. */
+  /** Returns the enabled provider with the given kind and name. Without a name, returns the only enabled provider of the kind. */
   async enabled(kind: IdentityProviderKind, name: string | undefined): Promise<IdentityProvider> {
     const where = { kind, enabled: true, ...(name === undefined ? {} : { name }) };
     const rows = await this.db.manager.find(IdentityProvider, { where, take: 2 });

@@ -12,7 +12,7 @@ const UNSPECIFIED = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified';
 /**
  * assertNameFormat rejects a NameID whose format differs from the requested format. The request passes through the browser, so a user could request
  * another format, in which the same string may identify another user, or one user may get several accounts. With `nameIdFormat: null` no format is
- * requested, and the format of an administrator's test sign-in is required: the first person who signs in must not choose the format for all others.
+ * requested, and the format of an administrator's test sign-in is required: the first person who signs in must not choose the format for everyone else.
  *
  * @param format Format of the signed NameID; '' if absent
  * @throws Problem `sso.name-format`

@@ -74,7 +74,7 @@ export function assertAddressedTo(
   );
   if (!isOurs)
     throw new Error(
-      'no valid bearer SubjectConfirmation names this service as Recipient and is in response to its request',
+      'no valid bearer SubjectConfirmation names this service as Recipient and the request in InResponseTo',
     );
 }
 
@@ -210,7 +210,7 @@ function textAlone({ $: _attributes, _: text, ...elements }: Element): unknown {
 type Element = Record<string, unknown>;
 
 /**
- * Returns the attributes of the SubjectConfirmationData of every bearer confirmation in the signed assertion (SAML profiles, section 4.1.4.2), as parsed by
+ * Returns the SubjectConfirmationData attributes of every bearer confirmation in the signed assertion (SAML profiles, section 4.1.4.2), as parsed by
  * node-saml.
  */
 function bearersOf(parsed: Element | undefined): Element[] {

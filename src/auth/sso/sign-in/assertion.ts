@@ -7,7 +7,7 @@ import type { IdentityProvider } from '../../model/identity-provider.entity.js';
 export interface Assertion {
   readonly transactionId: string;
   readonly provider: IdentityProvider;
-  /** The provider's permanent identifier of the person. */
+  /** The provider's permanent identifier for the person. */
   readonly subject: string;
   readonly claims: Claims;
   readonly methods: string[];

@@ -96,7 +96,7 @@ export class ProvidedRights {
   }
 }
 
-/** Maximum total length of the names of a user's groups at a provider, in characters. The audit log and the memory of every process contain the names. */
+/** Maximum total length of a user's group names at a provider, in characters. The audit log and the memory of every process contain the names. */
 const MAX_GROUP_CHARACTERS = 16_384;
 
 /** keptGroups returns the groups of a sign-in up to MAX_GROUP_CHARACTERS, giving priority to groups that are members of an approver group. */

@@ -98,7 +98,7 @@ export function noRole(): Problem {
   return new Problem(
     'forbidden',
     'sso.no-role',
-    'No rule of this identity provider gives you a role. Ask an administrator.',
+    "None of this identity provider's rules grants you a role. Contact an administrator.",
   );
 }
 

@@ -56,7 +56,7 @@ export interface Arrived {
   readonly logoutHint: string | null;
   /** Time at which the person authenticated at the provider, ISO 8601; null if not reported. */
   readonly authenticatedAt: string | null;
-  /** The provider's identifier of the person. Absent in attempts that were completed by an earlier version. */
+  /** The provider's identifier for the person. Absent in attempts that were completed by an earlier version. */
   readonly subject?: string;
   /** The authentication contexts that the provider reported. */
   readonly contexts?: readonly string[];
@@ -161,7 +161,7 @@ export class SsoTransactions {
     return JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString());
   }
 
-  /** Stores the person of a completed attempt, in the transaction that completes the attempt. */
+  /** Stores the person who completed an attempt, in the transaction that completes the attempt. */
   async storePerson(tx: EntityManager, id: string, { userId, ...rest }: Arrived): Promise<void> {
     const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(rest)));
     await changeSealed(tx, SsoTransaction, { id }, { userId, secrets });
@@ -182,7 +182,9 @@ export class SsoTransactions {
     if (meant.length > 0) await tx.delete(SsoTransaction, { id: In(meant.map(({ id }) => id)) });
   }
 
-  /** Returns the attempt of a ticket without consuming the ticket. If another browser started the attempt, the ticket is consumed and refused. */
+  /**
+   * Returns the attempt to which a ticket belongs, without consuming the ticket. If another browser started the attempt, the ticket is consumed and refused.
+   */
   async arrived(ticket: string, browser: string | undefined): Promise<ArrivedAttempt> {
     const found = await this.db.manager.findOneBy(SsoTransaction, {
       ticketHash: secretHashOf(ticket),

@@ -19,12 +19,12 @@ export class SsoTransaction extends SealedEntity {
   @Column('uuid')
   providerId: string;
 
-  /** SHA-256 of `state` in OIDC, or of the ID of the AuthnRequest in SAML. */
+  /** SHA-256 of `state` in OIDC, or of the AuthnRequest's ID in SAML. */
   @Index('sso_transaction_key', { unique: true })
   @Column('bytea')
   keyHash: Buffer;
 
-  /** SHA-256 of the cookie of the browser that started the attempt. */
+  /** SHA-256 of the cookie in the browser that started the attempt. */
   @Column('bytea')
   browserHash: Buffer;
 
@@ -73,7 +73,7 @@ export class SamlMessageMark {
   @PrimaryColumn('text')
   direction: 'sent' | 'taken' | 'ended';
 
-  /** SHA-256 of the ID of the message, or of the person or session at the provider. */
+  /** SHA-256 of the message's ID, or of the provider's ID for the person or session. */
   @PrimaryColumn('bytea')
   idHash: Buffer;
 

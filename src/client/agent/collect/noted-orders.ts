@@ -8,7 +8,7 @@ export interface JointOrder {
   readonly key: Pick<AgentKey, 'id' | 'name'> & Partial<Pick<AgentKey, 'version'>>;
   readonly digest: Buffer;
   readonly algorithm: string;
-  /** Signature scheme. Default: the default scheme of the key. */
+  /** Signature scheme. Default: the key's default scheme. */
   readonly scheme?: string | undefined;
   /** Signature format. Default: `raw`. */
   readonly format?: string | undefined;
@@ -72,7 +72,7 @@ export class AnsweredOrders {
   /** @param note prints the reason to the terminal if a tool does not get a signature */
   answer(order: SignatureOrder, note: (line: string) => void): Promise<SignatureResult> {
     const result = this.of(order);
-    if (result.kind !== 'signed') note(`sealwright: not signed, ${result.kind}: ${result.detail}`);
+    if (result.kind !== 'signed') note(`sealwright: not signed (${result.kind}): ${result.detail}`);
     return Promise.resolve(result);
   }
 }

@@ -25,14 +25,14 @@ export interface ToolOrder {
   readonly isQuiet?: boolean;
   /** Signs instead of the service, in a run that only records requests or in which everything is already signed. */
   readonly sign?: (order: SignatureOrder) => Promise<SignatureResult>;
-  /** Called with the result of each order of the tool. */
+  /** Called with the result of each signature that the tool requests. */
   onEnd?(result: SignatureResult): void;
 }
 
 export interface ToolSurroundings {
   readonly api: ApiClient;
   readonly environment: NodeJS.ProcessEnv;
-  /** Directory in which the directory of the socket is created. */
+  /** Directory in which the socket's directory is created. */
   readonly runtimeDirectory: string;
   note(line: string): void;
 }

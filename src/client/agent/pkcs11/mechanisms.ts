@@ -46,7 +46,7 @@ const OTHER_PSS = `PSS supports only ${HASHES}, with MGF1 of the same hash and a
 
 function otherMechanism(type: number | undefined): string {
   if (type === CKM.RSA_X_509) return `the tool pads the digest itself; ${OTHER_PSS}`;
-  return `the tool requested mechanism 0x${(type ?? 0).toString(16)}, which the keys do not support; they sign ${HASHES}`;
+  return `the tool requested mechanism 0x${(type ?? 0).toString(16)}, which the keys do not support; select a mechanism with ${HASHES}`;
 }
 
 const familyOf = ({ type }: Pick<AgentKey, 'type'>): string => type.split('-')[0] ?? '';
@@ -77,7 +77,7 @@ export function mechanismInfo(type: number): MechanismInfo {
 
 const BYTES_OF_CURVE: Readonly<Record<string, number>> = { 'ec-p256': 32, 'ec-p384': 48, 'ec-p521': 66 };
 
-/** Returns the length of a signature in the encoding of PKCS #11: the length of the modulus, or of r ‖ s. */
+/** Returns the length of a signature in PKCS #11 encoding: the length of the modulus, or of r ‖ s. */
 function signatureLength({ type }: Pick<AgentKey, 'type'>): number {
   const curve = BYTES_OF_CURVE[type];
   return curve === undefined ? Number(type.replace('rsa-', '')) / 8 : 2 * curve;

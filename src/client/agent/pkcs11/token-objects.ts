@@ -27,7 +27,7 @@ const SENSITIVE = new Set<number>([
   CKA.COEFFICIENT,
 ]);
 
-/** TokenObjects presents the offered keys as objects of a token: a private key, a public key and a certificate per key, and the certificates of the issuers. */
+/** TokenObjects presents the offered keys as objects of a token: a private key, a public key and a certificate per key, and the issuer certificates. */
 export class TokenObjects {
   private readonly objects: readonly TokenObject[];
   readonly mechanisms: readonly number[];
@@ -69,7 +69,7 @@ export class TokenObjects {
   }
 }
 
-/** Returns the value of an attribute, or the code of the reason why the value is not available. */
+/** Returns the value of an attribute, or the error code if the value is not available. */
 export function valueOf(
   { attributes, key }: TokenObject,
   type: number,

@@ -15,7 +15,7 @@ export interface AgentKey {
   readonly purpose: string;
   /** Public key as SubjectPublicKeyInfo in DER. */
   readonly publicKey: Buffer;
-  /** Certificate chain in DER, starting with the certificate of the key. Empty if the key has no certificate. */
+  /** Certificate chain in DER, starting with the key's certificate. Empty if the key has no certificate. */
   readonly chain: readonly Buffer[];
 }
 
@@ -52,7 +52,7 @@ export async function readAgentKeys(api: ApiClient, { protocol, purpose, names, 
   return usesCertificate(purpose) ? withoutExpired(keys, names !== undefined, note) : keys;
 }
 
-/** Reports whether verifiers of signatures with a purpose rely on the certificate of the key. In SSH, only the key is used. */
+/** Reports whether verifiers of signatures with this purpose rely on the key's certificate. In SSH, verifiers use only the key. */
 export function usesCertificate(purpose: AgentPurpose): boolean {
   return purpose !== 'ssh-login' && purpose !== 'ssh-signatures';
 }

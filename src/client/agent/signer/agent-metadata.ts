@@ -40,7 +40,7 @@ function userName(): string {
   }
 }
 
-/** @param longest maximum number of characters of the command line */
+/** @param longest maximum length of the command line, in characters */
 export function agentMetadataOf(
   asking: AskingProgram,
   protocol: Protocol,
@@ -92,8 +92,8 @@ function plain(text: string, longest: number): string {
 }
 
 /**
- * Returns the Idempotency-Key of a request. For a day, the same digest, key, program and wording yield the same request, so a restarted program continues with
- * the pending or decided approval.
+ * Returns the Idempotency-Key of a request. For a day, the same body and key yield the same request, so a restarted program continues with the pending or
+ * decided approval.
  *
  * @param after ID of the earlier request that the new request replaces, because the earlier request was rejected, withdrawn or expired
  */

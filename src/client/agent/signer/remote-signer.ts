@@ -94,7 +94,7 @@ export class RemoteSigner {
     this.open.add(work);
     const result = await work;
     this.open.delete(work);
-    if (result.kind !== 'signed') this.settings.note(`sealwright: not signed, ${result.kind}: ${result.detail}`);
+    if (result.kind !== 'signed') this.settings.note(`sealwright: not signed (${result.kind}): ${result.detail}`);
     return result;
   }
 
@@ -268,7 +268,7 @@ interface ShownApproval {
   readonly expiresAt: string;
 }
 
-/** Thrown when the waiting time of the caller has passed. */
+/** Thrown when the caller's waiting time has elapsed. */
 class OutOfPatience extends Error {
   constructor(readonly result: NotSigned) {
     super(result.detail);

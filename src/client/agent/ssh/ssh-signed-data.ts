@@ -2,7 +2,7 @@ import { SSHSIG_HASH_BYTES, SSHSIG_MAGIC } from '../../../formats/ssh/sshsig.js'
 import { WireReader } from '../../../formats/ssh/wire.js';
 import type { AgentPurpose } from '../signer/purposes.js';
 
-/** Content of a sign request: a complete message of one of the two supported kinds. */
+/** Content of a sign request, which is a complete message of a supported kind. */
 interface ReadData {
   readonly purpose: Extract<AgentPurpose, 'ssh-login' | 'ssh-signatures'>;
   /** Information for approvers, read from the data itself. */

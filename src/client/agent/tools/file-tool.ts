@@ -2,7 +2,7 @@ import type { DigestName } from '../signer/remote-signer.js';
 
 /** FileOrder contains everything that a tool needs to sign one file. */
 export interface FileOrder {
-  /** Path of a copy of the file, which has the same name. The original may change while the approval is pending. */
+  /** Path of a copy of the file, with the same file name. The original may change while the approval is pending. */
   readonly file: string;
   /** Path of the signed file, which the tool creates. */
   readonly out: string;

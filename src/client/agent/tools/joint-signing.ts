@@ -43,7 +43,7 @@ export async function signTogether(work: JointWork, surroundings: ToolSurroundin
   const repeatable = work.embedded.filter(({ tool }) => tool.isRepeatable);
   const timed = work.embedded.filter(({ tool }) => !tool.isRepeatable);
   if (timed.length > MAX_WAITING_TOOLS)
-    throw new ClientError(EXIT.usage, `${timed.length} of these files use tools that include the signing time in the signature; a call can have at most ${MAX_WAITING_TOOLS} such files. Sign the rest in a separate call.`); // prettier-ignore
+    throw new ClientError(EXIT.usage, `${timed.length} of these files use tools that include the signing time in the signature. A single command can sign at most ${MAX_WAITING_TOOLS} of them. Sign the rest with another command.`); // prettier-ignore
   const answered = new AnsweredOrders();
   const purpose = work.embedded.length > 0 ? ('code-signing' as const) : undefined;
   const orderOf = ({ facts }: DetachedFile): JointOrder => ({ ...facts, key: work.key, purpose });
@@ -103,7 +103,7 @@ async function assertSigned(
   await signNoted(api, noted.all, { asking, reference, patience, note, signal }, answered);
   const failure = answered.firstFailure;
   if (failure === undefined) return;
-  throw new ClientError(EXIT.failed, `Not signed, ${failure.kind}: ${failure.detail} The files are unchanged.`);
+  throw new ClientError(EXIT.failed, `Signing failed (${failure.kind}): ${failure.detail} No files were changed.`);
 }
 
 function inOrder({ embedded }: JointWork, signed: readonly SignedFile[]): SignedFile[] {

@@ -12,7 +12,7 @@ const common = {
   isRepeatable: true,
   hasTimestamps: true,
   algorithms: SHA2,
-  // Replaces existing signatures, like osslsigncode. The certificates of the issuers come from the token, with the certificate of the key.
+  // Replaces existing signatures, like osslsigncode. The issuer certificates come from the token, with the key's certificate.
   sign: ({ out, key, algorithm = 'sha256', timestamps }: FileOrder) => ({
     program: 'jsign',
     args: [
@@ -45,7 +45,7 @@ export const powershell: FileTool = {
     }),
 };
 
-/** Tool for scripts of Windows Script Host. `.js` is excluded, because nearly all files with this extension are for other programs and must not be modified. */
+/** Tool for Windows Script Host scripts. `.js` is excluded, because nearly all files with this extension are for other programs and must not be modified. */
 export const windowsScript: FileTool = {
   ...common,
   extensions: ['.vbs', '.wsf'],

@@ -14,7 +14,7 @@ export interface ToolFinding {
   readonly detail: string;
 }
 
-/** Checks the requirements of a tool on this machine, except for a key. */
+/** Checks whether this machine meets a tool's requirements, except for a key. */
 export function examineTool(tool: KnownTool, environment: NodeJS.ProcessEnv): ToolFinding[] {
   const programs = tool.programs.map((program) =>
     isInstalled(program, environment)

@@ -17,7 +17,7 @@ const GROUPS = /^(?:ALL|DEFAULT|HIGH|MEDIUM|SECURE\d*|NORMAL|PFS|PROFILE=.*|COMP
 
 type Reader = (value: string, place: FindingPlace) => SensorFinding[];
 
-/** Directives of all programs with their readers. The names of directives of different programs hardly overlap. */
+/** Directives of all programs with their readers. Directive names hardly overlap between programs. */
 const DIRECTIVES: readonly (readonly [RegExp, Reader])[] = [
   // nginx, Apache, PostgreSQL, Postfix, Redis, Kafka, Spring, OpenSSL
   [

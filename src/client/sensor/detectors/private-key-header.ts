@@ -107,7 +107,7 @@ function ecFacts(key: WindowElement, parameters: WindowElement | undefined): Par
 /** Reads SpecifiedECDomain (SEC 1 section C.2): a version, then the field with its prime, or with its degree over GF(2). */
 function explicitCurve(domain: WindowElement): Partial<SensedKeyFacts> {
   const [type, parameters] = domain.children()[1]?.children() ?? [];
-  if (parameters === undefined) throw new RangeError('the parameters of the field are missing');
+  if (parameters === undefined) throw new RangeError('the field parameters are missing');
   const degree = parameters.tag === DER.sequence ? parameters.children()[0] : undefined;
   const bits = type?.oid() === PRIME_FIELD ? parameters.bits() : degree?.small();
   return { algorithm: onUnnamedCurve(bits), bits };

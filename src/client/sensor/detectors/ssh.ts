@@ -12,7 +12,7 @@ const MAGIC = 'openssh-key-v1\0';
 const PUTTY = /^PuTTY-User-Key-File-\d: ([\w.@-]{1,60})\r?\nEncryption: ([\w-]{1,40})/;
 
 /**
- * Finds SSH public keys in `.pub` files, authorized_keys and known_hosts, and private keys of PuTTY. Options before a key are omitted, because options can
+ * Finds SSH public keys in `.pub` files, authorized_keys and known_hosts, and PuTTY private keys. Options before a key are omitted, because options can
  * contain commands. Host names in known_hosts are omitted, because they are private.
  */
 export const sshKeys: Detector = ({ location, name, text }) => {

@@ -70,7 +70,7 @@ async function greet({ host, port }: Endpoint, wanted: string | undefined): Prom
     socket.write(`${HELLO}\r\n`);
     const banner = await input.line();
     const theirs = await input.packet();
-    if (theirs[0] !== KEXINIT) throw new Error('does not speak SSH 2');
+    if (theirs[0] !== KEXINIT) throw new Error('does not support SSH 2');
     const fields = new WireReader(theirs, 17);
     const lists = Array.from({ length: 10 }, () => fields.text().split(',').filter(Boolean));
     const kex = lists[0]?.find((name) => name in EXCHANGES);

@@ -33,7 +33,7 @@ export async function tlsFindings(endpoint: Endpoint): Promise<SensorFinding[]> 
       failure = error;
     }
   }
-  if (spoken.length === 0) throw failure ?? new Error('does not support a known TLS version');
+  if (spoken.length === 0) throw failure ?? new Error('does not support any known TLS version');
   const exchanges = [...new Set(spoken.flatMap(({ groups }) => [...groups]))].map(keyExchange);
   const certificates = chain.map((der, i): SensorFinding => ({ place, ref: `certificate ${endpoint.name} ${i}`, certificate: der.toString('base64') })); // prettier-ignore
   const leaf = certificates.slice(0, 1).map(({ ref = '' }) => ref);

@@ -95,7 +95,7 @@ export function keyExchange(name: string): Algorithm {
   return { name, properties: { primitive: /mlkem|sntrup|kyber/i.test(name) ? 'kem' : 'key-agree' } };
 }
 
-/** Parses `TLSv1`, `TLSv1.2` or `SSLv3` in the spellings of configuration files and programs. Returns undefined for any other word. */
+/** Parses `TLSv1`, `TLSv1.2` or `SSLv3` in the notations of configuration files and programs. Returns undefined for any other word. */
 export function tlsVersion(word: string): { readonly name: string; readonly version: string } | undefined {
   const [, kind, major, minor = '0'] = /^(TLS|SSL)[ _]?v?([123])(?:[._]?([0123]))?$/i.exec(word) ?? [];
   if (kind === undefined || major === undefined) return undefined;

@@ -9,7 +9,7 @@ export interface Protection {
 }
 
 /**
- * Returns the finding of a private key: its algorithm, its public key if the public key is not encrypted, and its protection. The finding never contains the
+ * Returns the finding for a private key: its algorithm, its public key if the public key is not encrypted, and its protection. The finding never contains the
  * private key itself.
  */
 export function privateKeyHere(
