@@ -23,7 +23,7 @@ export interface JavaKeyStoreEntry {
 export interface JavaKeyStore {
   readonly type: 'JKS' | 'JCEKS';
   readonly entries: JavaKeyStoreEntry[];
-  /** Number of entries from the first entry whose end cannot be determined. */
+  /** Number of entries that could not be read: the first entry whose end cannot be determined, and all later entries. */
   readonly unread: number;
   /** Offset of the digest of the entries. Some tools write zeros after it. */
   readonly end: number;
