@@ -32,7 +32,7 @@ const PARTS = new Map([
   ['ecdsa-sha2-nistp521', 2],
 ]);
 const MAX_BYTES = 32 * 1024;
-/** Latest time that a Date can represent, in seconds. It is the expiration time of a certificate that does not expire. */
+/** Latest time that a Date can represent, in seconds. Used as the expiration time of a certificate that does not expire. */
 const LAST_SECOND = 8_640_000_000_000n;
 
 /** Parses `ssh-ed25519-cert-v01@openssh.com AAAA… comment`. Undefined for any other text, more than one line, or an invalid signature. */
