@@ -13,7 +13,7 @@ export type AssetState = (typeof ASSET_STATES)[number];
 export const MISSED_UNTIL_RESOLVED = 3;
 
 /**
- * stateOf returns SQL for the state of the asset whose occurrences the query groups. One occurrence that is not missing makes the asset active.
+ * stateOf returns SQL for the state of an asset, in a query that groups occurrences by asset. One occurrence that is not missing makes the asset active.
  *
  * @param row alias of `asset_occurrence`
  */

@@ -27,7 +27,7 @@ export class CredentialReading {
   private items = 0;
 
   /**
-   * @param source location of the body; undefined if the sender did not state it
+   * @param source location of the body; undefined if the sender did not specify the location
    * @param budget key derivation rounds that may be spent on the body
    */
   constructor(
@@ -161,7 +161,7 @@ export function tooManyRounds(): Problem {
   });
 }
 
-/** derivationsUsedUp returns the problem for a sender that has used all its key derivation rounds for this minute. */
+/** derivationsUsedUp returns the problem for a sender that has no key derivation rounds left for this minute. */
 export function derivationsUsedUp(): Problem {
   const detail = 'You have reached the limit of password hashing rounds per minute. Send the key store again later.';
   return new Problem('overloaded', 'ingest.derivations', detail);

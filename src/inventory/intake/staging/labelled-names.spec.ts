@@ -7,7 +7,7 @@ import { RiskEngine } from '../../judgement/risk/risk-engine.js';
 import { DocumentAssets } from './document-assets.js';
 import { Judge } from './judge.js';
 
-/** Facts about an asset according to the standards, which were recorded before the verdict was known. */
+/** Facts about an asset according to the standards, recorded before the verdict was known. */
 interface Label {
   readonly levels: readonly string[];
   /** Any of these values is correct; null if the family is not checked. */
@@ -117,8 +117,8 @@ function score(assets: readonly LabelledAsset[]): Score {
 }
 
 /**
- * Sets of names that were labelled from the registries before their verdicts were known. Faults revealed by a set have been fixed. Each name of the eighth
- * set is from a different part of the software ecosystems.
+ * Sets of names that were labelled from the registries before their verdicts were known. Faults revealed by a set have been fixed. Each name in the eighth
+ * set is from a different software ecosystem.
  */
 const NAME_SETS = [
   ['registry-names.json', 168],
