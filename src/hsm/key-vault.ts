@@ -274,7 +274,7 @@ export abstract class KeyVault {
   /** Returns all keys of this service in the token, or only the keys with this label. */
   abstract holdings(label?: string): Promise<readonly HeldKey[]>;
 
-  /** Returns the anchor of the log with this origin in the token; undefined if there is none. */
+  /** Returns the anchor of the log with this origin; undefined if the token does not contain an anchor for the log. */
   abstract logAnchor(origin: string): Promise<LogAnchor | undefined>;
 
   /** Returns the time since which this deployment rejects rows without a seal, in milliseconds since 1970; undefined if the token does not have the mark. */

@@ -25,7 +25,7 @@ export interface JavaKeyStore {
   readonly entries: JavaKeyStoreEntry[];
   /** Number of entries that could not be read: the first entry whose end cannot be determined, and all later entries. */
   readonly unread: number;
-  /** Offset of the digest of the entries. Some tools write zeros after it. */
+  /** Offset of the digest over the entries. Some tools write zeros after the digest. */
   readonly end: number;
 }
 

@@ -57,7 +57,7 @@ export function issuerSubpacket(fingerprint: Buffer): PgpSubpacket {
   return subpacket(PGP_SUBPACKET.issuerFingerprint, Buffer.concat([Buffer.from([VERSION]), fingerprint]));
 }
 
-/** Returns the version 4 fingerprint in a hashed part. Undefined if there is none or more than one. */
+/** Returns the version 4 fingerprint in a hashed part. Undefined unless the hashed part contains exactly one fingerprint. */
 export function issuerFingerprintOf({ subpackets }: HashedPart): Buffer | undefined {
   const [issuer, ...more] = subpackets.filter(({ type }) => type === PGP_SUBPACKET.issuerFingerprint);
   return more.length === 0 && issuer?.value[0] === VERSION && issuer.value.length === 21

@@ -75,7 +75,7 @@ export interface Pkcs12Store {
   /** Names of the encryption schemes of the parts, one per part. */
   readonly schemes: string[];
   readonly closed: ClosedPart[];
-  /** Name of the MAC. Undefined if the store has none. */
+  /** Name of the MAC. Undefined if the store has no MAC. */
   readonly mac: string | undefined;
 }
 

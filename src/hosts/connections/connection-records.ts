@@ -22,7 +22,7 @@ export class ConnectionRecords {
       const host: Host | null = await this.db.manager.findOneBy(Host, { id });
       if (host === null) throw missing('host');
       if (route.length > MAX_JUMPS)
-        throw new Problem('refused', 'host.jump-host', 'The path to the host has too many jump hosts.');
+        throw new Problem('refused', 'host.jump-host', 'The route to the host has too many jump hosts.');
       route.unshift(host);
       id = host.jumpHostId;
     }

@@ -37,7 +37,7 @@ export class OneKeyAgent extends ssh2.BaseAgent<ParsedKey> {
     const problem =
       error instanceof Problem
         ? error
-        : new Problem('unavailable', 'host.signer', 'The login key could not sign.', { cause: error });
+        : new Problem('unavailable', 'host.signer', 'Signing with the login key failed. Retry.', { cause: error });
     this.failed(problem);
     done(problem);
   }

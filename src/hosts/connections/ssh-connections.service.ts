@@ -39,7 +39,7 @@ export class SshConnections {
     private readonly guard: HostAddressGuard,
   ) {}
 
-  /** Logs in to a host, through its jump hosts if it has any. */
+  /** Logs in to a host, through its jump hosts, if any. */
   async open(hostId: string, options: OpenOptions): Promise<SshSession> {
     const route = await this.records.route(hostId);
     const sessions: LiveSession[] = [];

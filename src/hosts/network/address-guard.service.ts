@@ -66,7 +66,7 @@ export class HostAddressGuard {
     throw new Problem('forbidden', 'network.denied', `Connections to "${shown(target)}" are not allowed: ${reason}.`);
   }
 
-  /** Returns the reason why connections to the address are denied, or undefined if they are allowed. */
+  /** Returns the reason that connections to the address are denied, or undefined if connections are allowed. */
   denial(address: Address): string | undefined {
     for (const destination of destinationsOf(address)) {
       const isLoopback = LOOPBACK.some((network) => contains(network, destination));
@@ -78,7 +78,7 @@ export class HostAddressGuard {
     return undefined;
   }
 
-  /** Returns the reason why a network must not be scanned, or undefined if it may be scanned. */
+  /** Returns the reason that a network must not be scanned, or undefined if scanning is allowed. */
   networkDenial(network: Network): string | undefined {
     const open = this.config.allowLoopback ? LOOPBACK : [];
     const denied = deniedNetworks().find(

@@ -91,8 +91,8 @@ export class HostsService {
 
   /**
    * Applies a change if the host is still at `version`. A credential is valid for one destination. If the address, port or jump host changes, the credential is
-   * removed unless the change contains a new credential. If `dropCredentialsBehind` is true, the credentials of hosts reached through this host are also
-   * removed. Otherwise, the existence of such credentials causes Problem `host.credentials-behind`. Also throws Problem `request.stale`.
+   * removed unless the change contains a new credential. The credentials of hosts reached through this host are also removed if `dropCredentialsBehind` is
+   * true. Throws Problem `request.stale`, or `host.credentials-behind` if hosts reached through this host have credentials that may not be removed.
    */
   async update(caller: Caller, id: string, version: number, order: HostChange): Promise<DroppedByChange> {
     const { credential, dropCredentialsBehind = false, ...change } = order;

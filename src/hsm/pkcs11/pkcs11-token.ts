@@ -19,7 +19,7 @@ export interface TokenIdentity {
 
 /** Smallest value that counts as unknown. CK_UNAVAILABLE_INFORMATION is all ones (4 or 8 bytes, rounded by the conversion); CK_EFFECTIVELY_INFINITE is 0. */
 const UNKNOWN_COUNT = 0xffffffff;
-/** Size of signature buffers. The longest supported signatures, those of RSA-4096, have 512 bytes. */
+/** Size of signature buffers. The longest supported signatures (RSA-4096) have 512 bytes. */
 export const SIGNATURE_BUFFER_BYTES = 1024;
 const GCM_TAG_BYTES = 16;
 const FIND_AT_MOST = 64;

@@ -71,7 +71,7 @@ export function assertSealable({ plain: { length } }: SealOrder): void {
 /** Rejects a key whose CKA_ID or owner is empty or too long. The order codec encodes each length in one byte. */
 export function assertKeyNamed({ ckaId, identity: { owner } }: Pick<VaultKey, 'ckaId' | 'identity'>): void {
   if (ckaId.length === 0 || ckaId.length > MAX_ID_BYTES)
-    throw vaultProblem('refused', `the CKA_ID must have 1 to ${MAX_ID_BYTES} bytes`);
+    throw vaultProblem('refused', `the CKA_ID must be 1 to ${MAX_ID_BYTES} bytes long`);
   if (owner.length === 0 || owner.length > MAX_OWNER_BYTES)
-    throw vaultProblem('refused', `the owner of a key must have 1 to ${MAX_OWNER_BYTES} characters`);
+    throw vaultProblem('refused', `the key owner must be 1 to ${MAX_OWNER_BYTES} characters long`);
 }

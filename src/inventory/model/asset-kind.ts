@@ -9,7 +9,7 @@ export type AssetKind = (typeof ASSET_KINDS)[number];
 export const ASSET_STATES = ['active', 'stale', 'resolved'] as const;
 export type AssetState = (typeof ASSET_STATES)[number];
 
-/** MISSED_UNTIL_RESOLVED is the number of consecutive documents without an asset after which the asset counts as resolved. */
+/** MISSED_UNTIL_RESOLVED is the number of consecutive documents without an asset after which the asset is considered resolved. */
 export const MISSED_UNTIL_RESOLVED = 3;
 
 /**

@@ -49,7 +49,7 @@ export class InventorySource {
   @Column('text', { nullable: true })
   owner: string | null;
 
-  /** Context prefixes of the locations reported by individual tools; null if there are none. */
+  /** Context prefixes of the locations reported by individual tools; null if no tool has reported separately. */
   @Column('text', { array: true, nullable: true })
   toolContexts: string[] | null;
 

@@ -24,7 +24,7 @@ const SEAL = 'mail to a recipient';
 /** Seal purpose in earlier versions, which bound the ciphertext only to the ID of the email. */
 const UNBOUND_SEAL = 'mail';
 
-/** closeMail encrypts a text for one recipient. The ciphertext cannot be decrypted in a row with another recipient. */
+/** closeMail encrypts a text for one recipient. The ciphertext cannot be decrypted if the row contains a different recipient. */
 export function closeMail(seal: Seal, { id, recipient }: { id: string; recipient: string }, text: string): Buffer {
   return seal.close(SEAL, `${id} ${recipient}`, Buffer.from(text));
 }

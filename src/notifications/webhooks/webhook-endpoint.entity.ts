@@ -47,7 +47,7 @@ export class WebhookEndpoint {
   @Column('text', { array: true, nullable: true })
   givers: string[] | null;
 
-  /** ID of the person whose own resources the endpoint may receive events about; empty if the owner is a workload, null in rows of earlier versions. */
+  /** ID of the person about whose resources the endpoint may receive events; empty if the owner is a workload, null in rows of earlier versions. */
   @Column('text', { nullable: true })
   ownerId: string | null;
 

@@ -57,7 +57,7 @@ export class SummaryView {
   kinds: CountView[];
   states: CountView[];
   quantum: CountView[];
-  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are none. @example 0.57 */
+  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are no quantum-relevant assets. @example 0.57 */
   readiness: number | null;
   /** Share of classified assets whose quantum status is unknown, from 0 to 1; null if no asset is classified. @example 1 */
   unknown: number | null;

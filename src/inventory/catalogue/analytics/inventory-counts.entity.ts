@@ -66,7 +66,7 @@ export interface InventorySummary {
   /** Counts by level, from NONE (index 0) to CRITICAL (index 4). */
   readonly levels: readonly number[];
   readonly unjudged: number;
-  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are none. */
+  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are no quantum-relevant assets. */
   readonly readiness: number | null;
   /** Share of classified assets whose quantum status is unknown, from 0 to 1; null if no asset is classified. */
   readonly unknown: number | null;

@@ -24,7 +24,7 @@ export class InventoryStandView {
   levels: LevelCountsView;
   /** Number of assets without a verdict, such as components that do not use cryptography directly. @example 0 */
   unjudged: number;
-  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are none. @example 0.57 */
+  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are no quantum-relevant assets. @example 0.57 */
   readiness: number | null;
   /** Share of classified assets whose quantum status is unknown, from 0 to 1; null if no asset is classified. @example 0.02 */
   unknown: number | null;

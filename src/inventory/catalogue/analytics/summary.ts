@@ -28,7 +28,7 @@ export function summaryOf(counts: ReadonlyMap<string, readonly Count[]>, now: Da
   };
 }
 
-/** readinessOf returns the share of quantum-relevant assets that need no migration, or null if there are none. */
+/** readinessOf returns the share of quantum-relevant assets that need no migration, or null if there are no quantum-relevant assets. */
 export function readinessOf(quantum: readonly Count[]): number | null {
   const matters = sumOf(quantum.filter(({ value }) => !NO_MATTER.has(value)));
   return matters === 0 ? null : sumOf(quantum.filter(({ value }) => READY.has(value))) / matters;

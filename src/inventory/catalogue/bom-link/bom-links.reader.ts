@@ -103,7 +103,7 @@ export class BomLinksReader {
       const asset = id === undefined ? undefined : await this.asset(id);
       if (asset !== undefined) return { link: bomLinkOf(uuid, version, ref), document, asset };
     }
-    throw unresolved('The document is known, but no asset in the inventory has this bom-ref in the document.');
+    throw unresolved('The document is known, but no asset in the inventory has this bom-ref.');
   }
 
   /** Returns the documents to which BOM-Links can refer, newest first. */
@@ -153,7 +153,7 @@ export class BomLinksReader {
     if (ref === undefined) return { link: bomLinkOf(uuid, version), document };
     const asset = await this.asset(ref);
     if (asset === undefined)
-      throw unresolved('The document is known, but no asset in the inventory has this bom-ref in the document.');
+      throw unresolved('The document is known, but no asset in the inventory has this bom-ref.');
     return { link: bomLinkOf(uuid, version, ref), document, asset };
   }
 

@@ -17,7 +17,7 @@ export interface OwnLines {
 
 export const NOTHING_OWN: OwnLines = { components: [], dependencies: [] };
 
-/** OwnComponents lists the signing keys, certificates and host keys of this service as components. The ids equal those of the same assets in the inventory. */
+/** OwnComponents lists the service's signing keys, certificates and host keys as components, with the ids that these assets have in the inventory. */
 @Injectable()
 export class OwnComponents {
   constructor(private readonly cryptoAssets: ServiceCryptoAssets) {}

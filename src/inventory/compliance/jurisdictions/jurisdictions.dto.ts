@@ -94,7 +94,7 @@ export class ConflictView {
   assets: number;
   favour: OpinionView[];
   against: OpinionView[];
-  /** Replacement that satisfies all jurisdictions; null if there is none. @example ML-DSA-87 */
+  /** Replacement that satisfies all jurisdictions; null if no replacement does. @example ML-DSA-87 */
   satisfiesAll: string | null;
   /** Possible replacements, in ascending order of objections. */
   targets: MigrationTargetView[];

@@ -29,7 +29,7 @@ export function endedAlertEvents(
   identifiers: readonly string[],
   scopes: readonly (string | null)[],
 ): AlertEvent[] {
-  const facts = { why: 'The policy no longer requires it.' };
+  const facts = { why: 'The policy no longer contains this requirement.' };
   return scopes.flatMap((scope) =>
     identifiers.map((identifier) => ({ ...about(pack, identifier, scope, facts), over: true })),
   );

@@ -164,7 +164,7 @@ const sum = (counts: readonly VerdictCount[]) => counts.reduce((all, { count }) 
 function rationaleOf({ assets, violations, acceptedUntil }: Found): string {
   const violated = `${violations} of ${assets} assets violate the requirement.`;
   if (acceptedUntil === undefined) return violated;
-  return `${violated} All violations are accepted temporarily: ${acceptedUntil.assets}, the first until ${acceptedUntil.first}.`;
+  return `${violated} Assets accepted only temporarily: ${acceptedUntil.assets}, the first until ${acceptedUntil.first}.`;
 }
 
 /** WorstOpinions finds an authority's worst position on the algorithms in each set of facts to which a requirement applies. */

@@ -75,7 +75,7 @@ export class BomText {
     }
   }
 
-  /** Returns the first name that occurs twice in an object outside of the lists, or undefined if there is none. */
+  /** Returns the first name that occurs twice in an object outside of the lists, or undefined if no name is repeated. */
   repeatedInHead(): RepeatedName | undefined {
     if (this.outline === undefined) return undefined;
     const head = bodyTextOf(withoutLists(this.bytes, this.outline, LISTS));

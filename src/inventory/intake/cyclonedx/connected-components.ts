@@ -162,7 +162,7 @@ function danglingLinks(refs: DraftRefs): number {
   for (const { isComponent, links } of refs.values()) {
     if (isComponent) continue;
     count += links.length;
-    // A link between two such names is counted only once.
+    // A link between two names without a component is counted only once.
     for (const { to } of links) to.uses -= 1;
   }
   for (const { isComponent, uses } of refs.values()) if (!isComponent) count += uses;

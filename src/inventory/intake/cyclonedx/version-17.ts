@@ -58,7 +58,7 @@ const LIST_ITEM = /\.\d+$/;
 /** Members that 1.6 does not define, or for which 1.6 allows fewer values than 1.7. */
 const RESTORED = new Set(['cryptoProperties', 'isExternal', 'patentAssertions', 'versionRange']);
 
-/** Members whose validity depends on each other in the schemas of 1.6 and 1.7. */
+/** Members whose validity is interdependent in the schemas of 1.6 and 1.7. */
 const CHECKED = new Set(['type', 'name', 'version', ...RESTORED]);
 
 /**

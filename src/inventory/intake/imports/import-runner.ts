@@ -186,7 +186,7 @@ function announcementOf({ id, order: { caller } }: Claimed, end: End): Announcem
     };
   }
   const code = 'problem' in end ? { code: end.problem.code } : {};
-  const why = 'problem' in end ? end.problem.message : 'Every attempt failed.';
+  const why = 'problem' in end ? end.problem.message : 'All attempts failed.';
   return {
     ...common,
     type: 'import.failed',

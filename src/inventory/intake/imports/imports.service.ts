@@ -112,7 +112,7 @@ export class ImportsService implements BeforeApplicationShutdown {
     });
   }
 
-  /** Returns the import in the form that `answerEvents` expects. */
+  /** Returns the import in the format that `answerEvents` expects. */
   async follow<View>(caller: Caller, id: string, viewOf: (row: InventoryImport) => View): Promise<Followed<View>> {
     const row = await this.get(caller, id);
     return { id, view: viewOf(row), mark: markOf(row), final: row.endedAt !== null };

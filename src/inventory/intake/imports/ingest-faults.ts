@@ -18,8 +18,8 @@ export function tooCostly(verdict: string): Problem {
 }
 
 /**
- * faultReply returns the part of a reply that explains why a document was not ingested. The message of an error other than a Problem may quote the body, so
- * only the name and stack of such an error are kept.
+ * faultReply returns the part of a reply that explains why a document was not ingested. For errors other than Problems, only the name and stack are included,
+ * because the message may quote the body.
  */
 export function faultReply(error: unknown): Pick<IngestReply, 'problem' | 'failure'> {
   if (error instanceof Problem) return { problem: plain(error) };

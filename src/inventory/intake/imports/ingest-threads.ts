@@ -119,7 +119,7 @@ interface IngestWork {
   /** Removes and returns all documents in the queue. */
   clear(): Job[];
   messageOf(job: Job): IngestMessage;
-  /** Charges key derivation rounds to the caller of a document. */
+  /** Charges key derivation rounds to the caller who sent a document. */
   spent(job: Job, rounds: number): void;
   /** Returns the number of seconds after which a rejected document may be sent again, or undefined if it must not be sent again. */
   retryAfter(kind: ProblemKind): number | undefined;

@@ -111,8 +111,8 @@ function damageOf(bytes: Buffer): string | undefined {
 const SHORT_HEADER_BYTES = 2;
 
 /**
- * Returns the length of a DER element including its header. Returns undefined if the bytes do not start with a definite length, or if the length has the
- * short form: such an element is shorter than any key and may be text.
+ * Returns the length of a DER element including its header. Returns undefined if the length is indefinite or in the short form. An element with a length in the
+ * short form is shorter than any key and may be text.
  */
 function lengthStated(bytes: Buffer): number | undefined {
   try {

@@ -155,7 +155,7 @@ export function closedByPassword(password: string): Problem {
 
 /** tooManyRounds returns the problem for a key store that requires more key derivation rounds than are allowed for one document. */
 export function tooManyRounds(): Problem {
-  const detail = `needs more than ${MAX_ROUNDS.toLocaleString('en')} rounds of password hashing`;
+  const detail = `requires more than ${MAX_ROUNDS.toLocaleString('en')} password hashing rounds`;
   return new Problem('refused', 'document.too-costly', `The key store ${detail}; save it again with fewer rounds.`, {
     errors: [{ pointer: '', detail }],
   });
@@ -167,7 +167,7 @@ export function derivationsUsedUp(): Problem {
   return new Problem('overloaded', 'ingest.derivations', detail);
 }
 
-/** Returns the first DER element. If there is none, returns all bytes, which the caller then rejects. */
+/** Returns the first DER element. If the bytes do not begin with an element, returns all bytes, which the caller then rejects. */
 function firstOf(bytes: Buffer): Buffer {
   try {
     return firstElement(bytes).raw;

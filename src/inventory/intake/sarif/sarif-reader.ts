@@ -118,7 +118,7 @@ function readRun(run: JsonMembers, { pointer, place, limit, lacksResults }: RunO
 interface RunReading {
   readonly tool: SarifTool;
   readonly places: SarifPlaces;
-  /** Prefix of the contexts of the findings in the run. */
+  /** Context prefix for the findings in the run. */
   readonly context: string;
   readonly pointer: string;
   readonly place: Place;

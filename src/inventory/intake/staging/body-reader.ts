@@ -35,7 +35,7 @@ const BOM_FORMATS: readonly unknown[] = ['CycloneDX', 'CBOM'];
 /**
  * readBody reads a body: a CycloneDX document, SARIF, a sensor scan, or certificates and keys. A SARIF body yields a document for each of its sources.
  *
- * @throws Problem 400 if the body is not JSON, 422 if the body has none of these formats
+ * @throws Problem 400 if the body is not JSON, 422 if the body is in none of these formats
  */
 export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedDocument[] {
   const { kind, mode } = options;

@@ -14,7 +14,7 @@ export function contradictions(names: Iterable<string>): Remark[] {
   return [...names].map((name) => ({
     pointer: '',
     code: 'algorithm.contradictory',
-    detail: `the name and OID of ${JSON.stringify(truncate(name, 100))} stand for different algorithms; both are assessed`,
+    detail: `the name and OID of ${JSON.stringify(truncate(name, 100))} refer to different algorithms; both are assessed`,
   }));
 }
 

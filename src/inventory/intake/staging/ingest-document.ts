@@ -71,7 +71,7 @@ interface Intake extends Arrival {
   readonly before: KnownSource;
 }
 
-/** The assets that a document created and changed. `changed` includes assets of which only the state changed. */
+/** Assets that a document created and changed. `changed` includes assets whose state alone changed. */
 interface Stored {
   readonly staged: Staged;
   readonly isKnown: boolean;

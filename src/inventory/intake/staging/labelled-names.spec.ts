@@ -63,7 +63,7 @@ const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 /** Returns the key of an asset. Names that differ only in case, hyphens, underscores or spaces have the same key. */
 const keyOf = (kind: string, name: string) => `${kind} ${name.toLowerCase().replaceAll(/[-_\s]/g, '')}`;
 
-/** Returns the values of vulnerability to Shor's algorithm that the label allows; null stands for unknown. */
+/** Returns the correct answers to whether Shor's algorithm breaks the asset, according to the label; null denotes unknown. */
 function quantumAllowed({ quantum, quantumVulnerable, mayBeUnknown }: Label): readonly (boolean | null)[] {
   return quantum ?? [quantumVulnerable, ...(mayBeUnknown === true ? [null] : [])];
 }

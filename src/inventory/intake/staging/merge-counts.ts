@@ -15,7 +15,7 @@ const MAX_COUNTED_AT_ONCE = 1000;
 /** Changes contains the assets that a document added and changed. */
 export interface Changes {
   readonly created: NewAssets;
-  /** IDs of the assets of a new source that existed before; empty for a known source. */
+  /** IDs of the assets in a new source that already existed; empty for a known source. */
   readonly known: readonly string[];
   readonly isKnown: boolean;
   /** Number of assets in `stage_changed`. */

@@ -60,6 +60,6 @@ export async function assertFewVerdicts(tx: EntityManager, reporter: string): Pr
 }
 
 function tooMany(total: number, things: string, most: number): Problem {
-  const detail = `With this document, your sources would report ${total} ${things}; the maximum per reporter is ${most}. Report fewer, delete sources, use a key with the inventory:write scope, or ask the operator to raise SVC_REPORTER_MAX_ASSETS.`;
+  const detail = `With this document, your sources would report ${total} ${things}; the maximum per reporter is ${most}. Report fewer ${things}, delete sources, use a key with the inventory:write scope, or ask the operator to raise SVC_REPORTER_MAX_ASSETS.`;
   return new Problem('refused', 'reporter.too-many-assets', detail);
 }

@@ -46,7 +46,7 @@ const GSS = /^gss-([a-z0-9-]{3,60}?)-(?:[A-Za-z0-9+/]{22}==|\*)$/;
 /** Matches word fragments that are typical of public-key algorithm names. */
 const PUBLIC_KEY_LIKE =
   /dsa|rsa|sig|sgn|^emsa$|^eme$|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^kas|^kts|^[if]fc|^ec[cdgikmnps]|^dh|dh$|nr$/;
-/** Families whose names are also ordinary words. If a key has such a name, the name does not indicate an algorithm. */
+/** Families whose names are also ordinary words. A key name that consists of one of these words does not indicate an algorithm. */
 const PLAIN_WORDS = new Set(
   'NULL XOR Rainbow SABER Falcon HAWK MAYO BIKE OPAQUE SEED IDEA Tiger Poseidon Serpent RABBIT Trivium TEA LEA HIGHT MISTY1 HC Ascon Whirlpool PAKE CRC anonymous FEE KEA DRBG KDF'.split(
     ' ',

@@ -14,7 +14,7 @@ export interface DeclaredAlgorithm {
   readonly cryptoFunctions?: readonly string[];
 }
 
-/** MentionContext is the context of a mention of an algorithm. */
+/** MentionContext is the context in which an algorithm is mentioned. */
 export interface MentionContext {
   /** All algorithms in the name. */
   readonly all: readonly Mention[];

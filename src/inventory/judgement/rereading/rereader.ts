@@ -21,7 +21,7 @@ import { storedAssets, type StoredAsset } from './stored-assets.reader.js';
 
 const PAGE = 500;
 const JOB = 'read-again';
-const WHY = 'A new version extracts more from documents.';
+const WHY = 'A new version extracts more information from documents.';
 
 /** Assets on a page that are now classified differently, with the version and edition of the rules. */
 interface Differing {

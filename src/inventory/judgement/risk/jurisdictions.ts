@@ -24,7 +24,7 @@ export interface Opinion {
   readonly authority: string | null;
   /** Section and scope within the document. */
   readonly provision: string | null;
-  /** Link to the document; null if there is none. */
+  /** Link to the document; null if no link is known. */
   readonly url: string | null;
   readonly binding: boolean;
   readonly draft: boolean;

@@ -212,8 +212,8 @@ function seenAt(operator: QueryOperator, values: readonly QueryValue[], { alias,
 const INDEXED_CHARACTERS = 32;
 
 /**
- * Returns a condition in the form of the indexes, which cover only occurrences with a location. Prefixes use the B-tree index, because the trigram index
- * would read one list for each trigram in a long string. Prefixes are compared with operators that the trigram index does not support.
+ * Returns a condition that matches the index definitions, which cover only occurrences with a location. Prefixes use the B-tree index, because the trigram
+ * index would read one list for each trigram in a long string. Prefixes are compared with operators that the trigram index does not support.
  */
 function locationIs(pattern: string, bind: Bind): string {
   const [start = '', ...more] = pattern.split('*');
