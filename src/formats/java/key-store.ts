@@ -33,7 +33,7 @@ export function isJavaKeyStore(bytes: Buffer): boolean {
   return bytes.length >= 12 && [JKS, JCEKS].includes(bytes.readUInt32BE(0));
 }
 
-/** Reports whether the password belongs to the store. The certificates can be read without a password. */
+/** Reports whether the password matches the store. The certificates can be read without a password. */
 export function isPasswordOf(bytes: Buffer, end: number, password: string): boolean {
   const data = bytes.subarray(0, end);
   const digest = createHash('sha1')

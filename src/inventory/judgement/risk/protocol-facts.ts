@@ -127,7 +127,7 @@ const VERSIONS: Readonly<Record<string, RegExp>> = {
   wpa: /^(?:[123]|wep|tkip)$/,
 };
 
-/** Reports whether rules cover the protocol and version. A missing version counts as known, because a rule reports it. */
+/** Reports whether rules cover the protocol and version. A missing version counts as known, because a rule reports missing versions. */
 function isKnownVersion(type: string, version: string | null): boolean {
   const known = VERSIONS[type];
   return known !== undefined && (version === null || known.test(version));
