@@ -152,8 +152,7 @@ export class BomLinksReader {
     const document = { id: uuid, serialNumber, receivedAt: row.state, ...own };
     if (ref === undefined) return { link: bomLinkOf(uuid, version), document };
     const asset = await this.asset(ref);
-    if (asset === undefined)
-      throw unresolved('The document is known, but no asset in the inventory has this bom-ref.');
+    if (asset === undefined) throw unresolved('The document is known, but no asset in the inventory has this bom-ref.');
     return { link: bomLinkOf(uuid, version, ref), document, asset };
   }
 
