@@ -73,7 +73,7 @@ function credentialView({ loginUser, credentialKind, credentialFingerprint }: Ho
 export class HostPage extends PageOf(HostView) {}
 
 export class DroppedView implements DroppedByChange {
-  /** Whether the host's credential was removed and must be entered again. @example true */
+  /** Whether the host's credential was removed. If true, the credential must be entered again. @example true */
   credential: boolean;
   /** Number of host keys that must be confirmed again. @example 1 */
   pinnedKeys: number;
@@ -99,7 +99,7 @@ export class ConnectionTestView implements ConnectionTest {
   code?: string;
   /** @example "The host presented the key SHA256:Dv7H…, which is not confirmed." */
   detail?: string;
-  /** Fingerprint of the host key that the host proved it holds. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  /** Fingerprint of the host key, if the host proved possession of the key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   hostKeyFingerprint?: string;
   /** @example deploy */
   user?: string;

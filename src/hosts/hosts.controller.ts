@@ -41,7 +41,7 @@ const ClientGone = createParamDecorator((_: unknown, context: ExecutionContext):
   return gone.signal;
 });
 
-/** Limits for imports. JSON may escape every character of the text, which makes the body longer. */
+/** Limits for imports. The body can be longer than the text, because JSON may escape every character. */
 const IMPORT_LIMITS = { bytes: 3 * MAX_CHARACTERS, values: 2000, scope: 'hosts:write' };
 
 @ApiTags('Hosts')

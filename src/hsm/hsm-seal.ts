@@ -5,9 +5,9 @@ import { Seal } from '../platform/sealing/seal.js';
 import { SealFormat } from '../platform/sealing/seal-format.js';
 
 /**
- * HsmSeal encrypts small secrets for the database with a key that never leaves the HSM. The database and all settings of this service are not sufficient to
- * decrypt the secrets. A secret that is encrypted for one purpose and place cannot be decrypted for another. Throws the Problems of KeyVault. `open` throws
- * `hsm.not-authentic` if the bytes, the purpose or the place differ from the call of `close`.
+ * HsmSeal encrypts small secrets for the database with a key that never leaves the HSM. The secrets cannot be decrypted without the HSM, even with access to
+ * the database and all settings. A secret that is encrypted for one purpose and place cannot be decrypted for another purpose or place. Throws the Problems of
+ * KeyVault. `open` throws `hsm.not-authentic` if the bytes were changed, or if the purpose or place differs from the one passed to `close`.
  */
 @Injectable()
 export class HsmSeal {
@@ -32,7 +32,7 @@ export class HsmSeal {
   }
 }
 
-/** Length of the method and the CKA_ID at the start of bytes sealed by the token; see pkcs11/token-sealer.ts. */
+/** Total length of the method and the CKA_ID at the start of sealed bytes; see pkcs11/token-sealer.ts. */
 const KEY_NAME_BYTES = 17;
 
 function placeOf(purpose: string, place: string): Buffer {

@@ -9,7 +9,7 @@ import { RefusedPin, RefusedPins } from './process/refused-pins.repository.js';
 import { KeyVault } from './key-vault.js';
 
 /**
- * HsmModule is the key boundary: other modules see only the KeyVault and the seals based on it. HsmModule is global, because the platform seals webhook
+ * HsmModule is the key boundary: it exports only the KeyVault and the seals based on the KeyVault. HsmModule is global, because the platform seals webhook
  * secrets with it. Config comes from a global module.
  */
 @Global()

@@ -1,6 +1,6 @@
 /**
- * Purposes of signatures over a caller's digest. The purpose is explicit, because a digest does not reveal whether it belongs to a release, an SSH login or a
- * TLS challenge.
+ * Purposes of signatures over a caller's digest. The caller must specify the purpose, because a digest does not reveal whether it belongs to a release, an SSH
+ * login or a TLS challenge.
  */
 export const SIGNATURE_PURPOSES = [
   'code-signing',
@@ -12,7 +12,7 @@ export const SIGNATURE_PURPOSES = [
 ] as const;
 export type SignaturePurpose = (typeof SIGNATURE_PURPOSES)[number];
 
-/** Purposes of the keys that sign for the service. The key of the audit log is not included, so no sign order can use that key. */
+/** Purposes of the keys that sign for the service. The audit log's key is not included, so no sign order can use that key. */
 export const SIGNER_PURPOSES = [
   'signing',
   'timestamping',
@@ -24,8 +24,8 @@ export const SIGNER_PURPOSES = [
 export type SignerPurpose = (typeof SIGNER_PURPOSES)[number];
 
 /**
- * Identifies the key of an order. The CKA_LABEL in the token must match, so that database rows, which contain CKA_IDs and public keys, do not alone
- * decide which key signs.
+ * Identifies the key of an order. The CKA_LABEL in the token must also match. Database rows, which contain CKA_IDs and public keys, therefore cannot
+ * determine on their own which key signs.
  */
 export interface KeyIdentity {
   readonly purpose: SignerPurpose;
@@ -36,20 +36,20 @@ export interface KeyIdentity {
 /** A key in the token. The key is found by its CKA_ID, and its CKA_LABEL must be one of `labels`. */
 export interface TokenKey {
   readonly ckaId: Buffer;
-  /** The first label is used for new keys. Earlier versions of this service used the other labels. */
+  /** The first label is used for new keys. The other labels were used by earlier versions of this service. */
   readonly labels: readonly [string, ...string[]];
 }
 
 export const MAX_OWNER_BYTES = 128;
 
-/** Returns the owner of a version of a signing key. */
+/** Returns the owner string for a signing key version. */
 export function signingKeyOwner(keyId: string, name: string, version: number): string {
   return `${name} v${version} ${keyId.replaceAll('-', '')}`;
 }
 
 /** Key types that the token generates and stores. */
 export const TOKEN_KEY_TYPES = ['rsa-2048', 'rsa-3072', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'] as const;
-/** Key types of FIPS 204. These keys are generated in software and encrypted with a key of the token. */
+/** Key types of FIPS 204. These keys are generated in software and encrypted with a key in the token. */
 export const ML_DSA_TYPES = ['ml-dsa-44', 'ml-dsa-65', 'ml-dsa-87'] as const;
 export type MlDsaType = (typeof ML_DSA_TYPES)[number];
 
@@ -70,22 +70,22 @@ export const DIGEST_BYTES = {
 export type DigestAlgorithm = keyof typeof DIGEST_BYTES;
 
 /**
- * Signature schemes: RFC 8017 section 8 for RSA; ECDSA as DER SEQUENCE (RFC 3279) or as r‖s (IEEE P1363); ML-DSA over the digest, with a context that names
- * the digest algorithm.
+ * Signature schemes: RSA as in RFC 8017 section 8; ECDSA as a DER SEQUENCE (RFC 3279) or as r‖s (IEEE P1363); ML-DSA over the digest, with a context that
+ * names the digest algorithm.
  */
 export const SCHEMES = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der', 'ecdsa-raw', 'ml-dsa'] as const;
 export type SignatureScheme = (typeof SCHEMES)[number];
 
-/** The key of an order: the attributes that find the key in the token, and the public key that verifies its signatures. */
+/** Key of an order: the attributes that identify the key in the token, and the public key that verifies its signatures. */
 export interface VaultKey {
   /** CKA_ID of the key pair. */
   readonly ckaId: Buffer;
   /** Identity that the label of the key in the token must contain. */
   readonly identity: KeyIdentity;
   readonly type: KeyType;
-  /** SubjectPublicKeyInfo (RFC 5280 section 4.1), DER: the stored public key. */
+  /** Stored public key, as a DER-encoded SubjectPublicKeyInfo (RFC 5280 section 4.1). */
   readonly publicKey: Buffer;
-  /** The private key, encrypted with a key of the token. Null or absent if the token contains the private key. */
+  /** Private key, encrypted with a key in the token. Null or absent if the token contains the private key. */
   readonly sealed?: Buffer | null;
 }
 
@@ -101,7 +101,7 @@ export interface SignOrder {
   readonly digest: Buffer;
   /** ML-DSA only: the bytes to be signed instead of the digest, for standards that sign whole structures. */
   readonly message?: Buffer;
-  /** Identifies the caller. Callers take turns, so that the orders of one caller do not delay the orders of other callers. */
+  /** Identifies the caller. Callers are served in turn, so that one caller's orders do not delay the orders of other callers. */
   readonly caller?: string;
 }
 
@@ -119,14 +119,14 @@ export interface KeyEvidence {
 }
 
 export interface GeneratedKey {
-  /** SubjectPublicKeyInfo, DER. */
+  /** DER-encoded SubjectPublicKeyInfo. */
   readonly publicKey: Buffer;
   /** Stored by the caller and passed with each order; absent if the token contains the private key. */
   readonly sealed?: Buffer | null;
   readonly evidence: KeyEvidence;
 }
 
-/** The plaintext is at most MAX_SEALED_BYTES long. The associated data is bound to the ciphertext and must be passed again for decryption. */
+/** The plaintext must not exceed MAX_SEALED_BYTES. The associated data is bound to the ciphertext and must be passed again for decryption. */
 export interface SealOrder {
   readonly plain: Uint8Array;
   readonly associatedData: Uint8Array;
@@ -144,18 +144,18 @@ export interface DestroyOrder {
 }
 
 /**
- * The last checkpoint signed with the key of a log. It is stored in the token, where writes to the database cannot change it. The next checkpoint must be
- * consistent with this checkpoint.
+ * The last checkpoint signed with a log's key. The anchor is stored in the token, where an attacker with database access cannot change it. The next checkpoint
+ * must be consistent with this checkpoint.
  */
 export interface LogAnchor {
   /** Name of the log (C2SP tlog-checkpoint). */
   readonly origin: string;
   /** CKA_ID of the log's key. */
   readonly ckaId: Uint8Array;
-  /** Number of leaves of the last checkpoint; 0 before the first. */
+  /** Number of leaves in the last checkpoint; 0 before the first checkpoint. */
   readonly size: number;
   readonly root: Uint8Array;
-  /** Time at which a log of an earlier version was anchored, in milliseconds since 1970. 0 for a log that has always had an anchor. */
+  /** Time at which a log started by an earlier version was anchored, in milliseconds since 1970. 0 for a log that has always had an anchor. */
   readonly since: number;
 }
 
@@ -164,23 +164,23 @@ export interface NewLogOrder {
   readonly origin: string;
 }
 
-/** The content of a checkpoint, from which the key process composes the note. The key of the log signs only these notes. */
+/** Content of a checkpoint, from which the key process composes the note. The log's key signs only these notes. */
 export interface CheckpointOrder {
   readonly origin: string;
   readonly ckaId: Uint8Array;
-  /** SubjectPublicKeyInfo, DER, which verifies the signature. */
+  /** Public key that verifies the signature, as a DER-encoded SubjectPublicKeyInfo. */
   readonly publicKey: Uint8Array;
   readonly size: number;
   readonly root: Uint8Array;
   /** Consistency proof between the anchored tree and this tree (RFC 9162 section 2.1.4). */
   readonly proof: readonly Uint8Array[];
-  /** Newest signed note. A log without an anchor is anchored to this note. */
+  /** Newest signed note, to which a log without an anchor is anchored. */
   readonly lastNote?: string | undefined;
 }
 
 /**
- * Reason why no checkpoint is signed. `rolled-back`: the log has fewer leaves than were signed. `forked`: the first leaves of the log differ from the signed
- * leaves. `other-key`: a different key signs this log. `no-anchor`: the token has no anchor of this log, and no checkpoint signed with its key was passed.
+ * Reason that no checkpoint is signed. `rolled-back`: the log has fewer leaves than were signed. `forked`: the first leaves of the log differ from the signed
+ * leaves. `other-key`: a different key signs this log. `no-anchor`: the token has no anchor for this log, and no checkpoint signed with its key was passed.
  */
 const LOG_HOLDS = ['rolled-back', 'forked', 'other-key', 'no-anchor'] as const;
 export type LogHold = (typeof LOG_HOLDS)[number];
@@ -189,7 +189,7 @@ export type CheckpointAnswer =
   | { readonly kind: 'signed'; readonly signature: Uint8Array; readonly anchor: LogAnchor }
   | { readonly kind: 'held'; readonly why: LogHold; readonly anchor?: LogAnchor | undefined };
 
-/** The state of a log as accepted by an operator. Without `state`, the anchor is removed and the log can start again. */
+/** State of a log that an operator accepted. Without `state`, the anchor is removed and the log can start again. */
 export interface AcceptedLog {
   readonly origin: string;
   readonly state?: { readonly ckaId: Uint8Array; readonly size: number; readonly root: Uint8Array } | undefined;
@@ -204,7 +204,7 @@ export interface HeldKey {
 
 export const MAX_SEALED_BYTES = 65_536;
 
-/** Reads or sets the mark that makes a deployment reject rows without a seal. `origin` is the base name of its audit log. */
+/** Reads or sets the mark that makes a deployment reject rows without a seal. `origin` is the base name of the deployment's audit log. */
 export interface RowMarkOrder {
   readonly origin: string;
   /** Number of the upgrade whose tables the mark covers. */
@@ -228,7 +228,7 @@ export interface VaultHealth {
  * KeyVault is the key boundary. It receives digests and returns verified signatures; private keys never leave the vault.
  *
  * Errors are Problems:
- * - `hsm.unavailable` (unavailable): the HSM did not respond; the operation may or may not have run; retry.
+ * - `hsm.unavailable` (unavailable): the HSM did not respond, and the operation may have run; retry.
  * - `hsm.deadline` (unavailable): the call took too long and the key process was replaced.
  * - `hsm.wrong-signature` (unavailable): the signature did not verify with the stored public key and was discarded.
  * - `hsm.key-missing` (conflict): the token does not contain the key; retrying does not help.
@@ -244,14 +244,14 @@ export abstract class KeyVault {
   abstract sign(order: SignOrder): Promise<Buffer>;
 
   /**
-   * Generates a key pair in the token under `ckaId` and reads its attributes. Not retried, because a retry is rejected if the first attempt already created a
-   * key with this `ckaId`.
+   * Generates a key pair in the token under `ckaId` and reads its attributes. The call is not retried, because a retry would be rejected if the first attempt
+   * had already created a key with this `ckaId`.
    */
   abstract generate(order: { ckaId: Buffer; identity: KeyIdentity; type: KeyType }): Promise<GeneratedKey>;
 
   /**
-   * Destroys a signing key pair in the token permanently. Returns the number of private keys that this call destroyed. The number is 0 if the key does not
-   * exist, so that a call can be repeated if its response was lost. Throws Problem `hsm.other-key` if the label differs.
+   * Destroys a signing key pair in the token permanently. Returns the number of private keys that this call destroyed, which is 0 if the key does not exist.
+   * A call whose response was lost can therefore be repeated. Throws Problem `hsm.other-key` if the label differs.
    */
   abstract destroy(order: DestroyOrder): Promise<number>;
 
@@ -262,19 +262,19 @@ export abstract class KeyVault {
   abstract unseal(order: UnsealOrder): Promise<Buffer>;
 
   /**
-   * Generates the key of a log (EC P-256) and the anchor of the log in the token. Nothing is signed yet.
+   * Generates a log's key (EC P-256) and creates the log's anchor in the token. Nothing is signed yet.
    *
    * @throws Problem `hsm.refused` if the token has an anchor for this origin and a checkpoint of that log has been signed
    */
   abstract generateLogKey(order: NewLogOrder): Promise<GeneratedKey>;
 
-  /** Creates a sealing key, which encrypts all new secrets. Earlier keys still decrypt. Returns the CKA_ID of the new key. */
+  /** Generates a sealing key, which encrypts all new secrets. Earlier keys can still decrypt. Returns the CKA_ID of the new key. */
   abstract newSealingKey(): Promise<Buffer>;
 
   /** Returns all keys of this service in the token, or only the keys with this label. */
   abstract holdings(label?: string): Promise<readonly HeldKey[]>;
 
-  /** Returns the anchor of the log with this origin in the token; undefined if there is none. */
+  /** Returns the anchor of the log with this origin; undefined if the token does not contain an anchor for the log. */
   abstract logAnchor(origin: string): Promise<LogAnchor | undefined>;
 
   /** Returns the time since which this deployment rejects rows without a seal, in milliseconds since 1970; undefined if the token does not have the mark. */
@@ -282,14 +282,14 @@ export abstract class KeyVault {
 
   /**
    * Signs a checkpoint. The key process composes the note, and signs the note only if the checkpoint is consistent with the last signed checkpoint.
-   * Otherwise, the result contains the reason.
+   * If the note is not signed, the result contains the reason.
    */
   abstract signCheckpoint(order: CheckpointOrder): Promise<CheckpointAnswer>;
 
-  /** Replaces the anchor with the state that an operator accepted, or removes it. Returns the previous anchor. */
+  /** Replaces the anchor with the state that an operator accepted, or removes the anchor. Returns the previous anchor. */
   abstract acceptLog(order: AcceptedLog): Promise<LogAnchor | undefined>;
 
-  /** Allows every process to retry the PIN in its file once after the token rejected the PIN. Returns the number of rejected PINs. */
+  /** After the token rejected a PIN, allows every process to try the PIN in its file once more. Returns the number of rejected PINs. */
   abstract retryPin(): Promise<number>;
 
   /** Returns the last known state without calling the HSM. */

@@ -22,9 +22,9 @@ export interface DigestSignature {
 }
 
 /**
- * PublicVerifier verifies signatures with the public key, without the HSM and its process. node:crypto cannot verify ECDSA over a raw digest, and
+ * PublicVerifier verifies signatures with the public key, without the HSM and the key process. node:crypto cannot verify ECDSA over a raw digest, and
  * verification in JavaScript blocks the event loop for up to 40 ms. All verifications together therefore get at most half of the event loop's time, and
- * callers take turns.
+ * callers are served in turn.
  */
 export class PublicVerifier {
   private readonly rsa = new RsaCheck();
@@ -42,7 +42,7 @@ export class PublicVerifier {
       if (scheme === 'rsa-pss') return this.rsa.pss(publicKey, algorithm, digest, signature);
       return scheme === 'rsa-pkcs1v15' && this.rsa.pkcs1(publicKey, algorithm, digest, signature);
     } catch (error) {
-      // Bytes that cannot be parsed as a signature of this key are an invalid signature.
+      // A signature that cannot be parsed for this key type is invalid.
       if (error instanceof RangeError) return false;
       throw error;
     }

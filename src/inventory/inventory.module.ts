@@ -152,7 +152,7 @@ import { SavedViewsController } from './catalogue/views/saved-views.controller.j
 })
 export class InventoryModule {}
 
-/** InventoryWorkerModule contains the background work of the inventory. */
+/** InventoryWorkerModule contains the inventory's background jobs. */
 @Module({
   imports: [InventoryModule],
   providers: [FoundAssetsConsumer, Rereader, SearchIndexer, SourceCounter],

@@ -11,7 +11,7 @@ import { WebhookSecrets } from './webhooks/webhook-secrets.js';
 import { WebhookSender } from './webhooks/webhook-sender.js';
 import { Webhooks } from './webhooks/webhooks.js';
 
-/** NotificationsModule queues mails and webhook messages in the caller's transaction. */
+/** NotificationsModule queues emails and webhook messages in the caller's transaction. */
 @Global()
 @Module({
   imports: [TypeOrmModule.forFeature([MailMessage, WebhookDelivery, WebhookEndpoint, WebhookOldSecret])],
@@ -20,7 +20,7 @@ import { Webhooks } from './webhooks/webhooks.js';
 })
 export class NotificationsModule {}
 
-/** NotificationsWorkerModule sends the queued mails and webhook messages in the background. */
+/** NotificationsWorkerModule sends queued emails and webhook messages in the background. */
 @Module({
   providers: [MailSender, WebhookDeliveryRepository, WebhookSender],
   exports: [WebhookDeliveryRepository],

@@ -102,7 +102,7 @@ describe('a policy pack', () => {
     expect(results.get('CNSA-SIG')).toMatchObject({
       acceptedUntil: { assets: 1, first: '2031-12-31' },
       rationale:
-        '1 of 3 assets violate the requirement. All violations are accepted temporarily: 1, the first until 2031-12-31.',
+        '1 of 3 assets violate the requirement. Assets accepted only temporarily: 1, the first until 2031-12-31.',
     });
     expect(results.get('CNSA-AES')).not.toHaveProperty('acceptedUntil');
   });

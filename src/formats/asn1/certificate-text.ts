@@ -30,7 +30,7 @@ function certificateIn(body: string): X509Certificate {
   const lines = body.split(/\r\n|\r|\n/).map((line) => line.trimEnd());
   if (lines.some((line) => /^\s/.test(line))) throw new Error(`the lines are indented; ${ADVICE}`);
   const der = fromBase64(lines.join(''));
-  if (der === undefined || der.length === 0) throw new Error('this is not a certificate in PEM or base64');
+  if (der === undefined || der.length === 0) throw new Error('this is not a PEM or base64 certificate');
   return exactCertificate(der);
 }
 

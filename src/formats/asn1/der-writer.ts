@@ -19,7 +19,7 @@ export const sequence = (...elements: Buffer[]): Buffer => element(SEQUENCE, ...
 /** Encodes a SET OF. DER sorts the elements by their encodings (X.690 section 11.6). */
 export const setOf = (...elements: Buffer[]): Buffer => element(SET, ...elements.toSorted(Buffer.compare));
 
-/** Encodes `[number] EXPLICIT`, or `[number] IMPLICIT` of a constructed type, depending on the contents. */
+/** Encodes a constructed element with the tag `[number]`: EXPLICIT, or IMPLICIT for a constructed type, depending on the contents. */
 export const tagged = (number: number, ...contents: Buffer[]): Buffer => element(0xa0 | number, ...contents);
 
 export const octetString = (contents: Buffer): Buffer => element(TAGS.octetString, contents);
@@ -58,7 +58,7 @@ export function time(at: Date): Buffer {
 }
 
 /**
- * Encodes GeneralizedTime, truncated to seconds. Fractions are omitted, because DER forbids trailing zeros in fractions, but some verifiers require three
+ * Encodes GeneralizedTime, truncated to seconds. Fractions are omitted: DER forbids trailing zeros in a fraction, but some verifiers require exactly three
  * digits.
  */
 export function generalizedTime(at: Date): Buffer {

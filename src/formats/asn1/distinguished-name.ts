@@ -2,8 +2,8 @@ import { trimEndOf } from '../../platform/text/trim-end.js';
 import { DER, derElements, type DerElement, dotted, elementsOfSequence } from './der-reader.js';
 
 /**
- * Short and long names of attribute types in lower case: the names in RFC 4514 section 3, and further names used in client certificates (RFC 4519, ETSI EN
- * 319 412-1, the Baseline Requirements of the CA/Browser Forum).
+ * Object identifiers by lowercase short and long names of attribute types: the names in RFC 4514 section 3, and other names used in client certificates (RFC
+ * 4519, ETSI EN 319 412-1, the Baseline Requirements of the CA/Browser Forum).
  */
 const TYPES: Readonly<Record<string, string>> = {
   cn: '2.5.4.3',
@@ -54,7 +54,7 @@ type Attribute = readonly [type: string, value: string];
 export type ComparableName = string;
 
 /**
- * Returns a name given in DER.
+ * Parses a DER-encoded name.
  *
  * @throws RangeError if the bytes are not a name
  */
@@ -95,14 +95,14 @@ function comparable(names: readonly (readonly Attribute[])[]): ComparableName {
 }
 
 const TYPE = / *([A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+) *= */y;
-/** Characters and escapes of a value (RFC 4514 section 3). Each character matches in only one way, which rules out excessive backtracking. */
+/** Characters and escapes in a value (RFC 4514 section 3). Each character matches in only one way, which prevents excessive backtracking. */
 const VALUE = /(?:[^\\"+,;<>\0]|\\[0-9A-Fa-f]{2}|\\[ "#+,;<=>\\])*/y;
 const ESCAPED = /\\([0-9A-Fa-f]{2})|\\(.)|[^\\]+/g;
 const HEX_DER = /^#((?:[0-9A-Fa-f]{2})+)$/;
 
 /**
- * Returns a name given as RFC 4514 text, which lists the relative distinguished names in reverse order. Spaces around `,`, `+` and `=` are accepted, because
- * some programs print them.
+ * Parses a name in the RFC 4514 string representation, which lists the relative distinguished names in reverse order. Spaces around `,`, `+` and `=` are
+ * accepted, because some programs print them.
  *
  * @throws Error that describes the fault if the name is empty or cannot be parsed
  */

@@ -1,11 +1,11 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { DER, elementsInside, firstElement } from './der-reader.js';
 
-/** Keys of 16,384 bits, which OpenSSL accepts, cost a hundred times as much as keys of 2,048 bits. */
+/** OpenSSL accepts 16,384-bit keys, but verification with these keys costs a hundred times as much as with 2,048-bit keys. */
 const MAX_MODULUS_BITS = 8192;
 /**
- * Usual public exponents are 3 and 65537. RFC 8017 allows exponents as long as the modulus, and OpenSSL accepts them up to 3,072 bits. With a long exponent,
- * each verification costs as much as an unoptimized private operation.
+ * Common public exponents are 3 and 65537. RFC 8017 allows exponents as long as the modulus, and OpenSSL accepts exponents of up to 3,072 bits. With a long
+ * exponent, each verification costs as much as an unoptimized private-key operation.
  */
 const MAX_EXPONENT = 2n ** 32n;
 
@@ -32,17 +32,17 @@ export function affordable(key: KeyObject): KeyObject {
   );
 }
 
-/** MAX_PRIVATE_KEY_OCTETS is enough for an RSA key of 16,384 bits, the longest that OpenSSL uses. */
+/** MAX_PRIVATE_KEY_OCTETS is enough for a 16,384-bit RSA key, the longest that OpenSSL supports. */
 export const MAX_PRIVATE_KEY_OCTETS = 10_240;
 /** Maximum length of an AlgorithmIdentifier with RSA-PSS parameters, a named curve or no parameters. */
 const SHORT_IDENTIFIER_OCTETS = 256;
-/** Maximum length of a key with long parameters. A DSA key of 4,096 bits and a key on a curve with explicit parameters are shorter. */
+/** Maximum length of a key with long parameters. 4,096-bit DSA keys and EC keys with explicit curve parameters are shorter. */
 const MAX_OCTETS_WITH_PARAMETERS = 1280;
 
 /**
- * Returns the private key in PKCS #8, PKCS #1 or SEC 1. OpenSSL computes the public half of a DSA or Diffie-Hellman key (g^x mod p) in one call that
- * cannot be interrupted, for numbers of any size. Therefore a key with long parameters must be short. Use this function for every private key chosen
- * by an untrusted party.
+ * Parses a private key in PKCS #8, PKCS #1 or SEC 1 format. OpenSSL computes the public half of a DSA or Diffie-Hellman key (g^x mod p) in one call that
+ * cannot be interrupted, for numbers of any size. Therefore, the length of a key with long parameters is limited. Use this function for every private key
+ * chosen by an untrusted party.
  *
  * @throws RangeError if the key is too large, Error if the bytes are not a private key
  */

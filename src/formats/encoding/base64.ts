@@ -7,8 +7,8 @@ const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/;
 export type Padding = 'required' | 'optional' | 'none';
 
 /**
- * Decodes base64 (RFC 4648 section 4). Undefined for invalid text. Strict: no characters outside the alphabet (section 3.3), no line breaks, padding as
- * the format requires, and no bits after the last byte (section 3.5), so that two texts never decode to the same bytes.
+ * Decodes base64 (RFC 4648 section 4). Undefined for invalid text. Decoding is strict: no characters outside the alphabet (section 3.3), no line breaks,
+ * padding as the format requires, and no nonzero pad bits (section 3.5). Two different strings therefore never decode to the same bytes.
  */
 export function fromBase64(text: string, padding: Padding = 'required'): Buffer | undefined {
   return STANDARD.test(text) ? canonical(text, 'base64', padding) : undefined;
@@ -66,7 +66,7 @@ export interface PemLayout {
 }
 
 /**
- * Returns the textual encoding (RFC 7468) of DER data.
+ * Returns DER data in PEM format (RFC 7468).
  *
  * @param label words after BEGIN, such as `CERTIFICATE`
  */

@@ -16,7 +16,7 @@ export const IN_TOTO_PAYLOAD = 'application/vnd.in-toto+json';
 /** SIGSTORE_BUNDLE is the media type of a Sigstore bundle v0.3, which contains an envelope or a message signature. */
 export const SIGSTORE_BUNDLE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 
-/** Returns an envelope with an in-toto statement and its signature. */
+/** Returns an envelope that contains an in-toto statement and its signature. */
 export function inTotoEnvelope(statement: Buffer, signature: DsseEnvelope['signatures'][number]): DsseEnvelope {
   return { payloadType: IN_TOTO_PAYLOAD, payload: statement.toString('base64'), signatures: [signature] };
 }

@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import { unmapped } from './ip-address.js';
 
-/** HostAndPort is the name or address and the port of a listener. */
+/** HostAndPort is a listener's name or address, and its port. */
 export interface HostAndPort {
   /** Name or address. IPv6 addresses have no brackets. */
   readonly host: string;
@@ -21,8 +21,8 @@ export function readHostAndPort(text: string, usualPort: number): HostAndPort | 
 }
 
 /**
- * Returns the valid addresses in an X-Forwarded-For header, nearest last. Ports, which some proxies add, are ignored. The last entry that is not an address
- * ("unknown", a name) ends the chain, because the entries before it come from an unidentified sender.
+ * Returns the valid addresses in an X-Forwarded-For header, nearest last. Ports, which some proxies add, are ignored. Only the entries after the last entry
+ * that is not an address ("unknown", a name) are returned, because the earlier entries come from an unidentified sender.
  */
 export function forwardedAddresses(header: string): string[] {
   const known: string[] = [];

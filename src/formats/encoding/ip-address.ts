@@ -1,12 +1,12 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
-/** Address is an IP address as a number, independent of its spelling. */
+/** Address is an IP address as a number, independent of its text representation. */
 export interface Address {
   readonly family: 4 | 6;
   readonly value: bigint;
 }
 
-/** Network is the addresses whose first `bits` bits equal those of `base`. */
+/** Network is the set of addresses whose first `bits` bits equal the first bits of `base`. */
 export interface Network {
   readonly family: 4 | 6;
   readonly base: bigint;
@@ -71,7 +71,7 @@ export function networksBetween(first: Address, last: Address): Network[] {
   return networks;
 }
 
-/** Formats an address, IPv6 as in RFC 5952. */
+/** Formats an address. IPv6 addresses are formatted as in RFC 5952. */
 export function formatAddress({ family, value }: Address): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.');
   const groups = Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16));
@@ -95,7 +95,7 @@ export function blockListOf(blocks: readonly string[]): BlockList {
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** Returns the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2), as dual-stack sockets report it. Other text is returned unchanged. */
+/** Returns the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2), as reported by dual-stack sockets. Other text is returned unchanged. */
 export function unmapped(address: string): string {
   return MAPPED.exec(address)?.[1] ?? address;
 }
@@ -130,7 +130,7 @@ function ipv6Value(text: string): bigint {
   return groups.reduce((value, group) => value * 65_536n + BigInt(`0x${group}`), 0n);
 }
 
-/** Converts `::ffff:192.0.2.1` so that the last four bytes are two groups. */
+/** Replaces the dotted-decimal part of an IPv6 address, such as `::ffff:192.0.2.1`, with two hexadecimal groups. */
 function withoutDots(text: string): string {
   const at = text.lastIndexOf(':') + 1;
   const value = ipv4Value(text.slice(at));

@@ -71,7 +71,7 @@ export function decodeJws(token: string): DecodedJws | undefined {
   return { header: first, payload: second, signingInput: `${header}.${payload}`, signature: third };
 }
 
-/** Reports whether this key made the signature. False for a header with `crit`, because no extension is supported (RFC 7515 section 4.1.11). */
+/** Reports whether the signature was made with this key. False for a header with `crit`, because no extension is supported (RFC 7515 section 4.1.11). */
 export function isSignedByJwk({ header, signingInput, signature }: DecodedJws, jwk: PublicJwk): boolean {
   const alg = header['alg'];
   const known = typeof alg === 'string' && Object.hasOwn(JWS_ALGORITHMS, alg) ? JWS_ALGORITHMS[alg] : undefined;

@@ -64,7 +64,7 @@ function placesOf(text: string, word: string): (from: number) => number {
   };
 }
 
-/** Restores lines whose breaks were escaped by JSON or a shell, that were indented in a settings file, or quoted in an email. */
+/** Restores lines whose breaks were escaped by JSON or a shell, and lines that were indented in a settings file or quoted in an email. */
 function plainLines(text: string): string {
   const broken = text.includes('\\n') ? text.replaceAll(/\\r\\n|\\[rn]/g, '\n') : text;
   return broken.replaceAll(/^[> \t]+/gm, '');

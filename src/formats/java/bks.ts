@@ -8,7 +8,7 @@ const SALT_BYTES = 20;
 const MAC_KEY = 3;
 const PBE_TRIPLE_DES = '1.2.840.113549.1.12.1.3';
 const SEAL = 'PBEWithSHA1AndDESede';
-/** Tags of entries. The tag determines which data follows the certificates. */
+/** Entry tags. The tag determines which data follows the certificates. */
 const TAGS = { end: 0, certificate: 1, key: 2, secret: 3, sealed: 4 } as const;
 
 export interface BksEntry {

@@ -1,5 +1,5 @@
 /**
- * DataInput reads the values that a `java.io.DataOutput` wrote.
+ * DataInput reads values written by `java.io.DataOutput`.
  *
  * Every method throws a RangeError if the bytes end too early.
  */

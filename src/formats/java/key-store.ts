@@ -23,9 +23,9 @@ export interface JavaKeyStoreEntry {
 export interface JavaKeyStore {
   readonly type: 'JKS' | 'JCEKS';
   readonly entries: JavaKeyStoreEntry[];
-  /** Number of entries from the first entry whose end cannot be determined. */
+  /** Number of entries that could not be read: the first entry whose end cannot be determined, and all later entries. */
   readonly unread: number;
-  /** Offset of the digest of the entries. Some tools write zeros after it. */
+  /** Offset of the digest over the entries. Some tools write zeros after the digest. */
   readonly end: number;
 }
 
@@ -33,7 +33,7 @@ export function isJavaKeyStore(bytes: Buffer): boolean {
   return bytes.length >= 12 && [JKS, JCEKS].includes(bytes.readUInt32BE(0));
 }
 
-/** Reports whether the password belongs to the store. The certificates can be read without a password. */
+/** Reports whether the password matches the store. The certificates can be read without a password. */
 export function isPasswordOf(bytes: Buffer, end: number, password: string): boolean {
   const data = bytes.subarray(0, end);
   const digest = createHash('sha1')

@@ -39,8 +39,8 @@ const MAX_DEPTH = 32;
 const MAX_CONTENTS = 10_000;
 
 /**
- * Reads the single object of a Java object stream (Java Object Serialization Specification, chapter 6) at offset `at`. Returns the object and the offset
- * after it. No class is loaded and no code is run.
+ * Reads the single object in a Java object stream (Java Object Serialization Specification, chapter 6) at offset `at`. Returns the object and its end
+ * offset. No class is loaded and no code is run.
  *
  * @throws RangeError if there is no object or its length cannot be determined
  */

@@ -20,7 +20,7 @@ const LINE = /.{1,64}/g;
 const CRC_START = 0xb704ce;
 const CRC_POLYNOMIAL = 0x1864cfb;
 
-/** Returns the armored form of packets (RFC 9580 section 6.2) with the optional checksum, because rpm rejects blocks without it. */
+/** Returns packets in ASCII armor (RFC 9580 section 6.2) with the optional checksum, because rpm rejects blocks without a checksum. */
 export function armored(label: ArmorLabel, bytes: Buffer): string {
   const lines = bytes.toString('base64').match(LINE) ?? [];
   const head = `-----BEGIN PGP ${label}-----`;

@@ -37,14 +37,14 @@ export interface SelfStatement {
 interface Certification {
   readonly userId: string;
   readonly at: Date;
-  /** Expiry of the key. Undefined if the key does not expire. */
+  /** Expiration time of the key. Undefined if the key does not expire. */
   readonly expiresAt?: Date;
   /** Whether this is the primary user ID, which programs show if they show only one. */
   readonly primary: boolean;
   readonly hash: PgpHash;
 }
 
-/** Returns the self-signature that binds a user ID to a key, with the key flags and expiry (RFC 9580 section 5.2.3.10). */
+/** Returns the self-signature that binds a user ID, the key flags and the expiration time to a key (RFC 9580 section 5.2.3.10). */
 export function certificationOf(key: PgpPublicKey, order: Certification): SelfStatement {
   const { userId, at, expiresAt, primary, hash } = order;
   const lifetime = expiresAt === undefined ? undefined : pgpSeconds(expiresAt) - pgpSeconds(key.madeAt);

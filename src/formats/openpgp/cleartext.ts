@@ -1,4 +1,4 @@
-/** Lines that are dash-escaped (RFC 9580 section 7.2). Text is handled as Latin-1, which preserves the bytes of any encoding. */
+/** Matches lines that must be dash-escaped (RFC 9580 section 7.2). Text is handled as Latin-1, which preserves the bytes of any encoding. */
 
 const DASH_ESCAPED = /^(?:-|From )/;
 

@@ -34,7 +34,7 @@ function gpg(args: string[], input: Buffer | string): { ok: boolean; text: strin
   return { ok: status === 0, text: `${stdout.toString()}${stderr.toString()}` };
 }
 
-/** Prefix of a DigestInfo (RFC 8017 section 9.2), so that OpenSSL signs a digest as the HSM does. */
+/** DigestInfo prefixes (RFC 8017 section 9.2), with which OpenSSL signs a digest in the same way as the HSM. */
 const DIGEST_INFO: Record<PgpHash, string> = {
   sha256: '3031300d060960864801650304020105000420',
   sha384: '3041300d060960864801650304020205000430',

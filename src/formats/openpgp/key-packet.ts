@@ -14,14 +14,14 @@ const VERSION = 4;
 /** First octet of the hashed form of a key, by version (RFC 9580 sections 5.2.4 and 5.5.4). */
 const KEY_MARK: Readonly<Record<number, number>> = { 4: 0x99, 5: 0x9a, 6: 0x9b };
 
-/** PgpPublicKey is a public key in OpenPGP: the key material and the creation time, which has a resolution of one second. */
+/** PgpPublicKey is an OpenPGP public key: the key material, and the creation time in whole seconds. */
 export interface PgpPublicKey {
   /** SubjectPublicKeyInfo in DER. RSA, or EC on P-256, P-384 or P-521. */
   readonly publicKey: Buffer;
   readonly madeAt: Date;
 }
 
-/** Returns Unix time in seconds, the unit of times in OpenPGP. */
+/** Returns Unix time in seconds, the unit that OpenPGP uses for times. */
 export function pgpSeconds(at: Date): number {
   return Math.floor(at.getTime() / 1000);
 }

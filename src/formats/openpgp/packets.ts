@@ -41,7 +41,7 @@ interface Framed {
   readonly end: number;
 }
 
-/** Reads the body of a legacy-format packet, with a length of one, two or four octets or of indeterminate length (RFC 9580 section 4.2.2). */
+/** Reads the body of a legacy-format packet. Its length is encoded in one, two or four octets, or is indeterminate (RFC 9580 section 4.2.2). */
 function oldBody(bytes: Buffer, at: number, type: number): Framed {
   if (type === 3) return slice(bytes, at, bytes.length - at);
   const octets = 1 << type;

@@ -2,7 +2,7 @@ import { fourOctets, mpi, PGP_ALGORITHM } from './key-packet.js';
 import { PGP_TAG, pgpPacket, pgpPackets, writtenLength } from './packets.js';
 import { PGP_SUBPACKET, type PgpSubpacket, subpacketsIn } from './signatures.js';
 
-/** PGP_SIGNATURE contains the signature types (RFC 9580 section 5.2.1) that this service makes. */
+/** PGP_SIGNATURE contains the type IDs (RFC 9580 section 5.2.1) of the signatures that this service creates. */
 export const PGP_SIGNATURE = { binary: 0x00, text: 0x01, certification: 0x13, keyRevocation: 0x20 } as const;
 
 /** PGP_HASH maps hashes to hash algorithm IDs (RFC 9580 section 9.5). */
@@ -57,7 +57,7 @@ export function issuerSubpacket(fingerprint: Buffer): PgpSubpacket {
   return subpacket(PGP_SUBPACKET.issuerFingerprint, Buffer.concat([Buffer.from([VERSION]), fingerprint]));
 }
 
-/** Returns the version 4 fingerprint in a hashed part. Undefined if there is none or more than one. */
+/** Returns the version 4 fingerprint in a hashed part. Undefined unless the hashed part contains exactly one fingerprint. */
 export function issuerFingerprintOf({ subpackets }: HashedPart): Buffer | undefined {
   const [issuer, ...more] = subpackets.filter(({ type }) => type === PGP_SUBPACKET.issuerFingerprint);
   return more.length === 0 && issuer?.value[0] === VERSION && issuer.value.length === 21
@@ -72,7 +72,7 @@ export function trailerOf(hashedPart: Buffer): Buffer {
 
 /** Parts of a signature packet other than the hashed part. */
 interface PgpSignatureValue {
-  /** Signed digest. Its first two octets are part of the packet. */
+  /** Signed digest, whose first two octets are part of the packet. */
   readonly digest: Buffer;
   /** RSA: the signature. ECDSA: r and s, each as long as the curve order, concatenated (IEEE P1363). */
   readonly signature: Buffer;

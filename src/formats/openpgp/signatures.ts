@@ -1,13 +1,13 @@
 import { subpacketLength } from './packets.js';
 
-/** PgpSignature contains the information that the inventory reads from a signature in a keyring. Signatures are not verified. */
+/** PgpSignature contains the information that the inventory extracts from a signature in a keyring. Signatures are not verified. */
 export interface PgpSignature {
   readonly type: number;
   /** Creation time in Unix time (seconds). */
   readonly created: number;
   /** Last eight octets of the issuer's fingerprint, in hexadecimal. Undefined if the signature does not name the issuer. */
   readonly issuer: string | undefined;
-  /** Validity of the key in seconds after its creation. 0 means that the key does not expire. Undefined if not specified. */
+  /** Lifetime of the key in seconds after its creation. 0 means that the key does not expire. Undefined if not specified. */
   readonly keyExpiry: number | undefined;
   readonly keyFlags: number | undefined;
   /** Reason for revocation (RFC 9580 section 5.2.3.31). */

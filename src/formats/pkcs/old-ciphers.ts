@@ -1,6 +1,6 @@
 /*
- * RC2 (RFC 2268) and RC4, which encrypt the certificates in the oldest PKCS #12 files. OpenSSL supports them only in its legacy provider, which is not
- * loaded. The ciphers are used only to read these files, never to protect data.
+ * RC2 (RFC 2268) and RC4, with which old PKCS #12 files encrypt certificates. OpenSSL supports both ciphers only in its legacy provider, which is not
+ * loaded. The ciphers are used only to read old files, never to protect data.
  */
 
 /** PITABLE (RFC 2268 section 2), a permutation of the octets. */
@@ -13,11 +13,11 @@ const PI = Buffer.from(
 );
 const BLOCK = 8;
 const ROTATIONS = [1, 2, 3, 5] as const;
-/** Mixing rounds between the mashing rounds, in the order of decryption. */
+/** Numbers of mixing rounds between the mashing rounds, in decryption order. */
 const MIXES = [5, 6, 5] as const;
 
 /**
- * Decrypts RC2 in CBC mode with PKCS #7 padding. The effective key length is the length of the key.
+ * Decrypts RC2 in CBC mode with PKCS #7 padding. The effective key length equals the length of `key`.
  *
  * @throws RangeError if the padding is invalid
  */

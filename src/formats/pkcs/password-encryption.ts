@@ -3,8 +3,8 @@ import { DER, type DerElement, derElements, dotted, elementsInside } from '../as
 import { rc2Decrypt, rc4 } from './old-ciphers.js';
 
 /**
- * MAX_ROUNDS is the maximum number of rounds of PBKDF2 (RFC 8018) or RFC 7292 appendix B.2 for a whole document. The limit corresponds to a few seconds of
- * work and exceeds what any tool writes.
+ * MAX_ROUNDS is the maximum total number of iterations of PBKDF2 (RFC 8018) or RFC 7292 appendix B.2 for one document. These iterations take a few seconds.
+ * No known tool writes files that require more.
  */
 export const MAX_ROUNDS = 3_000_000;
 
@@ -12,12 +12,12 @@ export const MAX_ROUNDS = 3_000_000;
 export class DerivationTooCostly extends RangeError {}
 
 /**
- * DerivationBudget limits the rounds of key derivation that one document may cost. The document itself sets the rounds of each part, and a store can
+ * DerivationBudget limits the number of key derivation rounds for one document. The document itself sets the number for each part, and a store can
  * have a thousand keys with different salts.
  */
 export class DerivationBudget {
   private left = MAX_ROUNDS;
-  /** Whether a derivation was rejected that is within the document's limit, but above the sender's current allowance. */
+  /** Whether a derivation within the document's limit was rejected because it exceeded the sender's current allowance. */
   isShort = false;
 
   /** @param allowance number of rounds that the sender of the document may currently use */
@@ -29,10 +29,10 @@ export class DerivationBudget {
   }
 
   /**
-   * Reserves the rounds of a derivation before it runs. Returns false if fewer rounds are left or the number is invalid. The part is then read without its
-   * secrets.
+   * Reserves the rounds of a derivation before it runs. Returns false if too few rounds are left or the number is invalid, in which case the part is read
+   * without its secrets.
    *
-   * @param blocks number of hash blocks of the key, each of which costs all rounds
+   * @param blocks number of hash blocks in the key, each of which requires all rounds
    */
   take(rounds: number, blocks = 1): boolean {
     const cost = rounds * blocks;
@@ -68,7 +68,7 @@ interface LegacyScheme {
   readonly decrypt: (key: Buffer, iv: Buffer, bytes: Buffer) => Buffer;
 }
 
-/** PKCS #12 schemes of RFC 7292 appendix C. Their names state the digest and the cipher. */
+/** PKCS #12 schemes (RFC 7292 appendix C). Their names contain the digest and the cipher. */
 const LEGACY: Readonly<Record<string, LegacyScheme>> = {
   '1.2.840.113549.1.12.1.1': {
     name: 'PBEWithSHA1AndRC4_128',
@@ -81,7 +81,7 @@ const LEGACY: Readonly<Record<string, LegacyScheme>> = {
   '1.2.840.113549.1.12.1.5': { name: 'PBEWithSHA1AndRC2_128', keyBytes: 16, decrypt: rc2Decrypt },
   '1.2.840.113549.1.12.1.6': { name: 'PBEWithSHA1AndRC2_40', keyBytes: 5, decrypt: rc2Decrypt },
 };
-/** Schemes of PBES1 (RFC 8018 appendix A.3), the default of OpenSSL before 1.1. */
+/** PBES1 schemes (RFC 8018 appendix A.3), which OpenSSL before 1.1 used by default. */
 const PBES1: Readonly<Record<string, Omit<LegacyScheme, 'keyBytes'> & { readonly digest: string }>> = {
   '1.2.840.113549.1.5.3': { name: 'PBEWithMD5AndDES-CBC', digest: 'md5', decrypt: tripleDes },
   '1.2.840.113549.1.5.6': { name: 'PBEWithMD5AndRC2-CBC', digest: 'md5', decrypt: rc2Decrypt },
@@ -119,19 +119,19 @@ const SHA1_PRF = '1.2.840.113549.2.7';
 
 /** PasswordEncryption describes how data is encrypted with a password. */
 export interface PasswordEncryption {
-  /** Name of the scheme, which rules can evaluate. */
+  /** Name of the scheme, for evaluation by rules. */
   readonly name: string;
   /** Decrypts the data; undefined for an unsupported cipher. Throws an error if the password is wrong, or DerivationTooCostly. */
   readonly decrypt: ((bytes: Buffer, password: string | null, budget: DerivationBudget) => Buffer) | undefined;
-  /** Whether no password (null) differs from an empty password, as in the schemes of PKCS #12. */
+  /** Whether the scheme distinguishes no password (null) from an empty password, as PKCS #12 schemes do. */
   readonly takesNoPassword?: boolean;
 }
 
-/** NameByOid returns the name of an algorithm that this reader does not support. Undefined if the object identifier is unknown. */
+/** NameByOid returns the name of an algorithm that `passwordEncryption` does not support. Undefined if the object identifier is unknown. */
 export type NameByOid = (oid: string) => string | undefined;
 
 /**
- * Reads a whole AlgorithmIdentifier: a scheme of PKCS #5 (RFC 8018) or PKCS #12 (RFC 7292).
+ * Reads a complete AlgorithmIdentifier of a PKCS #5 (RFC 8018) or PKCS #12 (RFC 7292) scheme.
  *
  * @throws RangeError if the element is not an AlgorithmIdentifier
  */
@@ -154,13 +154,13 @@ export function passwordEncryption(algorithm: Buffer, nameByOid: NameByOid): Pas
   return { name, decrypt, takesNoPassword: true };
 }
 
-/** Decrypts triple DES, repeating the given keys. With a single key, triple DES equals DES, which OpenSSL supports only in its legacy provider. */
+/** Decrypts triple DES, repeating a short key. With a single key, triple DES equals DES, which OpenSSL supports only in its legacy provider. */
 function tripleDes(key: Buffer, iv: Buffer, bytes: Buffer): Buffer {
   const stream = createDecipheriv('des-ede3-cbc', Buffer.alloc(24, key), iv);
   return Buffer.concat([stream.update(bytes), stream.final()]);
 }
 
-/** Returns the decryption of PBES1 (RFC 8018 section 6.1), which derives the key and the IV from the iterated hash of password and salt. */
+/** Returns the PBES1 decryption function (RFC 8018 section 6.1). PBES1 derives the key and the IV from an iterated hash of the password and salt. */
 function pbes1(oid: string, salt: DerElement, iterations: DerElement | undefined): PasswordEncryption['decrypt'] {
   const scheme = PBES1[oid];
   if (scheme === undefined) return undefined;
@@ -179,7 +179,7 @@ function pbes2(derivation: DerElement, encryption: DerElement, nameByOid: NameBy
   const cipher = CIPHERS[cipherOid];
   const { name: kdf, derive } = keyDerivation(derivation, nameByOid);
   const cipherName = cipher?.name ?? nameByOid(cipherOid);
-  // If the name contained only the key derivation, rules would evaluate an incomplete scheme.
+  // The name must include the cipher, even an unknown one. Rules would otherwise evaluate only the key derivation.
   const name = cipherName === undefined ? `encrypted as ${cipherOid}` : `PBES2-${kdf}-${cipherName.toUpperCase()}`;
   if (cipher === undefined || derive === undefined || iv === undefined) return { name, decrypt: undefined };
   const decrypt: PasswordEncryption['decrypt'] = (bytes, password, budget) =>
@@ -216,7 +216,7 @@ function pbkdf2(salt: DerElement, [iterations, ...rest]: readonly DerElement[], 
   return { name: `HMAC-${hash.digest.toUpperCase()}`, derive };
 }
 
-/** Returns the scrypt key derivation. A block of scrypt counts as a round of PBKDF2, because the costs are similar. */
+/** Returns the scrypt key derivation function. A scrypt block counts as one PBKDF2 round, because the costs are similar. */
 function scrypt(salt: DerElement, [cost, block, parallel]: readonly DerElement[]): KeyDerivation['derive'] {
   return (password, keyBytes, budget) => {
     const [N, r, p] = [smallInteger(cost), smallInteger(block), smallInteger(parallel)];
@@ -261,7 +261,7 @@ export function pkcs12Key(
   return Buffer.concat(keys).subarray(0, length);
 }
 
-/** Adds `addend` and 1 to each block of 64 bytes, modulo 2^512. */
+/** Adds `addend` and 1 to each 64-byte block, modulo 2^512. */
 function addToBlocks(input: Buffer, addend: Buffer): void {
   for (let block = 0; block < input.length; block += 64) {
     let carry = 1;

@@ -18,7 +18,7 @@ const FRIENDLY_NAME = '1.2.840.113549.1.9.20';
 const LOCAL_KEY_ID = '1.2.840.113549.1.9.21';
 /** RFC 9579. */
 const PBMAC1 = '1.2.840.113549.1.5.14';
-/** MAC names, by the digest of a MAC in RFC 7292 or by the HMAC of a PBMAC1. */
+/** MAC names, by the object identifier of the digest (RFC 7292 MACs) or of the HMAC (PBMAC1). */
 const MACS: Readonly<Record<string, string>> = {
   '1.3.14.3.2.26': 'HMAC-SHA-1',
   '2.16.840.1.101.3.4.2.1': 'HMAC-SHA-256',
@@ -60,8 +60,8 @@ export interface Pkcs12Secret extends Named {
 }
 
 /**
- * ClosedPart is a part that could not be read: no password decrypts it, its cipher is not supported, it is encrypted for a recipient's key, or it requires too
- * many rounds.
+ * ClosedPart is a part that could not be read: no password decrypts it, its cipher is not supported, it is encrypted for a recipient's key, or its key
+ * derivation requires too many rounds.
  */
 export interface ClosedPart {
   readonly reason: 'password' | 'cipher' | 'recipient' | 'cost';
@@ -75,12 +75,12 @@ export interface Pkcs12Store {
   /** Names of the encryption schemes of the parts, one per part. */
   readonly schemes: string[];
   readonly closed: ClosedPart[];
-  /** Name of the MAC. Undefined if the store has none. */
+  /** Name of the MAC. Undefined if the store has no MAC. */
   readonly mac: string | undefined;
 }
 
 export interface Pkcs12Options {
-  /** Each part is decrypted with the first matching password. PKCS #12 distinguishes no password (null) from an empty one. */
+  /** Each part is decrypted with the first matching password. PKCS #12 distinguishes no password (null) from an empty password. */
   readonly passwords: readonly (string | null)[];
   readonly budget: DerivationBudget;
   readonly nameByOid: NameByOid;
@@ -92,8 +92,8 @@ export function isPkcs12(bytes: Buffer): boolean {
 }
 
 /**
- * Reads a PKCS #12 store (RFC 7292), including BER. Private keys are counted and named, but not decrypted. Only the algorithm and length of a secret key
- * are returned.
+ * Reads a PKCS #12 store (RFC 7292) in DER or BER. Private keys are counted and named, but not decrypted. For a secret key, only the algorithm and length are
+ * returned.
  *
  * @throws RangeError if the bytes are not a store or are damaged
  */
@@ -165,7 +165,7 @@ function take(bag: DerElement, store: Pkcs12Store, options: Pkcs12Options, depth
   if (type === SECRET_BAG) store.secrets.push({ ...named, ...secretIn(value, options) });
 }
 
-/** Reads a SecretBag: a type, and the secret, which keytool encrypts like a private key. */
+/** Reads a SecretBag, which contains a type and a secret. keytool encrypts the secret like a private key. */
 function secretIn(bag: DerElement, options: Pkcs12Options): Pick<Pkcs12Secret, 'securedBy' | 'key'> {
   try {
     const shrouded = octets(elementsInside(elementsInside(bag)[1])[0]);

@@ -32,7 +32,7 @@ const PARTS = new Map([
   ['ecdsa-sha2-nistp521', 2],
 ]);
 const MAX_BYTES = 32 * 1024;
-/** Largest time that a Date can represent. A certificate without an expiry gets this time. */
+/** Latest time that a Date can represent, in seconds. Used as the expiration time of a certificate that does not expire. */
 const LAST_SECOND = 8_640_000_000_000n;
 
 /** Parses `ssh-ed25519-cert-v01@openssh.com AAAA… comment`. Undefined for any other text, more than one line, or an invalid signature. */
@@ -92,7 +92,7 @@ function textsOf(list: Buffer): string[] {
   return texts;
 }
 
-/** Returns the names in a list of names and data. */
+/** Returns the names from a list in which names and data alternate. */
 function namesOf(list: Buffer): string[] {
   return textsOf(list).filter((_, index) => index % 2 === 0);
 }

@@ -1,4 +1,4 @@
-/** Suffix of the certificate types whose layout is known (PROTOCOL.certkeys). */
+/** Suffix of certificate types with a known layout (PROTOCOL.certkeys). */
 const KNOWN_SUFFIX = '-cert-v01@openssh.com';
 /** Namespace of key types defined by OpenSSH. Certificate types have the namespace as a suffix, after the version. */
 const NAMESPACE = '@openssh.com';
@@ -6,15 +6,15 @@ const NAMESPACE = '@openssh.com';
 const CERTIFICATE = /-cert|^x509v3-|^pgp-sign-/i;
 
 /**
- * isSshCertificateType reports whether a key type or algorithm is for certificates, including types that do not exist yet. A certificate is never a
- * public key: in authorized_keys it grants no access, and a revocation list that names its bytes revokes nothing.
+ * isSshCertificateType reports whether a key type or algorithm is for certificates, including types that OpenSSH may define later. A certificate must not be
+ * used as a public key: sshd ignores it in authorized_keys, and a revocation list that contains its bytes revokes nothing.
  */
 export function isSshCertificateType(type: string): boolean {
   return CERTIFICATE.test(type);
 }
 
 /**
- * certifiedKeyTypeOf returns the type of the key in a certificate of a known layout. Undefined for all other types. The types of security keys keep the
+ * certifiedKeyTypeOf returns the type of the key in a certificate with a known layout. Undefined for all other types. The type of a security key includes the
  * namespace.
  */
 export function certifiedKeyTypeOf(type: string): string | undefined {

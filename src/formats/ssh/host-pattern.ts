@@ -1,6 +1,6 @@
 /**
  * matchesHostPattern reports whether a name matches an OpenSSH pattern (ssh_config(5), PATTERNS). `*` matches any characters, including dots, and `?` matches
- * one character. Matching is case-sensitive. The time is bounded by the product of both lengths.
+ * one character. Matching is case-sensitive. The running time is bounded by the product of both lengths.
  */
 export function matchesHostPattern(pattern: string, name: string): boolean {
   let [at, inName, star, restart] = [0, 0, -1, 0];

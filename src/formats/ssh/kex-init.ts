@@ -39,8 +39,8 @@ export function readKexInitLists(reader: WireReader): KexInit {
 }
 
 /**
- * Reads KEXINIT from the first bytes of a server: its version line and an unencrypted packet (RFC 4253 sections 4.2 and 6). Undefined if KEXINIT is missing
- * or incomplete.
+ * Reads KEXINIT from the first bytes that a server sends: its version line and an unencrypted packet (RFC 4253 sections 4.2 and 6). Undefined if KEXINIT is
+ * missing or incomplete.
  */
 export function kexInitIn(bytes: Buffer): KexInit | undefined {
   const version = bytes.indexOf('SSH-');
@@ -56,7 +56,7 @@ export function kexInitIn(bytes: Buffer): KexInit | undefined {
   }
 }
 
-/** Reads a name-list (RFC 4251 section 5). Characters that are not printable become `?`. */
+/** Reads a name-list (RFC 4251 section 5). Nonprintable characters are replaced with `?`. */
 function nameListOf(reader: WireReader): string[] {
   const text = reader.string().toString('latin1');
   return text === '' ? [] : text.split(',').map((name) => name.replaceAll(/[^\x21-\x7e]/g, '?').slice(0, MAX_NAME));

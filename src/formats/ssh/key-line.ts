@@ -7,8 +7,8 @@ const FORBIDDEN = /(?!\t)\p{Cc}|\p{Zl}|\p{Zp}|\p{Bidi_Control}|\p{Cs}/u;
 const BLANKS = ' \t\r\n';
 
 /**
- * Returns the only line in a text, without the byte order mark, blanks and line endings added by an editor or by copying. Undefined for several lines
- * and for characters that are not allowed in a key file.
+ * Returns the only line in a text, without the byte order mark, blanks and line endings added by an editor or by copying. Undefined if the text has several
+ * lines or contains a character that is not allowed in a key file.
  */
 export function oneKeyLine(text: string): string | undefined {
   let [from, to] = [text.startsWith('\uFEFF') ? 1 : 0, text.length];
@@ -24,7 +24,7 @@ export function isLine(text: string): boolean {
 }
 /** LineOption is an option of an authorized_keys line (sshd(8), AUTHORIZED_KEYS FILE FORMAT), as written. */
 export interface LineOption {
-  /** In lower case, because sshd ignores case. */
+  /** Lowercase name, because sshd ignores case. */
   readonly name: string;
   /** Value without quotes and with `\"` unescaped. Undefined for an option without a value. */
   readonly value: string | undefined;
@@ -65,12 +65,16 @@ function readOption(text: string): LineOption {
 const EXPIRY = 'expiry-time';
 
 /**
- * ExpirySupport is the time zone in which a host's sshd reads the expiry of a key. `utc`: UTC, since OpenSSH 9.1. `local`: local time of the host, since 7.7.
- * `none`: the option is not supported, and sshd rejects lines with unknown options.
+ * ExpirySupport is the time zone in which a host's sshd reads the `expiry-time` option. `utc`: UTC, since OpenSSH 9.1. `local`: the host's local time, since
+ * 7.7. `none`: the option is not supported, and sshd rejects lines with unknown options.
  */
 export type ExpirySupport = 'utc' | 'local' | 'none';
 
-/** @param software software version from the version exchange, for example `OpenSSH_9.2p1 Debian-2` */
+/**
+ * Returns how a host's sshd reads the expiry of a key.
+ *
+ * @param software software version from the version exchange, for example `OpenSSH_9.2p1 Debian-2`
+ */
 export function expirySupport(software: string): ExpirySupport {
   const [, major, minor] = /^OpenSSH_(\d+)\.(\d+)/.exec(software) ?? [];
   const version = Number(major) * 100 + Number(minor);
@@ -78,7 +82,7 @@ export function expirySupport(software: string): ExpirySupport {
   return version >= 707 ? 'local' : 'none';
 }
 
-/** Prepends an expiry to the options and leaves all other bytes unchanged. An existing expiry stays, because sshd applies the earlier of the two. */
+/** Prepends an expiry to the options and leaves all other bytes unchanged. An existing expiry is kept, because sshd applies the earlier of the two. */
 export function withExpiry(options: string, at: string): string {
   const limit = `${EXPIRY}="${at}"`;
   return options === '' ? limit : `${limit},${options}`;

@@ -12,7 +12,7 @@ export interface SshPublicKey {
   readonly blob: Buffer;
 }
 
-/** Maps instead of objects, because types are untrusted: every object has a member `constructor`. */
+/** Maps instead of objects, because type names are untrusted and every object has a member `constructor`. */
 const CURVE_BITS = new Map([
   ['nistp256', 256],
   ['nistp384', 384],
@@ -32,8 +32,8 @@ const PARTS = new Map([
 /** Types whose parts are integers (`mpint`, RFC 4251 section 5). */
 const NUMBERS = new Set(['ssh-rsa', 'ssh-dss']);
 /**
- * Algorithm names that OpenSSH also accepts in front of a key (RFC 8332 section 3, PROTOCOL.u2f). An authorized_keys line that begins with one of these
- * names accepts the key.
+ * Algorithm names that OpenSSH also accepts as the type in a key line (RFC 8332 section 3, PROTOCOL.u2f). An authorized_keys line with one of these names
+ * authorizes the key.
  */
 const TYPE_OF_ALGORITHM = new Map([
   ['rsa-sha2-256', 'ssh-rsa'],
@@ -99,7 +99,7 @@ export function publicKeyOfBlob(blob: Buffer): SshPublicKey {
   return { type, blob };
 }
 
-/** Beginnings of files that users send by mistake instead of a public key line, and the advice for each. */
+/** Patterns that match the start of files which users send by mistake instead of a public key line, each with advice. */
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [
     /^-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/,
@@ -141,7 +141,7 @@ export function keyBitsOf({ type, blob }: SshPublicKey): number | null {
   return CURVE_BITS.get(type.replace('ecdsa-sha2-', '')) ?? null;
 }
 
-/** Returns the SSH form of an Ed25519, RSA or NIST curve key. Throws for any other key. */
+/** Returns the SSH encoding of an Ed25519, RSA or NIST curve key. Throws for any other key. */
 export function sshPublicKeyOf(key: KeyObject): SshPublicKey {
   const jwk = key.export({ format: 'jwk' });
   const part = (value: string | undefined) => Buffer.from(value ?? '', 'base64url');
@@ -156,7 +156,7 @@ export function sshPublicKeyOf(key: KeyObject): SshPublicKey {
   throw new Error(`SSH does not support keys of type ${key.asymmetricKeyType}`);
 }
 
-/** Returns the SSH form of a SubjectPublicKeyInfo in DER. */
+/** Returns the SSH encoding of the key in a DER-encoded SubjectPublicKeyInfo. */
 export function sshPublicKeyOfSpki(spki: Buffer): SshPublicKey {
   return sshPublicKeyOf(createPublicKey({ key: spki, format: 'der', type: 'spki' }));
 }

@@ -11,8 +11,8 @@ const CURVES: Record<string, { crv: string; bytes: number; hash: string }> = {
 const RSA_HASH: Record<string, string> = { 'ssh-rsa': 'sha1', 'rsa-sha2-256': 'sha256', 'rsa-sha2-512': 'sha512' };
 
 /**
- * Reports whether the signature of the data (RFC 4253 section 6.6) was made with the key. Throws for malformed keys and signatures, and for keys that are too
- * costly.
+ * Reports whether the signature over the data (RFC 4253 section 6.6) was made with the key. Throws for malformed keys and signatures, and for keys that are
+ * too costly.
  */
 export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boolean {
   const sealed = new WireReader(signature);
@@ -70,7 +70,7 @@ function ecdsa({ crv, bytes }: { crv: string; bytes: number }, point: Buffer): K
   });
 }
 
-/** Returns r and s of RFC 5656 section 3.1.2, each in the full width of the curve. */
+/** Returns r and s of an ECDSA signature (RFC 5656 section 3.1.2), each in the full width of the curve. */
 function flat(value: Buffer, width: number): Buffer {
   const reader = new WireReader(value);
   const parts = [reader.string(), reader.string()].map(bare);

@@ -4,7 +4,7 @@ import { WireReader, wireString } from './wire.js';
 import { fromBrokenBase64 } from '../encoding/base64.js';
 import { sshFingerprintOf } from './public-key.js';
 
-/** SSHSIG_MAGIC is the preamble of a signature and of the data that is signed (PROTOCOL.sshsig). */
+/** SSHSIG_MAGIC is the preamble of a signature and of the signed data (PROTOCOL.sshsig). */
 export const SSHSIG_MAGIC = Buffer.from('SSHSIG', 'latin1');
 const VERSION = 1;
 /** SSHSIG_HASH_BYTES maps the hashes of the format to their lengths in bytes. */
@@ -13,12 +13,12 @@ const ARMOR = /-----BEGIN SSH SIGNATURE-----\s([A-Za-z0-9+/=\s]{1,20000})-----EN
 
 export interface SignedMessage {
   readonly message: Buffer;
-  /** Namespace of the signature. A signature for another namespace is not accepted. */
+  /** Namespace of the signature. Signatures with another namespace are rejected. */
   readonly namespace: string;
 }
 
 /**
- * Reports whether an armored signature of `ssh-keygen -Y sign` (OpenSSH's PROTOCOL.sshsig) over the message was made with the private half of this key,
+ * Reports whether an armored signature from `ssh-keygen -Y sign` (OpenSSH's PROTOCOL.sshsig) over the message was made with the private half of this key,
  * given as its blob. False for malformed signatures.
  */
 export function isSshsigBy(key: Buffer, armored: string, { message, namespace }: SignedMessage): boolean {
@@ -43,7 +43,7 @@ export function isSshsigBy(key: Buffer, armored: string, { message, namespace }:
   }
 }
 
-/** RENEWAL_NAMESPACE is the namespace of signatures (OpenSSH's PROTOCOL.sshsig) with which hosts prove possession of their key. */
+/** RENEWAL_NAMESPACE is the namespace of the signatures (OpenSSH's PROTOCOL.sshsig) with which hosts prove possession of their key. */
 export const RENEWAL_NAMESPACE = 'host-renewal@sealwright';
 
 /**

@@ -22,7 +22,7 @@ export class ConnectionRecords {
       const host: Host | null = await this.db.manager.findOneBy(Host, { id });
       if (host === null) throw missing('host');
       if (route.length > MAX_JUMPS)
-        throw new Problem('refused', 'host.jump-host', 'The path to the host has too many jump hosts.');
+        throw new Problem('refused', 'host.jump-host', 'The route to the host has too many jump hosts.');
       route.unshift(host);
       id = host.jumpHostId;
     }
@@ -30,15 +30,15 @@ export class ConnectionRecords {
   }
 
   /**
-   * Returns the credential of the last host on the route. Throws Problem `host.no-credential` if the host has none, and `host.credential-elsewhere` if the
-   * credential was entered for another route.
+   * Returns the credential of the last host on the route. Throws Problem `host.no-credential` if that host has no credential, and `host.credential-elsewhere`
+   * if the credential was entered for another route.
    */
   async credential(route: readonly Host[]): Promise<Login> {
     const { id, name } = route.at(-1) as Host;
     const row = await this.db.manager.findOne(Host, { where: { id }, select: { id: true, credential: true } });
     if (!row?.credential) throw new Problem('conflict', 'host.no-credential', `Host ${name} has no login credential.`);
     const { login, rebound } = await this.credentials.open(route as unknown as Destination, row.credential);
-    // The condition on the old value keeps a credential that was replaced or removed in the meantime.
+    // The condition on the old value preserves a concurrent replacement or removal of the credential.
     if (rebound !== undefined)
       await this.db.query('UPDATE host SET credential = $2 WHERE id = $1 AND credential = $3', [
         id,

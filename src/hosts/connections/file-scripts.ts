@@ -1,7 +1,7 @@
 /**
- * Scripts for a POSIX shell with `stat`, `sha256sum`, `readlink` and `mv` of GNU coreutils or BusyBox. Exit statuses: 44 if nothing exists at the path, 76 if
- * the file is not the expected one, 77 if root would write to a location that another account controls. Any other nonzero status is the exit status of the
- * command that failed.
+ * Scripts for a POSIX shell with `stat`, `sha256sum`, `readlink` and `mv` from GNU coreutils or BusyBox. Exit statuses: 44 if nothing exists at the path, 76 if
+ * the file does not have the expected content, 77 if root would write to a location that another account controls. Any other nonzero status is the exit status
+ * of the command that failed.
  */
 
 /** Maximum size of a hashed file in bytes. Larger files are never replaced. */
@@ -33,7 +33,7 @@ exec cat -- "$1"
 /**
  * Exits with 77 if an account other than root could redirect the path to $1, to $file ($1 with links resolved), or to its directory. Otherwise, root could be
  * made to write to a location chosen by that account. sshd applies the same check to these files (StrictModes). Sticky directories such as /tmp are allowed as
- * ancestors, because only root can move root's entries in them. The check is skipped for other accounts, which can write only to their own files.
+ * ancestors, because only root can move root's entries in these directories. The check is skipped for other accounts, which can write only to their own files.
  */
 const MUST_BE_ROOTS = `
 if [ "$(id -u)" = 0 ]; then
@@ -60,7 +60,7 @@ ${MUST_BE_ROOTS}
 rm -f -- "$dir/.sealwright.$2".*.tmp
 `;
 
-/** TIDY_FILE deletes temporary files of earlier attempts. Arguments: $1 path, $2 mark. */
+/** TIDY_FILE deletes temporary files left by earlier attempts. Arguments: $1 path, $2 mark. */
 export const TIDY_FILE = TIDY;
 
 /**
@@ -68,11 +68,12 @@ export const TIDY_FILE = TIDY;
  * file.
  *
  * The temporary file is in the same directory, so that it inherits the directory's SELinux label and the rename is atomic. Its name begins with a dot, so that
- * no glob of AuthorizedKeysFile matches it. Each attempt uses a separate temporary file. If an attempt continues after its worker died, the next attempt
- * deletes the temporary file, and the old attempt can no longer replace anything.
+ * no glob in AuthorizedKeysFile matches the name. Each attempt uses a separate temporary file. If the script is still running after its worker crashed, the
+ * next attempt deletes the temporary file, so the old script can no longer replace the file.
  *
- * The expected hash is checked right before the rename. A second hard link to the old file reveals later writes to the old file. An appended line is copied to
- * the new file. Any other write reverts the replacement, as if the write had preceded it. On a file system without hard links, such writes are lost.
+ * The expected hash is checked immediately before the rename. A second hard link to the old file is used to detect later writes to the old file. An appended
+ * line is copied to the new file. After any other write, the replacement is reverted, as if the write had preceded the replacement. On a file system without
+ * hard links, later writes to the old file are lost.
  */
 export const REPLACE_FILE = `${TIDY}
 tmp="$dir/.sealwright.$2.$$.tmp"; old="$dir/.sealwright.$2.$$.old.tmp"

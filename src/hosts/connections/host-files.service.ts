@@ -28,7 +28,7 @@ export interface FileReplacement {
   readonly content: Buffer;
   /** Expected SHA-256 (hexadecimal) of the current file, or null if the file must not exist. */
   readonly expected: string | null;
-  /** Account that owns the file and replaces it. Root would follow that account's symbolic links to any file. */
+  /** Account that owns the file and replaces the file. If root replaced the file, root would follow the account's symbolic links to any file. */
   readonly as?: string;
   /** Part of the temporary file's name, which identifies files left behind by a crash. */
   readonly mark: string;
@@ -39,7 +39,7 @@ export interface FileReplacement {
 const MAX_BYTES = 4 * 1024 * 1024;
 const MARK = /^[A-Za-z0-9-]{1,64}$/;
 
-/** HostFiles reads and replaces files of a host with POSIX shell commands, because sftp is often disabled where logins are allowed. */
+/** HostFiles reads and replaces files on a host with POSIX shell commands, because SFTP is often disabled on hosts that allow logins. */
 @Injectable()
 export class HostFiles {
   /** Returns the state of a path, or undefined if nothing exists there. Throws Problem `host.file` if the path cannot be read. */
@@ -85,7 +85,7 @@ export class HostFiles {
     assertDone(result, path);
   }
 
-  /** Deletes the temporary files with this mark, in case the host went down during an earlier attempt. */
+  /** Deletes temporary files with this mark, which exist if the host went down during an earlier attempt. */
   async tidy(session: ChangeSession, { path, as, mark }: Pick<FileReplacement, 'path' | 'as' | 'mark'>): Promise<void> {
     if (!MARK.test(mark)) throw new Error('the mark is invalid');
     assertDone(await session.run(TIDY_FILE, { args: [path, mark], as }), path);
@@ -105,7 +105,7 @@ function assertDone({ code, stderr }: ExecResult, path: string): void {
       'host.unsafe-path',
       `Accounts other than root can change a directory on the path to ${path}, so root does not write there.`,
     );
-  // Only the last line of the error output states the cause. Control characters are replaced.
+  // Only the last line of the error output describes the cause. Control characters are replaced.
   const lastLine = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
   const hint = lastLine.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
   throw new Problem('refused', 'host.file', `The host could not change ${path}: ${hint || `exit status ${code}`}.`);

@@ -2,14 +2,14 @@ import ssh2 from 'ssh2';
 import { type KexInit, kexInitIn } from '../../formats/ssh/kex-init.js';
 import type { Login } from '../model/ssh-session.port.js';
 
-/** Maximum number of bytes to store. No server sends a longer version line and KEXINIT. */
+/** Maximum number of bytes to store. The version line and KEXINIT of known servers are shorter. */
 const MAX_BYTES = 64 * 1024;
 const MAX_NAMES = 20;
-/** Pseudo-algorithms in a list of key exchanges, which announce extensions (RFC 8308, OpenSSH's PROTOCOL). */
+/** Matches pseudo-algorithms in a list of key exchange methods, which announce extensions (RFC 8308, OpenSSH's PROTOCOL). */
 const MARKER = /^(?:ext-info-|kex-strict-)/;
 const LEGACY = /sha1|^ssh-rsa$|-cbc$/;
 
-/** Pattern for the SSH library's message, name of the algorithms that do not match, and the corresponding list in KEXINIT. */
+/** For each kind of algorithm: a pattern for the SSH library's message, the name in error details, and the list in KEXINIT. */
 const SUBJECTS: readonly (readonly [RegExp, string, keyof KexInit])[] = [
   [/key exchange/i, 'key exchange', 'kex'],
   [/host key/i, 'host key', 'hostKey'],
@@ -53,12 +53,12 @@ export class HostOffer {
     };
   }
 
-  /** Explains an SSH library error such as `no matching key exchange algorithm`: which algorithms the host offers, and how to connect. */
+  /** Explains an SSH library error such as `no matching key exchange algorithm`. Lists the algorithms that the host offers and suggests how to connect. */
   mismatch(message: string): string {
     const [, subject, list] = SUBJECTS.find(([pattern]) => pattern.test(message)) ?? [];
     const lists = kexInitIn(this.received);
     if (subject === undefined || list === undefined || lists === undefined)
-      return 'The host supports no algorithm that this service supports.';
+      return 'The host and this service have no algorithm in common.';
     const offered = lists[list].filter((name) => !MARKER.test(name));
     const hint = offered.some((name) => LEGACY.test(name))
       ? ' Update the host, or allow SHA-1 and CBC for it with legacyAlgorithms.'
@@ -86,7 +86,7 @@ function typeOf(login: Login): string | undefined {
   return key instanceof Error ? undefined : key.type;
 }
 
-/** Returns whether this signature algorithm uses keys of this type. */
+/** Reports whether a signature algorithm uses keys of this type. */
 function isBy(type: string, algorithm: string): boolean {
   return algorithm === type || (type === 'ssh-rsa' && algorithm.startsWith('rsa-sha2-'));
 }

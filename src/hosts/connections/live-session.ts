@@ -117,7 +117,7 @@ export class LiveSession implements SshSession {
       this.client.exec(command, (error, channel) => {
         if (error !== undefined) return reject(lost(error));
         opened(channel);
-        // Collect synchronously: the exit status and the end of the output can be in the same packet as the reply, and are emitted before the next tick.
+        // Add the listeners synchronously: the exit status and the end of the output can arrive in the reply's packet and are emitted before the next tick.
         collect(channel, options).then(resolve, reject);
       });
     });
@@ -157,7 +157,7 @@ function collect(channel: ssh2.ClientChannel, { input, maxBytes = MAX_BYTES }: E
 }
 
 /**
- * Returns a command that prints two parts as one line. The line itself does not appear in the command, so output that repeats the command is not mistaken for
+ * Returns a command that prints the two parts as one line. The command does not contain the line itself, so output that echoes the command is not mistaken for
  * the line.
  */
 function printing(parts: readonly string[]): string {
@@ -191,7 +191,7 @@ function assertSudo({ code, stdout, stderr }: ExecResult, mark: string, as: stri
   );
 }
 
-/** Quotes a string as one word of a POSIX shell command. Throws for a NUL character, which a command cannot contain. */
+/** Quotes a string as one word of a POSIX shell command. Throws if the string contains a NUL character, which a command cannot contain. */
 function shellWord(text: string): string {
   if (text.includes('\0')) throw new Error('a command cannot contain a NUL character');
   return /^[A-Za-z0-9_/.:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
@@ -205,8 +205,8 @@ interface RunAs {
 }
 
 /**
- * Returns the command line that runs a POSIX shell script with arguments ($1, $2, …), or undefined if the login may not switch to the account. To switch to
- * another account, root uses `runuser` or `su`, and other logins use `sudo -n`.
+ * Returns the command line that runs a POSIX shell script with arguments ($1, $2, …), or undefined if the login account may not switch to the requested
+ * account. To switch accounts, root uses `runuser` or `su`, and other login accounts use `sudo -n`.
  */
 function scriptCommand(script: string, args: readonly string[], runAs: RunAs): string | undefined {
   const words = ['sh', '-c', script, 'sealwright', ...args].map(shellWord).join(' ');

@@ -5,7 +5,7 @@ import type { SignerLogin } from '../model/ssh-session.port.js';
 
 /** OneKeyAgent is an SSH agent with one key. The private key is stored elsewhere. */
 export class OneKeyAgent extends ssh2.BaseAgent<ParsedKey> {
-  /** @param failed called if signing failed, which does not mean that the host rejected the key */
+  /** @param failed called if the key could not sign; the host did not reject the key in this case */
   constructor(
     private readonly login: SignerLogin,
     private readonly failed: (problem: Problem) => void,
@@ -37,7 +37,7 @@ export class OneKeyAgent extends ssh2.BaseAgent<ParsedKey> {
     const problem =
       error instanceof Problem
         ? error
-        : new Problem('unavailable', 'host.signer', 'The login key could not sign.', { cause: error });
+        : new Problem('unavailable', 'host.signer', 'Signing with the login key failed. Retry.', { cause: error });
     this.failed(problem);
     done(problem);
   }

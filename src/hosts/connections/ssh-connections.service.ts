@@ -19,7 +19,7 @@ export interface OpenOptions {
   readonly login?: Login;
   /** Local address of the connection, to test keys restricted with `from=`. */
   readonly localAddress?: string;
-  /** Maximum duration in milliseconds of the connection setup, of the login, and later of the host's silence, each separately. Default: 10,000. */
+  /** Time limit in milliseconds, applied separately to the connection setup, to the login, and later to each period without data. Default: 10,000. */
   readonly timeoutMs?: number;
   /** X-Request-Id or job name, recorded in the audit log. */
   readonly correlation: string;
@@ -29,7 +29,7 @@ const TIMEOUT_MS = 10_000;
 
 /**
  * SshConnections is the only way to log in to a host. The host key is checked before authentication. Exactly one login is tried, and no agent is forwarded.
- * Throws Problem with a code in ssh-fault.ts or of HostAddressGuard, or with `host.missing`.
+ * Throws Problem with a code from ssh-fault.ts or HostAddressGuard, or `host.missing`.
  */
 @Injectable()
 export class SshConnections {
@@ -39,7 +39,7 @@ export class SshConnections {
     private readonly guard: HostAddressGuard,
   ) {}
 
-  /** Logs in to a host, through its jump hosts if it has any. */
+  /** Logs in to a host, through its jump hosts, if any. */
   async open(hostId: string, options: OpenOptions): Promise<SshSession> {
     const route = await this.records.route(hostId);
     const sessions: LiveSession[] = [];
@@ -147,7 +147,7 @@ export class SshConnections {
   }
 }
 
-/** Returns the privilege of a login. root always has root privileges. For any other login, the host record states the privilege. */
+/** Returns the privilege of a login. root always has root privileges. For any other login, the host record determines the privilege. */
 function privilegeOf(host: Host, login: Login): Host['privilege'] {
   if (login.user === 'root') return 'root';
   return host.privilege === 'root' ? 'none' : host.privilege;
@@ -159,7 +159,7 @@ function distrust(state: string, blob: Buffer): Problem {
     return new Problem(
       'conflict',
       'host.key-rejected',
-      `The host presented the key ${fingerprint}, which was rejected.`,
+      `The host presented the key ${fingerprint}, which is marked as rejected.`,
     );
   if (state === 'changed')
     return new Problem(
@@ -176,7 +176,7 @@ function distrust(state: string, blob: Buffer): Problem {
 
 const HOST_OF = new WeakMap<Problem, string>();
 
-/** Records the host on the route to which a fault belongs. A login rejected by a jump host was not rejected by the destination. */
+/** Records which host on the route caused a fault. If a jump host rejected the login, the destination did not. */
 function aboutHost(error: unknown, hostId: string): unknown {
   if (error instanceof Problem) HOST_OF.set(error, hostId);
   return error;

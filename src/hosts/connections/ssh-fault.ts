@@ -2,8 +2,8 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { HostOffer } from './host-offer.js';
 
 /**
- * Returns the code of a host fault, or undefined for other errors. Only `host.login-refused` means that the host rejected the login. After any other fault, the
- * host might still accept the login.
+ * Returns the code of a host fault, or undefined for other errors. Only `host.login-refused` means that the host rejected the login. After any other fault, a
+ * later attempt might succeed.
  */
 export function sshFaultCode(error: unknown): string | undefined {
   return error instanceof Problem && error.code.startsWith('host.') ? error.code : undefined;
@@ -26,7 +26,7 @@ export const notSsh = (cause?: unknown): Problem =>
   });
 
 export const timedOut = (what: string): Problem =>
-  new Problem('unavailable', 'host.timeout', `The host took too long: ${what}.`);
+  new Problem('unavailable', 'host.timeout', `The host did not respond in time: ${what}.`);
 
 export const lost = (cause?: unknown): Problem =>
   new Problem('unavailable', 'host.lost', 'The connection to the host was lost.', { cause });

@@ -21,7 +21,7 @@ const HOST_KEY_ALGORITHMS: Record<string, readonly string[]> = {
   'ssh-rsa': ['rsa-sha2-512', 'rsa-sha2-256'],
 };
 
-/** Maximum number of unanswered keep-alive messages. The connection is considered lost when the next message is due, after `timeoutMs` of silence. */
+/** Maximum number of unanswered keep-alive messages. The connection is considered lost when the next message is due, after `timeoutMs` without data. */
 const UNANSWERED = 2;
 
 /** Algorithms for old hosts, enabled by the host's `legacyAlgorithms`. */
@@ -32,9 +32,9 @@ const LEGACY = {
 } as const;
 
 /**
- * Key exchanges that the service does not offer, because key exchange happens before the host has proved possession of its key. In a group exchange, the host
- * chooses the group, and one packet with an 8,192-bit prime blocks the process for half a minute. The other key exchanges in this list use the largest fixed
- * groups.
+ * Key exchange methods that the service does not offer, because key exchange happens before the host has proved possession of its key. In a group exchange,
+ * the host chooses the group, and one packet with an 8,192-bit prime blocks the process for half a minute. The other methods in this list use the largest
+ * fixed groups.
  */
 const COSTLY_KEX = [
   'diffie-hellman-group-exchange-sha256',
@@ -47,7 +47,7 @@ export interface Handshake {
   /** A socket, or a channel through a jump host. */
   readonly stream: Duplex;
   readonly login: Login;
-  /** Time limit in milliseconds for the login, and later for silence of the host, even while commands are running. */
+  /** Time limit in milliseconds for the login, and later for each period in which the host sends nothing, even while commands are running. */
   readonly timeoutMs: number;
   /** Whether SHA-1 algorithms and CBC-mode ciphers are also allowed, with the lowest preference. */
   readonly allowsLegacy?: boolean;
@@ -55,7 +55,7 @@ export interface Handshake {
   readonly keyTypes: readonly string[];
   /** Called with the host key before authentication. A returned Problem ends the connection. */
   readonly judge: (hostKey: Buffer) => Problem | undefined;
-  /** Called when the host has proved possession of the presented key by its signature. */
+  /** Called after the host has proved possession of the presented key with a signature. */
   readonly proven: () => void;
 }
 
@@ -67,7 +67,7 @@ export interface LoggedIn {
   readonly software: string;
 }
 
-/** Negotiates the connection, checks the host key, and logs in. Exactly one login is tried. Throws the problems of ssh-fault.ts. */
+/** Negotiates the connection, checks the host key, and logs in. Exactly one login is tried. Throws the problems in ssh-fault.ts. */
 export function sshHandshake(handshake: Handshake): Promise<LoggedIn> {
   const { stream, login, timeoutMs, allowsLegacy = false, keyTypes, judge, proven } = handshake;
   return new Promise((resolve, reject) => {

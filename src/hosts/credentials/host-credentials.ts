@@ -10,7 +10,7 @@ import { PrivateKeys } from './private-keys.service.js';
 
 type StoredLogin = PrivateKeyLogin | PasswordLogin;
 
-/** NewCredential is a credential as entered: a private key or a password. */
+/** NewCredential is a credential as entered by a user: a private key or a password. */
 export interface NewCredential {
   readonly user: string;
   readonly privateKey?: string;
@@ -28,7 +28,7 @@ export const NO_CREDENTIAL: KeptCredential = {
   credentialFingerprint: null,
 };
 
-/** Caller name for keys that the service reads without a request. */
+/** Caller name for keys that the service parses without a request. */
 const SERVICE = 'service';
 
 /** Seal purpose of credentials that are bound to a destination. */
@@ -39,8 +39,8 @@ const UNBOUND_PURPOSE = 'host-credential';
 const BOUND = 2;
 
 /**
- * HostCredentials validates and seals the credentials of hosts, and opens them for logins. Credentials are never returned to callers. A credential is sealed
- * for one destination: it cannot be opened for another address, port or route, even if the record is modified directly in the database.
+ * HostCredentials validates and seals host credentials, and opens them for logins. Credentials are never returned to API callers. A credential is sealed for
+ * one destination and cannot be opened for another address, port or route, even if the record is modified directly in the database.
  */
 @Injectable()
 export class HostCredentials {
@@ -62,7 +62,7 @@ export class HostCredentials {
     };
   }
 
-  /** Returns a credential with its private key decrypted. A credential for many hosts is thus decrypted only once. Throws like `close`. */
+  /** Returns a credential with its private key decrypted, so that a credential for many hosts is decrypted only once. Throws like `close`. */
   async normalized(caller: Caller, given: NewCredential): Promise<NewCredential> {
     const { login } = await this.loginOf(caller, given);
     return login;
@@ -70,8 +70,8 @@ export class HostCredentials {
 
   /**
    * Opens a credential that was sealed for this destination. If an earlier version bound the credential only to the host, also returns `rebound`: the
-   * credential sealed for this destination, to replace the stored one. Throws Problem `host.credential-elsewhere` if the credential was sealed for another
-   * destination.
+   * credential sealed for this destination, which replaces the stored credential. Throws Problem `host.credential-elsewhere` if the credential was sealed for
+   * another destination.
    */
   async open(destination: Destination, sealed: Buffer): Promise<{ login: StoredLogin; rebound?: Buffer }> {
     if (sealed[0] === BOUND)
@@ -82,8 +82,8 @@ export class HostCredentials {
   }
 
   /**
-   * Removes the passphrase from a stored key, which would otherwise have to be decrypted at every login. Returns the login unchanged if the key can no longer
-   * be read.
+   * Decrypts a stored key that has a passphrase, so that logins need not decrypt the key each time. Returns the login unchanged if the key can no longer be
+   * parsed.
    */
   private async withoutPassphrase(login: StoredLogin): Promise<StoredLogin> {
     if (login.kind !== 'private-key' || login.passphrase === undefined) return login;

@@ -2,7 +2,7 @@ import { unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { fromBase64, fromBrokenBase64 } from '../../formats/encoding/base64.js';
 
-/** KeyBlock is a textual encoding (RFC 7468), or the older form with headers that OpenSSL writes (RFC 1421 section 4.6). */
+/** KeyBlock is a PEM block (RFC 7468), or the older form with headers that OpenSSL writes (RFC 1421 section 4.6). */
 export interface KeyBlock {
   /** Words between BEGIN and the dashes, for example `EC PRIVATE KEY`. */
   readonly label: string;
@@ -14,16 +14,16 @@ const BEGIN = '-----BEGIN ';
 const DASHES = '-----';
 const PUTTY = 'PuTTY-User-Key-File-';
 
-/** Invisible characters that are copied from web pages and chats along with the text. */
+/** Matches invisible characters that are often copied from web pages and chats along with the text. */
 const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/gu;
-/** Line endings that were escaped one or more times. */
+/** Matches line endings that were escaped one or more times. */
 const ESCAPED_END = /\\{1,4}(?:r\\{1,4})?n/g;
-/** Base64 of a whole file, as in pipeline variables and Kubernetes secrets. Every key file is longer than this minimum. */
+/** Matches a base64-encoded file, as in pipeline variables and Kubernetes secrets. Every key file is longer than this minimum. */
 const WRAPPED = /^[A-Za-z0-9+/]{100,}={0,2}$/;
 
 /**
- * Returns the text with uniform line endings and without invisible characters. A single line with escaped `\n` is split into lines, and the base64 of
- * a whole file is decoded.
+ * Returns the text with uniform line endings and without invisible characters. A single line with escaped `\n` is split into lines, and a base64-encoded
+ * file is decoded.
  */
 export function plainText(text: string): string {
   const plain = inLines(unwrapped(text).replaceAll(INVISIBLE, ''));
@@ -48,7 +48,7 @@ export function puttyStart(text: string): number {
 
 /**
  * Returns the first private key block. Preceding text, such as EC PARAMETERS, certificates or attributes, is skipped, as in OpenSSL. If there is no private
- * key, throws PrivateKeyFault, which states what was found instead.
+ * key, throws a PrivateKeyFault that states what was found instead.
  */
 export function privateKeyBlock(text: string): KeyBlock {
   const labels: string[] = [];

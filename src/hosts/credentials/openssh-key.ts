@@ -8,9 +8,9 @@ import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsuppo
 import { truncate } from '../../platform/text/truncate.js';
 import { ownProperty } from '../../formats/encoding/own-property.js';
 
-/** First bytes of a key in `openssh-key-v1` format (OpenSSH's PROTOCOL.key). */
+/** Initial bytes of a key in `openssh-key-v1` format (OpenSSH's PROTOCOL.key). */
 const MAGIC = Buffer.from('openssh-key-v1\0');
-/** Maximum number of bcrypt rounds. The default of ssh-keygen is 24, and users set up to a few hundred. Each round takes a few milliseconds. */
+/** Maximum number of bcrypt rounds. ssh-keygen uses 24 by default, and users rarely set more than a few hundred. Each round takes a few milliseconds. */
 const MAX_ROUNDS = 1000;
 const SEED_BYTES = 32;
 const BLOCK = 8;
@@ -107,7 +107,8 @@ function opened(method: Cipher, derived: Buffer, sealed: Buffer, tag: Buffer): B
 
 /**
  * Decrypts chacha20-poly1305@openssh.com (PROTOCOL.chacha20poly1305) with packet number 0. Block 0 yields the Poly1305 key, and the content begins at block 1.
- * Node does not provide Poly1305 alone, so the check integers and a comparison of the public and private key replace the authentication tag.
+ * Node does not provide Poly1305 separately. Instead of the authentication tag, the check integers are verified, and the private key is compared with the
+ * public key.
  */
 function chacha(derived: Buffer, sealed: Buffer): Buffer {
   const counter = Buffer.alloc(16);

@@ -7,7 +7,7 @@ import type { KeyBlock } from './key-blocks.js';
 import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** Maximum number of iterations of PBKDF2 or an older key derivation. This number takes about two seconds on one core. */
+/** Maximum number of iterations of PBKDF2 or an older key derivation function. At this limit, the derivation takes about two seconds on one core. */
 const MAX_ITERATIONS = 5_000_000;
 /** Maximum N·r·p of scrypt (RFC 7914): four times the maximum that openssl writes. */
 const MAX_SCRYPT = 1 << 20;
@@ -17,8 +17,8 @@ const PBES2 = '1.2.840.113549.1.5.13';
 const PBKDF2 = '1.2.840.113549.1.5.12';
 const SCRYPT = '1.3.6.1.4.1.11591.4.11';
 /**
- * Older schemes with the parameters {salt, iterations}: 3DES of PKCS #12 (RFC 7292 appendix C). OpenSSL supports other older schemes only with its legacy
- * provider.
+ * Older schemes with the parameters {salt, iterations}: the 3DES schemes of PKCS #12 (RFC 7292 appendix C). OpenSSL supports other older schemes only with its
+ * legacy provider.
  */
 const OLDER = ['1.2.840.113549.1.12.1.3', '1.2.840.113549.1.12.1.4'];
 
@@ -48,7 +48,7 @@ function opened(block: KeyBlock, passphrase: string | undefined): KeyObject {
   }
 }
 
-/** Checks the cipher of an encrypted RFC 1421 block in OpenSSL's form: `AES-128-CBC,` and the hexadecimal IV. The key is derived with one round of MD5. */
+/** Checks the cipher in the DEK-Info header of an RFC 1421 block: `AES-128-CBC,` and the hexadecimal IV. OpenSSL derives the key with one round of MD5. */
 function assertCipher(info: string): void {
   const [name = ''] = info.split(',');
   if (!/^(?:AES-(?:128|192|256)-CBC|DES-EDE3-CBC)$/.test(name))

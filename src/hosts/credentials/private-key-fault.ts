@@ -1,4 +1,4 @@
-/** PrivateKeyFaultReason is the reason why a private key cannot be used. Each reason has a Problem code (see private-keys.service.ts). */
+/** PrivateKeyFaultReason is the reason that a private key cannot be used. Each reason has a Problem code (see private-keys.service.ts). */
 export type PrivateKeyFaultReason =
   'unreadable' | 'unsupported' | 'passphrase-missing' | 'passphrase-wrong' | 'too-costly';
 

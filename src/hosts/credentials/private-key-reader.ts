@@ -12,7 +12,7 @@ export interface UsableKey {
   readonly privateKey: string;
 }
 
-/** Limits of RSA key sizes in OpenSSH (sshkey.h, SSH_RSA_MINIMUM_MODULUS_SIZE). */
+/** RSA key size limits in OpenSSH (sshkey.h, SSH_RSA_MINIMUM_MODULUS_SIZE). */
 const RSA_BITS = { min: 1024, max: 16_384 };
 const PROBE = Buffer.from('private key self-test');
 
@@ -22,7 +22,7 @@ const PROBE = Buffer.from('private key self-test');
  */
 export async function readLoginKey(text: string, passphrase?: string): Promise<UsableKey> {
   try {
-    // An empty form field sends an empty string, which is never a passphrase.
+    // An empty form field is sent as an empty string, which is never a passphrase.
     const { key, publicBlob } = await readAny(plainText(text), passphrase || undefined);
     assertUsableKey(key);
     const publicKey = sshPublicKeyOf(createPublicKey(key));

@@ -35,7 +35,7 @@ interface Secrets {
   readonly macKey: Buffer;
 }
 
-/** Reads a PuTTY private key of version 2 or 3 (PuTTY's manual, appendix C). Throws PrivateKeyFault, or RangeError if the bytes end too early. */
+/** Reads a PuTTY private key in format version 2 or 3 (PuTTY's manual, appendix C). Throws PrivateKeyFault, or RangeError if the bytes end too early. */
 export async function readPuttyLoginKey(text: string, passphrase: string | undefined): Promise<ReadKey> {
   const file = fileOf(text);
   assertUsable(file.type);

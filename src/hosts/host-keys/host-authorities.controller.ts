@@ -25,7 +25,7 @@ export class HostAuthoritiesController {
 
   /**
    * Trust a host authority
-   * @remarks Trusts the host certificates of an authority for hosts whose policy is `ca`.
+   * @remarks Trusts host certificates issued by an authority, for hosts whose host key policy is `ca`.
    */
   @Post()
   @Needs('hosts:write')
@@ -40,7 +40,7 @@ export class HostAuthoritiesController {
 
   /**
    * Remove a host authority
-   * @remarks Removes an authority. Host certificates that the authority signed are no longer trusted.
+   * @remarks Removes an authority. Host certificates issued by the authority are no longer trusted.
    */
   @Delete(':id')
   @HttpCode(204)

@@ -18,7 +18,7 @@ export class HostKeyAlerts {
     private readonly events: EventAnnouncer,
   ) {}
 
-  /** Raises the alert for keys that a host presented for the first time instead of a trusted key. */
+  /** Raises the alert for new keys that a host presented instead of a trusted key. */
   async changed(tx: EntityManager, hostId: string, keys: readonly PublicKeyBlob[]): Promise<void> {
     if (keys.length === 0) return;
     const host = await tx.findOneByOrFail(Host, { id: hostId });
@@ -26,7 +26,7 @@ export class HostKeyAlerts {
     for (const { fingerprint, type } of keys) await this.report(tx, host, { fingerprint, type }, trusted);
   }
 
-  /** Ends the alert if no changed key of the host awaits a decision. */
+  /** Resolves the alert if no changed key of the host awaits a decision. */
   async decided(tx: EntityManager, hostId: string): Promise<void> {
     if (await tx.existsBy(HostKey, { hostId, state: 'changed' })) return;
     const { name } = await tx.findOneByOrFail(Host, { id: hostId });
@@ -35,7 +35,7 @@ export class HostKeyAlerts {
     ]);
   }
 
-  /** Ends the alert of a removed host. */
+  /** Resolves the alert about a removed host. */
   async removed(tx: EntityManager, { id, name }: Pick<Host, 'id' | 'name'>): Promise<void> {
     await recordAlertEvents(tx, [{ type: 'host.key-changed', subject: { kind: 'host', id, name }, over: true }]);
   }

@@ -3,7 +3,7 @@ import { matchesHostPattern, namesHost } from '../../formats/ssh/host-pattern.js
 import type { Host, HostKeyPolicy } from '../model/host.entity.js';
 import type { HostKey, HostKeyState, HostAuthority } from '../model/host-key.entity.js';
 
-/** HostKeyVerdict states whether the service may log in to a host that presents this key, and the state to record for the key. */
+/** HostKeyVerdict determines whether the service may log in to a host that presents this key, and which state is recorded for the key. */
 export interface HostKeyVerdict {
   readonly trusted: boolean;
   readonly state: HostKeyState;
@@ -43,7 +43,7 @@ function judgeCertified(certified: Question['certified'], shown: Buffer, own?: H
   return { trusted: isCertified && state !== 'rejected' && state !== 'changed', state };
 }
 
-/** Returns the reason why a certificate does not prove that its key belongs to this host, or undefined if the certificate is valid for this host. */
+/** Returns the reason that a certificate does not prove that its key belongs to this host, or undefined if the certificate is valid for this host. */
 export function certificateFault(
   certificate: SshCertificateContent,
   { name, address }: Pick<Host, 'name' | 'address'>,

@@ -38,7 +38,7 @@ export class HostKeysController {
 
   /**
    * Accept a host key
-   * @remarks Confirms a key. From now on, logins trust the key and no longer trust the pinned keys of the same type.
+   * @remarks Confirms a key. Logins then trust the key, and no longer trust previously pinned keys of the same type.
    */
   @Post(':keyId/accept')
   @HttpCode(200)

@@ -22,11 +22,11 @@ const SYSTEM = { kind: 'system', id: 'hosts', name: 'hosts' } as const;
 export interface SeenHostKey {
   readonly key: PublicKeyBlob;
   readonly possession: Possession;
-  /** State for a new key. A known key keeps its state. */
+  /** State of the key if it is new. A known key keeps its state. */
   readonly state: HostKeyState;
 }
 
-/** HostKeysService manages the public keys of hosts, both seen and trusted. */
+/** HostKeysService manages the host keys that hosts have presented or that users have entered. */
 @Injectable()
 export class HostKeysService {
   constructor(
@@ -101,7 +101,7 @@ export class HostKeysService {
     return { known, certified: certifiedKeys(known, host, await this.authorities.list(), new Date()) };
   }
 
-  /** Confirms or rejects a key. A confirmed key replaces the pinned keys of its type, because a machine that presents an old key can no longer be the host. */
+  /** Confirms or rejects a key. A confirmed key replaces the pinned keys of its type: a machine that presents an old key is then no longer trusted. */
   async decide(caller: Caller, hostId: string, keyId: string, state: 'pinned' | 'rejected'): Promise<HostKey> {
     await this.db.transaction(async (tx) => {
       const key = await tx.findOneBy(HostKey, { id: keyId, hostId });
@@ -144,7 +144,7 @@ export class HostKeysService {
     return true;
   }
 
-  /** Records the keys that a host presented. A new key in place of a trusted key is audited and raises an alert once. */
+  /** Records the keys that a host presented. A new key in place of a trusted key is recorded in the audit log and raises an alert once. */
   async note(hostId: string, seen: readonly SeenHostKey[], correlation: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const fresh: PublicKeyBlob[] = [];
@@ -200,7 +200,7 @@ export class HostKeysService {
   }
 }
 
-/** OwnHostKeys reports the pinned host keys as crypto assets of the service, because the service's logins depend on them. */
+/** OwnHostKeys reports the pinned host keys as cryptographic assets of the service, because the service's logins depend on these keys. */
 @Injectable()
 export class OwnHostKeys {
   constructor(
@@ -231,7 +231,7 @@ interface PinnedKey {
   readonly blob: string;
 }
 
-/** The subquery applies the limit before the join, so that hosts are not looked up for later rows. */
+/** The subquery applies the limit before the join, so that hosts are looked up only for the rows of the page. */
 const PINNED = `
   SELECT k.id, h.address, h.port, k.type, encode(k.blob, 'base64') AS blob
   FROM (SELECT id, host_id, type, blob FROM host_key WHERE state = 'pinned' AND id > $1 ORDER BY id LIMIT $2) k JOIN host h ON h.id = k.host_id

@@ -44,7 +44,7 @@ interface Place {
   readonly port?: number;
 }
 
-/** Returns the addresses or names that a word stands for, or an error text. */
+/** Returns the addresses or names that a word denotes, or an error detail. */
 function hostsOf(word: string, budget: ImportBudget): Place[] | string {
   if (/^[0-9a-f.:]+\/\d{1,3}$/i.test(word)) return 'is a network: scan it to add the machines found as hosts';
   const range = addressesOf(word, budget);
@@ -55,7 +55,7 @@ function hostsOf(word: string, budget: ImportBudget): Place[] | string {
   return places.every((one) => one !== undefined) ? places : 'is not a host, or has no port after the colon';
 }
 
-/** Expands `192.0.2.1-20` and `192.0.2.1-192.0.2.20`. Returns an error text for a reversed range, and undefined for text that is not a range. */
+/** Expands `192.0.2.1-20` and `192.0.2.1-192.0.2.20`. Returns an error detail for a reversed range, and undefined for text that is not a range. */
 function addressesOf(word: string, budget: ImportBudget): Place[] | string | undefined {
   const [, from = '', to = ''] = /^(\d[\d.]{0,14})-(\d[\d.]{0,14})$/.exec(word) ?? [];
   const first = parseAddress(from);

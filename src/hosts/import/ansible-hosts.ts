@@ -21,7 +21,7 @@ const TAKEN = ['ansible_host', 'ansible_ssh_host', 'ansible_port', 'ansible_ssh_
 const MAX_LABEL = 120;
 const MAX_IGNORED = 30;
 
-/** Converts a host of an Ansible inventory to an import item. The host's groups become labels `ansible/GROUP: yes`. */
+/** Converts a host in an Ansible inventory to an import item. The host's groups become labels of the form `ansible/GROUP: yes`. */
 export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): ImportItem {
   const first = (...names: string[]) =>
     names.map((one) => vars[one]).find((value) => value !== undefined && value !== '');

@@ -74,7 +74,7 @@ class IniReading {
   }
 }
 
-/** Returns whether a line is a section. A host name can also begin with a bracket, as a range (`[a:c].example.com`) or as an address (`[2001:db8::1]:22`). */
+/** Reports whether a line is a section header. A host can also begin with a bracket: a range (`[a:c].example.com`) or an address (`[2001:db8::1]:22`). */
 function isSection(line: string): boolean {
   return line.startsWith('[') && (line.endsWith(']') || !line.includes(']')) && !/^\[[0-9a-f:]+\]$/i.test(line);
 }

@@ -14,7 +14,7 @@ export class Tagged {
 
 /**
  * readAnsibleTree reads `{group: {hosts, children, vars}}`, as in a YAML inventory and the output of `ansible-inventory --list`. The members of a group are a
- * mapping or a list. `_meta` contains variables of hosts. Each group in the document is visited once per name. Throws ImportRefusal for any other structure.
+ * mapping or a list. `_meta` contains host variables. Each group in the document is visited once per name. Throws ImportRefusal for any other structure.
  */
 export function readAnsibleTree(document: unknown, budget: ImportBudget, format: string): ImportItem[] {
   if (!isMap(document))
@@ -47,7 +47,7 @@ interface At {
 }
 
 class TreeWalk {
-  /** Group names under which a node was visited. YAML aliases share one node, which can therefore have several names. */
+  /** Group names under which each node was visited. A node can have several names, because YAML aliases refer to the same node. */
   private readonly walked = new Map<object, Set<string>>();
 
   constructor(readonly graph: InventoryGraph) {}
@@ -92,7 +92,7 @@ class TreeWalk {
   }
 }
 
-/** Returns members given as a mapping, a list of names, or a single name. */
+/** Returns the members of a group, given as a mapping, a list of names, or a single name. */
 function entriesOf(value: unknown): (readonly [string, unknown])[] {
   if (isMap(value)) return Object.entries(value);
   const names = Array.isArray(value) ? (value as unknown[]) : [value];

@@ -12,7 +12,7 @@ import {
 import { readAnsibleTree, Tagged } from './ansible-tree.js';
 import { type ImportItem, type ImportBudget, ImportRefusal } from './import-result.js';
 
-/** Maximum number of nodes that aliases may add to the nodes in the text. */
+/** Maximum number of nodes that the expansion of aliases may add to the document. */
 const MAX_UNFOLDED = 100_000;
 const MAX_DEPTH = 1000;
 const YAML = 'tag:yaml.org,2002:';
@@ -52,7 +52,7 @@ function documentOf(text: string): unknown {
 
 /**
  * Throws ImportRefusal if the document would be too large with all aliases expanded. The size is computed without expanding aliases, in time proportional to
- * the number of nodes. A document that contains itself is infinite.
+ * the number of nodes. The size of a document that contains itself is infinite.
  */
 function assertAffordable(document: unknown): void {
   const sizes = new Map<object, number>();

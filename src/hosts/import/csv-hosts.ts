@@ -19,7 +19,7 @@ const COLUMNS = [
   'credential',
 ] as const;
 
-/** Separators of cells. Excel writes semicolons if the decimal separator is a comma, and tabs when cells are copied. */
+/** Cell separators. Excel writes semicolons if the decimal separator is a comma, and tabs when cells are copied. */
 const SEPARATORS = [',', ';', '\t'];
 /** Optional first line that declares the separator for Excel. */
 const DECLARATION = /^"?sep=(.)"?(?:\n|$)/i;
@@ -59,7 +59,7 @@ export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
   });
 }
 
-/** Returns a column name in its standard spelling. Column names are case-insensitive, except for the KEY of a label. */
+/** Returns a column name with standard capitalization. Column names are case-insensitive, except for the KEY of a label. */
 function columnOf(name: string): string {
   const known = COLUMNS.find((column) => column.toLowerCase() === name.toLowerCase());
   return known ?? name.replace(/^label\./i, 'label.');

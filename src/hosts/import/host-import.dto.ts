@@ -8,7 +8,7 @@ import { IMPORT_OUTCOMES, type ImportedItem, type ImportOutcome, type ImportRepo
 
 export const MAX_CHARACTERS = 2_000_000;
 
-/** ImportCredentialBody is a credential of an import, with the name by which rows refer to the credential. */
+/** ImportCredentialBody is a credential in an import, and the name by which rows refer to the credential. */
 export class ImportCredentialBody extends CredentialBody {
   /** @example default */
   @Text(1, 64) name: string;

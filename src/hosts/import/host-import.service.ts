@@ -19,7 +19,7 @@ import { cancelled, ImportReading } from './import-reading.service.js';
 export interface ImportOrder {
   readonly format: ImportFormat;
   readonly text: string;
-  /** Whether host keys in the file are trusted immediately, because the file is from a trusted source. */
+  /** Whether to trust the host keys in the file immediately, because the file is from a trusted source. */
   readonly pin: boolean;
   /** `abort`: if any item is rejected, nothing is stored. `skip`: all other items are stored. */
   readonly onRefusal: 'abort' | 'skip';
@@ -48,10 +48,10 @@ export interface ImportReport {
 /** Number of items to process before yielding to the event loop. */
 const ITEMS_AT_ONCE = 20;
 
-/** Thrown to roll the transaction back. It is not reported as an error. */
+/** Thrown to roll the transaction back. Not reported as an error. */
 class NothingStored extends Error {}
 
-/** HostImport imports hosts from files of other tools. All hosts are added in one transaction. */
+/** HostImport imports hosts from files written by other tools. All hosts are added in one transaction. */
 @Injectable()
 export class HostImport {
   constructor(
@@ -73,7 +73,7 @@ export class HostImport {
         taken = await this.take(tx, caller, items, { pin: order.pin, signal });
         if (order.dryRun || (order.onRefusal === 'abort' && taken.some(({ outcome }) => outcome === 'refused')))
           throw new NothingStored();
-        // Checked last, so that the caller's rights are locked only briefly: recording the keys of a file can take a minute.
+        // Checked last, so that the caller's rights are locked only briefly: storing the keys from a file can take a minute.
         await stillMay(tx, caller);
       });
       return { stored: true, items: await this.credentials.enter(caller, items, taken, order.credentials) };
@@ -85,7 +85,7 @@ export class HostImport {
           'A host with the same name was added during the import. Import again.',
         );
       if (!(error instanceof NothingStored)) throw error;
-      // The ID of a row that was rolled back would be misleading. Existing hosts keep their ID.
+      // The IDs of hosts whose creation was rolled back are omitted, because they do not exist. Existing hosts keep their IDs.
       const planned = taken.map((item) => (item.outcome === 'created' ? { ...item, hostId: undefined } : item));
       return { stored: false, items: planned };
     }
@@ -144,7 +144,7 @@ export class HostImport {
     faults.push(...(await faultsOfBody(CreateHostBody, item.fields, item.pointer)));
     if (known.named(item.name) !== undefined)
       faults.push({ pointer: `${item.pointer}/name`, detail: 'is the name of another host with a different address' });
-    // A host in the file that already exists may have a different name in the database.
+    // A host in the file may already exist under a different name.
     const jumpHostId =
       item.jumpHost === undefined ? undefined : (imported.get(item.jumpHost) ?? known.named(item.jumpHost)?.id);
     if (item.jumpHost !== undefined && jumpHostId === undefined)
@@ -164,7 +164,7 @@ export class HostImport {
 
 type Known = Pick<Host, 'id' | 'name' | 'address' | 'port'>;
 
-/** Finds existing hosts by name, or by address or name and port. */
+/** Finds existing hosts by name, or by port plus either address or name. */
 class KnownHosts {
   private readonly byPlace = new Map<string, Known>();
   private readonly byName = new Map<string, Known>();

@@ -5,7 +5,7 @@ import { truncate } from '../../platform/text/truncate.js';
 const LETTER = /^[a-z]$/i;
 const NUMBER = /^\d{1,9}$/;
 
-/** RangeFault is a fault in a pattern. `column` is an offset in the pattern, starting at 0. */
+/** RangeFault is a fault in a pattern. `column` is its offset in the pattern, starting at 0. */
 export interface RangeFault {
   readonly detail: string;
   readonly column: number;

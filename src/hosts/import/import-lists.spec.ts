@@ -128,7 +128,7 @@ describe('ssh_config', () => {
       'line 6: has the HostName %u.example.com, which ssh computes at run time',
       'x = x:0',
       'e = e:0',
-      'line 8: is reached through e via x, which the entry of that host does not state',
+      "line 8: is reached through e via x, which that host's entry does not specify",
     ]);
   });
 

@@ -25,7 +25,7 @@ const READERS: Readonly<Record<ImportFormat, (text: string, budget: ImportBudget
 };
 
 /**
- * Reads a file of hosts. ImportBudget limits the size of the result. The caller runs this in a worker thread with a deadline and a heap limit. Throws
+ * Reads a file of hosts. ImportBudget limits the size of the result. Call this function in a worker thread with a deadline and a heap limit. Throws
  * ImportRefusal.
  */
 export function readImport(format: ImportFormat, text: string, known: readonly KnownPlace[]): ImportItem[] {

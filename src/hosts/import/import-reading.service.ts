@@ -14,7 +14,7 @@ const MAX_THREADS = 2;
 const DEADLINE_MS = 30_000;
 const HEAP_MB = 256;
 
-/** ImportReading reads files of hosts in worker threads, because parsing can take long and must not block the event loop. */
+/** ImportReading reads files of hosts in worker threads, because parsing a large file would block the event loop. */
 @Injectable()
 export class ImportReading {
   private readonly threads = new BoundedThreads(MAX_THREADS);
@@ -38,7 +38,7 @@ export class ImportReading {
     throw refused(reply.refusal.code, reply.refusal.detail);
   }
 
-  /** Returns all hosts, because a hashed name can be found only by hashing every candidate. */
+  /** Returns all hosts, because a hashed name can be resolved only by hashing every candidate. */
   private async knownPlaces(): Promise<KnownPlace[]> {
     const select = { id: true, name: true, address: true, port: true } as const;
     const known: KnownPlace[] = [];

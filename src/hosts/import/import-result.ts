@@ -29,7 +29,7 @@ export interface ImportedKey {
 export interface ImportItem {
   readonly pointer: string;
   readonly name: string;
-  /** Members of a host as written in the file. They are validated like the body of `POST /v1/hosts`. */
+  /** Members of a host as written in the file. These members are validated like the body of `POST /v1/hosts`. */
   readonly fields: Readonly<Record<string, unknown>> & { readonly labels?: Labels };
   /** Name of the credential in the import, and login name. The defaults are the credential named `default` and its login name. */
   readonly login?: { readonly credential?: string; readonly user?: string };
@@ -66,7 +66,7 @@ export class ImportRefusal extends Error {
   }
 }
 
-/** ImportBudget limits the cost of reading one file, which is not proportional to the length of the file. */
+/** ImportBudget limits the cost of reading one file. A short file can be costly, because ranges and groups are expanded. */
 export class ImportBudget {
   private steps = 0;
   private hosts = 0;

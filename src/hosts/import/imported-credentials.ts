@@ -6,7 +6,7 @@ import { LOGIN_NAME } from '../records/hosts.dto.js';
 import { HostsService } from '../records/hosts.service.js';
 import type { ImportItem, ItemFault } from './import-result.js';
 
-/** Result of an imported item. */
+/** Result for one item of an import. */
 interface TakenItem {
   readonly pointer: string;
   readonly outcome: string;

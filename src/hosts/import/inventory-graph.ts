@@ -36,8 +36,8 @@ export class InventoryGraph {
   }
 
   /**
-   * Adds the hosts that match a pattern: a name or address, optionally with ranges and a port. Without `group`, the variables apply to the host regardless of
-   * its groups.
+   * Adds the hosts in a pattern: a name or address, optionally with ranges and a port. Without `group`, the variables apply to the hosts regardless of their
+   * groups.
    */
   members(group: string | undefined, pattern: string, { pointer, vars }: { pointer: string; vars: Vars }): void {
     const names = expandRanges(pattern, this.budget);

@@ -63,7 +63,7 @@ function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'fau
   if (/[*?!|]/.test(names))
     return badItem(pointer, truncate(names, 100), 'contains a pattern, which does not identify one host');
   const places = names.split(',').map(placeOf);
-  // Prefer a name to an address. A name is more meaningful, and stays the same when the machine's address changes.
+  // Prefer a name to an address. A name is more meaningful, and does not change with the machine's address.
   const place =
     places.find((one) => one !== undefined && /[a-z]/i.test(one.address) && !one.address.includes(':')) ?? places[0];
   if (place === undefined) return badItem(pointer, '', 'has no host name');
@@ -82,7 +82,7 @@ function placeOf(text: string): { address: string; port: number } | undefined {
 
 /**
  * HashedName is a hashed name (ssh_config(5), HashKnownHosts): HMAC-SHA1 of `address`, or of `[address]:port` for ports other than 22. A hash is compared with
- * thousands of names. The HMAC state after the salt is cached, which is several times faster than a new OpenSSL HMAC for each name.
+ * thousands of names. Caching the HMAC state after the salt is several times faster than creating a new OpenSSL HMAC for each name.
  */
 export class HashedName {
   private readonly salted;

@@ -7,7 +7,7 @@ export interface ConfigBlock {
   readonly kind: 'host' | 'match';
   readonly line: number;
   readonly patterns: readonly string[];
-  /** First value of each keyword, keyed by the keyword in lower case. */
+  /** First value of each keyword, by lowercase keyword. */
   readonly settings: Map<string, string>;
 }
 
@@ -17,7 +17,7 @@ export interface ConfigFault {
   readonly detail: string;
 }
 
-/** Keywords that determine how a host is reached. A block with such a keyword must not be omitted silently. */
+/** Keywords that determine how a host is reached. A block that contains one of these keywords must not be omitted silently. */
 const PLACES = ['hostname', 'port', 'proxyjump', 'proxycommand'];
 const NO_PATTERNS: readonly string[] = [];
 
@@ -50,7 +50,7 @@ export function readBlocks(text: string): { blocks: ConfigBlock[]; faults: Confi
   return { blocks, faults };
 }
 
-/** Returns whether a block applies to a name, as ssh does: at least one pattern matches, and no negated pattern matches. */
+/** Reports whether a block applies to a name. As in ssh, at least one pattern must match, and no negated pattern may match. */
 export function matchesBlock({ patterns }: ConfigBlock, name: string): boolean {
   let isMatched = false;
   for (const pattern of patterns) {

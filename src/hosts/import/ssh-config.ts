@@ -10,8 +10,8 @@ const MAX_IGNORED = 30;
 const TAKEN = ['hostname', 'port', 'proxyjump', 'user'];
 
 /**
- * readSshConfig reads ssh_config(5): one host per name in a `Host` line that is not a pattern. `HostName`, `Port` and `ProxyJump` are evaluated as in ssh,
- * which uses the first value of each keyword. Jump hosts precede the hosts that are reached through them. Throws ImportRefusal.
+ * readSshConfig reads ssh_config(5). Each name in a `Host` line that is not a pattern becomes a host. `HostName`, `Port` and `ProxyJump` are evaluated as in
+ * ssh, which uses the first value of each keyword. Jump hosts precede the hosts that are reached through them. Throws ImportRefusal.
  */
 export function readSshConfig(text: string, budget: ImportBudget): ImportItem[] {
   const { blocks, faults } = readBlocks(text);
@@ -97,7 +97,7 @@ class ConfigReading {
         const own = this.items.get(hop.alias)?.jumpHost;
         if (before !== undefined && own !== before)
           return {
-            detail: `is reached through ${truncate(hop.alias, 60)} via ${before}, which the entry of that host does not state`,
+            detail: `is reached through ${truncate(hop.alias, 60)} via ${before}, which that host's entry does not specify`,
           };
         before = name;
       }
@@ -139,7 +139,7 @@ class ConfigReading {
     return name;
   }
 
-  /** Returns the jump host that is configured for a jump host, or undefined if the configuration would lead back to the jump host itself. */
+  /** Returns the jump host configured for a jump host, or undefined if that route would lead back to the jump host itself. */
   private ownWay(alias: string, settings: ReadonlyMap<string, string>, pointer: string): string | undefined {
     if (this.names.has(alias)) {
       this.host(alias);
@@ -163,7 +163,7 @@ class ConfigReading {
   }
 }
 
-/** Returns the address of the host, or the reason why the file does not determine the address. */
+/** Returns the host's address, or the reason that the file does not determine the address. */
 function placeOf(alias: string, settings: ReadonlyMap<string, string>): { address: string } | string {
   const command = settings.get('proxycommand') ?? 'none';
   if (command !== 'none' && command !== '' && !settings.has('proxyjump'))

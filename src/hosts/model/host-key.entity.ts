@@ -39,7 +39,7 @@ export class HostKey {
   @Column('bytea')
   blob: Buffer;
 
-  /** OpenSSH host certificate of the key. */
+  /** OpenSSH host certificate for the key. */
   @Column('bytea', { nullable: true })
   certificate: Buffer | null;
 

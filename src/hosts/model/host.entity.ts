@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** CREDENTIAL_KINDS are the kinds of credentials for logins to a host. */
+/** CREDENTIAL_KINDS are the kinds of host login credentials. */
 export const CREDENTIAL_KINDS = ['private-key', 'password'] as const;
 export type HostCredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
@@ -11,7 +11,7 @@ export type HostCredentialKind = (typeof CREDENTIAL_KINDS)[number];
 export const HOST_KEY_POLICIES = ['pinned', 'ca', 'tofu'] as const;
 export type HostKeyPolicy = (typeof HOST_KEY_POLICIES)[number];
 
-/** MANAGEMENT_MODES determine whether the service may change a host. `inventory-only` hosts are read and never changed. */
+/** MANAGEMENT_MODES determine whether the service may change a host. The service reads `inventory-only` hosts but never changes them. */
 export const MANAGEMENT_MODES = ['inventory-only', 'managed'] as const;
 export type ManagementMode = (typeof MANAGEMENT_MODES)[number];
 
@@ -28,12 +28,12 @@ export type Reachability = (typeof REACHABILITIES)[number];
 
 export type Labels = Record<string, string>;
 
-/** ScanGap describes the files with authorized keys that the last deep scan of a host could not read. */
+/** ScanGap describes the authorized_keys files that the last deep scan of a host could not read. */
 export interface ScanGap {
   /** Problem code of the failed login, after which nothing was read. */
   readonly code?: string;
   readonly paths: readonly string[];
-  /** Whether sshd could not be queried for the files that sshd reads. */
+  /** Whether sshd could not be queried for the paths of its authorized_keys files. */
   readonly lowConfidence: boolean;
 }
 
@@ -50,7 +50,7 @@ export class Host {
   @Column('text')
   name: string;
 
-  /** IP address in canonical form, or host name in lower case. */
+  /** IP address in canonical form, or lowercase host name. */
   @Column('text')
   address: string;
 
@@ -112,7 +112,7 @@ export class Host {
   @Column('timestamptz', { nullable: true })
   checkedAt: Date | null;
 
-  /** Scan that last saw the host. */
+  /** ID of the scan that last detected the host. */
   @Column('uuid', { nullable: true })
   lastScanId: string | null;
 
@@ -124,7 +124,7 @@ export class Host {
   @Column('boolean', { default: false })
   legacyAlgorithms: boolean;
 
-  /** Version of the record. Incremented by changes of users, but not by results of scans and logins. */
+  /** Version of the record. Incremented by user changes, but not by the results of scans and logins. */
   @Column('int', { default: 1 })
   version: number;
 

@@ -5,7 +5,7 @@ import type { Host } from './host.entity.js';
 /** MAX_JUMPS is the maximum number of jump hosts on a route. */
 export const MAX_JUMPS = 3;
 
-/** assertJumpHost throws Problem if a jump host does not exist, leads back to the host itself, or makes the route too long. */
+/** assertJumpHost throws Problem if the jump host does not exist, is itself reached through the host, or makes the route too long. */
 export async function assertJumpHost(tx: EntityManager, hostId: string, jumpHostId: string): Promise<void> {
   // The row lock prevents the removal of the jump host before this change is committed.
   await tx.query('SELECT id FROM host WHERE id = $1 FOR KEY SHARE', [jumpHostId]);
@@ -33,10 +33,10 @@ export async function assertJumpHost(tx: EntityManager, hostId: string, jumpHost
 /** Hop is one machine on a route, as recorded in the database. */
 export type Hop = Pick<Host, 'id' | 'address' | 'port'>;
 
-/** Destination is the route for which a credential is sealed: the jump hosts in connection order, then the host itself. */
+/** Destination is the route for which a credential is sealed: the jump hosts in connection order, then the host. */
 export type Destination = readonly [...jumps: Hop[], host: Hop];
 
-/** Returns the canonical text of a destination, to which the seal of a credential is bound. */
+/** Returns the canonical text representation of a destination, to which the credential's seal is bound. */
 export function destinationText(destination: Destination): string {
   return JSON.stringify(destination.map(({ id, address, port }) => [id, address, port]));
 }

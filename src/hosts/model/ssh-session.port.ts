@@ -40,7 +40,7 @@ export interface SshSession {
   readonly isOpen: boolean;
   /** Runs one command line in the login shell. Throws Problem `host.timeout` or `host.lost`, after which the effect of the command is unknown. */
   exec(command: string, options?: ExecOptions): Promise<ExecResult>;
-  /** Runs a POSIX shell script with arguments, optionally as another account. Throws Problem `host.privilege` if the login may not switch to that account. */
+  /** Runs a POSIX shell script with arguments, optionally as another account. Throws Problem `host.privilege` if the login cannot switch to that account. */
   run(script: string, options?: RunOptions): Promise<ExecResult>;
   close(): void;
 }
@@ -56,7 +56,7 @@ export interface ChangeSession extends SshSession {
 }
 
 export interface ExecOptions {
-  /** Standard input. Closed after the data is written, or immediately without data. */
+  /** Data for standard input, which is closed after the data is written. Without data, standard input is closed immediately. */
   readonly input?: Buffer;
   /** Time limit in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;

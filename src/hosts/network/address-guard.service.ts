@@ -17,12 +17,12 @@ import { DENIED, deniedNetworks, destinationsOf, LOOPBACK } from './denied-netwo
 
 const NAME =
   /^(?=.{1,253}\.?$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?)*\.?$/i;
-/** Matches names that inet_aton and the URL standard interpret as IPv4 addresses. The two interpret some of these names differently. */
+/** Matches names that inet_aton or the URL standard interprets as IPv4 addresses. Some of these names denote different addresses in the two standards. */
 const ENDS_IN_A_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i;
 
 /**
- * HostAddressGuard resolves and checks an address or name before a socket is opened. Connect only to a returned address. Names are not resolved again, so a
- * name cannot point to another address after the check.
+ * HostAddressGuard resolves and checks an address or name before a socket is opened. Connect only to a returned address: resolving the name again could return
+ * an address that was not checked.
  */
 @Injectable()
 export class HostAddressGuard {
@@ -45,8 +45,8 @@ export class HostAddressGuard {
   }
 
   /**
-   * Returns all addresses of a target. If any of the addresses is not allowed, none is returned. Throws Problem `network.spelling`, `network.denied`,
-   * `network.own-service` or `network.no-address`.
+   * Returns all addresses of a target, which must all be allowed. Throws Problem `network.spelling`, `network.denied`, `network.own-service` or
+   * `network.no-address`.
    */
   async resolve(target: string, port: number): Promise<Address[]> {
     this.assertWritten(target);
@@ -66,7 +66,7 @@ export class HostAddressGuard {
     throw new Problem('forbidden', 'network.denied', `Connections to "${shown(target)}" are not allowed: ${reason}.`);
   }
 
-  /** Returns the reason why connections to the address are denied, or undefined if they are allowed. */
+  /** Returns the reason that connections to the address are denied, or undefined if connections are allowed. */
   denial(address: Address): string | undefined {
     for (const destination of destinationsOf(address)) {
       const isLoopback = LOOPBACK.some((network) => contains(network, destination));
@@ -78,7 +78,7 @@ export class HostAddressGuard {
     return undefined;
   }
 
-  /** Returns the reason why a network must not be scanned, or undefined if it may be scanned. */
+  /** Returns the reason that a network must not be scanned, or undefined if scanning is allowed. */
   networkDenial(network: Network): string | undefined {
     const open = this.config.allowLoopback ? LOOPBACK : [];
     const denied = deniedNetworks().find(
@@ -94,7 +94,7 @@ export class HostAddressGuard {
     throw new Problem('refused', 'network.no-address', `Host name "${shown(name)}" does not resolve to an address.`);
   }
 
-  /** Throws Problem if the target is the service's own API or one of the service's stores, at any of their addresses. */
+  /** Throws Problem if the target is any address of the service's own API or of one of its data stores. */
   private async assertNotOurs(address: Address, port: number): Promise<void> {
     const text = formatAddress(address);
     const isOurs =
@@ -142,7 +142,7 @@ function hintFor(target: string): string {
   return /[^:]:\d{1,5}$/.test(target) ? '; set the port separately' : '';
 }
 
-/** Returns the text without characters that are unsafe in a response, truncated. */
+/** Returns the text, truncated and without characters that are unsafe in a response. */
 function shown(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
 }

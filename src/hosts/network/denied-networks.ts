@@ -16,7 +16,7 @@ const network = (text: string): Network => {
 /** LOOPBACK contains the loopback networks of this machine. */
 export const LOOPBACK = [network('127.0.0.0/8'), network('::1/128')];
 
-/** DENIED lists the networks that no scope and no host record may contain. These networks contain no customer machines, or are local to this machine. */
+/** DENIED lists networks that scopes and host records must not contain. These networks contain no customer machines, or are local to this machine. */
 export const DENIED: readonly { readonly network: Network; readonly why: string }[] = [
   ['0.0.0.0/8', 'this network (RFC 791)'],
   ['127.0.0.0/8', 'loopback'],
@@ -47,7 +47,7 @@ const CARRIERS: readonly { readonly network: Network; readonly below: number }[]
 ];
 const TEREDO = network('2001::/32');
 
-/** Returns the address and every other address at which a packet to the address may arrive. */
+/** Returns the address, and every other address to which a packet sent to the address may be delivered. */
 export function destinationsOf(address: Address): Address[] {
   if (address.family === 4 || address.value <= 1n) return [address]; // :: and ::1 embed nothing
   const embedded = CARRIERS.filter((carrier) => contains(carrier.network, address)).map(({ below }): Address => ({

@@ -10,15 +10,15 @@ export interface HostPlace {
 }
 
 /**
- * Returns the canonical form in which an address or name is stored: IPv6 as in RFC 5952 without brackets, names in lower case without the trailing dot, and
- * international names as A-labels (RFC 5890). Any other text is returned unchanged, and HostAddressGuard rejects it.
+ * Returns the canonical form in which an address or name is stored: IPv6 as in RFC 5952 without brackets, names in lower case without a trailing dot, and
+ * internationalized names as A-labels (RFC 5890). Any other text is returned unchanged and is later rejected by HostAddressGuard.
  */
 export function canonicalAddress(text: string): string {
   const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
   const address = parseAddress(bare);
   if (address !== undefined) return formatAddress(address);
   const name = text.toLowerCase().replace(/\.$/, '');
-  // A trailing dot is valid for names. After an address, programs interpret a dot differently.
+  // A trailing dot is valid for names. Programs disagree on the meaning of a dot after an address.
   if (parseAddress(name) !== undefined) return text;
   if (!/[^\0-\x7f]/.test(name)) return name;
   const ascii = domainToASCII(name);

@@ -26,7 +26,7 @@ export interface DroppedByChange {
 export interface Move {
   /** Whether the address, port or jump host changes. */
   readonly isMoved: boolean;
-  /** Whether the change sets or removes the credential itself. */
+  /** Whether the change itself sets or removes the credential. */
   readonly keepsCredential: boolean;
   readonly dropCredentialsBehind: boolean;
 }
@@ -51,8 +51,9 @@ export function isNothing({ credential, pinnedKeys, credentialsBehind }: Dropped
 }
 
 /**
- * HostMoves removes the secrets of a host whose address, port or jump host changes. Another machine may respond at the new destination, and the user who makes
- * the change may not be the user who entered the secret. The same applies to the credentials of hosts that are reached through the changed host.
+ * HostMoves removes the secrets of a host whose address, port or jump host changes. Another machine may respond at the new destination, and the secret may have
+ * been entered by a different user than the one who makes the change. For the same reasons, the credentials of hosts that are reached through the changed host
+ * are removed.
  */
 @Injectable()
 export class HostMoves {
@@ -82,14 +83,14 @@ export class HostMoves {
     return { kept: await this.credentials.close(caller, destination, credential), destination };
   }
 
-  /** Returns whether the route to the host is still the route for which the credential was sealed, and locks the route until the transaction ends. */
+  /** Reports whether the route to the host is still the route for which the credential was sealed. Locks the route until the transaction ends. */
   async isStill(tx: EntityManager, place: HostPlaceChange, { destination }: SealedCredential): Promise<boolean> {
     if (destination === undefined) return true;
     const now = await destinationOf(tx, place, { lock: true });
     return destinationText(now) === destinationText(destination);
   }
 
-  /** Removes secrets inside the transaction of the change. The caller holds the row lock of the host. Throws Problem `host.credentials-behind`. */
+  /** Removes secrets in the transaction of the change. The caller must hold the host's row lock. Throws Problem `host.credentials-behind`. */
   async drop(tx: EntityManager, caller: Caller, host: Host, move: Move): Promise<DroppedByChange> {
     if (!move.isMoved) return NOTHING;
     const credentialsBehind = await this.dropBehind(tx, caller, host, move.dropCredentialsBehind);

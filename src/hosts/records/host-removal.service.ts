@@ -9,10 +9,10 @@ import { HostKey } from '../model/host-key.entity.js';
 import { Host } from '../model/host.entity.js';
 import { hostEntry } from './hosts.service.js';
 
-/** Throws Problem if a module still needs the host. Runs in the transaction that removes the host and that holds the row lock of the host. */
+/** Throws Problem if a module still needs the host. Runs in the transaction that removes the host and holds the host's row lock. */
 type Check = (tx: EntityManager, hostId: string) => Promise<void>;
 
-/** HostUses finds out whether other modules use a host. Each module registers a check. */
+/** HostUses checks whether other modules use a host. Each module registers a check. */
 @Injectable()
 export class HostUses {
   private readonly checks: Check[] = [];
@@ -21,7 +21,7 @@ export class HostUses {
     this.checks.push(check);
   }
 
-  /** Prevents the removal of hosts until the current transaction, which starts a use of the hosts, ends. After that, the module's check finds the use. */
+  /** Prevents the removal of hosts until the current transaction, which records a new use of the hosts, ends. The module's check then detects the use. */
   async lockHosts(tx: EntityManager, hostIds: readonly string[]): Promise<void> {
     await tx.query('SELECT 1 FROM host WHERE id = ANY($1::uuid[]) ORDER BY id FOR KEY SHARE', [hostIds]);
   }
@@ -48,7 +48,11 @@ export class HostRemoval {
       if (host === null) throw missing('host');
       if (host.version !== version) throw staleProblem(`/v1/hosts/${id}`);
       if (await tx.existsBy(Host, { jumpHostId: id }))
-        throw new Problem('conflict', 'host.in-use', 'Other hosts are reached through this host. Change them first.');
+        throw new Problem(
+          'conflict',
+          'host.in-use',
+          'This host is a jump host for other hosts. Remove it from their routes first.',
+        );
       await this.uses.assertNone(tx, id);
       await tx.delete(HostKey, { hostId: id });
       await this.keyAlerts.removed(tx, host);

@@ -7,7 +7,7 @@ import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
 import { Host, type ScanGap } from '../model/host.entity.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** SshSighting is an SSH server as observed by a scan. */
+/** SshSighting is an SSH server that a scan detected. */
 export interface SshSighting {
   readonly address: string;
   readonly port: number;
@@ -16,7 +16,7 @@ export interface SshSighting {
   readonly hostKeys: readonly { readonly blob: Buffer; readonly proven: boolean }[];
 }
 
-/** HostSightings creates hosts from scan results and updates known hosts with them. */
+/** HostSightings creates and updates hosts from scan results. */
 @Injectable()
 export class HostSightings {
   constructor(

@@ -72,7 +72,7 @@ export class HostFieldsBody {
    * @example false
    */
   @Optional(Flag()) legacyAlgorithms?: boolean;
-  /** Login credential. null removes it. */
+  /** Login credential. Set to `null` to remove the stored credential. */
   @Optional(
     Nested(CredentialBody, {
       nullable: true,
@@ -84,7 +84,7 @@ export class HostFieldsBody {
 }
 
 export class CreateHostBody extends HostFieldsBody {
-  /** Unique name of letters, digits, dots, hyphens and underscores. @example web-1.example.com */
+  /** Unique name. Can contain letters, digits, dots, hyphens and underscores. @example web-1.example.com */
   @Text(0, 128) @Matches(NAME, { message: 'must be 1 to 128 letters, digits, ".", "-" or "_"' }) name: string;
   /** IP address or host name. @example 192.0.2.10 */
   @Text(1, 254) address: string;

@@ -33,12 +33,12 @@ type Fields = Pick<
 /** HostChange contains the members of a host to change. Omitted members remain unchanged; null clears a member. */
 export type HostChange = Partial<Fields> & {
   readonly credential?: NewCredential | null;
-  /** Whether to remove the credentials of hosts that are reached through this host if its address, port or jump host changes. */
+  /** If the address, port or jump host changes: whether to remove the credentials of hosts that are reached through this host. */
   readonly dropCredentialsBehind?: boolean;
 };
 export type NewHost = Partial<Fields> & Pick<Host, 'name' | 'address'> & Pick<HostChange, 'credential'>;
 
-/** HostsService adds and changes hosts. */
+/** HostsService creates and updates hosts. */
 @Injectable()
 export class HostsService {
   constructor(
@@ -91,8 +91,8 @@ export class HostsService {
 
   /**
    * Applies a change if the host is still at `version`. A credential is valid for one destination. If the address, port or jump host changes, the credential is
-   * removed unless the change contains a new credential. The credentials of hosts reached through this host are also removed, which `dropCredentialsBehind`
-   * must allow. Throws Problem `request.stale`, `host.credentials-behind`.
+   * removed unless the change contains a new credential. The credentials of hosts reached through this host are also removed if `dropCredentialsBehind` is
+   * true. Throws Problem `request.stale`, or `host.credentials-behind` if hosts reached through this host have credentials that may not be removed.
    */
   async update(caller: Caller, id: string, version: number, order: HostChange): Promise<DroppedByChange> {
     const { credential, dropCredentialsBehind = false, ...change } = order;

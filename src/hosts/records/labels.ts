@@ -5,7 +5,7 @@ const KEY = /^[a-zA-Z0-9](?:[a-zA-Z0-9._/-]{0,61}[a-zA-Z0-9])?$/;
 const MAX_LABELS = 32;
 const MAX_VALUE = 128;
 
-/** Returns whether the value is a valid set of labels: up to 32 keys of letters, digits and `. _ - /`, each with a string of up to 128 characters. */
+/** Reports whether the value is a valid set of labels: up to 32 keys of letters, digits and `. _ - /`, each with a string of up to 128 characters. */
 export function areLabels(value: unknown): value is Record<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const entries = Object.entries(value);
@@ -26,7 +26,7 @@ export const IsLabels = (): PropertyDecorator => (target, propertyName) =>
     },
   });
 
-/** Parses `env:prod,tier` into labels that must match and keys that must be present. */
+/** Parses a selector such as `env:prod,tier` into labels that must match and keys that must be present. */
 export function readSelector(text: string | undefined): { equal: Record<string, string>; present: string[] } {
   const equal: Record<string, string> = {};
   const present: string[] = [];

@@ -14,7 +14,7 @@ export interface ManyHostsOrder {
   readonly dryRun: boolean;
 }
 
-/** ManyHostsItem is one host of the call. If the host could not be changed, the item contains the code and detail of the Problem. */
+/** ManyHostsItem is the result for one host. If the host could not be changed, the item contains the code and detail of the Problem. */
 export interface ManyHostsItem extends Pick<Host, 'id' | 'name'> {
   readonly code?: string;
   readonly detail?: string;
@@ -29,7 +29,10 @@ export class ManyHosts {
     private readonly credentials: HostCredentials,
   ) {}
 
-  /** Changes the hosts with the labels. Throws Problem `host.too-many` if more than 200 hosts have the labels, and the problems of an unusable credential. */
+  /**
+   * Changes the hosts with the labels. Throws Problem `host.too-many` if more than 200 hosts have the labels, and the problems of `HostCredentials.normalized`
+   * for an unusable credential.
+   */
   async change(caller: Caller, label: string, { change, dryRun }: ManyHostsOrder): Promise<ManyHostsItem[]> {
     const { items, nextCursor } = await this.reader.list({ label, limit: MAX_HOSTS });
     if (nextCursor !== null)

@@ -16,7 +16,7 @@ export class ScanGapsService {
   constructor(private readonly db: DataSource) {}
 
   /**
-   * Returns one sentence per host, sorted by name. A final sentence states that hosts were omitted. Returns an empty array if the last scans read everything.
+   * Returns one sentence per host, sorted by name. If hosts were omitted, a final sentence says so. Returns an empty array if the last scans read everything.
    */
   async sentences(): Promise<string[]> {
     const hosts: HostWithGap[] = await this.db.query(

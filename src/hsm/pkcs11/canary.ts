@@ -13,7 +13,7 @@ const LABEL = 'sealwright-canary';
 const CKA_ID = Buffer.from(LABEL);
 const KEY: TokenKey = { ckaId: CKA_ID, labels: [LABEL] };
 const TYPE = 'ec-p256';
-/** Processes that start together on a fresh token would each create a canary key; a second search prevents most of them from doing so. */
+/** Pause before a second search. Without the second search, processes that start together on a new token would each create a canary key. */
 const CREATION_PAUSE_MS = 150;
 
 interface Pair {
@@ -22,8 +22,8 @@ interface Pair {
 }
 
 /**
- * Canary is a key that signs only random digests, to detect whether the token still works. The session state is not sufficient, because a session remains
- * valid after the token has been removed.
+ * Canary is a key that signs only random digests, to detect whether the token still works. Checking the session state is not sufficient, because a session
+ * remains valid after the token has been removed.
  */
 export class Canary {
   private readonly parts: SigningParts;
@@ -33,7 +33,7 @@ export class Canary {
     this.parts = parts;
   }
 
-  /** Finds a working canary key, or creates one. The token may contain several canary keys if processes started together, and half a key pair after a crash. */
+  /** Finds or creates a working canary key. The token may contain several canary keys if processes started together, and half of a key pair after a crash. */
   async prepare(): Promise<void> {
     this.pair = await this.workingPair();
     if (this.pair) return;

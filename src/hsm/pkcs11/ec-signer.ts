@@ -17,8 +17,8 @@ export interface EcOrder {
 }
 
 /**
- * Returns r‖s over the digest as a view into the session's buffer, or undefined if the signature does not verify with the stored public key. The token
- * verifies the signature, with the stored public key as a session object, because node:crypto cannot verify ECDSA over a raw digest.
+ * Signs the digest and returns r‖s as a view into the session's buffer, or undefined if the signature does not verify with the stored public key. The token
+ * verifies the signature with the stored public key as a session object, because node:crypto cannot verify ECDSA over a raw digest.
  */
 export async function signEcdsa(
   token: Pkcs11Token,

@@ -10,7 +10,7 @@ const HANDLES_KEPT = 10_000;
 
 /**
  * KeyDirectory finds private and secret keys by CKA_ID and CKA_LABEL, and caches their handles, which are valid for the whole process. A CKA_ID alone
- * does not identify a key: it comes from the database, which may be wrong.
+ * does not identify a key, because CKA_IDs come from the database, which may have been tampered with.
  */
 export class KeyDirectory {
   private readonly token: Pkcs11Token;
@@ -18,15 +18,15 @@ export class KeyDirectory {
   private readonly handles = new Map<string, Handle>();
   private created = false;
 
-  /** `session` is used only for searches. Each method completes its search before it returns. */
+  /** `session` is used only for searches. Each method finishes its search before it returns. */
   constructor(token: Pkcs11Token, session: Handle) {
     this.token = token;
     this.session = session;
   }
 
   /**
-   * Records that this process creates token objects. SoftHSM may then miss objects that other processes created at the same time, until another object
-   * changes. If a key seems to be missing, a new process, which has not created any objects, must search for the key.
+   * Records that this process has created token objects. SoftHSM may then miss objects that other processes created at the same time, until another object
+   * changes. If a key seems to be missing, a new process that has not created any objects must search for the key.
    */
   noteCreation(): void {
     this.created = true;
@@ -45,7 +45,7 @@ export class KeyDirectory {
     return this.known(key) ?? this.lookUp(CKO.SECRET_KEY, key);
   }
 
-  /** Runs `once`, and repeats it with a new handle if the cached handle has become invalid. */
+  /** Runs `once`. If the cached handle has become invalid, runs `once` again with a new handle. */
   async withFreshHandles<T>(key: TokenKey, once: () => Promise<T>): Promise<T> {
     try {
       return await once();
@@ -83,7 +83,7 @@ export class KeyDirectory {
     return new KeyProcessFault('other-key', `its label is "${label}", not "${labels[0]}"`);
   }
 
-  /** Throws KeyProcessFault, which replaces the process, if there may be keys that this process cannot see (see noteCreation). */
+  /** Throws KeyProcessFault, which causes the process to be replaced, if this process may be unable to see all keys (see noteCreation). */
   assertSeesAll(): void {
     if (this.created) throw this.missing();
   }
@@ -106,7 +106,7 @@ export class KeyDirectory {
     );
   }
 
-  /** Returns all objects of a class with this CKA_ID, including those of other applications. */
+  /** Returns all objects of a class with this CKA_ID, including objects of other applications. */
   withId(objectClass: number, ckaId: Buffer): Handle[] {
     return this.token.find(this.session, objectClass, ckaId);
   }
@@ -121,7 +121,7 @@ export class KeyDirectory {
     const keys = [CKO.PRIVATE_KEY, CKO.SECRET_KEY].flatMap((objectClass) =>
       this.token.findAll(this.session, objectClass, wanted),
     );
-    // A process that created a key may not see a key that another process created.
+    // After creating a key, a process might not see keys created by other processes, so an empty result is not reliable.
     if (keys.length === 0) this.assertSeesAll();
     return keys
       .map((object) => ({ label: this.attribute(object, CKA.LABEL).toString(), object }))
@@ -151,14 +151,14 @@ export function publicKeyInfoOf(directory: KeyDirectory, object: Handle, type: K
 
 /** Prefix of every CKA_LABEL of this service. */
 const LABEL_STEM = 'sealwright';
-/** CKA_LABEL of the key of the log. */
+/** CKA_LABEL of the audit log's key. */
 export const LOG_LABEL = 'sealwright-log';
 
 const SIGNING_OWNER = /^([a-z0-9][a-z0-9._-]{0,62} v\d{1,9}) [0-9a-f]{32}$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Returns the CKA_LABELs of a key, current first. Labels of different purposes and owners never coincide, because owners have a fixed form. In
+ * Returns the CKA_LABELs of a key, current label first. Keys with different purposes or owners never share a label, because owners have a fixed form. In
  * earlier versions, the label of a signing key contained only its name and version.
  *
  * @throws KeyProcessFault `refused` if the owner does not have the required form

@@ -1,8 +1,8 @@
 import { ckrOf, isFatal, isRefusal } from './pkcs11-errors.js';
 
 /**
- * Outcome of an order as reported by the key process. `unseen`: the order was not started, because its key may be visible only to the next process. The
- * process then returns every later order as `unseen`, and exits when it is told to stop.
+ * Outcome of an order, as reported by the key process. `unseen`: the order was not started, because its key may be visible only to the next process. The
+ * process then returns every later order as `unseen`, and exits when its parent tells it to stop.
  */
 export const OUTCOMES = [
   'done',
@@ -16,7 +16,7 @@ export const OUTCOMES = [
 ] as const;
 export type CallOutcome = (typeof OUTCOMES)[number];
 
-/** KeyProcessFault is the failure of an order with a known cause. */
+/** KeyProcessFault is an order failure with a known cause. */
 export class KeyProcessFault extends Error {
   readonly outcome: Exclude<CallOutcome, 'done'>;
   /** True if the process can no longer be used and must be replaced. */
@@ -29,7 +29,7 @@ export class KeyProcessFault extends Error {
   }
 }
 
-/** Converts an error into a fault of the order or the process. The text contains CKR names, but never values of attributes. */
+/** Converts an error to a fault of the order or the process. The message contains CKR names, but never attribute values. */
 export function faultOf(error: unknown): KeyProcessFault {
   if (error instanceof KeyProcessFault) return error;
   const text = error instanceof Error ? error.message : String(error);

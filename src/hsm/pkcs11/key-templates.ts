@@ -13,7 +13,7 @@ const RSA_BITS: Record<Exclude<TokenKeyType, CurveType>, number> = {
 };
 
 export interface GenerationPlan {
-  /** CKM_ of the key generation. */
+  /** Key generation mechanism (CKM_…). */
   readonly mechanism: number;
   readonly publicKey: Template;
   readonly privateKey: Template;
@@ -28,7 +28,7 @@ interface NewKey {
 }
 
 /**
- * Returns the templates of a signing key pair. The private key stays in the token and can only sign, with only the mechanisms that its schemes need
+ * Returns the templates for a signing key pair. The private key never leaves the token and can only sign, using only the mechanisms that its schemes need
  * (CKA_ALLOWED_MECHANISMS).
  */
 export function generationPlan(key: NewKey): GenerationPlan {

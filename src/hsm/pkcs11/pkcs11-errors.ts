@@ -29,7 +29,7 @@ const REFUSAL: ReadonlySet<number> = new Set([
   CKR.MECHANISM_PARAM_INVALID,
 ]);
 
-/** Returns the CKR_ code of an error of the HSM library; undefined for any other error. */
+/** Returns the CKR_ code of an error from the HSM library; undefined for any other error. */
 export function ckrOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'number') return undefined;
   return error.message.startsWith('CKR_') ? error.code : undefined;
@@ -43,7 +43,7 @@ export function isRefusal(error: unknown): boolean {
   return REFUSAL.has(ckrOf(error) ?? -1);
 }
 
-/** Reports whether a handle has become invalid, because the token was logged out or the object was replaced. A new search may find the object. */
+/** Reports whether an error means that a handle has become invalid: the session was logged out or the object was replaced. A new search may find the object. */
 export function isStaleHandle(error: unknown): boolean {
   const code = ckrOf(error);
   return code === CKR.OBJECT_HANDLE_INVALID || code === CKR.KEY_HANDLE_INVALID;

@@ -17,9 +17,9 @@ export interface TokenIdentity {
   readonly maxSessions?: number;
 }
 
-/** CK_EFFECTIVELY_INFINITE is 0, CK_UNAVAILABLE_INFORMATION is all ones (4 or 8 bytes, rounded by the conversion). */
+/** Smallest value that counts as unknown. CK_UNAVAILABLE_INFORMATION is all ones (4 or 8 bytes, rounded by the conversion); CK_EFFECTIVELY_INFINITE is 0. */
 const UNKNOWN_COUNT = 0xffffffff;
-/** No signature of a supported key is longer than the 512 bytes of RSA-4096. */
+/** Size of signature buffers. The longest supported signatures (RSA-4096) have 512 bytes. */
 export const SIGNATURE_BUFFER_BYTES = 1024;
 const GCM_TAG_BYTES = 16;
 const FIND_AT_MOST = 64;
@@ -29,8 +29,8 @@ const OPEN_PAUSE_MS = 40;
 
 /**
  * Pkcs11Token is the only caller of the HSM library. Locking uses the primitives of the operating system (CKF_OS_LOCKING_OK), because without them concurrent
- * calls crash SoftHSM. Signing, verifying and generating run on libuv's threads through the `…Async` calls, which keep their buffers alive. The library is
- * never finalized or logged out, because this crashes while calls are in progress, and a library that has lost its token recovers only in a new process.
+ * calls crash SoftHSM. Signing, verification and key generation run on libuv's threads through the `…Async` calls, which keep their buffers alive. C_Finalize
+ * and C_Logout are never called, because they crash while calls are in progress. A library that has lost its token recovers only in a new process.
  */
 export class Pkcs11Token {
   private readonly library: pkcs11js.PKCS11;
@@ -43,7 +43,7 @@ export class Pkcs11Token {
     this.identity = identity;
   }
 
-  /** Loads the module and finds the token by its label, because slot numbers change. Throws if no token or several tokens have the label. */
+  /** Loads the module and finds the token by its label, because slot IDs can change. Throws if no token or several tokens have the label. */
   static async open(modulePath: string, label: string): Promise<Pkcs11Token> {
     const library = new pkcs11js.PKCS11();
     library.load(modulePath);
@@ -88,7 +88,7 @@ export class Pkcs11Token {
     return this.library.C_OpenSession(this.slot, flags);
   }
 
-  /** Closes a session. Never throws, because the caller has its own error to report and a session that cannot be closed is already lost. */
+  /** Closes a session. Never throws: the caller may have another error to report, and a session that cannot be closed is already lost. */
   closeSession(session: Handle): void {
     try {
       this.library.C_CloseSession(session);
@@ -143,7 +143,7 @@ export class Pkcs11Token {
     }
   }
 
-  /** Reads one attribute. Attributes are read separately, because a single attribute that the token withholds would make the whole call fail. */
+  /** Reads one attribute. Attributes are read separately, because one attribute that the token does not reveal would make the whole call fail. */
   attribute(session: Handle, object: Handle, type: number): Buffer {
     const [attribute] = this.library.C_GetAttributeValue(session, object, [{ type }]);
     if (!Buffer.isBuffer(attribute?.value))
@@ -205,7 +205,7 @@ export function pssMechanism(hashAlg: number, mgf: number, saltLen: number): Mec
 
 type RsaPssParameter = pkcs11js.IParams & { hashAlg: number; mgf: number; saltLen: number };
 
-/** Returns CKM_AES_GCM with CK_GCM_PARAMS: a nonce of 96 bits and a tag of 128 bits. */
+/** Returns CKM_AES_GCM with CK_GCM_PARAMS: a 96-bit nonce and a 128-bit tag. */
 export function gcmMechanism(iv: Buffer, aad: Buffer): Mechanism {
   const parameter = { type: pkcs11js.CK_PARAMS_GCM, iv, ivBits: iv.length * 8, aad, tagBits: GCM_TAG_BYTES * 8 };
   return { mechanism: CKM.AES_GCM, parameter };

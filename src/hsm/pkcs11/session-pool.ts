@@ -1,6 +1,6 @@
 import { type Handle, type Pkcs11Token, SIGNATURE_BUFFER_BYTES } from './pkcs11-token.js';
 
-/** Maximum number of public keys that a session contains as session objects. The objects are removed when the session is closed. */
+/** Maximum number of public keys that a session contains as session objects. Closing the session destroys the objects. */
 const PUBLIC_KEYS_PER_SESSION = 256;
 
 /** A session used exclusively by one holder, with the public keys that were loaded into it. */
@@ -16,7 +16,7 @@ export class PooledSession {
     this.handle = token.openSession();
   }
 
-  /** Returns the session object for `name`, creating it with `create` if it does not exist. A full session drops the least recently used object. */
+  /** Returns the session object for `name`, or creates it with `create`. If the session is full, the least recently used object is destroyed. */
   publicKey(name: string, create: () => Handle): Handle {
     const known = this.publicKeys.get(name);
     if (known !== undefined) {
@@ -42,8 +42,8 @@ interface Slot {
 }
 
 /**
- * SessionPool lends sessions exclusively, because PKCS #11 allows one operation per session and does not report interleaved operations. After any failure, a
- * session may contain an unfinished operation, so it is closed; its slot opens a new session when needed.
+ * SessionPool lends sessions for exclusive use, because PKCS #11 allows one operation per session and does not report interleaved operations. A session is
+ * closed after any failure, because an operation may still be active. Its slot opens a new session when needed.
  */
 export class SessionPool {
   private readonly token: Pkcs11Token;
@@ -57,7 +57,7 @@ export class SessionPool {
     this.idle = [...this.slots];
   }
 
-  /** Runs `work` with an exclusive session. If the work takes longer than `limitMs`, `overdue` returns true; the work is not interrupted. */
+  /** Runs `work` with exclusive use of a session. If `work` takes longer than `limitMs`, `overdue` returns true, but `work` is not interrupted. */
   async use<T>(limitMs: number, work: (session: PooledSession) => Promise<T>): Promise<T> {
     const slot = this.idle.pop() ?? (await new Promise<Slot>((resolve) => void this.waiting.push(resolve)));
     slot.dueAt = performance.now() + limitMs;

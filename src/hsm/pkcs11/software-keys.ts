@@ -12,15 +12,15 @@ const signAsync = promisify(
     sign(null, data, key, done),
 );
 
-/** First byte of a sealed key that is bound to its purpose and owner. Earlier versions stored the output of the sealer unchanged; its first byte is 1. */
+/** First byte of a sealed key that is bound to its purpose and owner. Earlier versions stored the sealer's output unchanged, with a first byte of 1. */
 const BOUND = Buffer.from([2]);
 
 export interface SealedSignOrder {
   readonly ckaId: Uint8Array;
   readonly identity: KeyIdentity;
-  /** SubjectPublicKeyInfo, DER. */
+  /** DER-encoded SubjectPublicKeyInfo. */
   readonly publicKey: Uint8Array;
-  /** The private key, encrypted by the token, as returned by `generate`. */
+  /** Private key, encrypted by the token, as returned by `generate`. */
   readonly sealed: Uint8Array;
   readonly message: Uint8Array;
   /** Context string (FIPS 204 section 5.2). */
@@ -28,8 +28,9 @@ export interface SealedSignOrder {
 }
 
 /**
- * SoftwareKeys handles keys of types that the token does not support. The private key is generated in software and encrypted with a key of the token. The
- * plaintext exists only in this process, for the duration of one signature. This is weaker than a key in the token, as the key's evidence states.
+ * SoftwareKeys manages keys of types that the token does not support. The private key is generated in software and encrypted with a key in the token. The
+ * plaintext exists only in this process, while a signature is computed. This protection is weaker than that of a key in the token, as recorded in the key's
+ * evidence.
  */
 export class SoftwareKeys {
   private readonly token: Pkcs11Token;
@@ -85,7 +86,7 @@ export class SoftwareKeys {
   }
 }
 
-/** Returns the associated data of a sealed key: its CKA_ID and, since BOUND, the label that a key in the token would have. */
+/** Returns the associated data of a sealed key: its CKA_ID and, for keys marked BOUND, the label that a key in the token would have. */
 function placeOf(ckaId: Uint8Array, label: string): Buffer {
   const place = `software key\0${Buffer.from(ckaId).toString('hex')}`;
   return Buffer.from(label === '' ? place : `${place}\0${label}`);

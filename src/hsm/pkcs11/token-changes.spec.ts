@@ -9,7 +9,7 @@ const STATEMENTS_MS = 100;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const slow = () => sleep(KEY_MS).then(() => 'key');
 
-/** Runs urgent operations separated by database statements, as a vote does. Returns the total duration. */
+/** Runs urgent operations separated by pauses, like the database statements of a vote. Returns the total duration. */
 async function vote(changes: TokenChanges): Promise<number> {
   const since = performance.now();
   for (let call = 0; call < 3; call += 1) {

@@ -1,6 +1,6 @@
 /** Duration in milliseconds above which an operation is followed by a pause. */
 const LONG_MS = 250;
-/** Pause in milliseconds after a long operation, during which only urgent operations start. A vote needs several urgent operations, one after another. */
+/** Pause in milliseconds after a long operation, during which only urgent operations start. A vote requires several consecutive urgent operations. */
 const REST_MS = 1000;
 
 /**
@@ -25,8 +25,8 @@ export class TokenChanges {
   }
 
   /**
-   * Runs an urgent operation before all waiting operations. An urgent operation waits for at most one long operation, such as the generation of an RSA key,
-   * because only urgent operations start in the pause after a long operation.
+   * Runs an urgent operation before all waiting operations. An urgent operation waits for at most one long operation, such as RSA key generation, because only
+   * urgent operations start during the pause after a long operation.
    */
   runNext<T>(work: () => Promise<T>): Promise<T> {
     return this.enqueue(this.urgent, work);

@@ -6,7 +6,7 @@ import type { SigningParts } from './token-signer.js';
 
 /**
  * TokenDestroyer destroys key pairs in the token. Both the CKA_ID and the CKA_LABEL must match the order, and secret keys are never searched. Therefore, no
- * database row can cause the key of the log, the canary key or a sealing key to be destroyed.
+ * database row can cause the audit log's key, the canary key or a sealing key to be destroyed.
  */
 export class TokenDestroyer {
   private readonly parts: SigningParts;
@@ -16,8 +16,8 @@ export class TokenDestroyer {
   }
 
   /**
-   * Destroys a key pair and returns the number of private keys destroyed. Throws KeyProcessFault `other-key` for a key with a different label, or the error
-   * of the HSM library.
+   * Destroys a key pair and returns the number of private keys destroyed. Throws KeyProcessFault `other-key` for a key with a different label, or an error
+   * from the HSM library.
    */
   destroy({ ckaId, labels }: TokenKey): { destroyed: number } {
     const { token, directory } = this.parts;

@@ -16,8 +16,8 @@ import type { Handle, KeyPair } from './pkcs11-token.js';
 import { padsSha3, type SigningParts, type TokenSigner } from './token-signer.js';
 
 /**
- * Time limit of key generation, as a multiple of the limit for signing. Key generation takes one to two orders of magnitude longer, in hardware and in
- * software.
+ * Time limit for key generation, as a multiple of the limit for signing. Key generation takes one to two orders of magnitude longer than signing, in hardware
+ * and in software.
  */
 const SIGNING_LIMITS = 12;
 
@@ -44,9 +44,9 @@ export class TokenGenerator {
   }
 
   /**
-   * Generates a key pair. If the token does not confirm that the private key was generated in it and cannot be extracted, the key pair is destroyed.
+   * Generates a key pair. If the token does not confirm that the private key was generated in the token and cannot be extracted, the key pair is destroyed.
    *
-   * @throws KeyProcessFault `refused` if the token does not confirm this, or if the CKA_ID is in use
+   * @throws KeyProcessFault `refused` without this confirmation, or if the CKA_ID is in use
    */
   async generate(order: TokenGenerateOrder): Promise<GeneratedKey> {
     const { token, pool, directory, limitMs } = this.parts;
@@ -86,13 +86,13 @@ export class TokenGenerator {
     }
   }
 
-  /** Destroys a new key pair. The handles come from the key generation, so no other key can be affected. */
+  /** Destroys a new key pair. The handles come from key generation, so no other key can be affected. */
   private destroy(session: Handle, pair: KeyPair): void {
     for (const object of [pair.privateKey, pair.publicKey]) {
       try {
         this.parts.token.destroyObject(session, object);
       } catch {
-        // The original error is reported. No stored key refers to a remaining key pair, so it signs nothing.
+        // The original error is reported. A key pair that could not be destroyed signs nothing, because no database row refers to it.
       }
     }
   }

@@ -32,14 +32,14 @@ interface KeptAnchor {
 }
 
 /**
- * TokenLog signs checkpoints with the key of the log, which signs nothing else. The token stores the last signed checkpoint in a data object. A checkpoint
- * that is not consistent with the stored one is not signed, whatever the database contains.
+ * TokenLog signs checkpoints with the log's key, which signs nothing else. The token stores the last signed checkpoint in a data object. Regardless of the
+ * database content, a checkpoint that is not consistent with the stored checkpoint is not signed.
  */
 export class TokenLog {
   private readonly parts: SigningParts;
   private readonly signer: TokenSigner;
   private readonly generator: TokenGenerator;
-  /** Calls run as token changes, one at a time, because reading the anchor and writing the next anchor must be atomic. */
+  /** Serializes the calls, because reading the anchor and writing the next anchor must be atomic. */
   private readonly changes: TokenChanges;
 
   constructor(parts: SigningParts, signer: TokenSigner, generator: TokenGenerator, changes: TokenChanges) {
@@ -70,7 +70,7 @@ export class TokenLog {
 
   /**
    * Signs a checkpoint before pending key changes, because the service waits for the signature with an open transaction. The signature is returned only after
-   * the anchor has been written. After a crash between these two steps, the token signs the same checkpoint again, because the anchor equals the checkpoint.
+   * the anchor has been written. After a crash between these two steps, the same checkpoint can be signed again, because it equals the anchor.
    */
   sign(order: CheckpointOrder): Promise<CheckpointAnswer> {
     return this.changes.runNext(async () => {
@@ -116,7 +116,7 @@ export class TokenLog {
     return { origin, ckaId: key.ckaId, size: signed.size, root: signed.root, since: Date.now() };
   }
 
-  /** Writes the new anchor before it removes the old one, so that the newest anchor is correct after an interruption at any point. */
+  /** Writes the new anchor before removing the old anchor, so that the newest anchor is correct even after a crash between the two steps. */
   private keep(anchor: LogAnchor): void {
     const older = this.all(anchor.origin);
     writeData(this.parts, ANCHOR_LABEL, encodeAnchor(anchor));
@@ -167,13 +167,13 @@ function keyOf(ckaId: Uint8Array): TokenKey {
   return { ckaId: Buffer.from(ckaId), labels: [LOG_LABEL] };
 }
 
-/** Asserts that the origin is a single line of a note (C2SP tlog-checkpoint). */
+/** Throws unless the origin can be a line of a note (C2SP tlog-checkpoint). */
 function assertOrigin(origin: string): void {
   if (origin === '' || origin.length > MAX_ORIGIN_LENGTH || /[\p{C}\s+]/u.test(origin))
     throw new KeyProcessFault('refused', 'the name of a log must be a single line without spaces');
 }
 
-/** Encodes the anchor as lines of text, for the CKA_VALUE of its data object. */
+/** Encodes the anchor as lines of text for the CKA_VALUE of its data object. */
 function encodeAnchor({ origin, ckaId, size, root, since }: LogAnchor): Buffer {
   const hex = Buffer.from(ckaId).toString('hex');
   return Buffer.from(

@@ -11,8 +11,8 @@ const LABEL = 'sealwright-rows-sealed';
 const MAX_ORIGIN_LENGTH = 300;
 
 /**
- * TokenRowMark stores a data object in the token for each generation of sealed tables. The object records since when a deployment rejects rows without a
- * seal. It is never removed.
+ * TokenRowMark stores a data object in the token for each generation of sealed tables. The object contains the time since which a deployment rejects rows
+ * without a seal. It is never destroyed.
  */
 export class TokenRowMark {
   private readonly parts: SigningParts;
@@ -23,7 +23,7 @@ export class TokenRowMark {
     this.changes = changes;
   }
 
-  /** Returns the time of the mark in milliseconds since 1970; undefined if there is no mark. With `set`, the mark is created unless it exists. */
+  /** Returns the mark's time in milliseconds since 1970; undefined if there is no mark. If `set` is true, a missing mark is created. */
   mark({ origin, generation, set }: RowMarkOrder): Promise<{ since?: number }> {
     return this.changes.runNext(() => {
       if (origin === '' || origin.length > MAX_ORIGIN_LENGTH || /[\p{C}\s]/u.test(origin))

@@ -23,12 +23,12 @@ const LOOK_EVERY_MS = 60_000;
 
 /**
  * TokenSealer encrypts and decrypts with AES keys that never leave the token. Sealed bytes identify their key: method (1 byte) ‖ CKA_ID (16) ‖ nonce
- * (12) ‖ ciphertext ‖ tag (16). Therefore, it is harmless if processes that start together on a fresh token each create a sealing key.
+ * (12) ‖ ciphertext ‖ tag (16). Therefore, it is harmless if processes that start together on a new token each generate a sealing key.
  */
 export class TokenSealer {
   private readonly parts: SigningParts;
   private readonly changes: TokenChanges;
-  /** CKA_ID of the key that encrypts. Other keys only decrypt. */
+  /** CKA_ID of the key that encrypts. All other keys are used only for decryption. */
   private readonly sealingId = new RecentValue(LOOK_EVERY_MS, () => this.findOrCreate());
 
   constructor(parts: SigningParts, changes: TokenChanges) {
@@ -36,7 +36,7 @@ export class TokenSealer {
     this.changes = changes;
   }
 
-  /** Encrypts with the current sealing key. Throws KeyProcessFault, or the error of the HSM library. */
+  /** Encrypts with the current sealing key. Throws KeyProcessFault, or an error from the HSM library. */
   async seal({ plain, associatedData }: SealOrder): Promise<Buffer> {
     const { token, pool, directory, limitMs } = this.parts;
     const id = await this.sealingId.get();
@@ -67,7 +67,7 @@ export class TokenSealer {
     }
   }
 
-  /** Creates a sealing key, with which every process encrypts within a minute. Returns the CKA_ID of the key. */
+  /** Generates a sealing key and returns its CKA_ID. All processes use the new key within a minute. */
   async newKey(): Promise<Buffer> {
     const id = await this.create();
     this.sealingId.forget();
@@ -101,7 +101,7 @@ export class TokenSealer {
 
 /**
  * Returns a CKA_ID that sorts before the CKA_IDs of all earlier sealing keys, because this and earlier versions encrypt with the first key. Layout: two zero
- * bytes, 2^48 − 1 minus the time in milliseconds (6 bytes), random (8 bytes). CKA_IDs of earlier versions are random.
+ * bytes, 2^48 − 1 minus the time in milliseconds (6 bytes), random bytes (8). Earlier versions generated random CKA_IDs.
  */
 function newKeyId(): Buffer {
   const id = randomBytes(ID_BYTES);
@@ -125,7 +125,7 @@ function keyOf(ckaId: Buffer): TokenKey {
   return { ckaId, labels: [LABEL] };
 }
 
-/** Returns the template of a key that stays in the token and can only encrypt and decrypt. */
+/** Returns the template for a key that never leaves the token and can only encrypt and decrypt. */
 function sealingKey(id: Buffer): Template {
   const on = [CKA.TOKEN, CKA.PRIVATE, CKA.SENSITIVE, CKA.ENCRYPT, CKA.DECRYPT];
   const off = [CKA.EXTRACTABLE, CKA.WRAP, CKA.UNWRAP, CKA.SIGN, CKA.VERIFY, CKA.DERIVE];

@@ -49,7 +49,7 @@ export class TokenSigner {
     this.tokenPadsSha3 = padsSha3(parts.token);
   }
 
-  /** Signs the digest of an order. Throws KeyProcessFault, or the error of the HSM library. */
+  /** Signs the digest of an order. Throws KeyProcessFault, or an error from the HSM library. */
   async sign({ key, scheme, algorithm, digest }: SignOrder): Promise<Buffer> {
     const { ckaId, type, publicKey } = key;
     return await this.signWith({
@@ -60,7 +60,7 @@ export class TokenSigner {
     });
   }
 
-  /** Like `sign`, for keys that no sign order can specify, such as the key of the log. */
+  /** Like `sign`, for keys that sign orders cannot specify, such as the audit log's key. */
   async signWith(order: TokenSignOrder): Promise<Buffer> {
     return await this.parts.directory.withFreshHandles(order.key, () => this.signOnce(order));
   }
@@ -97,8 +97,8 @@ export class TokenSigner {
   }
 
   /**
-   * Returns the fault for an invalid signature. If the stored public key differs from the token's, the HSM is not at fault, and replacing the process
-   * would only disturb other keys.
+   * Returns the fault for an invalid signature. If the stored public key differs from the token's public key, the HSM is not at fault, and replacing the
+   * process would only disrupt the use of other keys.
    */
   private wrongSignature(order: TokenSignOrder): KeyProcessFault {
     const { directory } = this.parts;

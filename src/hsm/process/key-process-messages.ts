@@ -16,7 +16,7 @@ import type {
 import type { SealedSignOrder } from '../pkcs11/software-keys.js';
 import type { GenerateOrder } from '../pkcs11/token-generator.js';
 
-/** Calls to the key process other than signing digests. They are rare enough to be sent as objects. Buffers arrive as Uint8Array. */
+/** Calls to the key process other than signing digests. These calls are rare, so they are sent as objects. Buffers arrive as Uint8Array. */
 export interface KeyProcessCalls {
   readonly generate: { readonly order: GenerateOrder; readonly answer: GeneratedKey };
   readonly destroy: { readonly order: DestroyOrder; readonly answer: { readonly destroyed: number } };
@@ -59,7 +59,7 @@ interface CallOf<Name extends CallName> {
 }
 export type CallMessage = { [Name in CallName]: CallOf<Name> }[CallName];
 
-/** No further orders follow. A process that returns orders as `unseen` exits as soon as the orders that it has started are done. */
+/** Tells the process that no further orders follow. A process that returns orders as `unseen` then exits as soon as its started orders are done. */
 export interface LeaveMessage {
   readonly kind: 'leave';
 }
@@ -67,7 +67,7 @@ export interface LeaveMessage {
 /** Blocks of orders are sent as raw bytes; see order-codec. */
 export type ToKeyProcess = StartMessage | CallMessage | LeaveMessage | Uint8Array;
 
-/** Sent once the token is open, logged in and has signed with the canary key. */
+/** Sent once the token is open, the login has succeeded and the canary key has signed. */
 export interface ReadyMessage {
   readonly kind: 'ready';
   readonly tokenLabel: string;
@@ -89,7 +89,7 @@ export interface AliveMessage {
   readonly kind: 'alive';
 }
 
-/** The last message before the process exits, so it also contains the last results and the reply. */
+/** Last message before the process exits. Therefore, it also contains the last results and the reply. */
 export interface LastMessage {
   readonly kind: 'last';
   /** `stuck`: a call exceeded its deadline. `login`: the token rejected the PIN, so no further attempt is allowed. */

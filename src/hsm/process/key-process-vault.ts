@@ -27,22 +27,22 @@ import { FairQueue } from '../../platform/database/fair-queue.js';
 import type { RefusedPins } from './refused-pins.repository.js';
 import { assertKeyNamed, assertSealable, assertSignable, vaultProblem } from './vault-problem.js';
 
-/** Maximum number of pending orders in this process. Further callers get `hsm.busy`. */
+/** Maximum number of pending orders in this process. Further orders are rejected with `hsm.busy`. */
 const MAX_WAITING = 10_000;
 /**
- * Minimum window: the number of orders in the key process at a time. Orders in the key process are lost if it ends, so the window is limited to the number
- * that keeps the process busy.
+ * Minimum window. The window is the maximum number of orders in the key process at a time. If the key process ends, the orders in it are lost, so the window
+ * is only as large as necessary to keep the process busy.
  */
 const MIN_WINDOW = 32;
 const WINDOW_PER_SESSION = 8;
 /**
- * Time for which orders wait for the key process to start, or for its replacement, before they fail with `hsm.unavailable`. If a process fails to start,
- * the wait ends.
+ * Time for which orders wait for the key process to start or to be replaced before they fail with `hsm.unavailable`. The wait ends early if a process fails
+ * to start.
  */
 const GRACE_MS = 5000;
-/** Calls without side effects. They are repeated if the key process ends before it responds, or reports that the token does not respond. */
+/** Calls without side effects. These calls are repeated if the key process ends before it responds, or reports that the token does not respond. */
 const READS: ReadonlySet<CallName> = new Set(['logAnchor', 'holdings', 'unseal']);
-/** Maximum repetitions of a call: one by the process that reports the fault, which then may end, and one by its replacement. */
+/** Maximum number of repetitions of a call: one in the process that reported the fault, which may then end, and one in its replacement. */
 const MAX_REPEATS = 2;
 const FIRST_START_MS = 5000;
 const DRAIN_STEP_MS = 20;
@@ -58,9 +58,9 @@ type Pending = Work & {
   readonly id: number;
   readonly reject: (error: Error) => void;
   handedAt: number;
-  /** True if a process that did not find the key returned the order. */
+  /** True if the order was returned by a process that did not find the key. */
   wasUnseen: boolean;
-  /** Number of times that the order was repeated because the key process could not answer it. */
+  /** Number of times that the order was repeated because the key process could not complete it. */
   repeats: number;
 };
 
@@ -73,7 +73,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private readonly inFlight = new Map<number, Pending>();
   /** Orders that are sent to the next process before all other orders. */
   private readonly unseen: Pending[] = [];
-  /** True if the process cannot see a key that another process created. The process is told to stop, and gets no further orders. */
+  /** True if the process cannot see a key that another process created. The process has been told to stop and gets no further orders. */
   private leaving = false;
   private lastId = 0;
   private flushing = false;
@@ -116,7 +116,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     await Promise.race([news, sleep(FIRST_START_MS, undefined, { ref: false })]);
   }
 
-  /** Waits until accepted orders are done, at most for the time limit of one call. */
+  /** Waits until accepted orders are done, but at most for the time limit of one call. */
   async onApplicationShutdown(): Promise<void> {
     const until = performance.now() + this.deadlineMs;
     while (this.queue.size + this.unseen.length + this.inFlight.size > 0 && performance.now() < until)
@@ -247,7 +247,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       pending.handedAt = now;
       this.inFlight.set(pending.id, pending);
     }
-    // Signatures are sent first, because after an order to create a key, the process reports a missing key as `unseen`.
+    // Sign orders are sent first, because after an order to create a key, the process reports a missing key as `unseen`.
     const orders = handed.filter((pending) => pending.kind === 'sign');
     if (orders.length > 0) this.supervisor.send(encodeOrders(orders));
     for (const pending of handed)
@@ -281,7 +281,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   /**
    * Rejects a failed order. An `unseen` order was not started, so it is passed to the next process. The first order that a process returns as `unseen` is the
-   * order whose key was not found; it is rejected after the second attempt. All later orders were returned only because of the first.
+   * order whose key was not found; that order is rejected after the second attempt. All later orders were returned only because of the first order.
    */
   private fail(pending: Pending, outcome: Exclude<CallOutcome, 'done'>, detail: string): void {
     if (outcome === 'unavailable' && isRepeatable(pending)) return this.repeat(pending);
@@ -321,7 +321,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     else this.endGrace();
   }
 
-  /** Ends the grace period. Afterwards, callers are rejected immediately unless the process is up. */
+  /** Ends the grace period. Afterwards, orders are rejected immediately unless the process is running. */
   private endGrace(): void {
     clearTimeout(this.grace);
     this.grace = undefined;

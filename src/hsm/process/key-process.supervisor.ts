@@ -13,7 +13,7 @@ import type { RefusedPins } from './refused-pins.repository.js';
 /** The key process file is next to this file and has the same extension, compiled or as source. */
 const OWN_FILE = fileURLToPath(import.meta.url);
 const ENTRY = fileURLToPath(new URL(`./key-process${extname(OWN_FILE)}`, import.meta.url));
-/** Time limit for loading Node, opening the token and logging in. It is generous, because a booting machine is busy. */
+/** Time limit for loading Node, opening the token and logging in. The limit is generous, because a booting machine is busy. */
 const START_LIMIT_MS = 15_000;
 /** Milliseconds by which the event loops on both sides may lag before silence is treated as a hang. */
 const SILENCE_SLACK_MS = 1000;
@@ -21,7 +21,7 @@ const WATCH_EVERY_MS = 250;
 /** A process that ran for at least this long is replaced immediately; otherwise, the replacement waits for the backoff. */
 const PROVEN_MS = 2000;
 const BACKOFF_MS = 50;
-/** If a process has come up before, the HSM evidently works, so callers can wait for the next process. Otherwise, callers are rejected. */
+/** If a process has started successfully before, the HSM evidently works, so callers can wait for the next process. Otherwise, callers are rejected. */
 const MAX_BACKOFF_MS = { wasUp: 250, neverUp: 2000 };
 const LAST_WORDS_MS = 200;
 
@@ -29,13 +29,13 @@ export interface SupervisorListener {
   ready(): void;
   results(block: Buffer): void;
   onReply(message: ReplyMessage): void;
-  /** Called after the key process has ended. All orders in it are lost. */
+  /** Called after the key process has ended. Its unfinished orders are lost. */
   lost(why: LastMessage['why'], wasUp: boolean): void;
 }
 
 /**
- * KeyProcessSupervisor keeps one key process running: it starts, watches, kills and replaces it. Only a rejected PIN stops the restarts, until the PIN
- * changes or an operator allows a retry.
+ * KeyProcessSupervisor keeps one key process running: it starts, monitors, kills and replaces the process. Only a rejected PIN stops the restarts, until the
+ * PIN changes or an operator allows a retry.
  */
 export class KeyProcessSupervisor {
   private readonly log = new Logger('KeyVault');
@@ -43,7 +43,7 @@ export class KeyProcessSupervisor {
   private state: 'starting' | 'up' | 'waiting' | 'halted' | 'stopped' = 'stopped';
   private detail = 'the key process was not started';
   private respawns = 0;
-  /** PIN of the current attempt, until it is known whether the token accepts the PIN. */
+  /** PIN of the current login attempt, stored until the token has accepted or rejected the PIN. */
   private refusable?: string;
   private failures = 0;
   private startedAt = 0;
@@ -98,7 +98,7 @@ export class KeyProcessSupervisor {
     this.startedAt = this.lastMessageAt = performance.now();
     let pin: string;
     try {
-      // The PIN is read for each start, so that it is not kept in memory.
+      // The PIN is read for each start, so that it need not be kept in memory.
       pin = readPin(this.config);
     } catch (error) {
       const fault = error instanceof ConfigError ? error.faults[0] : undefined;
@@ -129,9 +129,9 @@ export class KeyProcessSupervisor {
   }
 
   /**
-   * Starts the key process through env(1), which sets the size of libuv's thread pool, because the size can only be set at process start. The pool has one
-   * thread for each session, because a call blocks a thread, and no more, because idle threads cause wake-ups. env(1) also removes the settings of this
-   * service, which include secrets that the HSM library must not see.
+   * Starts the key process through env(1), which sets the size of libuv's thread pool, because the size can only be set at process start. The pool has exactly
+   * one thread for each session, because each call blocks a thread and idle threads cause wake-ups. env(1) also removes the settings of this service, which
+   * include secrets that the HSM library must not see.
    */
   private forkChild(): ChildProcess {
     const withheld = Object.keys(SETTINGS).flatMap((name) => ['-u', name]);
@@ -144,7 +144,7 @@ export class KeyProcessSupervisor {
     });
   }
 
-  /** Processes a message. A key process that sends an invalid message is treated as failed, and must not affect this process. */
+  /** Processes a message. A key process that sends an invalid message is treated as failed. Invalid messages must not make this process fail. */
   private readSafely(message: FromKeyProcess): void {
     try {
       this.read(message);
@@ -195,7 +195,7 @@ export class KeyProcessSupervisor {
     const limit = this.state === 'up' ? this.config.pkcs11DeadlineMs + SILENCE_SLACK_MS : START_LIMIT_MS;
     const silent = (): boolean => this.child !== undefined && performance.now() - this.lastMessageAt > limit;
     if (!silent()) return;
-    // If this process was the one that stalled, the messages are waiting to be read in the next iteration of the event loop.
+    // If this process itself stalled, messages of the key process are read in the next iteration of the event loop.
     const { child } = this;
     setImmediate(() => silent() && this.lose('stuck', `it did not respond for ${limit} ms`, child));
   }
@@ -218,7 +218,7 @@ export class KeyProcessSupervisor {
   }
 
   /**
-   * Stops the restarts after a rejected PIN. A token locks its PIN after a few wrong attempts, so the same PIN is not tried again before an operator
+   * Stops the restarts after a rejected PIN. A token locks its PIN after a few wrong attempts, so the same PIN is not tried again until an operator
    * intervenes.
    */
   private halt(pin: string, detail: string): void {
@@ -243,8 +243,8 @@ export class KeyProcessSupervisor {
   }
 
   /**
-   * Returns the delay before the next start. The first failure causes no delay. Each later failure doubles the delay, with jitter so that several services do
-   * not retry at the same time.
+   * Returns the delay before the next start. There is no delay after the first failure. Each later failure doubles the delay. Jitter prevents several services
+   * from retrying at the same time.
    */
   private backoff(longestMs: number): number {
     if (this.failures < 2) return 0;

@@ -24,7 +24,7 @@ import { TokenRowMark } from '../pkcs11/token-row-mark.js';
 import { TokenSealer } from '../pkcs11/token-sealer.js';
 import { type SigningParts, TokenSigner } from '../pkcs11/token-signer.js';
 
-/** A token that has not signed for this long is probed with the canary key. */
+/** Time without signatures after which the token is probed with the canary key. */
 const QUIET_MS = 1500;
 const CANARY_CHECK_MS = 1000;
 const SLOWEST_TICK_MS = 1000;
@@ -44,7 +44,7 @@ interface Running {
   readonly changes: TokenChanges;
 }
 
-/** KeyProcess loads the HSM library. Its parent sends orders, receives every result, and replaces the process. */
+/** KeyProcess loads the HSM library. The parent process sends orders, receives the results, and replaces the key process. */
 class KeyProcess {
   private running?: Running;
   private results: OrderResult[] = [];
@@ -52,7 +52,7 @@ class KeyProcess {
   private ended = false;
   /** Number of orders in progress. */
   private underWay = 0;
-  /** Set once this process cannot see a key. Every later order is then returned to the parent with this fault, as not started. */
+  /** Set once this process cannot find a key. Every later order is then returned to the parent with this fault, without being started. */
   private unseen?: KeyProcessFault;
   /** True if the parent sends no further orders. */
   private leaving = false;
@@ -80,7 +80,7 @@ class KeyProcess {
       this.end(isFatal(error) ? 'fatal' : 'login', `C_Login: ${faultOf(error).message}`);
       return;
     }
-    // One session is for the directory and one for key generation, if the token limits the number of sessions.
+    // If the token limits the number of sessions, one session is reserved for the directory and one for key generation.
     const size = Math.max(1, Math.min(sessions, (token.identity.maxSessions ?? Infinity) - 2));
     const pool = new SessionPool(token, size);
     const parts = { token, pool, directory: new KeyDirectory(token, session), limitMs: deadlineMs };
@@ -142,13 +142,13 @@ class KeyProcess {
     return this.running;
   }
 
-  /** Exits only when the orders in progress are done, so that these orders are not lost because this process cannot see one key. */
+  /** Exits when the orders in progress are done. A key that this process cannot find must not cause the loss of other orders. */
   private leaveWhenDone(): void {
     if (this.leaving && this.underWay === 0) this.end('fatal', this.unseen?.message ?? 'it was asked to stop');
   }
 
   /**
-   * Returns the fault of a failed order. A removed token looks like a token that does not contain the key or cannot decrypt. A probe with the canary key
+   * Returns the fault of a failed order. A removed token causes the same errors as a missing key or bytes that cannot be decrypted. A probe with the canary key
    * distinguishes these cases.
    */
   private async settle(error: unknown): Promise<ReturnType<typeof faultOf>> {
@@ -164,7 +164,7 @@ class KeyProcess {
     }
   }
 
-  /** Probes a token that has not signed recently. The probe does not run during a token change, which could fail in SoftHSM because of the probe. */
+  /** Probes a token that has not signed recently. The probe does not run during a token change, because it could make the change fail in SoftHSM. */
   private async probe({ canary, changes }: Running): Promise<void> {
     if (this.isProbing || this.unseen || performance.now() - this.lastGood < QUIET_MS) return;
     this.isProbing = true;
@@ -184,8 +184,8 @@ class KeyProcess {
   }
 
   /**
-   * Sends results together, because a message costs as much as the processing of a signature. While orders are waiting for a session, a result may be
-   * delayed, because the sessions stay busy. If no orders are waiting, the result is sent in this iteration of the event loop.
+   * Sends results in batches, because a message costs as much as processing a signature. While orders are waiting for a session, a result may be delayed
+   * without leaving a session idle. If no orders are waiting, the result is sent in this iteration of the event loop.
    */
   private report(result: OrderResult): void {
     const count = this.results.push(result);
@@ -251,6 +251,6 @@ const keyProcess = new KeyProcess();
 process.on('message', (message: ToKeyProcess) => {
   keyProcess.receive(message).catch((error: unknown) => keyProcess.end('fatal', faultOf(error).message));
 });
-// Signals of a terminal or service manager reach the whole process group. The parent decides when this process exits.
+// A terminal or service manager signals the whole process group. The parent decides when this process exits.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', die);

@@ -8,7 +8,7 @@ import {
 } from '../key-vault.js';
 import { type CallOutcome, OUTCOMES } from '../pkcs11/key-process-fault.js';
 
-/** A sign order with the number that its result will have. */
+/** A sign order, with the number that identifies its result. */
 export interface NumberedOrder {
   readonly id: number;
   readonly order: SignOrder;
@@ -27,8 +27,8 @@ const RESULT_HEADER = 7;
 
 /**
  * Encodes orders as one block of bytes, for one message between processes. Each order: number (4 bytes, little-endian), indexes of scheme, algorithm,
- * key type and purpose (1 each), length of CKA_ID (1), length of the owner (1), length of the public key (2), digest, CKA_ID, owner, public key. This
- * costs half as much as V8's object serialization, measured at 16 orders per message.
+ * key type and purpose (1 each), length of CKA_ID (1), length of the owner (1), length of the public key (2), digest, CKA_ID, owner, public key. With 16
+ * orders per message, this encoding costs half as much as V8's object serialization.
  */
 export function encodeOrders(orders: readonly NumberedOrder[]): Buffer {
   let size = 0;
@@ -57,7 +57,7 @@ export function encodeOrders(orders: readonly NumberedOrder[]): Buffer {
   return block;
 }
 
-/** Decodes the orders of a block. The buffers are views into the block. Throws RangeError for a block that `encodeOrders` did not write. */
+/** Decodes the orders in a block. The buffers are views into the block. Throws RangeError if the block was not written by `encodeOrders`. */
 export function decodeOrders(block: Buffer): NumberedOrder[] {
   const orders: NumberedOrder[] = [];
   for (let at = 0; at < block.length;) {
@@ -95,7 +95,7 @@ export function encodeResults(results: readonly OrderResult[]): Buffer {
   return block;
 }
 
-/** Decodes the results of a block. The bytes are copied. Throws RangeError for a block that `encodeResults` did not write. */
+/** Decodes the results in a block. The bytes are copied. Throws RangeError if the block was not written by `encodeResults`. */
 export function decodeResults(block: Buffer): OrderResult[] {
   const results: OrderResult[] = [];
   for (let at = 0; at < block.length;) {

@@ -4,7 +4,7 @@ import type { RefusedPins } from './refused-pins.repository.js';
 const LOOK_EVERY_MS = 2000;
 
 /**
- * PinWatch detects, after a rejected PIN, when a further attempt is allowed: when the file contains a different PIN, or an operator requests a retry.
+ * PinWatch detects when another login attempt is allowed after a rejected PIN: when the file contains a different PIN, or an operator requests a retry.
  */
 export class PinWatch {
   private readonly salt = randomBytes(32);
@@ -12,7 +12,7 @@ export class PinWatch {
   /** Fingerprint of the last PIN that the token accepted, so that the next start of the key process need not query the database. */
   private taken?: Buffer;
 
-  /** Without `pins`, only the attempts of this process are known. `readPin` throws while the file cannot be read. */
+  /** Without `pins`, only attempts by this process are known. `readPin` throws while the file cannot be read. */
   constructor(
     private readonly readPin: () => string,
     private readonly pins: RefusedPins | undefined,
@@ -29,7 +29,7 @@ export class PinWatch {
     this.taken = this.digestOf(pin);
   }
 
-  /** Watches until the file contains a different PIN, or the database no longer lists the rejected PIN; then calls `again` once. */
+  /** Waits until the file contains a different PIN, or the database no longer lists the rejected PIN, then calls `again` once. */
   async begin(pin: string, again: () => void): Promise<void> {
     const refused = this.digestOf(pin);
     this.stop();

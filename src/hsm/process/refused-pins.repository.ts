@@ -4,10 +4,10 @@ import { type DataSource, Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Config } from '../../platform/config/config.js';
 import { derivedKeys } from '../../platform/sealing/derived-keys.js';
 
-/** A PIN that the token rejected. No other process tries the PIN. */
+/** A PIN that the token rejected and that no other process tries. */
 @Entity('hsm_refused_pin')
 export class RefusedPin {
-  /** HMAC-SHA-256 over the label of the token and the PIN. */
+  /** HMAC-SHA-256 of the token label and the PIN. */
   @PrimaryColumn('bytea', { primaryKeyConstraintName: 'hsm_refused_pin_fingerprint' })
   fingerprint: Buffer;
 
@@ -19,8 +19,8 @@ export class RefusedPin {
 const PATIENCE_MS = 500;
 
 /**
- * RefusedPins records PINs that the token rejected, shared by all processes: a token locks its PIN after a few wrong attempts, and otherwise each process
- * would try the rejected PIN. PINs are stored as HMACs, because an unkeyed hash of a short PIN can be reversed by guessing.
+ * RefusedPins records PINs that the token rejected, for all processes. Without this record, each process would try the rejected PIN, and a token locks its PIN
+ * after a few wrong attempts. PINs are stored as HMACs, because an unkeyed hash of a short PIN can be reversed by guessing.
  */
 export class RefusedPins {
   private readonly key: KeyObject;
@@ -50,7 +50,7 @@ export class RefusedPins {
     );
   }
 
-  /** Allows every PIN to be tried once more. Returns the number of PINs. */
+  /** Allows every rejected PIN to be tried once more. Returns the number of rejected PINs. */
   async forgetAll(): Promise<number> {
     const [, count]: [unknown[], number] = await this.db.query('DELETE FROM hsm_refused_pin');
     return count;

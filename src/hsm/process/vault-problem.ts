@@ -11,7 +11,7 @@ import {
 } from '../key-vault.js';
 import { isCurve } from '../signatures/ecdsa.js';
 
-/** The outcomes that callers see as errors. An `unseen` order is passed to the next process, and fails as `unavailable` if no process starts in time. */
+/** Outcomes that callers receive as errors. An `unseen` order is passed to the next process, and fails as `unavailable` if no process starts in time. */
 type Failure = Exclude<CallOutcome, 'done' | 'unseen'> | 'deadline' | 'busy';
 
 /** Seconds after which the HSM is likely to be available again: replacing a key process takes well under one second. */
@@ -40,7 +40,7 @@ const FAILURES: Record<Failure, { readonly kind: ProblemKind; readonly text: (de
   refused: { kind: 'conflict', text: (detail) => `The HSM rejected the operation: ${detail}.` },
 };
 
-/** Converts a failure of the HSM into the Problem that callers see. `detail` is for the operator and becomes the cause. */
+/** Converts an HSM failure to a Problem for the caller. `detail` is for the operator and becomes the cause. */
 export function vaultProblem(failure: Failure, detail: string): Problem {
   const { kind, text } = FAILURES[failure];
   const retryAfter = kind === 'conflict' ? undefined : RETRY_AFTER;
@@ -65,13 +65,13 @@ export function assertSignable({ key, scheme, algorithm, digest, message }: Sign
 /** Rejects values that are empty or too long to be encrypted. Throws Problem `hsm.refused`. */
 export function assertSealable({ plain: { length } }: SealOrder): void {
   if (length === 0 || length > MAX_SEALED_BYTES)
-    throw vaultProblem('refused', `sealed data must have 1 to ${MAX_SEALED_BYTES} bytes, not ${length}`);
+    throw vaultProblem('refused', `data to be sealed must be 1 to ${MAX_SEALED_BYTES} bytes long, not ${length}`);
 }
 
-/** Rejects a key whose CKA_ID or owner is empty or too long. The order codec encodes each of the two lengths in one byte. */
+/** Rejects a key whose CKA_ID or owner is empty or too long. The order codec encodes each length in one byte. */
 export function assertKeyNamed({ ckaId, identity: { owner } }: Pick<VaultKey, 'ckaId' | 'identity'>): void {
   if (ckaId.length === 0 || ckaId.length > MAX_ID_BYTES)
-    throw vaultProblem('refused', `the CKA_ID must have 1 to ${MAX_ID_BYTES} bytes`);
+    throw vaultProblem('refused', `the CKA_ID must be 1 to ${MAX_ID_BYTES} bytes long`);
   if (owner.length === 0 || owner.length > MAX_OWNER_BYTES)
-    throw vaultProblem('refused', `the owner of a key must have 1 to ${MAX_OWNER_BYTES} characters`);
+    throw vaultProblem('refused', `the key owner must be 1 to ${MAX_OWNER_BYTES} characters long`);
 }

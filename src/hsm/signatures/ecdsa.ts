@@ -11,8 +11,8 @@ export function isCurve(type: KeyType): type is CurveType {
 }
 
 /**
- * Returns the leftmost bits of the digest, as many as the group order has (FIPS 186-5 section 6.4.1). The orders of P-256 and P-384 have a whole number of
- * bytes, and no digest is longer than the order of P-521, so truncating bytes is exact. Some tokens truncate the digest themselves; other tokens return
+ * Truncates the digest to the bit length of the group order (FIPS 186-5 section 6.4.1). The orders of P-256 and P-384 have a whole number of bytes, and no
+ * digest is longer than the order of P-521, so truncating whole bytes is exact. Some tokens truncate the digest themselves; other tokens return
  * CKR_DATA_LEN_RANGE.
  */
 export function leftmostBits(digest: Buffer, curve: CurveType): Buffer {
@@ -27,8 +27,8 @@ export function rawToDer(raw: Buffer): Buffer {
 }
 
 /**
- * Converts SEQUENCE { r INTEGER, s INTEGER } to r‖s. Throws RangeError if the input is not DER or does not fit the curve. A length with more octets than
- * necessary is valid BER but not DER. Accepting it would make signatures malleable.
+ * Converts SEQUENCE { r INTEGER, s INTEGER } to r‖s. Throws RangeError if the input is not DER or does not fit the curve. BER encodings that are not DER, such
+ * as a length with unnecessary octets, are rejected, because accepting them would make signatures malleable.
  */
 export function derToRaw(der: Buffer, curve: CurveType): Buffer {
   const size = CURVE_BYTES[curve];

@@ -28,7 +28,7 @@ export class RsaCheck {
 
   private publicOperation(publicKey: Buffer, signature: Buffer, padding: number): Buffer | undefined {
     const key = this.key(publicKey);
-    // RFC 8017 requires the length of the modulus (step 1 of both sections). publicDecrypt accepts a signature without its leading zeros.
+    // RFC 8017 requires a signature as long as the modulus (step 1 of both sections), but publicDecrypt also accepts a signature without its leading zeros.
     if (signature.length !== Math.ceil(this.modulusBits(publicKey) / 8)) return undefined;
     try {
       return publicDecrypt({ key, padding }, signature);
@@ -53,7 +53,7 @@ function readRsaKey(publicKey: Buffer): KeyObject {
     const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
     if (key.asymmetricKeyType === 'rsa') return key;
   } catch {
-    // The error below covers unreadable keys and other types of key.
+    // The error below covers malformed keys and other key types.
   }
   throw new RangeError('the stored public key is not an RSA key');
 }

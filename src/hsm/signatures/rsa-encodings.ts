@@ -47,7 +47,7 @@ export function verifyPss(algorithm: DigestAlgorithm, digest: Buffer, encoded: B
   return hashOfPadded(algorithm, digest, block.subarray(separator + 1)).equals(hash);
 }
 
-/** Returns a mask for the bits of the first byte of EM that are within emBits. */
+/** Returns a mask for the bits in the first byte of EM that are within emBits. */
 function topByteMask(emBits: number): number {
   return 0xff >> (8 * Math.ceil(emBits / 8) - emBits);
 }

@@ -4,7 +4,7 @@ import { uuidOfDigest } from '../../platform/text/uuid-bytes.js';
 import { certificateSha256, namedFacts, statesFingerprint } from './certificate-identity.js';
 import { ALGORITHM_FAMILY, type CdxComponent, type DraftAsset, keptMember } from './document.js';
 
-/** Names of the properties by which an exported asset keeps its identity when it is imported again. */
+/** Names of the properties that preserve the identity of an exported asset for a later import. */
 export const SCOPE_PROPERTY = 'sealwright:scope';
 export const ORDINAL_PROPERTY = 'sealwright:ordinal';
 export const WITHHELD_PROPERTY = 'sealwright:withheld';
@@ -27,7 +27,7 @@ export function propertyOf(component: CdxComponent, name: string): string | unde
   return component.properties?.find((property) => property.name === name)?.value;
 }
 
-/** Removes differences in spelling: SHA256, sha-256 and SHA_256 are the same name. */
+/** Removes case and separators: SHA256, sha-256 and SHA_256 are the same name. */
 function bareName(name: string): string {
   return name.toLowerCase().replaceAll(/[\s_-]+/g, '');
 }
@@ -37,12 +37,12 @@ export function bareOid(oid: string | undefined): string | undefined {
 }
 
 /**
- * ownIdentity returns the facts that identify an asset, or undefined if only the location of the asset identifies it (`anonymousIdentity`). An algorithm is
+ * ownIdentity returns the facts that identify an asset, or undefined if the asset can be identified only by its location (`anonymousIdentity`). An algorithm is
  * identified by all its facts, regardless of where it is used; a certificate by its fingerprint, otherwise by subject, issuer and validity; a key or other
  * material by the hash of its public half, otherwise by an id long enough to be unique; a protocol by type, version and suites; a component by its package
  * URL, otherwise by group, name and version.
  *
- * `ProvisionalAssets` adds the references of an asset to the facts if the verdict depends on the references.
+ * If the verdict depends on an asset's references, `ProvisionalAssets` adds the references to the facts.
  */
 export function ownIdentity(asset: DraftAsset): unknown[] | undefined {
   const { component, kind } = asset;
@@ -77,8 +77,8 @@ export function protocolIdentity({ kind, component }: DraftAsset): unknown[] {
 }
 
 function certificateFacts(component: CdxComponent): unknown[] {
-  // Ignores a fingerprint in the form of CycloneDX 1.7. The previous version did not read that form, so the identities of stored certificates do not include
-  // it.
+  // Ignores a fingerprint in the CycloneDX 1.7 format. The previous version did not read that format, so the identities of stored certificates do not include
+  // the fingerprint.
   const fingerprint = statesFingerprint(component) ? undefined : certificateSha256(component);
   return fingerprint === undefined ? namedFacts(component) : ['sha256', fingerprint];
 }

@@ -9,11 +9,11 @@ export type AssetKind = (typeof ASSET_KINDS)[number];
 export const ASSET_STATES = ['active', 'stale', 'resolved'] as const;
 export type AssetState = (typeof ASSET_STATES)[number];
 
-/** MISSED_UNTIL_RESOLVED is the number of consecutive documents without an asset after which the asset counts as resolved. */
+/** MISSED_UNTIL_RESOLVED is the number of consecutive documents without an asset after which the asset is considered resolved. */
 export const MISSED_UNTIL_RESOLVED = 3;
 
 /**
- * stateOf returns SQL for the state of the asset whose occurrences the query groups. One occurrence that is not missing makes the asset active.
+ * stateOf returns SQL for the state of an asset, in a query that groups occurrences by asset. One occurrence that is not missing makes the asset active.
  *
  * @param row alias of `asset_occurrence`
  */

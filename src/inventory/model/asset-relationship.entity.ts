@@ -30,14 +30,14 @@ export class AssetRelationship {
   @PrimaryColumn('uuid')
   sourceId: string;
 
-  /** Bit mask of kinds, see `bitOf`. The primary key includes it. */
+  /** Bit mask of kinds, see `bitOf`. Included in the primary key. */
   @Column('smallint')
   kinds: number;
 }
 
 /*
- * Two assets are often related in more than one way: a key names its algorithm in `algorithmRef` and also in `dependencies`. A row stores all kinds of an
- * edge in one bit mask, because a row per kind would double the rows and index entries (docs/decisions/0064).
+ * Two assets are often related in more than one way. For example, a key refers to its algorithm in `algorithmRef` and in `dependencies`. A row stores all kinds
+ * of an edge in one bit mask, because one row per kind would double the number of rows and index entries (docs/decisions/0064).
  */
 
 /** bitOf returns the bit of a kind in `asset_relationship.kinds`, from its position in RELATIONSHIP_KINDS. */
@@ -45,7 +45,7 @@ export function bitOf(kind: RelationshipKind): number {
   return 1 << RELATIONSHIP_KINDS.indexOf(kind);
 }
 
-/** USES is the mask of the kinds that mean that one asset uses the other: all except `provides`. */
+/** USES is the mask of the kinds that mean that one asset uses the other, which are all kinds except `provides`. */
 export const USES = RELATIONSHIP_KINDS.filter((kind) => kind !== 'provides').reduce(
   (mask, kind) => mask | bitOf(kind),
   0,

@@ -7,7 +7,7 @@ export const CERTIFICATE_PROPERTY = 'sealwright:certificate-sha256';
 const CERTIFICATE = 'cryptoProperties.certificateProperties';
 const MATERIAL = 'cryptoProperties.relatedCryptoMaterialProperties';
 
-/** certificateSha256 returns the hexadecimal SHA-256 of a certificate if a property or a hash of the component states it, as in CycloneDX 1.6. */
+/** certificateSha256 returns the hexadecimal SHA-256 of a certificate from a property or hash of the component, as in CycloneDX 1.6. */
 export function certificateSha256({ properties, hashes }: CdxComponent): string | undefined {
   return (
     properties?.find(({ name }) => name === CERTIFICATE_PROPERTY)?.value ??
@@ -15,13 +15,13 @@ export function certificateSha256({ properties, hashes }: CdxComponent): string 
   );
 }
 
-/** statedSha256 is like `certificateSha256`, but also reads the fingerprint in the form of CycloneDX 1.7. */
+/** statedSha256 is like `certificateSha256`, but also reads a fingerprint in the CycloneDX 1.7 format. */
 export function statedSha256(component: CdxComponent): string | undefined {
   const { alg, content } = fingerprintIn(component, CERTIFICATE) ?? {};
   return certificateSha256(component) ?? (alg === 'SHA-256' ? content : undefined);
 }
 
-/** statesFingerprint reports whether the component states the fingerprint of a certificate in the form of CycloneDX 1.7. */
+/** statesFingerprint reports whether the component contains a certificate fingerprint in the CycloneDX 1.7 format. */
 export function statesFingerprint(component: CdxComponent): boolean {
   return fingerprintIn(component, CERTIFICATE) !== undefined;
 }
@@ -33,8 +33,8 @@ export function namedFacts({ name, cryptoProperties }: CdxComponent): unknown[] 
 }
 
 /**
- * furtherFacts returns additional facts that identify a certificate, as canonical JSON: serial number, fingerprints other than SHA-256, and extensions. It
- * reads the members of CycloneDX 1.7, or the properties in which `asVersion16` preserved them. Returns '' if there are none.
+ * furtherFacts returns additional facts that identify a certificate, as canonical JSON: serial number, fingerprints other than SHA-256, and extensions. The
+ * facts are read from the members of CycloneDX 1.7, or from the properties in which `asVersion16` preserved the members. Returns '' if there are no facts.
  */
 export function furtherFacts(component: CdxComponent): string {
   const serial = memberOf(component, CERTIFICATE, 'serialNumber');
@@ -55,7 +55,7 @@ export function furtherFacts(component: CdxComponent): string {
 }
 
 /**
- * materialFingerprint returns the fingerprint that CycloneDX 1.7 states for a key or other material, as algorithm and digest, or undefined if none is stated.
+ * materialFingerprint returns the CycloneDX 1.7 fingerprint of a key or other material, as algorithm and digest. Undefined if there is no fingerprint.
  */
 export function materialFingerprint(component: CdxComponent): readonly [string, string] | undefined {
   const stated = fingerprintIn(component, MATERIAL);

@@ -31,7 +31,7 @@ function isDay(year: number, month: number, day: number): boolean {
   return day <= (month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31);
 }
 
-/** validityPeriodOf returns the validity period that a certificate or key states. */
+/** validityPeriodOf returns the validity period of a certificate or key. */
 export function validityPeriodOf(crypto: CryptoProperties | undefined) {
   const { certificateProperties: certificate, relatedCryptoMaterialProperties: material } = crypto ?? {};
   const dates = material === undefined ? certificate : { ...certificate, ...material };

@@ -2,11 +2,11 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { Rejection, Remark } from './document.js';
 
 /**
- * MAX_REJECTED is the maximum number of items of a document that may be rejected individually. The response lists each rejected item, and an item may be as
+ * MAX_REJECTED is the maximum number of items in a document that may be rejected individually. The response lists each rejected item, and an item may be as
  * short as two bytes, so an unlimited list would take far more memory than the body.
  */
 export const MAX_REJECTED = 10_000;
-/** MAX_REMARKS is the maximum number of repairs, and of warnings, of a document that a response lists. */
+/** MAX_REMARKS is the maximum number of repairs, and the maximum number of warnings, that the response about a document lists. */
 export const MAX_REMARKS = 1000;
 
 /** addRejection adds an item to the list of rejected items. Throws Problem 422 `document.invalid` if the list already contains MAX_REJECTED items. */

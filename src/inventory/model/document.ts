@@ -2,7 +2,7 @@ import type { AssetKind } from './asset-kind.js';
 import type { RelationshipKind } from './asset-relationship.entity.js';
 import type { DraftRefs } from './draft-refs.js';
 
-/** CdxComponent is a CycloneDX component as read. Its content was checked by the schema or by the reader that created it. */
+/** CdxComponent is a CycloneDX component. Its content was validated against the schema, or by the reader that created the component. */
 export interface CdxComponent {
   type: string;
   name: string;
@@ -47,15 +47,15 @@ export interface DraftOccurrence {
   readonly context: string | null;
 }
 
-/** DraftAsset is an asset of a document before it has an identity. `ref` is the name of the asset within the document. */
+/** DraftAsset is an asset in a document before its identity is determined. `ref` is the name of the asset within the document. */
 export interface DraftAsset {
   readonly ref: string;
   readonly kind: AssetKind;
   readonly component: CdxComponent;
   readonly occurrences: DraftOccurrence[];
-  /** Links, possibly with duplicates. Links to targets that are not assets of the document are dropped later. */
+  /** Links, possibly with duplicates. Links to targets that are not assets in the document are dropped later. */
   readonly links: DraftLink[];
-  /** Whether the component was parsed from the certificate or public key whose hash identifies the asset, rather than stated by the document. */
+  /** Whether the component was parsed from the certificate or public key whose hash identifies the asset, rather than copied from the document. */
   readonly isProven?: boolean;
 }
 
@@ -71,26 +71,26 @@ export interface DraftHead {
   readonly serialNumber: string | null;
   readonly version: number | null;
   readonly time: string | null;
-  /** Name of the described application or repository; undefined if the document does not state it. */
+  /** Name of the described application or repository; undefined if the document does not contain a name. */
   readonly source: string | undefined;
   /** True for a complete document: assets missing from the document no longer exist. False for a partial scan. */
   readonly whole: boolean;
-  /** Locations that the document replaces, if the document is complete but covers only one tool of the source; undefined if it covers the whole source. */
+  /** Locations that the document replaces, if the document is complete for one tool; undefined if the document covers the whole source. */
   readonly replaces?: Replaced;
 }
 
 /** Replaced selects the locations of a source that a document replaces, by context prefix. */
 export interface Replaced {
   readonly contexts: readonly string[];
-  /** Context prefixes in the form of the previous version. Each prefix applies until another document of the source uses it. */
+  /** Context prefixes in the previous version's format. Each prefix applies until another document from the source uses the prefix. */
   readonly former: readonly string[];
 }
 
 /** Draft is the content of a document. Counts, repairs and warnings are complete once its assets have been iterated. */
 export interface Draft extends DraftHead {
   /**
-   * Yields the assets. The result can be iterated only once, because some formats read assets on demand. Links that another part of the document states for
-   * an asset are added to the name of the asset in `refs`.
+   * Yields the assets. The result can be iterated only once, because some formats read assets on demand. Links from an asset that are in another part of the
+   * document are added to the asset's name in `refs`.
    *
    * @throws Problem if the document must be rejected, at any time until the last asset.
    */
@@ -103,11 +103,11 @@ export interface Draft extends DraftHead {
 }
 
 /**
- * CheckedDocument is a document whose lists have not been read yet. `draft` reads the lists. It is not called if the newest document of the source is known
- * to have the same lists.
+ * CheckedDocument is a document whose lists have not been read yet. `draft` reads the lists. It is not called if the source's newest document is known to have
+ * the same lists.
  */
 export interface CheckedDocument extends DraftHead {
-  /** Hash of the content, without the members that differ in each edition of a document; undefined for formats whose documents are read as a whole. */
+  /** Hash of the content, without the members that differ in each edition of a document; undefined for formats that are always read completely. */
   readonly said: Buffer | undefined;
   /** Repairs outside of the lists. */
   readonly repairs: readonly Remark[];
@@ -115,17 +115,17 @@ export interface CheckedDocument extends DraftHead {
 }
 
 /**
- * keptMemberName returns the name of the property that preserves a member that CycloneDX 1.6 cannot express. `path` is the path of the member in its
+ * keptMemberName returns the name of the property that preserves a member which CycloneDX 1.6 cannot express. `path` is the path of the member in the
  * component.
  */
 export function keptMemberName(path: string): string {
   return `sealwright:cyclonedx:${path}`;
 }
 
-/** Path of the algorithm family of CycloneDX 1.7. The family is preserved if the name of the algorithm does not imply it. */
+/** Path of the CycloneDX 1.7 algorithm family. The family is preserved if the name of the algorithm does not imply the family. */
 export const ALGORITHM_FAMILY = 'cryptoProperties.algorithmProperties.algorithmFamily';
 
-/** keptMember returns the member at `path` that `asVersion16` removed from a component, or undefined if there is none. */
+/** keptMember returns the member at `path` that `asVersion16` removed from a component, or undefined if no member was removed. */
 export function keptMember({ properties }: CdxComponent, path: string): unknown {
   const kept = properties?.find(({ name }) => name === keptMemberName(path))?.value;
   if (kept === undefined) return undefined;

@@ -5,7 +5,7 @@ export interface DraftRef<Asset = unknown> {
   readonly name: string;
   /** Asset with this name; undefined until the asset is read. */
   asset: Asset | undefined;
-  /** Links from the asset that other parts of the document state (`dependencies`). Links that the asset itself states are stored with the asset. */
+  /** Links from the asset that are in other parts of the document (`dependencies`). Links in the asset itself are stored with the asset. */
   links: RefLink<Asset>[];
   /** Whether a component has this name, even if it is not an asset. */
   isComponent: boolean;
@@ -22,7 +22,7 @@ export interface DraftRef<Asset = unknown> {
 export interface RefLink<Asset = unknown> {
   readonly kind: RelationshipKind;
   readonly to: DraftRef<Asset>;
-  /** Link to the asset that has the name, shared by all assets with this link; undefined until the edge is created. */
+  /** Edge to the asset with the name, shared by all assets with this link; undefined until the edge is created. */
   edge: { readonly kind: RelationshipKind; readonly to: Asset } | undefined;
 }
 
@@ -67,7 +67,7 @@ export class DraftRefs<Asset = unknown> {
 }
 
 /**
- * addLink adds a link to a name. Most names have at most one link. Names without links share an empty list, and the first link creates an array of one,
+ * addLink adds a link to a name. Most names have at most one link. Names without links share an empty list, and the first link creates an array with one item,
  * because an array that grows reserves space for sixteen more items.
  */
 export function addLink<Asset>(ref: DraftRef<Asset>, link: RefLink<Asset>): void {

@@ -27,7 +27,7 @@ export class InventoryDocument {
   @Column('text', { nullable: true })
   serialNumber: string | null;
 
-  /** Version of the document: any integer in JSON. A string, because a bigint can exceed the range of a number. */
+  /** Version of the document, which can be any integer in JSON. The value is a string, because a bigint can exceed the range of a number. */
   @Column('bigint', { nullable: true })
   version: string | null;
 

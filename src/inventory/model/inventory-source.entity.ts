@@ -28,7 +28,7 @@ export class InventorySource {
   @Column('timestamptz', { nullable: true })
   mergedAt: Date | null;
 
-  /** Start of the oldest transaction that was open during the merge and did not see the merged rows. */
+  /** Start time of the oldest transaction that was open during the merge and could not see the merged rows. */
   @Column('timestamptz', { nullable: true })
   mergedSince: Date | null;
 
@@ -36,7 +36,7 @@ export class InventorySource {
   @Column('int', { nullable: true })
   reading: number | null;
 
-  /** Time of the merge for which `reading` is valid. If it differs from `mergedAt`, a version that does not record editions has since merged a document. */
+  /** Time of the merge for which `reading` is valid. If different from `mergedAt`, a version that does not record editions merged a document afterwards. */
   @Column('timestamptz', { nullable: true })
   readMerge: Date | null;
 
@@ -49,7 +49,7 @@ export class InventorySource {
   @Column('text', { nullable: true })
   owner: string | null;
 
-  /** Context prefixes of the locations reported by individual tools; null if there are none. */
+  /** Context prefixes of the locations reported by individual tools; null if no tool has reported separately. */
   @Column('text', { array: true, nullable: true })
   toolContexts: string[] | null;
 

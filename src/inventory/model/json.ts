@@ -16,7 +16,7 @@ export function memberTextOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Only a text with this escape can contain characters that PostgreSQL cannot store. Its parsed value is then searched. Most texts have no such escapes. */
+/** Only a text with this escape can contain characters that PostgreSQL cannot store, so only the parsed values of these texts are searched. */
 const ESCAPE = String.raw`\u`;
 const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
 const MAX_DEPTH = 200;
@@ -48,11 +48,11 @@ export function bodyText(bytes: Buffer): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** PointerTo returns the pointer to a member of the value by its name or index; '' stands for the value itself. */
+/** PointerTo returns the pointer to a member of the value by its name or index; '' denotes the value itself. */
 export type PointerTo = (member: string) => string;
 const FROM_THE_TOP: PointerTo = (member) => (member === '' ? '' : `/${member}`);
 
-/** A number with 16 digits or an exponent may exceed 2^53−1. Numbers are checked only in texts that contain such a number. */
+/** Matches numbers with 16 digits or an exponent, which may exceed 2^53−1. Numbers are checked only in texts that match. */
 const WIDE_NUMBER = /[:[,]\s*-?(?:\d{16}|[\d.]+[eE])/;
 
 /** parseJson parses a document. @throws Problem 400 if the text is not JSON, 422 for strings that cannot be stored */
@@ -79,7 +79,7 @@ export function assertExactNumbers(value: unknown, text: string, pointerTo: Poin
   if (WIDE_NUMBER.test(text)) visit(value, pointerTo, assertNumber);
 }
 
-/** MAX_SEARCHED is the maximum length of a text that is searched for a syntax error. The search of a longer text would take seconds. */
+/** MAX_SEARCHED is the maximum length of a text that is searched for a syntax error. Searching a longer text would take seconds. */
 const MAX_SEARCHED = 16 * 1024 * 1024;
 
 /**

@@ -8,11 +8,11 @@ export interface AlgorithmUse {
   /** Size of the key, modulus or digest. */
   readonly bits: number | null;
   readonly curveBits: number | null;
-  /** Parameter set of a post-quantum algorithm, such as 768, 65 or SHA2-128s. */
+  /** Parameter set of a post-quantum algorithm, for example 768, 65 or SHA2-128s. */
   readonly param: string | null;
   readonly purpose: AlgorithmPurpose;
   /**
-   * Scheme that a hash or cipher is part of. `password` and `derivation`: a plain hash that is used to store passwords or derive keys; `reduced`: a variant
+   * Scheme to which a hash or cipher belongs. `password` and `derivation`: a plain hash that is used to store passwords or derive keys; `reduced`: a variant
    * with fewer rounds or nonstandard changes.
    */
   readonly usage: 'signature' | 'mac' | 'kdf' | 'password' | 'derivation' | 'reduced' | null;
@@ -22,7 +22,7 @@ export interface AlgorithmUse {
   readonly hash: string | null;
   /** Name of a hybrid, which is classified as a whole. */
   readonly hybrid: string | null;
-  /** The classical and post-quantum algorithms of a hybrid. */
+  /** Classical and post-quantum algorithms in a hybrid. */
   readonly parts?: readonly AlgorithmUse[];
 }
 
@@ -47,9 +47,9 @@ export interface RiskSubject {
   /** Names of the conditions on certificates that the asset meets. */
   readonly certificate?: readonly string[];
   readonly quality?: readonly string[];
-  /** Names of algorithms that were not recognized, or not recognized precisely enough to be classified as safe. Users can define the meaning of such names. */
+  /** Algorithm names that were not recognized, or not recognized precisely enough to be classified as safe. Users can define the meanings of these names. */
   readonly unread?: readonly string[];
-  /** Algorithm under which the asset is listed, if it differs from the highest-ranked one. For a certificate, it is the algorithm of the key. */
+  /** Algorithm under which the asset is listed, if different from the highest-ranked algorithm. For a certificate, this is the key's algorithm. */
   readonly main?: AlgorithmUse;
   readonly selfSignedRoot?: boolean;
   /** Whether no verdict applies, as for a salt, which is neither safe nor unsafe. */

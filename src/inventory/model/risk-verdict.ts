@@ -25,7 +25,7 @@ export interface Deadline {
   readonly url?: string;
 }
 
-/** RiskFinding is one rule that applies. */
+/** RiskFinding is one rule that applies to an asset. */
 export interface RiskFinding {
   readonly rule: string;
   readonly axis: Axis | 'both';
@@ -37,7 +37,7 @@ export interface RiskFinding {
   readonly target: string | null;
   /** False for a well-known fact that was not checked against a source for this edition of the rules. */
   readonly verified: boolean;
-  /** The part of the asset that the finding is about: an algorithm or a cipher suite. */
+  /** Part of the asset to which the finding applies: an algorithm or a cipher suite. */
   readonly subject: string;
 }
 
@@ -48,7 +48,7 @@ export interface AxisVerdict {
   readonly rule: string | null;
 }
 
-/** RiskVerdict has two independent axes and the highest level of the quantum, classical and material findings. */
+/** RiskVerdict contains the verdicts on two independent axes, and the highest level of the quantum, classical and material findings. */
 export interface RiskVerdict {
   readonly level: Level;
   readonly rule: string | null;
@@ -60,7 +60,7 @@ export interface RiskVerdict {
   /** Date of `deadlineBy`. */
   readonly deadline: string | null;
   /**
-   * First binding deadline of all findings, or the first deadline if none is binding. Undefined in verdicts written by versions that did not store this
+   * First binding deadline of all findings, or the first deadline if no deadline is binding. Undefined in verdicts written by versions that did not store this
    * member.
    */
   readonly deadlineBy?: Deadline | null;

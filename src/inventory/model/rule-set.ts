@@ -24,7 +24,7 @@ export interface RuleMatch {
   readonly version?: readonly string[] | null;
   /** A value, or a list of accepted values. */
   readonly kePq?: boolean | readonly (boolean | null)[];
-  /** Regular expression for names of cipher suites. */
+  /** Regular expression for cipher suite names. */
   readonly suite?: string;
   readonly kex?: readonly string[];
   readonly hostkey?: readonly string[];
@@ -48,9 +48,9 @@ export interface Rule {
   readonly verified: boolean;
 }
 
-/** OwnName is a name that no vocabulary contains, with the meaning that a user defined. */
+/** OwnName is a name that is not in any vocabulary, with a user-defined meaning. */
 export interface OwnName {
-  /** The name in a document, without surrounding spaces. Case is ignored. */
+  /** Name in a document, without surrounding spaces. Case is ignored. */
   readonly name: string;
   /** A known name, such as AES-256-GCM. */
   readonly means: string;
@@ -65,6 +65,6 @@ export interface RuleSet {
   /** Year and month of the facts, with a letter for a later edition in the same month. */
   readonly edition: string;
   readonly rules: readonly Rule[];
-  /** Names that users defined. */
+  /** User-defined names. */
   readonly names?: readonly OwnName[];
 }

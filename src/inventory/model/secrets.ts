@@ -19,13 +19,13 @@ const PUBLIC_MATERIAL = new Set([
   'additional-data',
 ]);
 
-/** Cheap pre-check: a text without any of these matches none of the patterns below. */
+/** Fast pre-check: a text that does not match cannot match any of the patterns below. */
 const SUSPECT =
   /-----BEGIN|PuTTY-User|pass|pwd|secret|token|key|credential|bearer|basic|AKIA|ASIA|gh[pousr]_|github_pat|glpat-|xox|eyJ|sk_|sw_|:\/\/[^/\s]*@|"kty"/i;
-/** Base64 that may be DER, at the beginning of a text, a word or a line; the line end may be escaped. */
+/** Matches Base64 that may be DER, at the beginning of a text, a word or a line. The line ending may be escaped. */
 const SUSPECT_BLOB = /(?:^|[^A-Za-z0-9]|\\[nrt])M[A-I][A-Za-z0-9+/]{22}/;
 
-/** The patterns run on texts of any length, so every repetition is bounded or cannot restart within itself. */
+/** The patterns are applied to texts of any length, so every repetition is bounded or cannot restart within itself. */
 const PATTERNS: [RegExp, string][] = [
   [
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----|$)/g,
@@ -49,7 +49,7 @@ const JWK_SECRETS = /"(d|p|q|dp|dq|qi|k)"\s*:\s*"[\w-]{16,}"/g;
 /** Private members of a JWK (RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1). */
 const PRIVATE_OF_JWK = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']);
 const SECRET_NAME = /pass(?:word|wd|phrase)|secret|token|private.?key|credential|api.?key/i;
-/** Base64 in one or more lines, of which only the last is short. */
+/** Matches Base64 in one or more lines, of which only the last line may be short. */
 const BASE64_BLOB =
   /(?:\\[nrt])?[A-Za-z0-9+/]{24,}(?:(?:\s|\\[nrt]){1,16}[A-Za-z0-9+/]{24,})*(?:(?:\s|\\[nrt]){1,16}[A-Za-z0-9+/]{1,23})?={0,2}/g;
 /** Positions in a base64 text at which DER can begin: `/` and `+` may be separators instead of base64. */
@@ -72,13 +72,13 @@ function withoutPrivateDer(blob: string): string {
   return blob;
 }
 
-/** Cache of short texts that look suspect but contain no secret, such as `public-key`, which occurs in every asset. */
+/** Cache of short texts that match the pre-check but contain no secret, such as `public-key`, which occurs in every asset. */
 const HARMLESS = new Set<string>();
 const MAX_HARMLESS = 4096;
 const SHORT = 40;
 
 /**
- * blankSecrets replaces the secrets of a JSON value in place: in strings, in properties whose name indicates a secret, and in private JWK members.
+ * blankSecrets replaces the secrets in a JSON value in place: in strings, in properties whose name indicates a secret, and in private JWK members.
  * Returns the number of replaced secrets.
  */
 export function blankSecrets(value: object): number {
@@ -158,8 +158,8 @@ function halfOf(der: Buffer, isPrivate: boolean): KeyObject {
 }
 
 /**
- * Reports whether a string is the base64 of a DER private key: a SEQUENCE that starts with the version INTEGER 0 or 1 (PKCS #8, RFC 5958; PKCS #1,
- * RFC 8017 A.1.2; SEC 1, RFC 5915).
+ * Reports whether a string is a base64-encoded DER private key: a SEQUENCE that starts with the version INTEGER 0 or 1 (PKCS #8, RFC 5958; PKCS #1, RFC 8017
+ * A.1.2; SEC 1, RFC 5915).
  */
 function isPrivateDer(base64: string): boolean {
   if (!base64.startsWith('M')) return false;

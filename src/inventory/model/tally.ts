@@ -17,7 +17,7 @@ export const ACTIVE_BY_VERDICT = `
  * addToTally returns SQL that adds to the running counts.
  *
  * @param counted SQL for rows of `step`, `level`, `dimension` and `value`, as returned by `tallied`.
- * @param slot one of several rows of the same count. Concurrent transactions use different slots.
+ * @param slot one of several rows for the same count. Concurrent transactions use different slots.
  */
 export const addToTally = (counted: string, slot = '0'): string => `
   INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** MailMessage is a mail in the outbox, where it waits until the SMTP server accepts it. */
+/** MailMessage is an email in the outbox. It remains queued until the SMTP server accepts it. */
 @Entity('mail_message')
 @Index('mail_message_created', ['createdAt'])
 @Index('mail_message_waiting', ['nextTryAt'], { where: 'sent_at IS NULL AND given_up_at IS NULL' })
@@ -14,18 +14,18 @@ export class MailMessage {
   @Column('text')
   subject: string;
 
-  /** Text of the mail, sealed because it may contain a secret link. Null once the mail was sent or discarded. */
+  /** Plain-text body, sealed because it may contain a secret link. Null after the email was sent or discarded. */
   @Column('bytea', { nullable: true })
   body: Buffer | null;
 
-  /** HTML version of the body, sealed. Null once the mail was sent or discarded. */
+  /** HTML version of the body, sealed. Null after the email was sent or discarded. */
   @Column('bytea', { nullable: true })
   html: Buffer | null;
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 
-  /** Time after which the mail is no longer sent. */
+  /** Time after which the email is no longer sent. */
   @Column('timestamptz')
   expiresAt: Date;
 

@@ -22,7 +22,7 @@ const QUEUE = {
   table: 'mail_message',
   attempt: 'attempts',
   dueAt: 'next_try_at',
-  // Mails that expire first are sent first, so that a sign-in link does not wait behind thousands of notices.
+  // Emails that expire first are sent first, so that a sign-in link is not delayed by thousands of notices.
   order: 'expires_at',
   open: 'sent_at IS NULL AND given_up_at IS NULL',
   columns: 't.recipient, t.subject, t.body, t.html',
@@ -30,23 +30,23 @@ const QUEUE = {
   firstPauseSeconds: 5,
   longestPauseSeconds: 900,
 };
-/** Maximum time a stopping process waits for the mail in progress. Afterwards the lease expires, and another process sends the mail. */
+/** Maximum time that a stopping process waits for the email in progress. The lease then expires, and another process sends the email. */
 const STOP_MS = 10_000;
 
 /**
- * MailSender sends the mails in the outbox. A claimed row has a lease that is renewed until the SMTP server responds, so no other process sends the same mail.
- * If a process dies, its mail may be sent twice but is never lost. Expired mails are discarded.
+ * MailSender sends the emails in the outbox. The lease on a claimed row is renewed until the SMTP server responds, so that no other process sends the same
+ * email. If a process crashes, its email may be sent twice but is never lost. Expired emails are discarded.
  */
 @Injectable()
 export class MailSender implements BeforeApplicationShutdown {
   private readonly logger = new Logger(MailSender.name);
   private readonly queue: WorkQueue<Claimed>;
-  /** Sends one mail at a time, so that other processes can claim further mails. */
+  /** Sends one email at a time, so that other processes can claim further emails. */
   private readonly mails = new WorkPool<Claimed>({
     max: 1,
     claim: () => this.claim(),
     run: (mail) => this.queue.hold(mail, () => this.send(mail)),
-    failed: (error, { id }) => this.logger.warn(`mail ${id} failed, will retry: ${String(error)}`),
+    failed: (error, { id }) => this.logger.warn(`email ${id} failed, will retry: ${String(error)}`),
   });
 
   constructor(
@@ -77,10 +77,10 @@ export class MailSender implements BeforeApplicationShutdown {
     return this.queue.claim(1, 'expires_at > now()');
   }
 
-  /** After a failure, the mail is retried after 5 s, 10 s, 20 s … up to 15 minutes. */
+  /** Sends an email. After a failure, the email is retried after 5 s, 10 s, 20 s and so on, up to 15 minutes. */
   private async send(mail: Claimed): Promise<void> {
     const { id, recipient, subject, body, html } = mail;
-    // Created for each mail, because the password may have changed.
+    // Created for each email, because the password may have changed.
     const transport = newMailTransport(this.config);
     try {
       const text = openMail(this.seal, mail, body);
@@ -100,16 +100,16 @@ export class MailSender implements BeforeApplicationShutdown {
     } catch (error) {
       const failure = oneLine(error instanceof Error ? error.message : String(error), 300);
       if (isRecipientUnknown(error)) return await this.giveUp(mail, failure);
-      this.logger.warn(`mail ${id} failed, will retry: ${failure}`);
+      this.logger.warn(`email ${id} failed, will retry: ${failure}`);
       await this.queue.retry(mail, 'failure = $3', [failure]);
     } finally {
       transport.close();
     }
   }
 
-  /** Discards a mail to an unknown recipient. A retry would fail in the same way (RFC 5321 section 4.2.1) and make the server appear unavailable. */
+  /** Discards an email to an unknown recipient. A retry would fail in the same way (RFC 5321 section 4.2.1) and make the server appear unavailable. */
   private async giveUp(mail: Claimed, failure: string): Promise<void> {
-    this.logger.warn(`discarded mail ${mail.id}, because its recipient is unknown: ${failure}`);
+    this.logger.warn(`discarded email ${mail.id} because its recipient is unknown: ${failure}`);
     await this.queue.write(mail, 'failure = $3, given_up_at = now(), body = NULL, html = NULL', [failure]);
   }
 }

@@ -6,22 +6,22 @@ import { Config } from '../../platform/config/config.js';
 import { CLIENT_CIPHERS } from '../../platform/outbound/tls-ciphers.js';
 import { oneLine } from '../../platform/text/truncate.js';
 
-/** Maximum time for the connection, and then for the SMTP greeting. Some servers delay the greeting. */
+/** Time limit for the connection, and then for the SMTP greeting, which some servers delay. */
 const GREETING_MS = 60_000;
 /**
- * Maximum wait for a response (RFC 5321 section 4.5.3.2). Servers may filter a mail before they accept it; a client that gives up too early sends a delivered
- * mail again (RFC 1047).
+ * Time limit for a response (RFC 5321 section 4.5.3.2). Servers may filter an email before they accept it. A client that gives up too early would send a
+ * delivered email again (RFC 1047).
  */
 const ANSWER_MS = 5 * 60_000;
-/** Maximum wait for a response to a test mail. It is shorter than ANSWER_MS, because a person waits for the result. */
+/** Time limit for a response to a test email. It is shorter than ANSWER_MS, because a user is waiting for the result. */
 const TRIAL_MS = 25_000;
 
 /** Headers that suppress automatic replies such as absence notices (RFC 3834 section 5.1; the second header is for Microsoft Exchange). */
 const OF_A_PROGRAM = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'OOF, AutoReply' };
 
 /**
- * greetingName returns the client name for EHLO (RFC 5321 section 4.1.4): the host name of the machine, or the one in the public URL if the machine has no
- * domain name, as in a container. Servers reject nodemailer's fallback, `[127.0.0.1]`. Returns undefined if neither is a domain name.
+ * greetingName returns the client name for EHLO (RFC 5321 section 4.1.4): the machine's host name, or the host name in the public URL if the machine has no
+ * domain name, as in a container. Servers reject nodemailer's fallback, `[127.0.0.1]`. Returns undefined if neither host name is a domain name.
  */
 export function greetingName(machine: string, publicUrl: string): string | undefined {
   return [machine, new URL(publicUrl).hostname].find((name) => name.includes('.') && isIP(name) === 0);
@@ -48,7 +48,7 @@ export function newMailTransport(config: Config, answerMs = ANSWER_MS): Transpor
   return createTransport(options, { headers: OF_A_PROGRAM });
 }
 
-/** Matches enhanced status codes of an unknown recipient (RFC 3463 section 3.2, RFC 7505): mailbox, system, syntax, moved, domain without mail. */
+/** Matches enhanced status codes for an unknown recipient (RFC 3463 section 3.2, RFC 7505): mailbox, system, syntax, moved, domain without mail. */
 const NOT_THERE = /^55\d[ -]5\.1\.(?:1|2|3|6|10)\b/;
 
 /** isRecipientUnknown reports whether the server rejected the recipient as unknown. A configuration change on either side may resolve other rejections. */
@@ -63,7 +63,7 @@ export interface MailTrialResult {
   readonly answer: string;
 }
 
-/** MailTrial sends a mail immediately, bypassing the outbox, to test mail delivery. */
+/** MailTrial sends a test email immediately, bypassing the outbox. */
 @Injectable()
 export class MailTrial {
   constructor(private readonly config: Config) {}

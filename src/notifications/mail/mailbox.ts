@@ -14,22 +14,22 @@ export interface NewMail {
   readonly text: string;
   /** HTML version of the text. */
   readonly html?: string;
-  /** Time after which the mail is no longer sent, in seconds. */
+  /** Time in seconds after which the email is no longer sent. */
   readonly goodForSeconds: number;
 }
 
 /** Maximum length in UTF-16 code units: a few header lines after encoding and folding (RFC 5322 section 2.2.3, RFC 2047). */
 export const MAX_SUBJECT = 200;
 const SEAL = 'mail to a recipient';
-/** Seal purpose of mails written by earlier versions, bound only to the ID of the mail. */
+/** Seal purpose in earlier versions, which bound the ciphertext only to the ID of the email. */
 const UNBOUND_SEAL = 'mail';
 
-/** closeMail encrypts a text for one recipient. The ciphertext cannot be decrypted in a row with another recipient. */
+/** closeMail encrypts a text for one recipient. The ciphertext cannot be decrypted if the row contains a different recipient. */
 export function closeMail(seal: Seal, { id, recipient }: { id: string; recipient: string }, text: string): Buffer {
   return seal.close(SEAL, `${id} ${recipient}`, Buffer.from(text));
 }
 
-/** openMail decrypts a text. Throws if the text was encrypted for another recipient. Also decrypts unsent mails of the previous version. */
+/** openMail decrypts a text. Throws if the text was encrypted for another recipient. Also decrypts unsent emails of the previous version. */
 export function openMail(seal: Seal, { id, recipient }: { id: string; recipient: string }, sealed: Buffer): string {
   try {
     return seal.open(SEAL, `${id} ${recipient}`, sealed).toString();
@@ -38,12 +38,12 @@ export function openMail(seal: Seal, { id, recipient }: { id: string; recipient:
   }
 }
 
-/** Mailbox adds mails to the outbox, in the caller's transaction. MailSender sends the mails. */
+/** Mailbox adds emails to the outbox, in the caller's transaction. MailSender sends the emails. */
 @Injectable()
 export class Mailbox {
   constructor(private readonly seal: Seal) {}
 
-  /** Adds a mail and returns its ID. */
+  /** Adds an email and returns its ID. */
   async put(tx: EntityManager, mail: NewMail): Promise<string> {
     const id = newId();
     const to = { id, recipient: mail.recipient };
@@ -58,10 +58,10 @@ export class Mailbox {
   }
 }
 
-/** Number of failed attempts of a waiting mail that indicates that the SMTP server is unavailable and not merely busy. */
+/** Number of failed attempts to send an email after which the SMTP server is considered unavailable, not merely busy. */
 const TRIES = 2;
 
-/** MailHealth reports whether mails can be sent. */
+/** MailHealth reports whether emails can be sent. */
 @Injectable()
 export class MailHealth {
   constructor(

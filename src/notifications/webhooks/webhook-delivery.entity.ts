@@ -14,7 +14,7 @@ export interface WebhookAttempt {
   readonly failure?: string;
 }
 
-/** WebhookDelivery is a message for one endpoint in the outbox, where it waits until the receiver accepts it. */
+/** WebhookDelivery is a message for one endpoint in the outbox. It remains queued until the receiver accepts it. */
 @Entity('webhook_delivery')
 @Index('webhook_delivery_waiting', ['endpointId', 'nextTryAt'], { where: "status = 'PENDING'" })
 @Index('webhook_delivery_ended', ['endedAt'], { where: "status <> 'PENDING'" })
@@ -38,22 +38,22 @@ export class WebhookDelivery {
   @Column('text')
   body: string;
 
-  /** Subject of the message, as `kind:id`. The messages of a subject are delivered in order. Null for tests, and in rows of earlier versions. */
+  /** Subject of the message, as `kind:id`. Messages about the same subject are delivered in order. Null for tests, and in rows of earlier versions. */
   @Column('text', { nullable: true })
   subject: string | null;
 
-  /** Index of the event's leaf in the audit log, which orders the messages of a subject. Null if the message was queued together with its event. */
+  /** Index of the event's leaf in the audit log, which orders messages about the same subject. Null if the message was queued together with its event. */
   @Column('bigint', { nullable: true })
   position: string | null;
 
   @Column('text', { default: 'PENDING' })
   status: WebhookDeliveryStatus;
 
-  /** Number of attempts, which only increases and serves as fencing token: the outcome of an outdated attempt is not stored. */
+  /** Number of attempts. The number only increases and serves as a fencing token: the outcome of an outdated attempt is not stored. */
   @Column('int', { default: 0 })
   attempts: number;
 
-  /** Attempts since the delivery was last queued, which determine the next pause. */
+  /** Number of attempts since the delivery was last queued, which determines the next pause. */
   @Column('int', { default: 0 })
   tries: number;
 

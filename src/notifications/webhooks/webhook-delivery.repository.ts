@@ -11,7 +11,7 @@ export interface ClaimedDelivery extends ClaimedRow {
   readonly body: string;
   readonly tries: number;
   readonly url: Buffer;
-  /** Current signing secrets, the newest first. */
+  /** Current signing secrets, newest first. */
   readonly secrets: Buffer[];
 }
 
@@ -29,8 +29,8 @@ const QUEUE = {
   leaseSeconds: 60,
 };
 /**
- * SQL that selects the due deliveries of the endpoint `e`. Each endpoint has its own limit, so that an endpoint with many messages does not delay other
- * endpoints. A delivery waits until the earlier deliveries about its subject have ended.
+ * SQL query for the due deliveries of endpoint `e`. Each endpoint has a separate limit, so that an endpoint with many messages does not delay other
+ * endpoints. A delivery is due only after all earlier deliveries about the same subject have ended.
  */
 const DUE_OF_ENDPOINT = dueRows({
   table: 'webhook_delivery',
@@ -40,7 +40,7 @@ const DUE_OF_ENDPOINT = dueRows({
   order: 't.next_try_at',
   limit: MAX_PER_ENDPOINT,
 });
-/** SQL that selects the due deliveries of enabled endpoints, with the current signing secrets. Parameter $1 lists the endpoints to omit. */
+/** SQL query for the due deliveries of enabled endpoints, with the current signing secrets. Parameter $1 lists the endpoints to omit. */
 const DUE_DELIVERIES = `SELECT waiting.id, e.url, array_remove(e.secret || ARRAY(
     SELECT o.secret FROM webhook_old_secret o WHERE o.endpoint_id = e.id AND o.until > now() ORDER BY o.id DESC), NULL) AS secrets
   FROM webhook_endpoint e CROSS JOIN LATERAL (${DUE_OF_ENDPOINT}) waiting
@@ -72,7 +72,7 @@ export class WebhookDeliveryRepository {
     this.listeners.push(listener);
   }
 
-  /** Claims due deliveries, at most MAX_PER_ENDPOINT for each endpoint. Omits the endpoints in `busy`, which have a batch in progress in this process. */
+  /** Claims due deliveries, at most MAX_PER_ENDPOINT per endpoint. Omits the endpoints in `busy`, for which this process has a batch in progress. */
   claim(busy: readonly string[]): Promise<ClaimedDelivery[]> {
     return this.queue.claimFrom(DUE_DELIVERIES, [busy]);
   }
@@ -95,7 +95,7 @@ export class WebhookDeliveryRepository {
         `UPDATE webhook_endpoint SET enabled = false, disabled_reason = $2, version = version + 1 WHERE id = $1 AND enabled`,
         [endpoint, reason],
       );
-      const isNews = affected > 0; // a concurrent response may have disabled it already
+      const isNews = affected > 0; // Another response may already have disabled the endpoint.
       if (isNews) for (const listener of this.listeners) await listener(tx, endpoint, reason);
       await giveUpWaiting(tx, endpoint);
     });

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** `standard` is signed JSON (Standard Webhooks). The other formats are those of the products Slack and Teams, whose webhook URLs are secrets. */
+/** `standard` is signed JSON (Standard Webhooks). `slack` and `teams` are the formats of these products, whose webhook URLs are secret. */
 export const WEBHOOK_FORMATS = ['standard', 'slack', 'teams'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
@@ -17,11 +17,11 @@ export class WebhookEndpoint {
   @Column('text')
   format: WebhookFormat;
 
-  /** Part of the URL that may be displayed: without query, and for Slack and Teams without path. */
+  /** Part of the URL that may be displayed: without the query and, for Slack and Teams, without the path. */
   @Column('text')
   shownUrl: string;
 
-  /** Sealed URL. For many products, knowing the URL is sufficient to send messages. */
+  /** Sealed URL. For many products, anyone who knows the URL can send messages. */
   @Column('bytea')
   url: Buffer;
 
@@ -36,7 +36,7 @@ export class WebhookEndpoint {
   @Column('boolean', { default: true })
   enabled: boolean;
 
-  /** Reason why the service disabled the endpoint; null if the service did not disable the endpoint. */
+  /** Reason that the service disabled the endpoint; null if the service did not disable the endpoint. */
   @Column('text', { nullable: true })
   disabledReason: string | null;
 
@@ -47,11 +47,11 @@ export class WebhookEndpoint {
   @Column('text', { array: true, nullable: true })
   givers: string[] | null;
 
-  /** ID of the person whose own resources the endpoint may receive events about; empty if the owner is a workload, null in rows of earlier versions. */
+  /** ID of the person about whose resources the endpoint may receive events; empty if the owner is a workload, null in rows of earlier versions. */
   @Column('text', { nullable: true })
   ownerId: string | null;
 
-  /** Index of the first leaf of the audit log whose event has not been queued. Null if the endpoint subscribes to no event that is derived from the log. */
+  /** Index of the first leaf in the audit log whose event has not been queued. Null if the endpoint subscribes to no events derived from the log. */
   @Column('bigint', { nullable: true })
   feedPosition: string | null;
 
@@ -63,7 +63,7 @@ export class WebhookEndpoint {
   createdAt: Date;
 }
 
-/** WebhookOldSecret is a replaced signing secret. Until `until`, messages are also signed with the old secret, so that receivers can switch to the new one. */
+/** WebhookOldSecret is a rotated signing secret. Messages are also signed with it until `until`, so that receivers can switch to the new secret. */
 @Entity('webhook_old_secret')
 export class WebhookOldSecret {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'webhook_old_secret_id' })

@@ -14,7 +14,7 @@ export interface WebhookMessage {
   readonly data: Record<string, unknown>;
   /** For people: one line of text. */
   readonly title: string;
-  /** For people: what happened, where, why, and what to do, as plain text. */
+  /** For people, as plain text: what happened, where, why, and what to do. */
   readonly facts: readonly { readonly name: string; readonly value: string }[];
   /** URL of the console page with details. */
   readonly link?: string;
@@ -32,8 +32,8 @@ const SLACK = { header: 150, section: 3000, blocks: 50, name: 200 } as const;
 const LENGTHS = [4000, 1000, 300, 100] as const;
 
 /**
- * webhookBody returns the body of a message in the format of its receiver. Facts come from outside, so texts are truncated until the message is within the size
- * limit of Standard Webhooks.
+ * webhookBody returns the body of a message in the receiver's format. Facts can contain long external text, so texts are truncated until the message is within
+ * the size limit of Standard Webhooks.
  */
 export function webhookBody(message: WebhookMessage, format: WebhookFormat): string {
   for (const length of LENGTHS) {
@@ -60,7 +60,7 @@ const BODIES: Record<WebhookFormat, (message: WebhookMessage) => object> = {
   teams: (message) => teams(visible(message)),
 };
 
-/** Prepares a message for display, with a single-line title as in mails. Removes control characters, which could hide or reorder text. */
+/** Prepares a message for display, with a single-line title as in emails. Removes control characters, which could hide or reorder text. */
 function visible(message: WebhookMessage): WebhookMessage {
   const shown = (text: string) => text.split(/\r?\n/).map(withoutControls).join('\n');
   const facts = message.facts.map(({ name, value }) => ({ name: shown(name), value: shown(value) }));
@@ -71,7 +71,7 @@ function standard({ id, type, at, isTest, data }: WebhookMessage): object {
   return { id, type, timestamp: at.toISOString(), test: isTest, data };
 }
 
-/** Returns the body for an incoming webhook of Slack: `text` is the notification, `blocks` are displayed. */
+/** Returns the body for a Slack incoming webhook: `text` is the notification, `blocks` are displayed. */
 function slack({ type, title, facts, link }: WebhookMessage): object {
   const open = link === undefined ? [] : [section(`<${escape(link)}|Open>`)];
   const shown = facts.slice(0, SLACK.blocks - 1 - open.length);
@@ -91,12 +91,12 @@ function slackFact({ name, value }: WebhookMessage['facts'][number]): object {
   return section(head + escapedWithin(shorten(value, MAX_FACT), SLACK.section - head.length));
 }
 
-/** Returns a section block. With `verbatim`, Slack does not turn text from outside into links or mentions. */
+/** Returns a section block. With `verbatim`, Slack does not convert external text to links or mentions. */
 function section(text: string): object {
   return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
-/** Escapes a text and truncates it, so that the result has at most `max` code units. An escaped ampersand has five code units. */
+/** Escapes and truncates a text, so that the result has at most `max` code units. An escaped ampersand has five code units. */
 function escapedWithin(text: string, max: number): string {
   let kept = shorten(text, max);
   for (let escaped = escape(kept); escaped.length > max; escaped = escape(kept))
@@ -130,7 +130,7 @@ function teams({ title, facts, link }: WebhookMessage): object {
   };
 }
 
-/** Escapes Markdown, because Adaptive Cards render it, and text from outside must not create links or emphasis. */
+/** Escapes Markdown, because Adaptive Cards render Markdown and external text must not create links or emphasis. */
 function plain(text: string): string {
   return text.replaceAll(/[[\]*_`\\]/g, (sign) => `\\${sign}`);
 }

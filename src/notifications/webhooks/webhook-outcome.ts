@@ -4,17 +4,17 @@ import type { WebhookDeliveryStatus } from './webhook-delivery.entity.js';
 /** Pauses after each attempt, in seconds: the schedule of Standard Webhooks, about three days. */
 const PAUSES = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
 /**
- * Maximum random extension of a pause, as a fraction of it. It spreads the attempts, so that receivers that recover together are not called in the same second.
+ * Maximum random extension of a pause, as a fraction of the pause. The extension prevents simultaneous attempts when many receivers recover at the same time.
  */
 const JITTER = 0.1;
 const MAX_PAUSE = 86_400;
 
-/** Teams webhooks (connectors) respond with 200 and this text if Teams rejected the message, often because of rate limits. */
+/** Matches the body that Teams webhooks (connectors) send with status 200 if Teams rejected the message, often because of rate limits. */
 const REFUSED_AS_TAKEN = /^\s*"?Webhook message delivery failed/;
 
 export interface WebhookOutcome {
   readonly status: WebhookDeliveryStatus;
-  /** Seconds until the next attempt; 0 if there is none. */
+  /** Seconds until the next attempt; 0 if there are no further attempts. */
   readonly pauseSeconds: number;
   readonly httpStatus?: number;
   readonly failure?: string;
@@ -42,13 +42,13 @@ export function afterAttempt(answer: OutboundAnswer | Error, tries: number): Web
   return again(tries, { httpStatus, failure, gone: false }, secondsAsked(answer));
 }
 
-/** Returns the one-word error of Slack and similar receivers (`invalid_blocks`, `channel_is_archived`). No other response text is shown. */
+/** Returns the one-word error from Slack or a similar receiver (`invalid_blocks`, `channel_is_archived`). No other response text is shown. */
 function wordOf({ body }: OutboundAnswer): string {
   const word = body.trim();
   return /^[a-z]{2,20}(?:_[a-z]{1,20}){0,5}$/.test(word) ? `: ${word}` : '';
 }
 
-/** Schedules the next attempt, or gives up after the last one. A receiver can request a longer pause (Retry-After), up to MAX_PAUSE. */
+/** Schedules the next attempt, or gives up after the last attempt. A receiver can request a longer pause (Retry-After), up to MAX_PAUSE. */
 function again(
   tries: number,
   what: Pick<WebhookOutcome, 'httpStatus' | 'failure' | 'gone'>,

@@ -11,7 +11,7 @@ export type Receiver = Pick<WebhookEndpoint, 'id' | 'format'>;
 export interface QueuedMessage {
   readonly receiver: Receiver;
   readonly message: WebhookMessage;
-  /** Subject of the message. The messages of a subject are delivered in order. */
+  /** Subject of the message. Messages about the same subject are delivered in order. */
   readonly subject?: string;
   /** Position of the event in the audit log. */
   readonly position?: number;

@@ -62,7 +62,7 @@ export class AnalyticsController {
 
   /**
    * Count assets by deadline
-   * @remarks Returns the number of assets by their first deadline.
+   * @remarks Returns the number of assets by first deadline.
    */
   @Get('deadlines')
   @Needs('inventory:read')
@@ -82,7 +82,7 @@ export class AnalyticsController {
 
   /**
    * Count assets by owner
-   * @remarks Returns the number of assets by owner. The empty name stands for assets without an owner.
+   * @remarks Returns the number of assets by owner. An empty name denotes assets without an owner.
    */
   @Get('owners')
   @Needs('inventory:read')

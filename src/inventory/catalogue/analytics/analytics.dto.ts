@@ -24,7 +24,7 @@ export class LevelCountsView implements Record<Level, number> {
 }
 
 export class ExpiryQuery {
-  /** Number of days to count, starting today. */
+  /** Number of days to include, starting today. */
   @IsOptional() @Type(() => Number) @IsInt() @Min(1) @Max(3660) days?: number = 365;
 }
 
@@ -34,7 +34,7 @@ export class CountView {
   /** @example 12 */
   count: number;
   levels: LevelCountsView;
-  /** Number of assets without a verdict, such as components that use no cryptography themselves. @example 0 */
+  /** Number of assets without a verdict, such as components that do not use cryptography directly. @example 0 */
   unjudged: number;
 
   static of(count: Count): CountView {
@@ -57,7 +57,7 @@ export class SummaryView {
   kinds: CountView[];
   states: CountView[];
   quantum: CountView[];
-  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are none. @example 0.57 */
+  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are no quantum-relevant assets. @example 0.57 */
   readiness: number | null;
   /** Share of classified assets whose quantum status is unknown, from 0 to 1; null if no asset is classified. @example 1 */
   unknown: number | null;

@@ -10,7 +10,7 @@ import { summaryOf } from './summary.js';
 /** Dimension is a property by which assets are counted. */
 export type Dimension = 'kind' | 'state' | 'owner' | 'quantum' | 'family' | 'size' | 'deadline' | 'expiry';
 
-/** SourceCount contains a source and the number of assets that the source reports. */
+/** SourceCount is a source with the number of assets that it reports. */
 export interface SourceCount {
   readonly id: string;
   readonly name: string;

@@ -2,12 +2,12 @@ import type { DataSource } from 'typeorm';
 import { NIL_ID } from '../../../platform/database/new-id.js';
 import { stateOf } from '../../model/asset-kind.js';
 
-/** PAGE is the number of assets per statement. It keeps each statement within a few milliseconds. */
+/** PAGE is the number of assets per statement. Each statement takes only a few milliseconds. */
 const PAGE = 1000;
 
 /**
- * repairStates corrects the state of every asset whose state disagrees with its occurrences, one statement per page. It does not adjust the running counts,
- * which must be reconciled afterwards.
+ * repairStates corrects the state of every asset whose state does not match its occurrences, one page per statement. The running counts are not adjusted and
+ * must be reconciled afterwards.
  *
  * @returns the number of corrected states
  */

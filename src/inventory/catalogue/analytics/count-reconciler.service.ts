@@ -18,7 +18,7 @@ const MAX_MS = 3_600_000;
 /** PAGE is the number of sources per statement. */
 const PAGE = 200;
 
-/** WrongCounts is the number of wrong counts in one dimension of `inventory_tally`, with their total deviation. */
+/** WrongCounts contains the number of wrong counts in one dimension of `inventory_tally`, and their total deviation. */
 export interface WrongCounts {
   readonly dimension: string;
   readonly values: number;
@@ -26,7 +26,7 @@ export interface WrongCounts {
 }
 
 export interface Reconciled {
-  /** Number of assets whose state disagreed with their occurrences. */
+  /** Number of assets whose state did not match their occurrences. */
   readonly states: number;
   readonly tally: readonly WrongCounts[];
   /** Number of sources with wrong counts. SourceCounter recounts them. */
@@ -35,7 +35,7 @@ export interface Reconciled {
 
 /**
  * CountReconciler compares asset states with occurrences and running counts with assets, and repairs both. Ingests only add differences to the counts, so a
- * count that a bug or an older version made wrong would otherwise never be corrected.
+ * count corrupted by a bug or an older version would otherwise never be corrected.
  *
  * One statement compares and repairs the counts on one snapshot. The repair also adds a difference, so concurrent updates are preserved.
  */
@@ -66,7 +66,7 @@ export class CountReconciler {
   /** Reconciles once a day, and after every migration. */
   @Background({ name: JOB, scope: 'cluster', every: DAY_MS, when: isWorker, drain: false, quotesErrors: false })
   async reconcile(): Promise<Reconciled> {
-    // States first, because the tally counts assets by state.
+    // States are repaired first, because the tally counts assets by state.
     const states = await repairStates(this.db);
     const tally = await this.reconcileTally();
     const sources = await this.reconcileSources();
@@ -114,7 +114,7 @@ export class CountReconciler {
     }
   }
 
-  /** Requests a recount of sources with wrong counts. Skips sources that are already waiting for a recount, because their counts are expected to be wrong. */
+  /** Requests a recount of sources with wrong counts. Skips sources that already await a recount, because their counts are expected to be wrong. */
   private async reconcileSources(): Promise<number> {
     let wrong = 0;
     for (let after: string | undefined = NIL_ID; after !== undefined;) {
@@ -143,7 +143,7 @@ const REPAIR_TALLY = `
 
 const ofLevel = (level: number) => `coalesce(sum(n) FILTER (WHERE level = ${level}), 0)::int`;
 
-/** SQL that requests a recount of the sources after $1 whose counts disagree with their assets. `last` is null on the last page. */
+/** SQL that requests a recount of the sources after $1 whose counts do not match their assets. `last` is null on the last page. */
 const RECOUNT_WRONG_SOURCES = `
   WITH page AS (SELECT id FROM inventory_source WHERE id > $1 ORDER BY id LIMIT ${PAGE}),
   wrong AS (

@@ -23,7 +23,7 @@ export class InventorySourceCount {
 }
 
 /**
- * A source waiting for a recount. Each transaction that changes assets of the source inserts a row of its own, so that transactions do not wait for each
+ * A source that awaits a recount. Each transaction that changes assets of the source inserts a separate row, so that transactions do not wait for each
  * other.
  */
 @Entity('inventory_recount')
@@ -37,8 +37,8 @@ export class InventoryRecount {
 }
 
 /**
- * Running counts of assets, so that a summary reads a few hundred rows regardless of the inventory size. Each ingest adds its differences to one of a
- * few slots. The count is the sum of the slots.
+ * Running counts of assets, from which a summary is computed by reading a few hundred rows, regardless of the inventory size. Each ingest adds its differences
+ * to one of a few slots. A count is the sum of its slots.
  */
 @Entity('inventory_tally')
 export class InventoryTally {
@@ -66,7 +66,7 @@ export interface InventorySummary {
   /** Counts by level, from NONE (index 0) to CRITICAL (index 4). */
   readonly levels: readonly number[];
   readonly unjudged: number;
-  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are none. */
+  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are no quantum-relevant assets. */
   readonly readiness: number | null;
   /** Share of classified assets whose quantum status is unknown, from 0 to 1; null if no asset is classified. */
   readonly unknown: number | null;
@@ -75,7 +75,7 @@ export interface InventorySummary {
   readonly due: Readonly<Record<string, number>>;
 }
 
-/** The inventory at the end of a day. A database trigger rejects changes to the row. */
+/** Snapshot of the inventory at the end of a day. A database trigger rejects changes to the row. */
 @Entity('inventory_snapshot')
 export class InventorySnapshot {
   /** Day of the snapshot (UTC). */
@@ -85,7 +85,7 @@ export class InventorySnapshot {
   @Column('timestamptz', { default: () => 'now()' })
   takenAt: Date;
 
-  /** Whether the snapshot was generated as demo data. Such a snapshot is deleted with the demo data. */
+  /** Whether the snapshot was generated as demo data and is deleted with the demo data. */
   @Column('boolean', { default: false })
   demo: boolean;
 

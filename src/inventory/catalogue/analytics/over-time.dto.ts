@@ -22,9 +22,9 @@ export class InventoryStandView {
   /** @example 100 */
   total: number;
   levels: LevelCountsView;
-  /** Number of assets without a verdict, such as components that use no cryptography themselves. @example 0 */
+  /** Number of assets without a verdict, such as components that do not use cryptography directly. @example 0 */
   unjudged: number;
-  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are none. @example 0.57 */
+  /** Share of quantum-relevant assets that need no migration, from 0 to 1; null if there are no quantum-relevant assets. @example 0.57 */
   readiness: number | null;
   /** Share of classified assets whose quantum status is unknown, from 0 to 1; null if no asset is classified. @example 0.02 */
   unknown: number | null;
@@ -102,9 +102,9 @@ export class SourceCountView {
   /** @example 12 */
   total: number;
   levels: LevelCountsView;
-  /** Number of assets without a verdict, such as components that use no cryptography themselves. @example 0 */
+  /** Number of assets without a verdict, such as components that do not use cryptography directly. @example 0 */
   unjudged: number;
-  /** Time of the last report. Identical reports update this time at most once an hour. */
+  /** Time of the last report. Reports with identical content update this time at most once an hour. */
   lastSeen: Date;
   /** Time of the last count. Assets are recounted shortly after each change. */
   countedAt: Date;

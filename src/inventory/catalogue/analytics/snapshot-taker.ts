@@ -7,7 +7,7 @@ import type { InventorySummary } from './inventory-counts.entity.js';
 import { summaryOf } from './summary.js';
 
 const DAY_MS = 24 * 3600 * 1000;
-/** Dimensions that are not stored. Expiry has thousands of days, and the summary contains its sum. The facts of verdicts are dimensions themselves. */
+/** Dimensions that are not stored. Expiry has thousands of days, whose sum is in the summary. The facts in verdicts are stored as separate dimensions. */
 const LEFT_OUT = new Set(['expiry', 'verdict']);
 
 /** SnapshotTaker stores the inventory at the end of each day (UTC). An existing snapshot is never replaced. */
@@ -35,7 +35,7 @@ export class SnapshotTaker {
   private async take(day: string): Promise<boolean> {
     const there = (await this.db.query('SELECT 1 FROM inventory_snapshot WHERE day = $1', [day])) as unknown[];
     if (there.length > 0) return false;
-    // One statement reads all counts, so that they are from the same moment.
+    // One statement reads all counts, so that all counts are from the same moment.
     const rows: (TallyRow & { dimension: string })[] = await this.db.query(
       `SELECT dimension, value, level, sum(count) AS count FROM inventory_tally
        GROUP BY dimension, value, level HAVING sum(count) > 0 ORDER BY dimension, value COLLATE "C", level`,

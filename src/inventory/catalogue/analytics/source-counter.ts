@@ -7,7 +7,7 @@ const BATCH = 200;
 const WAITING = { table: 'inventory_recount', where: 'true', order: 'id' };
 const JOB_LOCK = `hashtextextended('inventory.recount', 0)`;
 
-/** SourceCounter maintains the asset counts of sources. Ingests do not wait for it. */
+/** SourceCounter maintains the asset counts of sources. Ingests do not wait for recounts. */
 @Injectable()
 export class SourceCounter {
   constructor(private readonly db: DataSource) {}

@@ -1,11 +1,11 @@
 import type { Count } from '../../model/tally.js';
 import type { InventorySummary } from './inventory-counts.entity.js';
 
-/** Statuses on the quantum axis that need no migration. */
+/** Quantum statuses of assets that need no migration. */
 const READY = new Set(['pq-standard', 'pq-hybrid', 'unaffected']);
-/** Statuses excluded from the readiness share. */
+/** Quantum statuses excluded from the readiness share. */
 const NO_MATTER = new Set(['not-applicable', 'no-finding']);
-/** BURN_DOWN_DAYS lists the days on which most migration deadlines fall: CNSA 2.0, NIST IR 8547, BSI, EU. */
+/** BURN_DOWN_DAYS lists the dates of most migration deadlines: CNSA 2.0, NIST IR 8547, BSI, EU. */
 export const BURN_DOWN_DAYS = ['2030-12-31', '2031-12-31', '2035-12-31'];
 const LEVEL_COUNT = 5;
 
@@ -28,7 +28,7 @@ export function summaryOf(counts: ReadonlyMap<string, readonly Count[]>, now: Da
   };
 }
 
-/** readinessOf returns the share of quantum-relevant assets that need no migration, or null if there are none. */
+/** readinessOf returns the share of quantum-relevant assets that need no migration, or null if there are no quantum-relevant assets. */
 export function readinessOf(quantum: readonly Count[]): number | null {
   const matters = sumOf(quantum.filter(({ value }) => !NO_MATTER.has(value)));
   return matters === 0 ? null : sumOf(quantum.filter(({ value }) => READY.has(value))) / matters;

@@ -9,7 +9,7 @@ import { Asset } from './asset.entity.js';
 import { addToTally } from '../../model/tally.js';
 
 export interface Annotation {
-  /** Owner; null removes it. */
+  /** Owner; null removes the current owner. */
   readonly owner?: string | null;
   readonly labels?: readonly string[];
 }

@@ -51,7 +51,7 @@ export function whereClause(where: readonly string[]): string {
 const EQUAL = ['state', 'family', 'quantum', 'classical', 'rule', 'owner'] as const;
 
 /**
- * conditionsOf returns SQL conditions on the `judged_asset` with the alias `alias` and their values, with parameters numbered from $1.
+ * conditionsOf returns SQL conditions on the `judged_asset` with the alias `alias`, and the values of their parameters, which are numbered from $1.
  *
  * @throws Problem 400 `query.invalid`, with the column.
  */

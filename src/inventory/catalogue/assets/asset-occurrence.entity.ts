@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** An occurrence of an asset in a source. The location is empty if the source did not state one. */
+/** An occurrence of an asset in a source. The location is empty if the source did not report a location. */
 @Entity('asset_occurrence')
 @Index('asset_occurrence_source', ['sourceId', 'assetId'])
 // The indexes are a B-tree on location prefixes and, if the database has pg_trgm, a trigram GIN index (search-indexes.ts). TypeORM can describe neither.

@@ -9,18 +9,18 @@ import { nameAtSource } from './asset-source-name.entity.js';
 /** MAX_WALKED is the number of rows scanned in list order before falling back to a planner-chosen query. */
 const MAX_WALKED = 3000;
 /**
- * MAX_SECOND_WALK is the maximum number of rows scanned in a second walk, which runs only if the matches of the first walk suggest that the page will be
- * filled.
+ * MAX_SECOND_WALK is the maximum number of rows scanned in a second walk. The second walk runs only if the number of matches in the first walk suggests that
+ * the page will be filled.
  */
 const MAX_SECOND_WALK = 20_000;
-/** RARE is the number of matches in the first walk below which a filter is considered rare. For a rare filter, the planner must not expect an early match. */
+/** RARE is the number of matches in the first walk below which matches are considered rare. The planner must then not expect an early match. */
 const RARE = 3;
-/** MAX_SEARCH_MS is the timeout of a search. Searches served by an index finish earlier; all others would scan the table. */
+/** MAX_SEARCH_MS is the search timeout. Searches that use an index finish earlier; all other searches would scan the table. */
 const MAX_SEARCH_MS = 300;
 const MAX_COUNT_MS = 1000;
-/** Maximum number of assets that one call reads if no index serves its filter. */
+/** Maximum number of assets that one call reads if no index supports its filter. */
 const MAX_READ = 50_000;
-/** UNSERVED_MS is the time for which a filter is remembered as not served by any index. Later pages of the list are then read without another search. */
+/** UNSERVED_MS is the time for which a filter is cached as unsupported by any index. Later pages of the list are then read without another search. */
 const UNSERVED_MS = 10_000;
 const MAX_UNSERVED = 1000;
 const QUERY_CANCELED = '57014';
@@ -33,9 +33,9 @@ export type ListedAsset = JudgedAsset & { position: string };
 export interface AssetOrder {
   readonly by: readonly string[];
   readonly isDescending?: boolean;
-  /** Sort key of a cursor, in addition to the id: a column of `asset` or a constant. */
+  /** Sort key in a cursor, in addition to the id: a column of `asset` or a constant. */
   readonly key: string;
-  /** Column that must not be null, because the index excludes assets for which the column is null. */
+  /** Column that must not be null, because the index excludes assets whose column is null. */
   readonly notNull?: string;
 }
 
@@ -51,14 +51,14 @@ export interface AssetList extends Conditions {
 /** ListPart is the part of a list that one call reads. */
 export interface ListPart {
   readonly rows: ListedAsset[];
-  /** Sort key and id at which the call stopped, before the page was full and before the end of the list. The next call continues from there. */
+  /** Sort key and id from which the next call continues, if the call stopped before the page was full and before the end of the list. */
   readonly stoppedAt?: Position;
 }
 
 export const ASSET_FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.deadline_by AS "deadlineBy", a.state, a.owner, a.labels, a.version,
   a.not_before AS "notBefore", a.not_after AS "notAfter", a.first_seen AS "firstSeen", a.changed_at AS "changedAt"`;
 
-/** SQL for the part of a component from which the lifecycle of a key is evaluated, because a whole component may be large. */
+/** SQL for the part of a component that determines a key's lifecycle. A whole component may be large. */
 const LISTED_COMPONENT = `CASE WHEN a.kind <> 'related-crypto-material' THEN '{}'::json ELSE (
   SELECT json_build_object('cryptoProperties', json_build_object('relatedCryptoMaterialProperties', json_build_object(
     'state', left(k.key ->> 'state', 40), 'creationDate', left(k.key ->> 'creationDate', 40), 'activationDate', left(k.key ->> 'activationDate', 40))))
@@ -66,11 +66,11 @@ const LISTED_COMPONENT = `CASE WHEN a.kind <> 'related-crypto-material' THEN '{}
 
 /**
  * AssetPages reads pages of assets at a cost independent of the inventory size (docs/decisions/0065, 0148). It walks the list in order while matches are
- * frequent, then tries any index that serves the filter, and otherwise reads a bounded part of the list per call.
+ * frequent, then tries any index that supports the filter, and otherwise reads a bounded part of the list per call.
  */
 @Injectable()
 export class AssetPages {
-  /** Filters that no index serves, with the time until which each filter is remembered. */
+  /** Filters that no index supports, with the expiration time of each cache entry. */
   private readonly unserved = new Map<string, number>();
 
   constructor(private readonly reads: ReadReplica) {}
@@ -103,7 +103,7 @@ export class AssetPages {
       if (further.length === count) return further;
     }
     const conditions = [...start, ...list.where];
-    // OFFSET 0 hides the limit from the planner, so that the planner collects all matches.
+    // OFFSET 0 prevents the planner from considering the limit, so that all matches are collected.
     const found =
       met.length >= RARE
         ? { from: 'judged_asset', where: conditions, count }
@@ -125,7 +125,7 @@ export class AssetPages {
   /** Returns the matches among the next MAX_READ assets of the list. */
   private async readOn(list: AssetList, count: number): Promise<ListPart> {
     const end = await this.endOfPart(list);
-    // The statement is limited by the position of the last asset rather than by a count, because assets may since have been added before that position.
+    // The statement is limited by the last asset's position rather than by a count, because assets may have been added before that position in the meantime.
     const values = [...list.values];
     const range = startOf(list, values);
     const { by, isDescending = false } = list.order;
@@ -154,7 +154,7 @@ export class AssetPages {
     try {
       return await this.reads.db.transaction(async (tx) => {
         await tx.query(`SET LOCAL statement_timeout = ${ms}`);
-        // The SQL comment marks this statement for the query plan check: it may read a lot, but is cancelled in time.
+        // The SQL comment marks this statement for the query plan check: the statement may read many rows, but is cancelled in time.
         return tx.query<Rows>(`${statement} -- cancelled after ${ms} ms`, [...values]);
       });
     } catch (error) {
@@ -175,7 +175,7 @@ function selection(list: AssetList, { from, where, count }: Selected): string {
   return `SELECT ${fields} FROM ${from} a ${whereClause(where)} ${orderBy(list)} LIMIT ${count}`;
 }
 
-/** Returns the selected columns. With `namesOf`, the name is the one that this source uses for the asset. */
+/** Returns the selected columns. With `namesOf`, the name column contains that source's name for the asset. */
 function fieldsOf({ namesOf }: AssetList): string {
   if (namesOf === undefined) return ASSET_FIELDS;
   return ASSET_FIELDS.replace('a.name', `${nameAtSource(`'${hashId('source', namesOf)}'::uuid`)} AS name`);
@@ -185,7 +185,7 @@ function orderBy({ order: { by, isDescending = false } }: AssetList): string {
   return `ORDER BY ${by.map((column) => (isDescending ? `${column} DESC` : column)).join(', ')}`;
 }
 
-/** Returns the conditions that skip the previous pages, and appends their values to `values`. */
+/** Returns the conditions that skip previous pages, and appends the parameter values to `values`. */
 function startOf({ order: { by, isDescending = false, notNull }, after }: AssetList, values: unknown[]): string[] {
   const start = notNull === undefined ? [] : [`${notNull} IS NOT NULL`];
   if (after === undefined) return start;

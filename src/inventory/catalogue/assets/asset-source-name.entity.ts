@@ -1,6 +1,6 @@
 import { Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A name that documents of a source use for an asset, if it differs from the name of the asset itself. */
+/** A name that documents from a source use for an asset, if the name differs from the asset's own name. */
 @Entity('asset_source_name')
 @Index('asset_source_name_name', ['name'])
 @Index('asset_source_name_source', ['sourceId', 'assetId'])

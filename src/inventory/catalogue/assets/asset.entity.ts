@@ -4,8 +4,8 @@ import type { Deadline, VerdictFacts } from '../../model/risk-verdict.js';
 import type { AssetKind, AssetState } from '../../model/asset-kind.js';
 
 /**
- * One cryptographic asset, regardless of where it was found. Its id is a hash of its identity (model/asset-identity.ts), so that a row can be found, written
- * and partitioned by id alone.
+ * One cryptographic asset, regardless of where it was found. The id is a hash of the asset's identity (model/asset-identity.ts), so that a row can be found,
+ * written and partitioned by id alone.
  */
 @Entity('asset')
 @Index('asset_name', ['name', 'id'])
@@ -28,7 +28,7 @@ export class Asset {
   @Column('text')
   name: string;
 
-  /** Verdict shared by all assets with the same facts. Null for a plain component. */
+  /** ID of the verdict, which is shared by all assets with the same facts. Null for a plain component. */
   @Column('uuid', { nullable: true })
   verdictId: string | null;
 
@@ -43,33 +43,33 @@ export class Asset {
   @Column('timestamptz', { nullable: true })
   notAfter: Date | null;
 
-  /** CycloneDX 1.6 component without bom-ref, evidence and secrets. References are asset ids. Exports contain the stored text unchanged. */
+  /** CycloneDX 1.6 component without bom-ref, evidence and secrets. References are asset ids. Exports contain the stored JSON unchanged. */
   @Column('json')
   component: Record<string, unknown>;
 
-  /** Hash of the attributes that can change without changing the identity of the asset. */
+  /** Hash of the attributes that can change without changing the asset's identity. */
   @Column('uuid')
   content: string;
 
-  /** Source that last raised the risk of the asset. Null if the description comes from the source that has reported the asset for the longest time. */
+  /** Source that last raised the asset's risk. Null if the description comes from the source that has reported the asset for the longest time. */
   @Column('uuid', { nullable: true })
   describedBy: string | null;
 
   /**
-   * Risk level in the description of another owner before the describing source raised it. The describing source cannot set a lower level. Null if there is
+   * Risk level in another owner's description before the describing source raised the level. The describing source cannot set a lower level. Null if there is
    * no minimum.
    */
   @Column('int', { nullable: true })
   floorLevel: number | null;
 
   /**
-   * Earliest end of validity in descriptions of other owners before the describing source changed it. The describing source cannot set a later end. Null if
+   * Earliest end of validity in other owners' descriptions before the describing source changed the end. The describing source cannot set a later end. Null if
    * there is no maximum.
    */
   @Column('timestamptz', { nullable: true })
   floorNotAfter: Date | null;
 
-  /** Whether the description was read from the certificate itself, whose hash identifies the asset. No other description replaces it. */
+  /** Whether the description was read from the certificate itself, whose hash identifies the asset. No other description replaces that description. */
   @Column('boolean', { default: false })
   proven: boolean;
 
@@ -94,7 +94,7 @@ export class Asset {
   changedAt: Date;
 }
 
-/** JudgedAsset is an asset with the facts of its verdict, as in the view `judged_asset`. Facts are null if unknown. */
+/** JudgedAsset is an asset with the facts in its verdict, as in the view `judged_asset`. Unknown facts are null. */
 export type JudgedAsset = Asset & { [Fact in keyof VerdictFacts]: VerdictFacts[Fact] | null } & {
   /** Source of `deadline`: its jurisdiction, authority and provision. */
   readonly deadlineBy: Deadline | null;

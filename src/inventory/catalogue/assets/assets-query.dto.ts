@@ -14,7 +14,7 @@ export class AssetFilterQuery extends PageQuery {
   @Optional(OneOf(LEVELS)) level?: Level;
   /** Minimum risk level. */
   @Optional(OneOf(LEVELS)) minLevel?: Level;
-  /** Algorithm family, as named by the rules. @example RSA */
+  /** Name of the algorithm family in the rules. @example RSA */
   @Optional(Text(1, 100)) family?: string;
   /** Status on the quantum axis. @example quantum-vulnerable */
   @Optional(Text(1, 100)) quantum?: string;
@@ -42,7 +42,7 @@ export class AssetFilterQuery extends PageQuery {
   @Optional(Moment()) expiresAfter?: Date;
   /** Only certificates and keys that expire before this time. */
   @Optional(Moment()) expiresBefore?: Date;
-  /** Query of comparisons with `and`, `or`, `not` and parentheses; `*` is a wildcard. @example 'level>=HIGH and family=RSA and bits<3072 and host=db*' */
+  /** Query: comparisons, `and`, `or`, `not` and parentheses; `*` is a wildcard. @example 'level>=HIGH and family=RSA and bits<3072 and host=db*' */
   @Optional(Text(1, 2000)) q?: string;
 }
 
@@ -57,7 +57,7 @@ export class AssetsQuery extends AssetFilterQuery {
 }
 
 export class AnnotateAssetBody {
-  /** Responsible team or person; null removes the owner. @example payments */
+  /** Responsible team or person. Set to `null` to remove the owner. @example payments */
   @ApiProperty({ type: String, nullable: true, required: false })
   @ValidateIf((_, value) => value !== null && value !== undefined)
   @IsString()

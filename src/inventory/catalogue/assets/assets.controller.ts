@@ -39,7 +39,7 @@ export class AssetsController {
 
   /**
    * Get an asset
-   * @remarks Returns an asset with its verdict and the reasons for it.
+   * @remarks Returns an asset with its verdict and the reasons for the verdict.
    */
   @Get(':id')
   @Needs('inventory:read')
@@ -76,7 +76,7 @@ export class AssetsController {
     return OccurrencePageView.of(await this.assets.occurrences(id, limit, cursor));
   }
 
-  /** Returns the current rules, because the lifecycle is evaluated when an asset is read. */
+  /** Returns the current rules, which are needed because the lifecycle is evaluated when an asset is read. */
   private async rules(): Promise<RuleSet> {
     return (await this.book.current()).ruleSet;
   }

@@ -31,7 +31,7 @@ export class AssetView {
   family: string | null;
   /** @example 2048 */
   bits: number | null;
-  /** Highest level of the quantum, classical and material findings; null for a component that uses no cryptography itself. */
+  /** Highest level of the quantum, classical and material findings; null for a component that does not use cryptography directly. */
   @ApiProperty({ enum: LEVELS, nullable: true }) level: Level | null;
   /** The higher of `level` and the lifecycle level. */
   @ApiProperty({ enum: LEVELS, nullable: true }) overall: Level | null;

@@ -11,7 +11,7 @@ import { LAST_SEEN } from './query/query-condition.js';
 import type { JudgedAsset } from './asset.entity.js';
 import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf, whereClause } from './asset-filter.js';
 
-/** MAX_COUNTED is the maximum count. Higher exact counts would make lists slow. */
+/** MAX_COUNTED is the maximum number of matches that are counted. Counting more matches would make lists slow. */
 const MAX_COUNTED = 10_000;
 /** MAX_VERDICTS is the number of verdicts above which the planner's estimates are accurate enough. */
 const MAX_VERDICTS = 500;
@@ -39,7 +39,7 @@ export interface AssetPage extends Page<JudgedAsset> {
   readonly total?: Total;
 }
 
-/** PlaceAtSource is an occurrence with the name of the source and the name that the source uses for the asset. */
+/** PlaceAtSource is an occurrence with the source's name and the name that the source uses for the asset. */
 export type PlaceAtSource = AssetOccurrence & { readonly source: string; readonly name: string };
 
 export interface AssetDetail {
@@ -141,8 +141,8 @@ export class AssetsReader {
   }
 
   /**
-   * Returns the verdicts that the assets in a list can have (docs/decisions/0068). The planner knows how many assets have a given verdict, but cannot
-   * estimate how many assets match a condition on verdicts. Returns undefined if there are too many verdicts or if assets without a verdict may match.
+   * Returns the verdicts that the assets in a list can have (docs/decisions/0068). The planner can estimate how many assets have a given verdict, but not how
+   * many assets match a condition on verdicts. Returns undefined if there are too many verdicts or if assets without a verdict may match.
    */
   private async verdicts({ where, values }: Conditions): Promise<Verdict[] | undefined> {
     if (where.length === 0) return undefined;

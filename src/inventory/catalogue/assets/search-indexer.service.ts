@@ -8,8 +8,8 @@ import { Background } from '../../../platform/work/background.js';
 const HOUR_MS = 3_600_000;
 
 /**
- * SearchIndexer creates the search indexes once the inventory is large enough to need them (docs/decisions/0160). It uses a separate connection while the
- * service runs. An interrupted run leaves an invalid index, which the next run replaces.
+ * SearchIndexer creates the search indexes once the inventory is large enough to need these indexes (docs/decisions/0160). The service keeps running, and the
+ * indexes are created on a separate connection. An interrupted run leaves an invalid index, which the next run replaces.
  */
 @Injectable()
 export class SearchIndexer {

@@ -52,7 +52,7 @@ export class BomLinkController {
 
   /**
    * List BOM-Links of an asset
-   * @remarks Returns the links to an asset, from the newest document of each source that contains it.
+   * @remarks Returns the links to an asset, from each source's newest document that contains the asset.
    */
   @Get('assets/:id')
   @Needs('inventory:read')

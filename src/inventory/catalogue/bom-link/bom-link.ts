@@ -48,11 +48,11 @@ const compressed = promisify<Buffer, Buffer>(deflateRaw);
 const expanded = (bytes: Buffer) =>
   promisify<Buffer, object, Buffer>(inflateRaw)(bytes, { maxOutputLength: MAX_REFS_BYTES });
 
-/** MAX_REF is the maximum number of characters of a stored bom-ref. In practice, no BOM-Link refers to a longer bom-ref. */
+/** MAX_REF is the maximum length of a stored bom-ref in characters. In practice, no BOM-Link refers to a longer bom-ref. */
 const MAX_REF = 1000;
-/** MAX_REFS is the maximum total number of characters of the stored bom-refs of a document. Bom-refs beyond this limit cannot be linked to. */
+/** MAX_REFS is the maximum total length of a document's stored bom-refs in characters. BOM-Links cannot refer to bom-refs beyond this limit. */
 const MAX_REFS = 32 * 1024 * 1024;
-/** MAX_REFS_BYTES is the maximum size of the JSON of a document's bom-refs, including IDs, quotes and escapes. */
+/** MAX_REFS_BYTES is the maximum size of a document's bom-refs as JSON, including IDs, quotes and escapes. */
 const MAX_REFS_BYTES = 8 * MAX_REFS;
 
 /** keptRefs returns the bom-refs that are stored and can be linked to. */
@@ -61,7 +61,7 @@ export function keptRefs(refs: readonly [ref: string, id: string][]): [ref: stri
   return refs.filter(([ref]) => ref.length <= MAX_REF && (left -= ref.length) >= 0);
 }
 
-/** keepRefs stores the asset that each bom-ref of a document refers to. Documents with the same content share the stored bom-refs. */
+/** keepRefs stores the asset to which each bom-ref in a document refers. Documents with the same content share the stored bom-refs. */
 export async function keepRefs(tx: EntityManager, said: Buffer, refs: [ref: string, id: string][]): Promise<void> {
   const known = (await tx.query('SELECT 1 FROM bom_link_refs WHERE said = $1', [said])) as unknown[];
   if (known.length > 0) return;

@@ -4,18 +4,18 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../../platform/http/cursor
 import { Problem, missing } from '../../../platform/errors/problem.js';
 import { bomLinkOf, parseBomLink, readRefs } from './bom-link.js';
 
-/** The asset that each bom-ref refers to. Documents with the same content share the row. */
+/** Asset to which each bom-ref in a document refers. Documents with the same content share the row. */
 @Entity('bom_link_refs')
 export class BomLinkRefs {
   @PrimaryColumn('bytea')
   said: Buffer;
 
-  /** Compressed JSON: a list of pairs of bom-ref and asset id. */
+  /** Compressed JSON: a list of bom-ref and asset id pairs. */
   @Column('bytea')
   refs: Buffer;
 }
 
-/** An export. Its bom-refs are asset ids. */
+/** An exported document, whose bom-refs are asset ids. */
 @Entity('bom_link_export')
 export class BomLinkExport {
   /** Serial number of the document. */
@@ -70,7 +70,8 @@ const COLUMNS = `d.id, d.serial_number AS "serialNumber", d.version, i.name AS s
   (SELECT max(n.version) FROM inventory_document n WHERE n.serial_number = d.serial_number AND n.source_id = d.source_id) AS "newestVersion"`;
 const FROM = `FROM inventory_document d JOIN inventory_source i ON i.id = d.source_id`;
 /**
- * Condition that the document comes from the source that first used the serial number. A later document from another source thus cannot take over the links.
+ * Condition that the document comes from the source that first used the serial number. A later document from another source therefore cannot take over the
+ * links.
  */
 const OF_FIRST_SOURCE = `d.source_id = (
   SELECT f.source_id FROM inventory_document f WHERE f.serial_number = d.serial_number ORDER BY f.received_at, f.id LIMIT 1)`;
@@ -87,8 +88,7 @@ export class BomLinksReader {
   /** @throws Problem 400 `bom-link.invalid`, 404 `bom-link.missing`. */
   async resolve(link: string): Promise<Resolved> {
     const { uuid, version, ref } = parseBomLink(link);
-    // Exports take precedence: reimporting an export, or importing another document with its serial number, does not change what links to the export refer
-    // to.
+    // Exports take precedence: if an export, or another document with the same serial number, is imported, links to the export still refer to the export.
     const own = await this.resolveExport(uuid, version, ref);
     if (own !== undefined) return own;
     const documents: StoredDocument[] = await this.db.query(
@@ -103,7 +103,7 @@ export class BomLinksReader {
       const asset = id === undefined ? undefined : await this.asset(id);
       if (asset !== undefined) return { link: bomLinkOf(uuid, version, ref), document, asset };
     }
-    throw unresolved('The document is known, but no asset in the inventory has this bom-ref in the document.');
+    throw unresolved('The document is known, but no asset in the inventory has this bom-ref.');
   }
 
   /** Returns the documents to which BOM-Links can refer, newest first. */
@@ -120,7 +120,7 @@ export class BomLinksReader {
     return this.cursors.page(list, rows, limit, (row) => [row.at, row.id]);
   }
 
-  /** Returns the links to an asset, from the newest document of each source that contains the asset. */
+  /** Returns the links to an asset, from each source's newest document that contains the asset. */
   async ofAsset(id: string): Promise<Resolved[]> {
     const asset = await this.asset(id);
     if (asset === undefined) throw missing('asset');
@@ -152,8 +152,7 @@ export class BomLinksReader {
     const document = { id: uuid, serialNumber, receivedAt: row.state, ...own };
     if (ref === undefined) return { link: bomLinkOf(uuid, version), document };
     const asset = await this.asset(ref);
-    if (asset === undefined)
-      throw unresolved('The document is known, but no asset in the inventory has this bom-ref in the document.');
+    if (asset === undefined) throw unresolved('The document is known, but no asset in the inventory has this bom-ref.');
     return { link: bomLinkOf(uuid, version, ref), document, asset };
   }
 

@@ -1,4 +1,4 @@
-/** Prefix of the names of demo sources. Other sources should not use it. */
+/** Prefix of demo source names. Other sources should not use the prefix. */
 export const DEMO_PREFIX = 'demo:';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -6,7 +6,7 @@ const DAY_MS = 24 * 3600 * 1000;
 type Component = Record<string, unknown> & { 'bom-ref': string };
 type Crypto = Record<string, unknown>;
 
-/** A sample application. Its certificates expire the given number of days from now. */
+/** A sample application, whose certificates expire the given number of days from now. */
 interface DemoApplication {
   readonly name: string;
   readonly library: string;
@@ -167,7 +167,7 @@ function credentialsOf({ name, certificate }: DemoApplication, host: string, now
   ];
 }
 
-/** Primitives that a TLS protocol depends on directly. The signature is used by the certificate. */
+/** Primitives on which a TLS protocol depends directly. The certificate uses the signature algorithm. */
 const IN_TLS = new Set(['kem', 'key-agree', 'ae', 'block-cipher', 'mac']);
 
 function protocolOf({ tls, suites, hosts, algorithms, certificate }: DemoApplication): Component {

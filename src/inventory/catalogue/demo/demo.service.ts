@@ -13,7 +13,7 @@ import { DEMO_PREFIX, demoDocuments } from './demo-documents.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 const DEMO_DAYS = 90;
-/** The prefix is part of the statement, because PostgreSQL does not use an index for a LIKE prefix that is a parameter. */
+/** The prefix is part of the statement, because PostgreSQL does not use an index if a LIKE prefix is passed as a parameter. */
 const IS_DEMO = `name LIKE '${DEMO_PREFIX}%'`;
 
 export interface DemoRemoved {
@@ -22,7 +22,7 @@ export interface DemoRemoved {
   readonly days: number;
 }
 
-/** DemoService fills an empty inventory with demo data and removes it without affecting real data. */
+/** DemoService fills an empty inventory with demo data, and removes the demo data without affecting real data. */
 @Injectable()
 export class DemoService {
   constructor(
@@ -92,7 +92,7 @@ export class DemoService {
 }
 
 /**
- * Returns the summary of a past day. `share` is the time before now, from 0 to 1. The larger the share, the more assets are at risk and the fewer need no
+ * Returns the summary of a past day. `share` is the age of the day, from 0 (now) to 1. With increasing age, more assets are at risk and fewer assets need no
  * migration.
  */
 function pastSummary(now: InventorySummary, share: number): InventorySummary {

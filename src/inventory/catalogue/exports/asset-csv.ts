@@ -7,15 +7,15 @@ import { hashId } from '../../model/asset-identity.js';
 import { ExportSnapshots } from './export-snapshots.js';
 
 /**
- * Matches the positions at which a spreadsheet may start to read a formula (OWASP, CSV injection): before one of these characters, including the full-width
- * forms, at the beginning of a cell or after a character that localized spreadsheets use as a separator. An apostrophe at such a position makes the text
- * plain.
+ * Matches the positions at which a spreadsheet may interpret text as a formula (OWASP, CSV injection): before one of these characters, including the full-width
+ * forms, at the beginning of a cell or after a character that localized spreadsheets use as a separator. An apostrophe inserted at the position prevents this
+ * interpretation.
  */
 const SIGNS = String.raw`-=+@\uFF1D\uFF0B\uFF0D\uFF20`;
 const FORMULA = String.raw`^(?=[${SIGNS}\t\r\n])|(?<=[;|\t\r\n])(?=[${SIGNS}])`;
 const text = (column: string, name = column) =>
   `CASE WHEN ${column} ~ '${FORMULA}' THEN regexp_replace(${column}, '${FORMULA}', '''', 'g') ELSE ${column} END AS "${name}"`;
-/** Formats a time as in RFC 3339, like the JSON API. Spreadsheets read the format of PostgreSQL as text. */
+/** Formats a time as in RFC 3339, like the JSON API. Spreadsheets would treat PostgreSQL's time format as text. */
 const time = (column: string, name: string) =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "${name}"`;
 const COLUMNS = [
@@ -47,7 +47,7 @@ function columnsOf({ source }: AssetFilter): readonly string[] {
   return COLUMNS.map((column) => (column === text('a.name', 'name') ? text(name, 'name') : column));
 }
 
-/** Byte order mark. Without it, Excel on Windows reads the file in the system code page. */
+/** Byte order mark. Without a byte order mark, Excel on Windows reads the file in the system code page. */
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /** AssetCsv writes assets as CSV (RFC 4180), row by row, from one snapshot of the database. */

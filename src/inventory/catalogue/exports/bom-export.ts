@@ -24,7 +24,7 @@ import { ExportSnapshots } from './export-snapshots.js';
 import { NOTHING_OWN, OwnComponents, type OwnLines } from './own-components.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Number of newest documents that identify a snapshot. More than one is needed, because transactions do not commit in the order of their documents. */
+/** Number of newest documents that identify a snapshot. One document is not sufficient, because transactions do not commit in document order. */
 const RECENT = 1000;
 
 export interface BomExport {
@@ -34,7 +34,7 @@ export interface BomExport {
   readonly body: Readable | undefined;
 }
 
-/** The requested document. */
+/** Properties of a requested document. */
 interface Wanted {
   /** Whether this service's own cryptographic assets are included. */
   readonly own?: boolean;
@@ -89,8 +89,8 @@ export class BomExporter {
   }
 
   /**
-   * Opens an export with an enveloped signature (JSF). The snapshot is read twice: for the hash before signing, and then for the response, so that a failed
-   * signature never truncates a response.
+   * Opens an export with an enveloped signature (JSF). The snapshot is read twice, first to compute the signed hash and then to write the response, so that a
+   * signing failure never truncates a response.
    *
    * @throws Problem if signing fails.
    */
@@ -149,7 +149,7 @@ function sourceIdOf({ source }: AssetFilter): string | undefined {
   return source === undefined ? undefined : hashId('source', source);
 }
 
-/** The inputs of a document. */
+/** Inputs of a document. */
 interface Source {
   readonly snapshot: Snapshot;
   readonly edition: Edition;
@@ -158,13 +158,13 @@ interface Source {
   readonly shown: ShownComponent | undefined;
 }
 
-/** Lists of the document, as lines in parts. Each line is a comma and a JSON text. */
+/** Lists of the document, as parts that contain lines. Each line is a comma and a JSON text. */
 interface Lines {
   readonly components: AsyncIterable<Buffer>;
   readonly dependencies: AsyncIterable<Buffer>;
 }
 
-/** Returns the lists of the document as lines. Each list can be iterated only once, one list after the other. */
+/** Returns the lists of the document as lines. The lists must be iterated one after another, and each list only once. */
 async function linesOf({ snapshot, edition, own, shown }: Source): Promise<Lines> {
   const { components, dependencies } = shown === undefined ? await allTexts(snapshot) : textsOf(snapshot, shown);
   return {
@@ -232,8 +232,8 @@ async function editionOf(
 }
 
 /**
- * Returns a unique string if the filter has conditions on annotations or times, and '' otherwise. Annotations and times change without a new document, so
- * each export with such a filter gets a new tag.
+ * Returns a unique string if the filter has conditions on annotations or times, and '' otherwise. Annotations and times can change without a new document, so
+ * each export with such conditions gets a new tag.
  */
 function passing({ owner, label, q, lastSeenAfter, lastSeenBefore }: AssetFilter): string {
   const lasting = [owner, label, q, lastSeenAfter, lastSeenBefore].every((condition) => condition === undefined);
@@ -254,7 +254,7 @@ function headOf({ tag, time, version }: Edition) {
   };
 }
 
-/** Yields the items of a list, without the comma of the first line. */
+/** Yields the items of a list, without the comma at the start of the first line. */
 async function* listed(lines: AsyncIterable<Buffer>): AsyncGenerator<string | Buffer> {
   yield '\n';
   let begun = false;

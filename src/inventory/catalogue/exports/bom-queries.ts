@@ -2,7 +2,7 @@ import { whereClause } from '../assets/asset-filter.js';
 import { anyOf, bitOf } from '../../model/asset-relationship.entity.js';
 import type { CopyQuery, ReaderShare } from './snapshot.js';
 
-/** ShownComponent is a filter of assets: conditions on the table `a` and their values. */
+/** ShownComponent is an asset filter: conditions on the table `a`, and the values of their parameters. */
 export interface ShownComponent {
   readonly where: readonly string[];
   readonly values: readonly unknown[];
@@ -10,20 +10,20 @@ export interface ShownComponent {
   readonly sourceId?: string | undefined;
 }
 
-/** Share is the part of the id ranges that one of n readers reads: every nth range. */
+/** Share is one reader's share of the id ranges. Each of n readers reads every nth range. */
 export interface Share extends ReaderShare {
   readonly stretches: number;
 }
 
-/** TEXT_BYTES is the number of table bytes per text: large enough to send efficiently, small enough for memory. */
+/** TEXT_BYTES is the number of table bytes per text. The value is a compromise between throughput and memory use. */
 const TEXT_BYTES = 384 * 1024;
-/** TEXTS_IN_QUERY is the number of ranges per query. It keeps the query within its timeout even for a slow client. */
+/** TEXTS_IN_QUERY is the number of ranges per query. It is small enough for a query to finish within its timeout even for a slow client. */
 const TEXTS_IN_QUERY = 64;
 
 const componentWith = (facts: string) =>
   `',{"bom-ref":"' || a.id || '",' || coalesce('"evidence":{"occurrences":[' || e.list || ']},', '') || ${facts}`;
 const COMPONENT = componentWith('right(a.component::text, -1)');
-/** The name is the first member in the text of a component (intake/staging/asset-rows.ts). */
+/** Matches the name, which is the first member in a component's JSON (intake/staging/asset-rows.ts). */
 const NAME_AT_START = String.raw`^\{"name":"(?:[^"\\]|\\.)*",`;
 const RENAMED = componentWith(
   `CASE WHEN n.name IS NULL THEN right(a.component::text, -1)
@@ -32,13 +32,13 @@ const RENAMED = componentWith(
 const PLACE = `'{"location":' || to_json(o.location) || coalesce(',"line":' || o.line, '') || coalesce(',"offset":' || o.position, '')
   || coalesce(',"symbol":' || to_json(o.symbol), '') || coalesce(',"additionalContext":' || to_json(o.context), '') || '}'`;
 /**
- * MAX_PLACES_BYTES is the maximum size of the exported locations of one asset, in bytes of JSON plus 200 bytes for each location. It allows at most 10,000
+ * MAX_PLACES_BYTES is the maximum size of one asset's exported locations, in bytes of JSON plus 200 bytes for each location. The limit allows at most 10,000
  * locations.
  */
 export const MAX_PLACES_BYTES = 2_000_000;
 /**
- * SQL for each location of an asset once, in key order, regardless of how many sources report it. The locations of an asset are a single value in the
- * database and in the service, so their size is limited.
+ * SQL for the locations of an asset, in key order. Each location is listed once, regardless of how many sources report the location. The total size is limited,
+ * because the locations of an asset form a single value in the database and in the service.
  */
 const PLACES = (condition: string) => `SELECT o.asset_id, string_agg(o.place, ',' ORDER BY o.id) AS list FROM (
     SELECT o.asset_id, o.id, o.place, sum(octet_length(o.place) + 200) OVER (PARTITION BY o.asset_id ORDER BY o.id) AS size FROM (
@@ -49,7 +49,7 @@ const PLACES = (condition: string) => `SELECT o.asset_id, string_agg(o.place, ',
 const DEPENDENCY = `',{"ref":"' || a.id || '"' || coalesce(',"dependsOn":["' || t.uses || '"]', '')
   || coalesce(',"provides":["' || t.offers || '"]', '') || '}'`;
 const [USE, OFFER] = [bitOf('dependsOn'), bitOf('provides')];
-/** SQL for each edge of an asset once, regardless of how many sources report it. */
+/** SQL for the edges of an asset. Each edge is listed once, regardless of how many sources report the edge. */
 const TARGETS = (
   condition: string,
 ) => `SELECT r.from_id, ${targetsOf(USE)} AS uses, ${targetsOf(OFFER)} AS offers FROM (
@@ -57,8 +57,8 @@ const TARGETS = (
     WHERE ${anyOf('r.kinds', USE | OFFER)} AND ${condition} GROUP BY r.from_id, r.to_id) r GROUP BY r.from_id`;
 
 /**
- * componentsQuery returns a query for one component per line, preceded by a comma, in the order of the ids. The stored JSON of a component is sent unchanged
- * except for its first brace. It is removed with `right`, because `substr` would count the characters.
+ * componentsQuery returns a query for the components in id order, each on a line that begins with a comma. The stored JSON of a component is sent unchanged
+ * except for its first brace. The brace is removed with `right`, because `substr` would count the characters.
  */
 export function componentsQuery({ where, values, sourceId }: ShownComponent): CopyQuery {
   if (sourceId !== undefined) return componentsOfSource(where, values, sourceId);
@@ -68,8 +68,7 @@ export function componentsQuery({ where, values, sourceId }: ShownComponent): Co
 }
 
 /**
- * Returns a query for the components as one source reports them. A customer who receives the document of one application thus learns nothing about other
- * applications.
+ * Returns a query for the components as reported by one source. A document about one application therefore reveals nothing about other applications.
  */
 function componentsOfSource(where: readonly string[], values: readonly unknown[], sourceId: string): CopyQuery {
   const source = `$${values.length + 1}::uuid`;
@@ -81,9 +80,9 @@ function componentsOfSource(where: readonly string[], values: readonly unknown[]
 }
 
 /**
- * dependenciesQuery returns a query for one entry per asset, even if the asset uses nothing (CycloneDX 1.6, dependencies). Targets that are not exported are
- * excluded. Each target is looked up by its id (OFFSET 0): a list of all exported assets may be too long for a hash, and would then be searched for every
- * target.
+ * dependenciesQuery returns a query for one entry per asset, even if the asset has no dependencies (CycloneDX 1.6, dependencies). Targets that are not exported
+ * are excluded. OFFSET 0 makes PostgreSQL look up each target by id: a list of all exported assets may be too long for a hash table and would then be scanned
+ * for every target.
  */
 export function dependenciesQuery({ where, values, sourceId }: ShownComponent): CopyQuery {
   const own = sourceId === undefined ? '' : `r.source_id = $${values.length + 1}::uuid AND `;
@@ -94,16 +93,16 @@ export function dependenciesQuery({ where, values, sourceId }: ShownComponent): 
 }
 
 /**
- * LOST_TARGETS is SQL for the inactive assets that active assets still use or provide. There are very few, because a document that no longer contains an
- * asset removes its edges.
+ * LOST_TARGETS is SQL for the inactive assets that active assets still use or provide. There are very few of these assets, because an asset's edges are removed
+ * when a document no longer contains the asset.
  */
 export const LOST_TARGETS = `SELECT coalesce(array_agg(g.id), '{}') AS lost FROM asset g WHERE g.state <> 'active' AND EXISTS (
     SELECT FROM asset_relationship r WHERE r.to_id = g.id AND ${anyOf('r.kinds', USE | OFFER)}
       AND NOT EXISTS (SELECT FROM asset f WHERE f.id = r.from_id AND f.state <> 'active' OFFSET 0) OFFSET 0)`;
 
 /**
- * rowRangesOf returns the number of id ranges into which a table is split so that each text has the right size. Ids are hashes, so equal ranges contain about
- * the same number of assets.
+ * rowRangesOf returns the number of id ranges into which a table is split so that each text has about TEXT_BYTES. Ids are hashes, so ranges of equal length
+ * contain about the same number of assets.
  */
 export function rowRangesOf(tableBytes: number): number {
   return Math.ceil(tableBytes / TEXT_BYTES) || 1;
@@ -145,7 +144,7 @@ function inStretches({ stretches, reader, readers }: Share, text: string): CopyQ
   return queries;
 }
 
-/** Uses CASE, because PostgreSQL would sort the targets of each asset again for FILTER. */
+/** Uses CASE instead of FILTER, with which PostgreSQL would sort the targets of each asset again. */
 function targetsOf(bit: number): string {
   return `string_agg(CASE WHEN ${anyOf('r.kinds', bit)} THEN r.to_id::text END, '","' ORDER BY r.to_id)`;
 }

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { transferable } from '../../../platform/observability/external-memory.js';
 import type { CanonicalMessage, CanonicalWork } from './canonical-thread.js';
 
-/** CanonicalOrder is a JSON object whose long lists arrive line by line. Each line is a comma and a JSON text. A part may end within a line. */
+/** CanonicalOrder is a JSON object whose long lists arrive as lines. Each line is a comma and a JSON text. A part may end within a line. */
 export interface CanonicalOrder {
   readonly hash: string;
   /** Members other than the lists. */
@@ -48,7 +48,7 @@ export async function canonicalDigest({ hash, members, lists }: CanonicalOrder):
   }
 }
 
-/** Copies the parts into chunks, because transferred memory belongs to the thread. */
+/** Copies the parts into chunks, because memory that is transferred to the thread is no longer accessible here. */
 async function* chunksOf(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let gathered: Buffer[] = [];
   let length = 0;

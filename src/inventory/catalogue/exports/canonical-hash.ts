@@ -4,7 +4,7 @@ import { canonicalJson } from '../../../platform/json/canonical-json.js';
 const [NEWLINE, COMMA] = [0x0a, 0x2c];
 const NOTHING = Buffer.alloc(0);
 
-/** CanonicalHash hashes the canonical form (RFC 8785) of a JSON object whose long lists arrive line by line. Each line is a comma and a JSON text. */
+/** CanonicalHash hashes the canonical form (RFC 8785) of a JSON object whose long lists arrive as lines. Each line is a comma and a JSON text. */
 export class CanonicalHash {
   private readonly hash: Hash;
   /** Names of the members that are not hashed yet, in reverse order. */
@@ -12,7 +12,7 @@ export class CanonicalHash {
   /** Separator before the next member, or before the next item of the open list. */
   private before = '{';
   private isListOpen = false;
-  /** Start of a line whose end has not arrived yet. */
+  /** Beginning of a line whose end has not arrived yet. */
   private begun = NOTHING;
 
   constructor(

@@ -9,7 +9,7 @@ export interface CanonicalWork {
 }
 
 /**
- * CanonicalMessage is the name of the list that starts, a part of its lines, or the end. The thread acknowledges each message after processing it; the last
+ * CanonicalMessage is the name of the next list, a part of that list's lines, or the end. The thread acknowledges each message after processing it; the last
  * reply contains the digest.
  */
 export type CanonicalMessage = { readonly list: string } | ArrayBuffer | 'end';

@@ -7,9 +7,9 @@ import { Snapshot } from './snapshot.js';
 const MAX_AT_ONCE = 6;
 /** Maximum number of concurrent exports per caller, so that a client that stops reading does not block other callers. */
 const MAX_PER_CALLER = 2;
-/** CONNECTIONS is the number of connections per export: while one connection sends, the other reads ahead. */
+/** CONNECTIONS is the number of connections per export. While one connection's result is sent, the other connection reads ahead. */
 const CONNECTIONS = 2;
-/** TIMEOUT_MS is the timeout for an export. Without a timeout, a slow client could keep an export open indefinitely. */
+/** TIMEOUT_MS is the export timeout. Without a timeout, a slow client could keep an export open indefinitely. */
 const TIMEOUT_MS = 30 * 60_000;
 const RETRY_SECONDS = 10;
 
@@ -31,7 +31,7 @@ export class ExportSnapshots implements OnApplicationShutdown {
   /**
    * Opens a snapshot of the database. The caller must end the snapshot after use.
    *
-   * @param principal whose limit on concurrent exports applies
+   * @param principal principal whose limit on concurrent exports applies
    * @throws Problem 429 `export.busy` while this process runs six exports, or two for the same principal
    */
   async open(principal = ''): Promise<Snapshot> {

@@ -42,8 +42,8 @@ async function* converted(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 }
 
 /**
- * Converts one component. The JSON of a component contains no line break, because JSON escapes line breaks. A component that was stored from a draft of
- * CycloneDX without a schema may be impossible to convert. It is exported unchanged, so that it does not abort the export of the other components.
+ * Converts one component. A component's JSON contains no line break, because JSON escapes line breaks. A component from a draft of CycloneDX, which has no
+ * schema, may be impossible to convert. It is exported unchanged, so that the export of the other components is not aborted.
  */
 function convertedLine(line: string): string {
   if (line === '') return '';

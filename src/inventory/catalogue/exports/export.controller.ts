@@ -119,7 +119,7 @@ function wantsGzip(encodings: string): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(encodings);
 }
 
-/** Sends the body for as long as the caller is authorized. The body is closed when the connection closes or when the caller loses the permission. */
+/** Returns the body, which is sent only while the caller is authorized. It is closed when the connection closes or when the caller loses the permission. */
 function sentTo(request: AuthorizedRequest, body: Readable): Readable {
   const parts = Readable.from(whileAuthorized(request, body as AsyncIterable<Buffer>), { objectMode: false });
   const stop = watchRight(request, () => parts.destroy(new Error('the caller is no longer allowed to read')));
@@ -140,7 +140,7 @@ function send(reply: FastifyReply, body: Readable, { version, zipped }: Form): v
   void reply.header('content-type', type).header('content-disposition', `attachment; filename="${FILE}"`);
   if (!zipped) return void reply.send(body);
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
-  // An error ends both streams. Fastify then closes the connection, so that the client cannot mistake a partial response for a complete one.
+  // An error ends both streams. Fastify then closes the connection, so that the client cannot mistake a partial response for a complete response.
   pipeline(body, gzip, () => undefined);
   void reply.header('content-encoding', 'gzip').send(gzip);
 }

@@ -12,7 +12,7 @@ const TRUTH: Readonly<Record<string, boolean>> = { true: true, '1': true, false:
 
 export class CsvExportQuery extends ExportQuery {
   /**
-   * Whether the file begins with a UTF-8 byte order mark, which Excel on Windows needs to read accented characters. Use false if a program reads the file.
+   * Whether the file begins with a UTF-8 byte order mark, which Excel on Windows needs to display accented characters. Use false if a program reads the file.
    * @example true
    */
   @ApiProperty({ type: Boolean, required: false, default: true })

@@ -9,7 +9,7 @@ import { readSensorScan } from '../../intake/staging/sensor-scan-reader.js';
 import type { ShownComponent } from './bom-queries.js';
 import type { Snapshot } from './snapshot.js';
 
-/** OwnLines contains lines in the same form as the result of the export queries: a comma and a JSON text. */
+/** OwnLines contains lines in the same format as the results of the export queries: a comma and a JSON text. */
 export interface OwnLines {
   readonly components: readonly string[];
   readonly dependencies: readonly string[];
@@ -17,7 +17,7 @@ export interface OwnLines {
 
 export const NOTHING_OWN: OwnLines = { components: [], dependencies: [] };
 
-/** OwnComponents lists the signing keys, certificates and host keys of this service as components, with the ids of the same assets in the inventory. */
+/** OwnComponents lists the service's signing keys, certificates and host keys as components, with the ids that these assets have in the inventory. */
 @Injectable()
 export class OwnComponents {
   constructor(private readonly cryptoAssets: ServiceCryptoAssets) {}

@@ -22,7 +22,7 @@ interface SnapshotConnection {
   readonly client: PoolClient;
 }
 
-/** Snapshot is one state of the database that several connections read (an exported snapshot of PostgreSQL). */
+/** Snapshot is a database snapshot that several connections read (an exported PostgreSQL snapshot). */
 export class Snapshot {
   private readonly logger = new Logger(Snapshot.name);
 
@@ -63,7 +63,7 @@ export class Snapshot {
   stream(parts: AsyncIterable<string | Buffer>): Readable {
     const stream = Readable.from(parts, { objectMode: false });
     stream.once('error', (error) => this.logger.error(`an export was aborted: ${error.message}`));
-    // A failure to end the snapshot does not affect what was sent. The connections are released in any case.
+    // A failure to end the snapshot does not affect the data already sent. The connections are released in any case.
     stream.once('close', () => void this.end().catch(() => undefined));
     return stream;
   }
@@ -108,7 +108,7 @@ export class Snapshot {
   }
 }
 
-/** Types of plan nodes that lose the index order, or that compare every row with every other row. */
+/** Plan node types that do not preserve the index order, or that compare every row with every other row. */
 const OUT_OF_ORDER = ['seqscan', 'bitmapscan', 'sort', 'nestloop', 'hashjoin', 'hashagg'];
 
 const BINARY = '(FORMAT binary)';

@@ -40,7 +40,7 @@ export class RelationshipsController {
 
   /**
    * List neighbours of an asset
-   * @remarks Returns the assets that an asset uses, or the assets that use it.
+   * @remarks Returns the assets that an asset uses, or the assets that use the asset.
    */
   @Get(':id/neighbours')
   @Needs('inventory:read')
@@ -53,7 +53,7 @@ export class RelationshipsController {
 
   /**
    * Get the blast radius
-   * @remarks Returns everything that depends on an asset, directly or indirectly.
+   * @remarks Returns all assets that depend on an asset, directly or indirectly.
    */
   @Get(':id/blast-radius')
   @Needs('inventory:read')

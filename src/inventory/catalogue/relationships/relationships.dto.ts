@@ -11,7 +11,7 @@ import { RELATIONSHIP_KINDS, type RelationshipKind } from '../../model/asset-rel
 import type { Direction, Edge, Radius, Reached } from './relationships.reader.js';
 
 export class NeighboursQuery extends PageQuery {
-  /** `out`: assets that the asset uses; `in`: assets that use it. */
+  /** `out`: assets that the asset uses; `in`: assets that use the asset. */
   @Optional(OneOf(['out', 'in'], { default: 'out' })) direction?: Direction;
   @Optional(OneOf(RELATIONSHIP_KINDS)) kind?: RelationshipKind;
 }
@@ -70,7 +70,7 @@ export class ReachedView {
   @ApiProperty({ enum: LEVELS, nullable: true }) level: Level | null;
   /** Number of steps from the start. @example 1 */
   depth: number;
-  /** Previous asset on the path from the start. `viaKind` is the kind of relationship to this asset. @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
+  /** ID of the previous asset on the path from the start. `viaKind` is the kind of relationship to that asset. @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   viaId: string;
   viaKind: RelationshipKind;
 

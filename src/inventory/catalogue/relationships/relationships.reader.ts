@@ -14,7 +14,7 @@ export interface Edge {
   readonly toName: string;
 }
 
-/** Reached is an asset with the shortest path to it. `viaId` is the previous asset on the path. */
+/** Reached is an asset and the last step of the shortest path to the asset. `viaId` is the previous asset on the path. */
 export interface Reached {
   readonly id: string;
   readonly kind: string;
@@ -72,8 +72,8 @@ export class RelationshipsReader {
   }
 
   /**
-   * Returns everything that is affected if an asset fails: the assets that use it, directly or indirectly. `provides` does not mean use, so these edges are
-   * not followed. The search is breadth-first, so each asset is reached once, by its shortest path, and cycles terminate.
+   * Returns all assets that are affected if an asset fails: the assets that use the asset, directly or indirectly. `provides` does not mean use, so these edges
+   * are not followed. The search is breadth-first: each asset is reached once, by the shortest path, so cycles in the graph do not matter.
    */
   async blastRadius(id: string, depth: number, max: number): Promise<Radius> {
     await this.assertExists(id);
@@ -82,14 +82,14 @@ export class RelationshipsReader {
     // The details of a level are read while the next level is searched.
     const complete = await this.walk(id, { depth, max, direction: 'in' }, met, (ids) => {
       const reading = this.show(ids);
-      // A failure is reported when all reads are awaited. Until then, the rejection must not count as unhandled.
+      // A failure is reported when all reads are awaited. Until then, Node must not treat the rejection as unhandled.
       reading.catch(() => undefined);
       shown.push(reading);
     });
     return { nodes: together(met.values(), (await Promise.all(shown)).flat()), truncated: !complete };
   }
 
-  /** Returns the shortest path of uses and references from one asset to another, or an empty list if no path has at most `depth` steps. */
+  /** Returns the shortest path from one asset to another along uses and references. Empty if no path has at most `depth` steps. */
   async path(from: string, to: string, depth: number): Promise<Reached[]> {
     await this.assertExists(from);
     await this.assertExists(to);
@@ -128,8 +128,8 @@ export class RelationshipsReader {
   }
 
   /**
-   * Returns the next level. At most `max` edges are read per asset, because half the inventory may use one algorithm. The edges are read in the order of the
-   * index, which contains all requested columns.
+   * Returns the next level. At most `max` edges are read per asset, because half the inventory may use one algorithm. The edges are read in index order, and
+   * the index contains all requested columns.
    */
   private step(ids: readonly string[], direction: Direction, max: number): Promise<Step[]> {
     const [near, far] = ENDS[direction];
@@ -143,7 +143,7 @@ export class RelationshipsReader {
   }
 
   /**
-   * Returns the details of assets, unordered. The assets are looked up in batches (OFFSET 0) in the order of their ids, so that index neighbours are read
+   * Returns the details of assets in no particular order. The assets are looked up in batches (OFFSET 0) in id order, so that adjacent index entries are read
    * together. For ten thousand ids at once, the planner would scan the whole table.
    */
   private show(ids: readonly string[]): Promise<Shown[]> {
@@ -178,7 +178,7 @@ interface Step {
   readonly kinds: number;
 }
 
-/** Returns the assets in the order in which they were reached, without those that have since been deleted. */
+/** Returns the assets in the order in which they were reached, without assets that have been deleted in the meantime. */
 function together(met: Iterable<Met>, shown: readonly Shown[]): Reached[] {
   const byId = new Map(shown.map((one) => [one.id, one]));
   const reached: Reached[] = [];

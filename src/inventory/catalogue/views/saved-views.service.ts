@@ -10,7 +10,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../../platform/http/idem
 import { Clock } from '../../../platform/work/clock.js';
 import { conditionsOf } from '../assets/asset-filter.js';
 
-/** SavedQuery is a query of the asset list that was saved under a name for all users. */
+/** SavedQuery is an asset list query that was saved under a name for all users. */
 export interface SavedQuery {
   /** Query in the syntax of the parameter `q`. */
   readonly q: string;

@@ -8,7 +8,7 @@ import { RuleBook } from '../../judgement/risk/rule-book.js';
 /** DeadlineCount is a deadline with the number of affected assets. */
 export interface DeadlineCount {
   readonly deadline: Deadline;
-  /** IDs of the rules that state the deadline. */
+  /** IDs of the rules that contain the deadline. */
   readonly rules: readonly string[];
   /** Number of active assets to which the deadline applies; null for a deadline on validity periods, because the number depends on the day. */
   readonly assets: number | null;
@@ -31,8 +31,8 @@ export class DeadlinesReader {
   ) {}
 
   /**
-   * Returns all deadlines of the current rules in date order. It reads one row per verdict, and even a large inventory has only a few hundred verdicts. It
-   * reads no assets, because the running counts contain their numbers.
+   * Returns all deadlines in the current rules, in date order. One row is read per verdict, and even a large inventory has only a few hundred verdicts. No
+   * assets are read, because the running counts contain the numbers of assets.
    */
   async counts(): Promise<DeadlineCount[]> {
     const { ruleSet } = await this.book.current();

@@ -10,9 +10,9 @@ export class OpinionView {
   /** @example CNSA */
   jurisdiction: string;
   stance: Stance;
-  /** Status in the rules, or an explanation; null if the jurisdiction has no position. @example "CNSA 2.0 requires ML-KEM-1024" */
+  /** Status of the algorithm in the rules, or an explanation; null if the jurisdiction has no position. @example "CNSA 2.0 requires ML-KEM-1024" */
   reason: string | null;
-  /** Last day of the previous state. @example 2030-12-31 */
+  /** Last day before the position takes effect. @example 2030-12-31 */
   date: string | null;
   /** Document that sets the deadline. @example "CNSA 2.0 FAQ v2.1" */
   authority: string | null;
@@ -25,8 +25,7 @@ export class OpinionView {
   /** Whether the document is a draft. */
   draft: boolean;
   /**
-   * Whether the statement was checked against the primary source rather than taken from secondary sources; null if no statement about the algorithm was
-   * found.
+   * Whether the position was checked against the primary source rather than taken from secondary sources; null if no position on the algorithm was found.
    * @example true
    */
   verified: boolean | null;
@@ -95,7 +94,7 @@ export class ConflictView {
   assets: number;
   favour: OpinionView[];
   against: OpinionView[];
-  /** Replacement that satisfies all jurisdictions; null if there is none. @example ML-DSA-87 */
+  /** Replacement that satisfies all jurisdictions; null if no replacement does. @example ML-DSA-87 */
   satisfiesAll: string | null;
   /** Possible replacements, in ascending order of objections. */
   targets: MigrationTargetView[];
@@ -123,7 +122,7 @@ export class ConflictsView {
 }
 
 export class DeadlineCountView extends DeadlineView {
-  /** IDs of the rules that state the deadline. @example ["Q-RSA-KE-112"] */
+  /** IDs of the rules that contain the deadline. @example ["Q-RSA-KE-112"] */
   rules: string[];
   /**
    * Number of active assets to which the deadline applies. An asset is counted for each deadline that applies to it. Null for a deadline on validity periods,
@@ -143,8 +142,7 @@ export class DeadlineCountsView {
   /** @example 2026-11-28 */
   asOf: string;
   /**
-   * Deadlines, ordered by date. Deadlines with `appliesTo` apply only to certain plans, acquisitions or organizations, and are never the next deadline of an
-   * asset.
+   * Deadlines, ordered by date. Deadlines with `appliesTo` apply only to certain plans, acquisitions or organizations, and are never an asset's next deadline.
    */
   items: DeadlineCountView[];
 

@@ -16,11 +16,11 @@ import type { AlgorithmUse, RiskSubject } from '../../model/risk-subject.js';
 import { RuleBook } from '../../judgement/risk/rule-book.js';
 
 /**
- * MAX_ROWS is the maximum number of rows. An inventory contains at most a few hundred different algorithms; the algorithms with the most assets are returned.
+ * MAX_ROWS is the maximum number of returned rows, which are the algorithms with the most assets. An inventory contains at most a few hundred algorithms.
  */
 const MAX_ROWS = 500;
 
-/** Stand contains the asset count of one algorithm in one use, and the positions of all authorities on the algorithm. */
+/** Stand contains the asset count for one algorithm and purpose, and the positions of all authorities on the algorithm. */
 export interface Stand {
   readonly algorithm: string;
   readonly family: string;

@@ -12,7 +12,7 @@ export class PolicyRequirementView {
   /** @example "A strategy is documented" */
   text: string;
   /**
-   * `stance`: algorithms are compared with the position of an authority; `query`: no asset may match the query; `review`: a person assesses the requirement.
+   * `stance`: algorithms are compared with an authority's position; `query`: no asset may match the query; `review`: the requirement is assessed manually.
    */
   @ApiProperty({ enum: CHECKS }) check: string;
   /** Query that no asset may match. Present only if `check` is `query`. @example 'kind=protocol and level>=HIGH' */
@@ -80,7 +80,7 @@ export class RequirementResultView {
   violations: number;
   /** IDs of up to 10 assets that violate the requirement. @example ["0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01"] */
   examples: string[];
-  /** Assets that do not violate the requirement yet, with the earliest date until which the authority accepts them. Not present if there are none. */
+  /** Assets that do not violate the requirement yet, and the first date after which one of them will violate it. Not present if there are no such assets. */
   acceptedUntil?: AcceptedUntilView;
   /** Score from 0 to 1; null for a requirement that has not been assessed. @example 0.925 */
   score: number | null;

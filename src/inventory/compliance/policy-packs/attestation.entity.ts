@@ -39,10 +39,10 @@ export class PolicyScope {
   scope: string;
 }
 
-/** RequirementResult states how well a requirement is met. */
+/** RequirementResult describes how well a requirement is met. */
 export interface RequirementResult {
   readonly identifier: string;
-  /** Number of assets to which the requirement applies; 0 for a requirement that a person assesses. */
+  /** Number of assets to which the requirement applies; 0 for a manually assessed requirement. */
   readonly assets: number;
   readonly violations: number;
   /** IDs of a few assets that violate the requirement. */
@@ -60,8 +60,8 @@ export interface AttestationEvidence {
 }
 
 /**
- * An attestation that the inventory complies with a policy pack on a day, to the degree stated in the results. Attestations are immutable. A newer
- * attestation replaces an older one.
+ * An attestation of the inventory's compliance with a policy pack on a given day. The results contain the degree of compliance. Attestations are immutable. A
+ * newer attestation replaces an older attestation.
  */
 @Entity('attestation')
 @Index('attestation_pack', ['packId', 'id'])

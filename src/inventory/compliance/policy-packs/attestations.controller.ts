@@ -35,7 +35,7 @@ export class AttestationsController {
 
   /**
    * Create an attestation
-   * @remarks Records the compliance of the inventory with a policy pack, with the assessor, evidence and expiry.
+   * @remarks Records the inventory's compliance with a policy pack, with the assessor, the evidence and the expiration time.
    */
   @Post()
   @Needs('inventory:write')

@@ -27,11 +27,11 @@ export class AttestationEvidenceBody {
 export class EvaluateBody {
   /** ID of a policy pack. @example pci-dss-12.3.3 */
   @Text(1, 100) pack: string;
-  /** Query that selects the assets, with the same syntax as in the list of assets. Defaults to the whole inventory. @example 'label=pci' */
+  /** Query that selects the assets, in the syntax of the asset list. Defaults to the whole inventory. @example 'label=pci' */
   @Optional(Text(1, 2000)) scope?: string;
   /** Day for which deadlines are evaluated; defaults to today. @example 2031-01-01 */
   @Optional(Day()) asOf?: string;
-  /** Assessments of the requirements that no query can check. */
+  /** Assessments of the requirements that must be assessed manually. */
   @Optional(ListOf(ReviewBody, { max: MAX_ITEMS })) reviews?: ReviewBody[];
 
   toOrder(): EvaluateOrder {
@@ -61,7 +61,7 @@ export class PolicyRequirementBody {
   identifier: string;
   /** @example "No RSA below 3072 bits" */
   @Text(1, 2000) text: string;
-  /** Query that no asset may match. If omitted, a person assesses the requirement. @example 'family=RSA and bits<3072' */
+  /** Query that no asset may match. If omitted, the requirement is assessed manually. @example 'family=RSA and bits<3072' */
   @ValidateIf(({ q, among }: PolicyRequirementBody) => q !== undefined || among !== undefined)
   @IsString()
   @Length(1, 2000)

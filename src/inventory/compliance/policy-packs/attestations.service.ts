@@ -19,7 +19,7 @@ export interface AttestOrder extends EvaluateOrder {
   readonly expiresAt?: Date;
 }
 
-/** AttestationsService stores attestations of the compliance of the inventory with a policy pack. */
+/** AttestationsService stores attestations of the inventory's compliance with a policy pack. */
 @Injectable()
 export class AttestationsService {
   constructor(
@@ -30,7 +30,7 @@ export class AttestationsService {
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  /** @throws Problem 422 `attestation.open` if a person has yet to assess a requirement, 422 `attestation.expiry`. */
+  /** @throws Problem 422 `attestation.open` if a manual assessment is missing, 422 `attestation.expiry`. */
   async attest(caller: Caller, order: AttestOrder, use?: IdempotentUse): Promise<Attestation> {
     const known = await this.idempotency.known(use);
     if (known !== undefined) return this.find(known);
@@ -40,7 +40,7 @@ export class AttestationsService {
       throw new Problem(
         'refused',
         'attestation.open',
-        `A person must assess ${open.join(', ')}. Add the assessments to reviews.`,
+        `These requirements need a manual assessment: ${open.join(', ')}. Add the assessments to the "reviews" member.`,
       );
     const latest = new Date(at.getTime() + pack.reviewEveryDays * DAY_MS);
     const expiresAt = order.expiresAt ?? latest;

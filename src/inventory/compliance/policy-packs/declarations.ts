@@ -10,7 +10,7 @@ const ORGANIZATION = 'The operator of this inventory';
 
 /**
  * declarationsOf converts an attestation to a CycloneDX 1.6 document with declarations and definitions (CycloneDX 1.6, Attestations). The policy pack becomes
- * a standard with requirements. Each requirement has a claim with evidence and conformance.
+ * a standard with requirements. Each requirement has a claim, with evidence and conformance.
  */
 export function declarationsOf(attestation: Attestation): object {
   const { id, pack, results, createdAt, statement, reviewer, scope } = attestation;

@@ -11,7 +11,7 @@ export interface JudgedPolicy {
 }
 
 /**
- * policyAlertEvents returns an event for each assessed requirement, which states whether the requirement is violated. Repeated events about a lasting
+ * policyAlertEvents returns an event for each assessed requirement, which indicates whether the requirement is violated. Repeated events about an ongoing
  * violation belong to one alert, so earlier events need not be read.
  */
 export function policyAlertEvents({ pack, scope, results }: JudgedPolicy): AlertEvent[] {
@@ -23,13 +23,13 @@ export function policyAlertEvents({ pack, scope, results }: JudgedPolicy): Alert
   });
 }
 
-/** endedAlertEvents returns events that end the alerts about removed requirements. */
+/** endedAlertEvents returns events that resolve the alerts about removed requirements. */
 export function endedAlertEvents(
   pack: PolicyPack,
   identifiers: readonly string[],
   scopes: readonly (string | null)[],
 ): AlertEvent[] {
-  const facts = { why: 'The policy no longer requires it.' };
+  const facts = { why: 'The policy no longer contains this requirement.' };
   return scopes.flatMap((scope) =>
     identifiers.map((identifier) => ({ ...about(pack, identifier, scope, facts), over: true })),
   );

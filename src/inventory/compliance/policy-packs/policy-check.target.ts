@@ -19,7 +19,7 @@ class PolicyCheckSettings {
 }
 
 /**
- * PolicyCheckTarget runs `policy-check` schedules: it checks the inventory against a policy pack as of today and records alert events about new and ended
+ * PolicyCheckTarget runs `policy-check` schedules: it evaluates the inventory against a policy pack as of today and records alert events about new and resolved
  * violations.
  */
 @Injectable()

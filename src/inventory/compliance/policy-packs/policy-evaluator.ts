@@ -15,11 +15,11 @@ const MAX_EXAMPLES = 10;
 
 export interface Evaluation {
   readonly results: RequirementResult[];
-  /** Mean score of the assessed requirements; 0 if none is assessed. */
+  /** Mean score of the assessed requirements; 0 if no requirement is assessed. */
   readonly score: number;
 }
 
-/** Review is a person's assessment of a requirement that no query can check. */
+/** Review is a manual assessment of a requirement. */
 export interface Review {
   readonly identifier: string;
   readonly score: number;
@@ -105,7 +105,7 @@ export class PolicyEvaluator {
     };
   }
 
-  /** Returns the facts of the assets in scope, with the number of assets. They are read once for all requirements. */
+  /** Returns the facts about the assets in scope, with the number of assets. The facts are read once for all requirements. */
   private async subjects(scope: string | undefined): Promise<SubjectCount[]> {
     const counts = new Map((await this.byVerdict(scope)).map(({ id, count }) => [id, count]));
     const rows: { id: string; subject: RiskSubject }[] = await this.db.query(
@@ -164,10 +164,10 @@ const sum = (counts: readonly VerdictCount[]) => counts.reduce((all, { count }) 
 function rationaleOf({ assets, violations, acceptedUntil }: Found): string {
   const violated = `${violations} of ${assets} assets violate the requirement.`;
   if (acceptedUntil === undefined) return violated;
-  return `${violated} All violations are accepted temporarily: ${acceptedUntil.assets}, the first until ${acceptedUntil.first}.`;
+  return `${violated} Assets accepted only temporarily: ${acceptedUntil.assets}, the first until ${acceptedUntil.first}.`;
 }
 
-/** WorstOpinions finds the position of an authority on the worst algorithm of each set of facts that a requirement covers. */
+/** WorstOpinions finds an authority's worst position on the algorithms in each set of facts to which a requirement applies. */
 class WorstOpinions {
   private readonly known = new Map<string, Opinion | undefined>();
 

@@ -2,13 +2,13 @@ import type { Stance } from '../../judgement/risk/jurisdictions.js';
 import type { CryptoUse } from '../../judgement/names/crypto-use.js';
 import packs from './policy-packs.json' with { type: 'json' };
 
-/** StanceCheck checks a requirement against the position of an authority. */
+/** StanceCheck checks a requirement against an authority's position. */
 export interface StanceCheck {
   readonly kind: 'stance';
   readonly jurisdiction: string;
   /** Restricts the check to algorithms with these uses. */
   readonly uses?: readonly CryptoUse[];
-  /** The requirement is violated at this or a worse stance. */
+  /** Stance at which the requirement is violated. Worse stances also violate the requirement. */
   readonly limit: Extract<Stance, 'DISCOURAGES' | 'REJECTS'>;
 }
 
@@ -20,7 +20,7 @@ export interface QueryCheck {
   readonly among?: string;
 }
 
-/** PolicyCheck defines how a requirement is checked; `review` means that a person assesses the requirement. */
+/** PolicyCheck defines how a requirement is checked; `review` means that the requirement is assessed manually. */
 export type PolicyCheck = StanceCheck | QueryCheck | { readonly kind: 'review' };
 
 export interface PolicyRequirement {

@@ -37,7 +37,7 @@ export class PolicyPacksController {
 
   /**
    * Create a policy pack
-   * @remarks Creates a policy pack with requirements that a query checks or a person assesses.
+   * @remarks Creates a policy pack. Each requirement is checked with a query or assessed manually.
    */
   @Post()
   @Needs('inventory:write')

@@ -103,7 +103,7 @@ export class PolicyPacksService {
     return writeUnique(this.db, work, taken);
   }
 
-  /** Ends the alerts about requirements that have been removed from the pack, in every scope for which the pack was checked. */
+  /** Resolves the alerts about requirements that have been removed from the pack, in every scope for which the pack was checked. */
   private async end(tx: EntityManager, pack: PolicyPack, left: readonly PolicyRequirement[]): Promise<void> {
     const kept = new Set(left.map(({ identifier }) => identifier));
     const gone = pack.requirements.map(({ identifier }) => identifier).filter((identifier) => !kept.has(identifier));

@@ -12,7 +12,7 @@ import { type Duplicate, SchemaFaults } from './schema-faults.js';
 
 export type Mode = 'strict' | 'repair';
 
-/** An item with the same name as an earlier item. It may be a duplicate. */
+/** An item with the same name as an earlier item, which may be a duplicate. */
 interface Doubtful {
   readonly item: unknown;
   readonly index: number;
@@ -69,8 +69,7 @@ export class BomLists {
   }
 
   /**
-   * Checks an item. In repair mode, repairs faults in the strings of the item, and removes invalid parts that are not read and duplicates in the lists of the
-   * item.
+   * Checks an item. In repair mode, repairs faults in the item's strings, and removes invalid parts that are not read and duplicates in the item's lists.
    */
   private judge(list: ListName, item: unknown, found: SchemaFaults, repairs: Remark[]): boolean {
     const check = this.checks[list];
@@ -122,8 +121,8 @@ function addRepair(repairs: Remark[], pointer: string): void {
 }
 
 /**
- * reportRepeatedNames reports names that occur twice in an object. In strict mode, they are faults. Repair mode keeps the last value, as JSON.parse does, and
- * adds a remark.
+ * reportRepeatedNames reports names that occur twice in an object. In strict mode, repeated names are faults. Repair mode keeps the last value, as JSON.parse
+ * does, and adds a remark.
  */
 export function reportRepeatedNames(
   repeated: readonly RepeatedName[],

@@ -14,8 +14,8 @@ import { repairTexts } from './repaired-texts.js';
 import { SchemaFaults } from './schema-faults.js';
 
 /**
- * readBom reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. The lists are read a few items at a time while the assets of the
- * draft are iterated. A document with known content thus need not be read, and items are released before the next items are read.
+ * readBom reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. The lists are read a few items at a time while the assets are
+ * iterated. A document with known content therefore need not be read, and items are released before the next items are read.
  *
  * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault. Faults in lists are thrown at the end of the iteration. In
  * repair mode, repeated list items and names, an uppercase serial number and incomplete times are repaired with a remark; other faults reject the document.
@@ -59,7 +59,7 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
   return { ...described, said: text.said(bom), repairs: [...repairs], draft };
 }
 
-/** Reads a document in the draft CBOM format. It is not validated against a schema, because existing documents rarely conform to the draft. */
+/** Reads a document in the draft CBOM format. The document is not validated against a schema, because existing documents rarely conform to the draft. */
 function readOldCbom(text: BomText): CheckedDocument {
   const bom = oldCbomAsVersion16(text.whole()) as unknown as Bom & {
     components: CdxComponent[];
@@ -145,8 +145,8 @@ function leaveOut(head: Record<string, unknown>, faults: readonly Fault[], repai
 }
 
 /**
- * Encodes the braces in endpoints of services. Generators write such endpoints as URI templates (RFC 6570), although an IRI reference cannot contain braces
- * (RFC 3987). Services are otherwise not read.
+ * Encodes the braces in service endpoints. Some generators write endpoints as URI templates (RFC 6570), although an IRI reference cannot contain braces (RFC
+ * 3987). Services are otherwise not read.
  */
 function acceptTemplates(services: unknown): void {
   const stack = [services];
@@ -194,7 +194,7 @@ function lowerSerialNumber(document: Record<string, unknown>, repairs: Remark[])
   });
 }
 
-/** Returns the name of the described application or repository: the repository, otherwise the component, otherwise the serial number of the document. */
+/** Returns the name of the source: the repository, otherwise the described component, otherwise the document's serial number. */
 function sourceOf({ metadata, serialNumber }: Bom): string | undefined {
   const property = (...names: string[]) => metadata?.properties?.find(({ name }) => names.includes(name))?.value;
   const repository = property('gitUrl', 'git-url');

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type SchemaCheck, type Schema, SchemaCompiler } from './json-schema.js';
 
-/** Versions with an official schema. */
+/** CycloneDX versions with an official schema. */
 export const SPEC_VERSIONS = ['1.4', '1.5', '1.6', '1.7'] as const;
 export type SpecVersion = (typeof SPEC_VERSIONS)[number];
 

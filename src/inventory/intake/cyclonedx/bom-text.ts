@@ -16,13 +16,13 @@ export type ListName = (typeof LISTS)[number];
 /** READING is part of the content hash. Increase it when a new version of the service reads the same document differently. */
 const READING = 5;
 
-/** RepeatedName is a name that occurs twice in an object. JSON.parse keeps the last value, while some other parsers keep the first. */
+/** RepeatedName is a name that occurs twice in an object. JSON.parse keeps the last value; some other parsers keep the first value. */
 export interface RepeatedName {
   readonly pointer: string;
   readonly name: string;
 }
 
-/** Stretch is a run of consecutive items of a list. */
+/** Stretch is a sequence of consecutive items in a list. */
 export interface Stretch {
   /** Index of the first item in the list. */
   readonly index: number;
@@ -31,7 +31,7 @@ export interface Stretch {
   readonly repeated: readonly RepeatedName[];
 }
 
-/** BomText is a CycloneDX document as bytes. The lists are parsed a few items at a time, so that the parsed document is never in memory as a whole. */
+/** BomText is an unparsed CycloneDX document. The lists are parsed a few items at a time, so that the parsed document is never completely in memory. */
 export class BomText {
   /** @param outline positions of the lists; undefined if they can only be found by parsing the whole document. */
   constructor(
@@ -68,14 +68,14 @@ export class BomText {
       const text = `[${bodyTextOf(this.bytes.subarray(start, end))}]`;
       const items = parseExactJson(text, (item) => `/${name}/${first + Number(item)}`) as unknown[];
       if (items.length === 0 && list.cuts.length > 0) throw malformed(`/${name}`);
-      // The text has as many colons as its objects have members, unless an object repeats a name.
+      // The number of colons in the text equals the number of members in its objects, unless an object repeats a name.
       const repeated = members === membersIn(items) ? [] : this.repeatedNames(name, first, span);
       yield { index, items, repeated };
       index += items.length;
     }
   }
 
-  /** Returns the first name that occurs twice in an object outside of the lists, or undefined if there is none. */
+  /** Returns the first name that occurs twice in an object outside of the lists, or undefined if no name is repeated. */
   repeatedInHead(): RepeatedName | undefined {
     if (this.outline === undefined) return undefined;
     const head = bodyTextOf(withoutLists(this.bytes, this.outline, LISTS));
@@ -91,8 +91,8 @@ export class BomText {
   }
 
   /**
-   * Returns a hash of the content: the lists as sent, and the described component. Serial number, version, timestamp and properties are excluded, because
-   * they differ in each edition of the document.
+   * Returns a hash of the content: the lists as sent, and the described component. The serial number, version, timestamp and properties are excluded, because
+   * these members differ in each edition of the document.
    */
   said({ specVersion, metadata }: { specVersion: string; metadata?: { component?: unknown } }): Buffer {
     const hash = createHash('sha256').update(JSON.stringify([READING, specVersion, metadata?.component ?? null]));

@@ -32,7 +32,7 @@ export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   return { ref, kind: assetKindOf(component), component, occurrences, links: linksOf(component) };
 }
 
-/** Members of a component that may contain further bom-refs. Bom-refs have no meaning in other documents, and an export assigns its own bom-refs. */
+/** Members of a component that may contain further bom-refs. Bom-refs are valid only within one document, and exports assign new bom-refs. */
 const WITH_REFS = ['licenses', 'modelCard', 'data', 'pedigree'] as const;
 
 /** Removes bom-refs and signatures at any depth. A signature would not match the remaining content. */
@@ -72,7 +72,7 @@ function holdBackValue({ cryptoProperties }: CdxComponent, found: Property[]): b
   return true;
 }
 
-/** Adds the certificate fingerprint in the form of CycloneDX 1.7 as a property, because 1.6 has no member for the fingerprint. */
+/** Adds the certificate fingerprint as a property, in the format of CycloneDX 1.7, because 1.6 has no member for the fingerprint. */
 function fingerprintOf(component: CdxComponent, found: Property[]): void {
   if (component.cryptoProperties?.certificateProperties === undefined) return;
   const stated = statedSha256(component);
@@ -153,8 +153,8 @@ function* protocolLinks(protocol: NonNullable<Refs['protocolProperties']>): Gene
 /**
  * isReference reports whether a string in `cryptoProperties` refers to another component.
  *
- * @param member that contains the string, or the list with the string
- * @param within the enclosing member
+ * @param member name of the member that contains the string, or the list with the string
+ * @param within name of the enclosing member
  */
 export function isReference(member: string, within: string): boolean {
   return (

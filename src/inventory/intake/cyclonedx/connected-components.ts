@@ -4,7 +4,7 @@ import { assetOf } from './component-reader.js';
 import { ImpliedAlgorithms } from './protocol-members.js';
 import { asVersion16 } from './version-16.js';
 
-/** Bom is the part of a document that the inventory reads, without the lists. These members have been validated against the schema. */
+/** Bom contains the members of a document that the inventory reads, except for the lists. The members have been validated against the schema. */
 export interface Bom {
   specVersion: string;
   serialNumber?: string;
@@ -37,7 +37,7 @@ export interface Tally {
 
 /**
  * assetsOfBom yields the cryptographic components, and the components that link to a cryptographic component directly or indirectly. All other components are
- * only counted. Cryptographic components are yielded as they are read, the linking components once all links are known.
+ * only counted. Cryptographic components are yielded as they are read. Linking components are yielded once all links are known.
  */
 export function* assetsOfBom(parts: BomParts, refs: DraftRefs, tally: Tally): Generator<DraftAsset> {
   const plain = new PlainComponents(refs);
@@ -80,7 +80,7 @@ function* componentsOf({ described, components }: BomParts, refs: DraftRefs): Ge
   }
 }
 
-/** Collects all components before the first is yielded, because the caller may modify a yielded component. */
+/** Returns a component and all nested components. They are collected before the first is yielded, because the caller may modify a yielded component. */
 function withNested(root: CdxComponent): CdxComponent[] {
   const all: CdxComponent[] = [];
   const stack = [root];
@@ -113,10 +113,10 @@ interface PlainComponent {
   readonly component: CdxComponent;
 }
 
-/** PlainComponents holds the components that are not cryptographic. `wanted` yields those that link to a cryptographic component. */
+/** PlainComponents contains the components that are not cryptographic. `wanted` yields the components that link to a cryptographic component. */
 class PlainComponents {
   private readonly all: PlainComponent[] = [];
-  /** For each name, the names that link to it, except for names of cryptographic components. A name may not belong to any component. */
+  /** For each name, the names that link to it, except for names of cryptographic components. A name need not belong to a component. */
   private readonly users = new Map<DraftRef, DraftRef[]>();
 
   constructor(private readonly refs: DraftRefs) {}
@@ -162,7 +162,7 @@ function danglingLinks(refs: DraftRefs): number {
   for (const { isComponent, links } of refs.values()) {
     if (isComponent) continue;
     count += links.length;
-    // A link between two such names is counted only once.
+    // A link between two names without a component is counted only once.
     for (const { to } of links) to.uses -= 1;
   }
   for (const { isComponent, uses } of refs.values()) if (!isComponent) count += uses;

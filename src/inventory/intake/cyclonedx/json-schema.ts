@@ -24,7 +24,7 @@ export class SchemaCompiler {
     return this.check(this.document(id), id);
   }
 
-  /** Compiles the check of one item of a list. The check does not cover `uniqueItems` of the list. */
+  /** Compiles the check of one item in a list. The check does not cover the list's `uniqueItems`. */
   compileItem(id: string, list: string): SchemaCheck {
     const { properties } = this.document(id) as { properties: Record<string, { items: Schema }> };
     return this.check(properties[list]?.items ?? true, id);
@@ -158,7 +158,7 @@ function everyItem(list: unknown[], checkAt: (index: number) => SchemaCheck, fou
 
 function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   if (list.length < 2) return true;
-  // Only items with the same name are compared in full, because items with different names differ.
+  // Only items with the same name are compared completely, because items with different names cannot be equal.
   const [names, shared] = [new Set<string>(), new Set<string>()];
   for (const item of list) {
     const name = schemaNameOf(item);
@@ -177,7 +177,7 @@ function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   return good;
 }
 
-/** schemaNameOf returns the name of an item. Items with different names are different. */
+/** schemaNameOf returns the name of an item. Items with different names cannot be equal. */
 export function schemaNameOf(item: unknown): string {
   if (!isMembers(item)) return typeof item === 'string' ? item : '';
   const name = item['bom-ref'] ?? item['ref'] ?? item['name'];

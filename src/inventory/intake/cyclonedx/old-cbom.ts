@@ -87,7 +87,7 @@ function refuse(pointer: string, detail: string): never {
   });
 }
 
-/** Converts a dependency. The draft has one list per ref, and a `dependencyType`: uses or implements. */
+/** Converts a dependency. In the draft, each ref has one list and a `dependencyType` (uses or implements). */
 function dependency(given: JsonMembers): JsonMembers {
   const list = Array.isArray(given['dependsOn']) ? given['dependsOn'].filter((ref) => typeof ref === 'string') : [];
   const implemented = given['dependencyType'] === 'implements';
@@ -122,7 +122,7 @@ function cryptoAsset(component: JsonMembers, name: string, named: Named): JsonMe
   return { 'bom-ref': component['bom-ref'], type: 'cryptographic-asset', name, evidence, cryptoProperties };
 }
 
-/** Returns the evidence with the detection contexts of the draft as occurrences, after the occurrences that the component itself states. */
+/** Returns the evidence, in which the draft's detection contexts are appended to the component's own occurrences. */
 function evidenceOf(evidence: unknown, contexts: unknown): JsonMembers | undefined {
   const found = (Array.isArray(contexts) ? contexts.filter(isMembers) : []).flatMap(occurrence);
   if (!isMembers(evidence)) return found.length === 0 ? undefined : { occurrences: found };
@@ -131,7 +131,7 @@ function evidenceOf(evidence: unknown, contexts: unknown): JsonMembers | undefin
   return { ...evidence, occurrences: [...stated, ...found] };
 }
 
-/** Converts a detection context. The occurrence is at the smallest line number, which is the start of the quoted code. */
+/** Converts a detection context. The line of the occurrence is the smallest line number, which is the start of the quoted code. */
 function occurrence({ filePath, lineNumbers, offsets, symbols, additionalContext }: JsonMembers): JsonMembers[] {
   if (typeof filePath !== 'string' || filePath === '') return [];
   const [line, offset, symbol] = [smallest(lineNumbers), smallest(offsets), firstText(symbols)];
@@ -179,7 +179,7 @@ function algorithmOf({ algorithmProperties: old, ...beside }: JsonMembers, name:
 
 const MODES = /(?:^|-)(cbc|ecb|ccm|gcm|cfb|ofb|ctr)(?:-|$)/;
 
-/** Returns the facts in a variant that the name does not contain: `aes128-gcm` adds a size and a mode to AES, and `ecdh-curve25519` adds a curve to ECDH. */
+/** Returns the facts in a variant that are not in the name: `aes128-gcm` adds a size and a mode to AES, and `ecdh-curve25519` adds a curve to ECDH. */
 function variantFacts(variant: string, name: string): AlgorithmProperties {
   const [whole, known] = [variant.toLowerCase(), name.toLowerCase()];
   const more = whole.startsWith(known) ? whole.slice(known.length).replace(/^[-_ ]/, '') : whole;

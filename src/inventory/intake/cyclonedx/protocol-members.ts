@@ -2,7 +2,7 @@ import { canonicalJson } from '../../../platform/json/canonical-json.js';
 import type { AlgorithmProperties, DraftLink, CdxComponent } from '../../model/document.js';
 import { isMembers, type JsonMembers } from '../../model/json.js';
 
-/** ImpliedAlgorithms collects the algorithms that a document names instead of referring to a component. Each of these algorithms becomes one component. */
+/** ImpliedAlgorithms collects the algorithms that a document names without referring to a component. Each of these algorithms becomes one component. */
 export class ImpliedAlgorithms {
   private readonly byRef = new Map<string, CdxComponent>();
 
@@ -119,7 +119,7 @@ function hasNames(suite: unknown): boolean {
   return isMembers(suite) && SUITE_LISTS.some(([member]) => suite[member] !== undefined);
 }
 
-/** Returns the sort key of a cipher suite. References are excluded, because they are names within one document. */
+/** Returns the sort key of a cipher suite. References are excluded, because references are valid only within one document. */
 function suiteKey({ name, identifiers, tlsGroups, tlsSignatureSchemes }: JsonMembers): string {
   return canonicalJson([name, identifiers, tlsGroups, tlsSignatureSchemes]);
 }

@@ -5,12 +5,12 @@ import { findCurve } from '../../judgement/vocabularies/object-identifiers.js';
 import { registryOf } from './bom-schemas.js';
 
 /*
- * Families and curves of the algorithm registry in CycloneDX 1.7 (cryptography-defs). A family or curve that the name of the algorithm already implies is not
- * a separate fact, so stating it does not make a different algorithm.
+ * Families and curves of the algorithm registry in CycloneDX 1.7 (cryptography-defs). A family or curve that the algorithm's name already implies is not a
+ * separate fact. Components with and without it describe the same algorithm.
  */
 
 const FAMILIES: ReadonlySet<string> = new Set(registryOf('algorithmFamiliesEnum'));
-/** Registered curves by name without the group before the slash. These names are unique, too. */
+/** Registered curves, by name without the group before the slash. If several groups define a name, FIRST_GROUPS determines the curve. */
 const CURVES: ReadonlyMap<string, string> = new Map(
   registryOf('ellipticCurvesEnum').map((name) => [curveOf(name), name]),
 );

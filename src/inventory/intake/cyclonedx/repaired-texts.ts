@@ -11,7 +11,7 @@ const ALMOST =
 
 /**
  * Completes a time that is not a date-time (RFC 3339 section 5.6): a missing or textual zone means UTC, a missing time of day means the start of the day,
- * `+0000` and `+00` get a colon, and a second 60 that is not a leap second becomes 59. Also converts times printed by OpenSSL, Java and Go, and DER times of
+ * `+0000` and `+00` get a colon, and a second 60 that is not a leap second becomes 59. Also converts times printed by OpenSSL, Java and Go, and DER times in
  * certificates. Returns undefined for any other text.
  */
 function repairedTime(text: string): string | undefined {
@@ -25,7 +25,7 @@ function repairedTime(text: string): string | undefined {
 }
 
 const PRINTED = /^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4}) GMT$/;
-/** `Mon Jan 01 00:00:00 UTC 2024`, as printed by Java and date(1). Names of other time zones are ambiguous. */
+/** Matches `Mon Jan 01 00:00:00 UTC 2024`, as printed by Java and date(1). Names of other time zones are ambiguous. */
 const PRINTED_BY_JAVA = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d:\d\d:\d\d) (?:GMT|UTC) (\d{4})$/;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
@@ -58,7 +58,7 @@ function repairedSerial(text: string): string | undefined {
   return uuid === undefined ? undefined : `urn:uuid:${uuid.toLowerCase()}`;
 }
 
-/** Repairs, by the beginning of the reported fault. */
+/** Repairs of strings. A repair applies to faults that begin with `fault`. */
 const TEXT_REPAIRS = [
   { fault: 'must be a date-time', code: 'time.repaired', kind: 'time of RFC 3339', repaired: repairedTime },
   {

@@ -10,19 +10,19 @@ export interface RepairedValue {
 }
 
 const LISTED = 'must be one of ';
-/** Word of the schema for values that its lists do not contain. */
+/** Schema word for values that are not in its lists. */
 const OTHER = 'other';
 const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,9})?$/;
 /** Matches the version of a protocol, such as `1.2`, which YAML and scripts write as a number. */
 const SHORT_DECIMAL = /^\d{1,3}\.\d{1,2}$/;
 
 /**
- * repairedValue returns the value that the generator intended: numbers written as strings or strings as numbers, a single string instead of a list, or a
- * schema word in a different spelling (`GCM`, `privateKey`). A word that the schema does not list becomes `other` where the schema allows it. Returns
- * undefined for any other value, because nothing is guessed.
+ * repairedValue returns the value that the generator intended. It repairs numbers written as strings, strings written as numbers, a single string instead of a
+ * list, and schema words with different case or separators (`GCM`, `privateKey`). A word that the schema does not list becomes `other` where the schema allows
+ * `other`. Returns undefined for any other value, because nothing is guessed.
  *
- * @param detail of the fault
- * @param member that has the value
+ * @param detail detail of the fault
+ * @param member name of the member that has the value
  * @param mayBeOther whether a word that the schema does not list becomes `other`
  */
 export function repairedValue(
@@ -56,7 +56,7 @@ function ofType(value: unknown, type: string, member: string): RepairedValue | u
 }
 
 /**
- * Returns the replacement for a word that the list does not contain. A string that contains exactly one word of the list (`AES/ECB`) is read as this word, so
+ * Returns the replacement for a word that is not in the list. A string that contains exactly one word from the list (`AES/ECB`) is replaced with that word, so
  * that weak algorithms are not lost.
  */
 function otherWord(value: string, words: readonly string[]): RepairedValue {
@@ -94,8 +94,8 @@ export function licenseAt({ pointer }: Fault): { readonly pointer: string; reado
 }
 
 /**
- * repairedLicense replaces the id of a license by a name if the SPDX list of the schema does not contain the id. It also replaces an expression among other
- * licenses by a name, because only CycloneDX 1.7 allows such an expression. Returns undefined for any other license.
+ * repairedLicense replaces a license id with a name if the id is not in the schema's SPDX list. It also replaces an expression in a list of several licenses
+ * with a name, because only CycloneDX 1.7 allows expressions in such lists. Returns undefined for any other license.
  */
 export function repairedLicense(item: unknown, within: string): RepairedValue | undefined {
   if (!isMembers(item)) return undefined;

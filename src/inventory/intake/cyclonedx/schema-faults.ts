@@ -2,7 +2,7 @@ import type { Fault } from '../../../platform/errors/problem.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import { pointerStep } from '../../../platform/json/json-pointer.js';
 
-/** Duplicate is an item of a list that is equal to an earlier item. */
+/** Duplicate is an item in a list that is equal to an earlier item. */
 export interface Duplicate {
   readonly list: unknown[];
   readonly index: number;
@@ -19,7 +19,7 @@ export class SchemaFaults {
   readonly duplicates: Duplicate[] = [];
   private more = 0;
 
-  /** Depth of the deepest fault. The deeper the fault, the better a branch of oneOf fits. */
+  /** Depth of the deepest fault. A deeper fault means that the value is a better match for a branch of oneOf. */
   deepest = 0;
 
   get count(): number {

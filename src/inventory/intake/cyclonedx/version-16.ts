@@ -43,7 +43,7 @@ export function asVersion16(component: CdxComponent, implied: ImpliedAlgorithms)
   return { component: current, links };
 }
 
-/** Converts the references of an asset. CycloneDX 1.7 has a list of references; 1.6 has members for some of them, and the others become dependencies. */
+/** Converts the references of an asset. CycloneDX 1.7 has a list of references; 1.6 has members for some references, and all others become dependencies. */
 function referAs16({ cryptoProperties }: CdxComponent, links: DraftLink[]): void {
   const { certificateProperties, relatedCryptoMaterialProperties, protocolProperties } = cryptoProperties ?? {};
   refer(certificateProperties, CERTIFICATE_MEMBERS, links);
@@ -56,8 +56,8 @@ const CERTIFICATE_MEMBERS = { algorithm: 'signatureAlgorithmRef', publickey: 'su
 const MATERIAL_MEMBERS = { algorithm: 'algorithmRef' };
 
 /**
- * Moves references to the members of 1.6. The first reference of a type becomes the member, unless the component already has the member; the others become
- * links.
+ * Moves references to the members of 1.6. The first reference of a type becomes the member, unless the component already has the member; all other references
+ * become links.
  */
 function refer(facts: JsonMembers | undefined, members: Readonly<Record<string, string>>, links: DraftLink[]): void {
   const related = facts?.['relatedCryptographicAssets'];
@@ -71,7 +71,7 @@ function refer(facts: JsonMembers | undefined, members: Readonly<Record<string, 
   }
 }
 
-/** Removes a family or curve that the rest of the component already states. */
+/** Removes a family or curve that the rest of the component already implies. */
 function algorithmAs16(component: CdxComponent): KeptMember[] {
   const properties = component.cryptoProperties?.algorithmProperties;
   if (properties === undefined) return [];
@@ -86,7 +86,7 @@ function algorithmAs16(component: CdxComponent): KeptMember[] {
   return [{ path: ALGORITHM_FAMILY, value: algorithmFamily }];
 }
 
-/** faultsOf returns the paths in a component that a version of CycloneDX does not accept. Each path is a list of steps. */
+/** faultsOf returns the paths in a component that are invalid in a version of CycloneDX. Each path is a list of steps. */
 export function faultsOf(component: CdxComponent, version: '1.6' | '1.7' = '1.6'): string[][] {
   const found = new SchemaFaults();
   bomCheck(version)({ bomFormat: 'CycloneDX', specVersion: version, components: [component] }, found);

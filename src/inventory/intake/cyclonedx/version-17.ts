@@ -9,7 +9,7 @@ const TRANSFORMS = 'cryptoProperties.protocolProperties.ikev2TransformTypes.';
 
 /**
  * asVersion17 converts a component of the inventory from CycloneDX 1.6 to 1.7, in place. Members preserved in properties become members again, references are
- * converted, and algorithms get their registry names. It is the inverse of `asVersion16`.
+ * converted, and algorithms get their registry names. The function is the inverse of `asVersion16`.
  */
 export function asVersion17(component: CdxComponent): CdxComponent {
   const crypto = component.cryptoProperties;
@@ -26,17 +26,17 @@ function nameAlgorithm(component: CdxComponent, properties: JsonMembers): void {
   const curve = registryCurve(properties['curve']);
   if (curve === undefined) return;
   properties['ellipticCurve'] = curve;
-  // A curve name that differs from the name in the registry is kept as well.
+  // A curve name that differs from the registry name is also kept.
   if (curve.endsWith(`/${String(properties['curve'])}`)) delete properties['curve'];
 }
 
 /**
- * MAX_RESTORED is the maximum number of preserved members that are restored in a component. `asVersion16` preserves only a few, but a document can contain
- * thousands of such properties, and each property requires two schema checks.
+ * MAX_RESTORED is the maximum number of preserved members that are restored in a component. `asVersion16` preserves only a few members, but a document can
+ * contain thousands of properties that look like preserved members, and each of these properties requires two schema checks.
  */
 const MAX_RESTORED = 50;
 
-/** Restores the members that `asVersion16` preserved. A property whose member is not valid remains a property. */
+/** Restores the members that `asVersion16` preserved. If a member would be invalid, its property is kept. */
 function restore(component: CdxComponent): void {
   const { properties } = component;
   if (properties === undefined) return;
@@ -52,18 +52,18 @@ function isKept(property: unknown): boolean {
   return isMembers(property) && typeof property['name'] === 'string' && property['name'].startsWith(KEPT);
 }
 
-/** Matches the paths of items that `asVersion16` removed from lists. The position of such an item in the list is unknown. */
+/** Matches the paths of items that `asVersion16` removed from lists. The position of a removed item is unknown. */
 const LIST_ITEM = /\.\d+$/;
 
 /** Members that 1.6 does not define, or for which 1.6 allows fewer values than 1.7. */
 const RESTORED = new Set(['cryptoProperties', 'isExternal', 'patentAssertions', 'versionRange']);
 
-/** Members whose validity depends on each other in the schemas of 1.6 and 1.7. */
+/** Members whose validity is interdependent in the schemas of 1.6 and 1.7. */
 const CHECKED = new Set(['type', 'name', 'version', ...RESTORED]);
 
 /**
- * Restores a member that `asVersion16` preserved in a property. Anyone can write such a property, so a member is restored only if `asVersion16` could have
- * removed it: 1.6 does not accept the member at this path, and 1.7 does. Any other member would change what the inventory states about the asset.
+ * Restores a member that `asVersion16` preserved in a property. Any document can contain a property in this format, so a member is restored only if
+ * `asVersion16` could have removed the member: it is invalid at this path in 1.6, and valid in 1.7. Any other member would change the facts about the asset.
  *
  * @returns false if the property remains a property
  */
@@ -81,7 +81,7 @@ function restoreMember(component: CdxComponent, name: string, text: string | und
   return put(component, steps, () => value);
 }
 
-/** Returns a copy of the members on which the validity of a restored member depends. The other members, such as evidence, can be large. */
+/** Returns a copy of the members on which the validity of a restored member depends. Other members, such as evidence, can be large. */
 function checkedPartOf(component: CdxComponent): CdxComponent {
   const members = Object.entries(component).filter(([name]) => CHECKED.has(name));
   return structuredClone(Object.fromEntries(members)) as unknown as CdxComponent;
@@ -110,7 +110,7 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-/** Moves members of 1.6 to the list of references in 1.7. `types` maps each member to its reference type. */
+/** Moves members of 1.6 to the reference list of 1.7. `types` maps each member to its reference type. */
 function relate(facts: JsonMembers | undefined, types: Readonly<Record<string, string>>): void {
   if (facts === undefined) return;
   const related = Object.entries(types).flatMap(([member, type]) => {

@@ -45,9 +45,9 @@ type Claimed = ClaimedRow & Pick<InventoryImport, 'bytes' | 'order'>;
 type End = { outcome: IngestOutcome } | { problem: Problem } | { again: number };
 
 /**
- * ImportRunner runs imports one at a time, and callers take turns. A small import may run in parallel with an import of another caller, which may take many
- * minutes. Each import is claimed by compare-and-set under a lease that is renewed regularly. If the worker of an import is lost, another worker runs the
- * import again. A document is stored in one transaction, so it is never stored in part. The idempotency key identifies a document that was already committed.
+ * ImportRunner runs imports one at a time and serves callers in turn. A small import may run in parallel with another caller's import, which may take many
+ * minutes. An import is claimed by compare-and-set, with a lease that is renewed regularly. If the worker of an import is lost, another worker runs the
+ * import again. A document is stored in one transaction, so it is never stored partially. The idempotency key identifies a document that was already committed.
  */
 @Injectable()
 export class ImportRunner implements BeforeApplicationShutdown {
@@ -58,7 +58,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
   private readonly imports = new WorkPool<Claimed>({
     max: 2,
     claim: () => this.claim(),
-    // An import that crashed the process at each attempt would crash the other processes, too.
+    // An import that crashes the process at each attempt would also crash other processes.
     run: async (claimed) =>
       this.finish(claimed, claimed.attempt > MAX_ATTEMPTS ? { again: 0 } : await this.runAlone(claimed)),
     failed: (error, { id }) => this.logger.warn(`import ${id} is postponed: ${causeOf(error)}`),
@@ -79,7 +79,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     void this.imports.stop();
   }
 
-  /** Wakes the job. Call it after committing an import. */
+  /** Wakes the job. Call this method after committing an import. */
   wake(): void {
     this.jobs.wake(JOB);
   }
@@ -128,7 +128,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
   }
 
   /**
-   * Returns the caller of an import with the current permissions of the caller, because an import must not use permissions that have ended.
+   * Returns the caller of an import with the caller's current permissions, because an import must not use permissions that have been revoked.
    *
    * @throws Problem 403 `import.rights-ended`
    */
@@ -146,7 +146,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
     return this.queue.renew(claimed, 'phase = $3, done = $4, total = $5', [phase, done, total]);
   }
 
-  /** Records the result, unless another worker has since claimed the import. */
+  /** Records the result, unless another worker has claimed the import in the meantime. */
   private async finish(claimed: Claimed, end: End): Promise<void> {
     const over = !('again' in end) || claimed.attempt >= MAX_ATTEMPTS;
     const status = 'outcome' in end ? 'DONE' : 'problem' in end ? 'REFUSED' : over ? 'FAILED' : 'WAITING';
@@ -171,7 +171,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
   }
 }
 
-/** Returns the event of an import that has ended. */
+/** Returns the event about a finished import. */
 function announcementOf({ id, order: { caller } }: Claimed, end: End): Announcement {
   const common = { subject: { kind: 'import', id }, ownerId: caller.ownerId, at: new Date() };
   if ('outcome' in end) {
@@ -186,7 +186,7 @@ function announcementOf({ id, order: { caller } }: Claimed, end: End): Announcem
     };
   }
   const code = 'problem' in end ? { code: end.problem.code } : {};
-  const why = 'problem' in end ? end.problem.message : 'Every attempt failed.';
+  const why = 'problem' in end ? end.problem.message : 'All attempts failed.';
   return {
     ...common,
     type: 'import.failed',

@@ -17,8 +17,8 @@ export class ImportsController {
 
   /**
    * List imports
-   * @remarks Returns documents submitted for asynchronous import, newest first. Large outcomes and problems are omitted from the list. Get an import to read
-   * them.
+   * @remarks Returns documents submitted for asynchronous import, newest first. Large outcomes and problems are omitted from the list, and returned only with
+   * the individual import.
    */
   @Get()
   @Needs('inventory:report')
@@ -28,7 +28,7 @@ export class ImportsController {
 
   /**
    * Get an import
-   * @remarks Returns the progress of an import. With `wait`, responds as soon as it is final.
+   * @remarks Returns the progress of an import. With `wait`, responds as soon as the import is final.
    */
   @Get(':id')
   @Needs('inventory:report')
@@ -42,7 +42,7 @@ export class ImportsController {
 
   /**
    * Follow an import
-   * @remarks Sends the import as server-sent events: its current state, then its progress, until it is final.
+   * @remarks Sends the import as server-sent events: first the current state, then the progress, until the import is final.
    */
   @Get(':id/events')
   @Needs('inventory:report')

@@ -36,7 +36,7 @@ export class ImportView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   status: ImportStatus;
-  /** Name of the source that the request stated. @example registry.example.com/app */
+  /** Name of the source in the request. @example registry.example.com/app */
   source?: string;
   /** Size of the body in bytes. @example 143654912 */
   bytes: number;

@@ -19,9 +19,9 @@ import { ImportBodies } from './import-bodies.js';
 import { ImportRunner } from './import-runner.js';
 import { type ImportStatus, InventoryImport } from './inventory-import.entity.js';
 
-/** MAX_OPEN is the maximum number of waiting or running documents of all callers. The bodies of these documents are stored in the database. */
+/** MAX_OPEN is the maximum number of waiting or running documents of all callers. The bodies of the documents are stored in the database. */
 const MAX_OPEN = 200;
-/** MAX_OPEN_PER_OWNER is the maximum number of waiting or running documents of an owner, across all credentials of the owner, and of a sensor. */
+/** MAX_OPEN_PER_OWNER is the maximum number of waiting or running documents per owner, across all of the owner's credentials, and per sensor. */
 const MAX_OPEN_PER_OWNER = 50;
 const OPERATION = 'inventory.import';
 export interface ImportFilter extends PageQuery {
@@ -87,7 +87,7 @@ export class ImportsService implements BeforeApplicationShutdown {
         caller: reporterOf(caller),
         requestId: origin.requestId,
         address: origin.address,
-        // Identifies a run that committed the document but stopped before it recorded the outcome.
+        // Detects a document that an earlier run committed before it stopped without recording the outcome.
         idempotencyKey: id,
       };
       await tx.query('INSERT INTO inventory_import (id, bytes, "order", owner_id, turn) VALUES ($1, $2, $3, $4, $5)', [
@@ -104,7 +104,7 @@ export class ImportsService implements BeforeApplicationShutdown {
     return this.find(caller, made);
   }
 
-  /** Waits up to `seconds` for the import to end. @throws Problem 404 `import.missing`. */
+  /** Returns an import. Waits up to `seconds` for the import to finish. @throws Problem 404 `import.missing`. */
   async find(caller: Caller, id: string, seconds = 0): Promise<InventoryImport> {
     return this.rows.until(id, seconds, async () => {
       const row = await this.get(caller, id);
@@ -112,7 +112,7 @@ export class ImportsService implements BeforeApplicationShutdown {
     });
   }
 
-  /** Returns the import in the form that `answerEvents` expects. */
+  /** Returns the import in the format that `answerEvents` expects. */
   async follow<View>(caller: Caller, id: string, viewOf: (row: InventoryImport) => View): Promise<Followed<View>> {
     const row = await this.get(caller, id);
     return { id, view: viewOf(row), mark: markOf(row), final: row.endedAt !== null };
@@ -151,8 +151,8 @@ export class ImportsService implements BeforeApplicationShutdown {
   }
 
   /**
-   * Returns the turn of the caller's next import: after the last import of the caller, and not before the current turn, so that callers alternate (start-time
-   * fair queueing).
+   * Returns the turn of the caller's next import: after the caller's last import, and not before the current turn, so that callers are served in turn
+   * (start-time fair queueing).
    *
    * @throws Problem 429 `ingest.busy` if the queue, or the caller's share of the queue, is full
    */
@@ -192,7 +192,7 @@ function busy(why: string): Problem {
   return new Problem('overloaded', 'ingest.busy', `${why} Retry after 30 seconds.`, { retryAfter: 30 });
 }
 
-/** Returns the mark of a row. It must be equal to the mark in the query of `rows`. */
+/** Returns the mark of a row, which must equal the mark in the query of `rows`. */
 const markOf = ({ status, phase, done }: InventoryImport): string =>
   phase === null ? `${status} ${done}` : `${status} ${phase} ${done}`;
 
@@ -207,8 +207,8 @@ async function digestOf(bytes: Buffer): Promise<string> {
 }
 
 /**
- * Reports whether the caller may see an import. A caller that may only report, such as a sensor, sees its own imports, but not the other imports of the owner
- * of its API key.
+ * Reports whether the caller may see an import. A caller that may only report, such as a sensor, can see its own imports, but not other imports of its API
+ * key's owner.
  */
 function isSeenBy({ ownerId, order }: InventoryImport, caller: Caller): boolean {
   if (seesAll(caller)) return true;

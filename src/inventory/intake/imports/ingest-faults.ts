@@ -7,8 +7,8 @@ import type { IngestReply, PlainProblem } from '../staging/ingest-order.js';
 const TOO_SLOW = '57014';
 
 /**
- * tooCostly returns the Problem that rejects a document permanently, because a retry would be just as costly. @param verdict what the document did, as a
- * predicate
+ * tooCostly returns the Problem that rejects a document permanently, because a retry would be just as costly. @param verdict predicate that describes the cost
+ * of the document
  */
 export function tooCostly(verdict: string): Problem {
   const detail = `${verdict}; send it in parts, or without its large members`;
@@ -18,8 +18,8 @@ export function tooCostly(verdict: string): Problem {
 }
 
 /**
- * faultReply returns the part of a reply that explains why a document was not ingested. The message of an error other than a Problem may quote the body, so
- * only the name and stack of such an error are kept.
+ * faultReply returns the part of a reply that explains why a document was not ingested. For errors other than Problems, only the name and stack are included,
+ * because the message may quote the body.
  */
 export function faultReply(error: unknown): Pick<IngestReply, 'problem' | 'failure'> {
   if (error instanceof Problem) return { problem: plain(error) };
@@ -34,7 +34,7 @@ export function faultReply(error: unknown): Pick<IngestReply, 'problem' | 'failu
   return { failure: error instanceof Error ? `${error.name} ${framesOf(error)}` : 'unknown' };
 }
 
-/** Returns the first frames of the stack. They follow the message, which may have several lines. */
+/** Returns the first frames of the stack, which follow the message. The message may have several lines. */
 function framesOf({ message, stack = '' }: Error): string {
   const start = stack.indexOf(message);
   return start === -1

@@ -30,14 +30,14 @@ const LIMITS = {
 /** Interval of heartbeats. IngestThreads terminates this thread if heartbeats are missing for too long. */
 const ALIVE_EVERY_MS = 500;
 
-/** Lowers the priority of this thread only, so that other requests take precedence when cores are scarce. Only Linux supports priorities of threads. */
+/** Lowers the priority of this thread only, so that other requests take precedence when cores are scarce. Only Linux supports thread priorities. */
 const NICENESS = 10;
 if (process.platform === 'linux') setPriority(NICENESS);
 
 const config = new Config();
 const options = dataSourceOptions(config);
 const db = new DataSource({ ...options, poolSize: 1, extra: { ...(options.extra as object), ...LIMITS } });
-// Audit entries read the changes of their transaction from the RowSeals of the data source. This thread itself does not seal rows.
+// Audit entries read the changes in their transaction from the RowSeals of the data source. This thread itself does not seal rows.
 void new RowSeals(config, db, new EventBus());
 const documents = new DocumentIngest(
   db,
@@ -78,7 +78,7 @@ function send(message: IngestReply): void {
 send({ job: 0, alive: true });
 setInterval(() => send({ job: 0, alive: true }), ALIVE_EVERY_MS).unref();
 
-// Messages are processed sequentially, because the thread has one connection and documents are stored in the order of arrival.
+// Messages are processed sequentially, because the thread has one connection and documents are stored in arrival order.
 let last: Promise<void> = Promise.resolve();
 parentPort?.on('message', (message: IngestMessage | 'stop') => {
   last = last.then(async () => {

@@ -14,11 +14,11 @@ import { tooCostly } from './ingest-faults.js';
 import { StallWatch } from './stall-watch.js';
 
 /**
- * THREADS is the number of threads of the service: one thread reads while the database works for the other. Three threads were slower than two, because each
- * thread has its own heap.
+ * THREADS is the number of threads in the service. One thread reads a document while the other waits for the database. Three threads were slower than two,
+ * because each thread has a separate heap.
  */
 const THREADS = 2;
-/** THREADS_OF_WORKER is the number of threads of a worker process, where no client waits for the response and memory use should remain low. */
+/** THREADS_OF_WORKER is the number of threads in a worker process, where no client waits for a response and memory use should be low. */
 const THREADS_OF_WORKER = 1;
 
 /**
@@ -49,9 +49,9 @@ export class IngestThreads implements OnApplicationShutdown {
   }
 
   /**
-   * Ingests a document in the next free thread. Callers are served in turn by owner: apart from running documents, a document waits for at most one document
-   * of each other owner. One additional thread is reserved for owners without a running document, because a large document takes minutes. The number of
-   * waiting documents is limited where bodies are received. @throws Problem if the document is rejected
+   * Ingests a document in the next free thread. Owners are served in turn: apart from running documents, a document waits for at most one document of each
+   * other owner. One additional thread is reserved for owners without a running document, because a large document takes minutes. The number of waiting
+   * documents is limited where bodies are received. @throws Problem if the document is rejected
    */
   take(order: IngestOrder, onProgress: OnProgress = () => undefined): Promise<IngestOutcome> {
     const stallMs = (this.config.ingestStallSeconds + order.bytes.byteLength / MB) * 1000;
@@ -88,17 +88,17 @@ export class IngestThreads implements OnApplicationShutdown {
 /** Name of the limit in RateLimits. */
 const DERIVATIONS = 'derivations';
 const STOP_MS = 10_000;
-/** IDLE_MS is the idle time after which a thread ends, so that other work can use the memory of its heap. */
+/** IDLE_MS is the idle time after which a thread ends, so that the memory of its heap becomes available. */
 const IDLE_MS = 30_000;
-/** START_MS is the time for a new thread to load its modules. It does not count against the document. */
+/** START_MS is the time limit for a new thread to load its modules. The loading time does not count against the document. */
 const START_MS = 120_000;
-/** LARGE_BYTES is the size from which a document counts as large. Senders of large documents usually send several. */
+/** LARGE_BYTES is the minimum size of a large document. Senders of large documents usually send several. */
 const LARGE_BYTES = 4 * 1024 * 1024;
 const MB = 1024 * 1024;
 /**
- * OLD_SPACE_FOR_LARGE_MB is the heap size at which V8 first collects the old objects of a thread for large documents. By default, V8 collects at a few
- * megabytes, and again whenever the heap has doubled. The data of a document remains in use until the document is written, so a late first collection saves a
- * sixth of the CPU time. Small documents would fill this space with garbage.
+ * OLD_SPACE_FOR_LARGE_MB is the heap size at which V8 first collects the old generation in a thread for large documents. By default, V8 collects at a few
+ * megabytes, and again whenever the heap has doubled. A document's data remains in use until the document is written, so a late first collection saves a sixth
+ * of the CPU time. Small documents would fill this space with garbage.
  */
 const OLD_SPACE_FOR_LARGE_MB = 512;
 
@@ -114,12 +114,12 @@ interface Job {
 
 /** State shared by the threads of a process. */
 interface IngestWork {
-  /** Removes and returns the next document of the queue. With `isReserve`, skips owners for whom a thread is reading a document. */
+  /** Removes and returns the next document in the queue. With `isReserve`, skips owners for whom a thread is reading a document. */
   next(isReserve: boolean): Job | undefined;
-  /** Removes and returns all documents of the queue. */
+  /** Removes and returns all documents in the queue. */
   clear(): Job[];
   messageOf(job: Job): IngestMessage;
-  /** Charges key derivation rounds to the caller of a document. */
+  /** Charges key derivation rounds to the caller who sent a document. */
   spent(job: Job, rounds: number): void;
   /** Returns the number of seconds after which a rejected document may be sent again, or undefined if it must not be sent again. */
   retryAfter(kind: ProblemKind): number | undefined;
@@ -130,12 +130,12 @@ class IngestThread {
   private readonly logger = new Logger(IngestThreads.name);
   private readonly watch = new StallWatch(() => this.endThread());
   private running: Job | undefined;
-  /** Key derivation rounds that may be spent on the running document. */
+  /** Number of key derivation rounds that may be spent on the running document. */
   private allowance = 0;
   private worker: Worker | undefined;
   private idle: NodeJS.Timeout | undefined;
   private stopping = false;
-  /** Reason why the thread was terminated, if the document caused it. */
+  /** Reason that the thread was terminated, if the document caused the termination. */
   private verdict: string | undefined;
 
   /**
@@ -206,7 +206,7 @@ class IngestThread {
     const worker = new Worker(new URL('./ingest-thread.js', import.meta.url), {
       name: 'inventory-ingest',
       workerData: this.mergeLock,
-      // The objects of a few items become garbage before the next items are read. A larger young generation would only exceed the CPU cache.
+      // Items become garbage before the next items are read. A larger young generation would only exceed the CPU cache.
       resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 4096 },
     });
     worker.once('online', () => setInitialOldSpace(0));
@@ -271,7 +271,7 @@ class IngestThread {
   }
 }
 
-/** Sets the initial size of the old generation for new threads. @param size megabytes, or 0 for the default of V8 */
+/** Sets the initial size of the old generation for new threads. @param size megabytes, or 0 for V8's default */
 function setInitialOldSpace(size: number): void {
   setFlagsFromString(`--initial-old-space-size=${size}`);
 }

@@ -64,7 +64,7 @@ const SCAN = {
   },
 };
 
-/** Decorators of both endpoints, which accept all formats, because the format is detected from the content. */
+/** Decorators for both endpoints. Each endpoint accepts all formats, because the format is detected from the content. */
 const TakesDocuments = () =>
   applyDecorators(
     Needs(SCOPE),
@@ -85,7 +85,7 @@ export class IngestController {
 
   /**
    * Ingest assets
-   * @remarks Imports the results of a sensor, a CycloneDX document, or certificates, key stores and SSH keys in their native formats.
+   * @remarks Imports a sensor scan, a CycloneDX document, or certificates, key stores and SSH keys in their native formats.
    */
   @Post('ingest')
   @TakesDocuments()
@@ -104,7 +104,7 @@ export class IngestController {
 
   /**
    * Import a source scan
-   * @remarks Imports the result of a source scan: CycloneDX 1.4 to 1.7, SARIF 2.1.0, or anything that `ingest` accepts.
+   * @remarks Imports the result of a source scan: CycloneDX 1.4 to 1.7, SARIF 2.1.0, or any other format that `ingest` accepts.
    */
   @Post('v1/import/source-scan')
   @TakesDocuments()
@@ -121,7 +121,7 @@ export class IngestController {
     return this.take(caller, body, optionsOf(query, headers), query.async === true ? reply : undefined);
   }
 
-  /** @param later reply of an asynchronous call, whose response is an import; undefined for a synchronous call */
+  /** @param later reply for an asynchronous call, which returns an import; undefined for a synchronous call */
   private async take(
     caller: Caller,
     body: RawBody,

@@ -7,7 +7,7 @@ import type { IngestOutcome } from '../../model/document.js';
 export class IngestQuery {
   /** `strict` rejects a document with any fault. `repair` fixes faults that can be fixed without loss, such as repeated list items, and lists the repairs. */
   @Optional(OneOf(['strict', 'repair'], { default: 'repair' })) mode?: Mode;
-  /** Name of the described application or repository, if the document does not state it. @example https://git.example.com/shop */
+  /** Name of the described application or repository. If omitted, the name in the document is used. @example https://git.example.com/shop */
   @Optional(Text(1, 500)) source?: string;
   /**
    * Whether to respond with 202 immediately and import the document in the background. Recommended for large documents. `Location` contains the URL of the
@@ -40,13 +40,13 @@ export class RemarkView {
 }
 
 export class IngestView {
-  /** Identifies the document. The same bytes from the same source return the same ID. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the document. The same bytes from the same source have the same ID. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   documentId: string;
   /** @example https://github.com/keycloak/keycloak */
   source: string;
   /** @example "CycloneDX 1.6" */
   format: string;
-  /** Number of cryptographic assets, and of components that use them. @example 56 */
+  /** Number of cryptographic assets, and of components that use cryptographic assets. @example 56 */
   received: number;
   /**
    * Number of assets that were new to the inventory. For callers without `inventory:read`: number of assets that the source reported for the first time.

@@ -31,7 +31,7 @@ export class IngestService {
   constructor(private readonly threads: IngestThreads) {}
 
   /**
-   * Ingests a body. The bytes are transferred to a thread rather than copied, so they are no longer available afterwards.
+   * Ingests a body. The bytes are transferred to a thread rather than copied, so the caller can no longer use the bytes afterwards.
    *
    * @throws Problem if the body is rejected
    */
@@ -56,7 +56,7 @@ export class IngestService {
   }
 }
 
-/** reporterOf returns the caller in the form in which an order stores the caller. */
+/** reporterOf returns the caller in the format in which an order stores callers. */
 export function reporterOf({ kind, id, name, ownerId, scopes }: Caller): IngestOrder['caller'] {
   const [mayWrite, mayRead] = [mayDo(scopes, 'inventory:write'), mayDo(scopes, 'inventory:read')];
   return { kind, id, name, ownerId, mayWrite, mayRead };

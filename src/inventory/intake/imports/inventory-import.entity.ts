@@ -3,8 +3,8 @@ import type { IngestOrder, IngestPhase, PlainProblem } from '../staging/ingest-o
 import type { IngestOutcome } from '../../model/document.js';
 
 /**
- * States of an import: WAITING → RUNNING → DONE, REFUSED (because of the content) or FAILED (for another reason). An import whose worker was lost is RUNNING
- * again.
+ * States of an import: WAITING → RUNNING → DONE, REFUSED (because of the content) or FAILED (for another reason). If the worker of an import is lost, another
+ * worker runs the import again.
  */
 export const IMPORT_STATUSES = ['WAITING', 'RUNNING', 'DONE', 'REFUSED', 'FAILED'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
@@ -46,7 +46,7 @@ export class InventoryImport {
   @Column('int', { default: 0 })
   attempts: number;
 
-  /** Position in the order of execution, which lets callers take turns. */
+  /** Position in the execution order, in which callers are served in turn. */
   @Column('int', { default: 0 })
   turn: number;
 
@@ -70,7 +70,7 @@ export class InventoryImport {
   endedAt: Date | null;
 }
 
-/** A part of a body, compressed and sealed. A submitted body may contain secrets, so it is never stored in plaintext. */
+/** A part of a body. A submitted body may contain secrets, so it is never stored in plaintext. */
 @Entity('inventory_import_part')
 export class InventoryImportPart {
   @PrimaryColumn('uuid')

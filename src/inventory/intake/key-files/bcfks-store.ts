@@ -6,7 +6,7 @@ import type { DerivationBudget } from '../../../formats/pkcs/password-encryption
 import { closedByPassword } from './credential-reading.js';
 import { secretKeyOf, type SecretKeyFacts } from './sealed-secret-key.js';
 
-/** KeyStoreEntry is an entry of a BCFKS store, or a converted entry of a BKS store. */
+/** KeyStoreEntry is an entry in a BCFKS store, or a converted entry from a BKS store. */
 export interface KeyStoreEntry extends Omit<BksEntry, 'secret'> {
   /** Present for a secret key if it could be decrypted. */
   readonly secret: SecretKeyFacts | undefined;
@@ -58,7 +58,7 @@ export function readBcfks(bytes: Buffer, password: string, budget: DerivationBud
   const [data] = elementsInside(derElements(bytes)[0]);
   const parts = elementsInside(data);
   const clear = isEncrypted(parts) ? openStore(parts, password, budget) : data?.contents;
-  // The entries follow version, integrity algorithm and two times.
+  // The entries follow the version, the integrity algorithm and two times.
   const entries = derElements(clear ?? Buffer.alloc(0)).find(({ tag }, index) => index >= 3 && tag === DER.sequence);
   return elementsInside(entries).map((entry) => entryOf(entry, password, budget));
 }
@@ -120,8 +120,8 @@ function secretFacts(clear: Buffer): SecretKeyFacts | undefined {
 interface Scheme {
   readonly name: string;
   /**
-   * Decrypts bytes, or returns undefined if the password is wrong or the budget is exhausted. The member is undefined if the cipher or the key derivation is
-   * not supported.
+   * Decrypts bytes, or returns undefined if the password is wrong or the budget is exhausted. Undefined if the cipher or the key derivation function is not
+   * supported.
    */
   readonly decrypt: ((bytes: Buffer, password: string, budget: DerivationBudget) => Buffer | undefined) | undefined;
 }

@@ -17,7 +17,7 @@ export interface FoundPrivateKey {
   readonly name: string;
   /** SHA-256 of the public key. */
   readonly fingerprint: string;
-  /** Undefined if the public key is encrypted, too. */
+  /** Undefined if the public key is also encrypted. */
   readonly algorithm: PublicKeyAlgorithm | undefined;
   /** Identifier of the key in the format of the file. If present, `fingerprint` is not the SHA-256 of a SubjectPublicKeyInfo. */
   readonly id?: string;
@@ -39,7 +39,7 @@ export interface FoundPublicKey {
   readonly lifetime?: Lifetime;
 }
 
-/** Lifetime is the validity period that a key states. */
+/** Lifetime is the validity period recorded with a key. */
 export interface Lifetime {
   readonly creationDate?: string;
   readonly expirationDate?: string;
@@ -52,7 +52,7 @@ export interface FoundSecretKey {
   readonly name: string;
   /** Hash of the key store and the alias, which identifies the key. */
   readonly id: string;
-  /** Undefined if the key store does not state the algorithm or could not be opened. */
+  /** Undefined if the key store does not contain the algorithm or could not be opened. */
   readonly algorithm: string | undefined;
   readonly bits: number | undefined;
   /** Undefined if the key is unprotected. */
@@ -111,7 +111,7 @@ export class CredentialComponents {
     const id = key.id ?? sshFingerprint ?? fingerprint;
     const ref = `public key ${key.id ?? fingerprint ?? sshFingerprint}`;
     const facts = { type: 'public-key', id, ...sizeOf(algorithm), format, ...lifetime };
-    // The fingerprint of an OpenPGP key does not cover its lifetime, so other reports may state a different lifetime.
+    // The fingerprint of an OpenPGP key does not cover the key's lifetime, so other reports may contain a different lifetime.
     const isProven = key.id === undefined && fingerprint !== undefined;
     this.key(ref, { name, facts, fingerprint, algorithm, isProven }, occurrences);
     return ref;
@@ -198,7 +198,7 @@ function sizeOf(algorithm: PublicKeyAlgorithm | undefined): { size?: number } {
   return bits === null ? {} : { size: bits };
 }
 
-/** Returns a symmetric algorithm by its name in the Java Cryptography Architecture or a similar name, such as `AES`, `DESede` or `HmacSHA256`. */
+/** Returns the symmetric algorithm with a JCA (Java Cryptography Architecture) name or a similar name, such as `AES`, `DESede` or `HmacSHA256`. */
 function symmetric(name: string, bits: number | undefined, properties: AlgorithmProperties): PublicKeyAlgorithm {
   const isMac = /mac/i.test(name);
   const title = isMac || bits === undefined || !/^(?:AES|ARIA|Camellia|SEED)$/i.test(name) ? name : `${name}-${bits}`;
@@ -227,7 +227,7 @@ function propertiesOf({
   ];
 }
 
-/** rfc3339 formats a time (RFC 3339) and omits zero fractions of a second. Returns undefined for an invalid date. */
+/** rfc3339 formats a time (RFC 3339), without the fraction of a second if it is zero. Returns undefined for an invalid date. */
 export function rfc3339(time: Date): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString().replace('.000Z', 'Z');
 }

@@ -24,8 +24,8 @@ export interface CredentialOptions {
 
 /**
  * readCredentialFile reads certificates and keys from PEM, DER, PKCS #7, PKCS #8, PKCS #12, JKS, JCEKS, BCFKS, BKS, OpenPGP keyrings, PuTTY key files,
- * authorized_keys, known_hosts and .pub files. The format is detected from the content. Of a private key, only the public key is kept; of a secret key, only
- * the algorithm and length.
+ * authorized_keys, known_hosts and .pub files. The format is detected from the content. Only the public half of a private key, and only the algorithm and
+ * length of a secret key, are kept.
  *
  * @throws Problem 422 `document.format` if the format is not recognized, `key-store.password`, `key-store.cipher`
  */
@@ -37,7 +37,7 @@ export function readCredentialFile(body: Buffer, options: CredentialOptions): Dr
   const reading = new CredentialReading(source, derivations);
   try {
     readInto(reading, bytes, password);
-    // If the budget was too small, secrets would be missing, and the result would depend on the time of the import.
+    // Without this check, secrets would be missing if the remaining budget is too small, and the result would depend on the time of the import.
     if (derivations.isShort) throw derivationsUsedUp();
     const draft = reading.draft();
     return draft.received === draft.rejected.length ? orDamaged(file, draft) : draft;
@@ -66,7 +66,7 @@ function readInto(reading: CredentialReading, bytes: Buffer, password: string): 
   else readTextInto(reading, bytes, password);
 }
 
-/** MAX_WRAPPED_BYTES is the maximum size of a Base64 file, which is larger than any real file of keys and certificates. */
+/** MAX_WRAPPED_BYTES is the maximum size of a Base64 file. Real files of keys and certificates are smaller. */
 const MAX_WRAPPED_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -84,7 +84,7 @@ function isKnownFile(bytes: Buffer): boolean {
   return bytes[0] === 0x30 || bytes.toString('latin1', 0, 11) === '-----BEGIN ';
 }
 
-/** U+FFFD in UTF-8. Programs replace invalid bytes with this character. */
+/** U+FFFD in UTF-8, with which programs replace invalid bytes. */
 const REPLACEMENT = Buffer.from('\uFFFD');
 const MANGLED =
   'is damaged: a program treated the binary file as text (Maven resource filtering, a terminal, FTP in text mode). Use the original';
@@ -111,8 +111,8 @@ function damageOf(bytes: Buffer): string | undefined {
 const SHORT_HEADER_BYTES = 2;
 
 /**
- * Returns the length of a DER element including its header. Returns undefined if the bytes do not start with a definite length, or if the length has the
- * short form: such an element is shorter than any key and may be text.
+ * Returns the length of a DER element including its header. Returns undefined if the length is indefinite or in the short form. An element with a length in the
+ * short form is shorter than any key and may be text.
  */
 function lengthStated(bytes: Buffer): number | undefined {
   try {

@@ -27,7 +27,7 @@ export class CredentialReading {
   private items = 0;
 
   /**
-   * @param source location of the body; undefined if the sender did not state it
+   * @param source location of the body; undefined if the sender did not specify the location
    * @param budget key derivation rounds that may be spent on the body
    */
   constructor(
@@ -155,19 +155,19 @@ export function closedByPassword(password: string): Problem {
 
 /** tooManyRounds returns the problem for a key store that requires more key derivation rounds than are allowed for one document. */
 export function tooManyRounds(): Problem {
-  const detail = `needs more than ${MAX_ROUNDS.toLocaleString('en')} rounds of password hashing`;
+  const detail = `requires more than ${MAX_ROUNDS.toLocaleString('en')} password hashing rounds`;
   return new Problem('refused', 'document.too-costly', `The key store ${detail}; save it again with fewer rounds.`, {
     errors: [{ pointer: '', detail }],
   });
 }
 
-/** derivationsUsedUp returns the problem for a sender that has used all its key derivation rounds for this minute. */
+/** derivationsUsedUp returns the problem for a sender that has no key derivation rounds left for this minute. */
 export function derivationsUsedUp(): Problem {
   const detail = 'You have reached the limit of password hashing rounds per minute. Send the key store again later.';
   return new Problem('overloaded', 'ingest.derivations', detail);
 }
 
-/** Returns the first DER element. If there is none, returns all bytes, which the caller then rejects. */
+/** Returns the first DER element. If the bytes do not begin with an element, returns all bytes, which the caller then rejects. */
 function firstOf(bytes: Buffer): Buffer {
   try {
     return firstElement(bytes).raw;

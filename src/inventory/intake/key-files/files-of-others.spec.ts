@@ -12,7 +12,7 @@ function read(bytes: Buffer | string, password?: string) {
   return { ...draft, names: names.filter((name) => !name.startsWith('algorithm')).sort() };
 }
 
-/** Certificate of files.example with a P-256 key, created with OpenSSL. */
+/** Certificate for files.example with a P-256 key, created with OpenSSL. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBhzCCAS2gAwIBAgIUMdy2WuSY3vH7Iivk50PrutXgLS8wCgYIKoZIzj0EAwIw
 GDEWMBQGA1UEAwwNZmlsZXMuZXhhbXBsZTAgFw0yNjExMjYyMzQxNDBaGA8yMTI2

@@ -17,7 +17,7 @@ import { fromBrokenBase64 } from '../../../formats/encoding/base64.js';
 const NO_KEY = 'is a private key that does not contain its public key';
 /** Labels of blocks that often accompany certificates and keys. */
 const BESIDE = /^(?:(?:EC|DSA|DH|X9\.42 DH) PARAMETERS|X509 CRL|(?:NEW )?CERTIFICATE REQUEST)$/;
-/** Label of a cleartext signed message, which ends where its signature begins (RFC 9580 section 7). */
+/** Label of a cleartext signed message. The message ends where the signature begins (RFC 9580 section 7). */
 const SIGNED_TEXT = 'PGP SIGNED MESSAGE';
 const MAX_NAME = 500;
 
@@ -42,8 +42,8 @@ export function readDerInto(reading: CredentialReading, bytes: Buffer, password:
 }
 
 /**
- * Reports whether the signed content is that of a certification request (RFC 2986: INTEGER, name, public key) or a CRL (RFC 5280 section 5.1: optional
- * INTEGER, algorithm, name, time). In a certificate, a name or an algorithm is in the position of the public key or the time.
+ * Reports whether the signed content belongs to a certification request (RFC 2986: INTEGER, name, public key) or a CRL (RFC 5280 section 5.1: optional
+ * INTEGER, algorithm, name, time). A certificate has a name or an algorithm in place of the public key or the time.
  */
 function isBeside(signed: readonly DerElement[]): boolean {
   const [first, second, third, fourth] = signed;
@@ -77,13 +77,13 @@ export function readTextInto(reading: CredentialReading, bytes: Buffer, password
   });
 }
 
-/** Matches lines that tools write next to PEM blocks to describe the blocks. Ignoring these lines loses no information. */
+/** Matches lines with which tools describe PEM blocks. Ignoring these lines loses no information. */
 const ABOUT_BLOCKS =
   /^\s*(?:#.*|[=-]*|Bag Attributes.*|Key Attributes.*|(?:friendlyName|localKeyID|Microsoft CSP Name|subject|issuer|depth|verify|s|i|a|v)\s*[:=].*|\d+ s:.*)$/;
 
 /**
- * Warns about the part of a text that was not read, with the name of the tool that wrote the text. A scanner result that contains one certificate consists
- * mostly of other data.
+ * Warns about the part of a text that was not read. The warning contains the name of the tool that wrote the text. For example, a scanner result that contains
+ * one certificate consists mostly of other data.
  */
 function warnOfRest(reading: CredentialReading, text: string, blocks: readonly PemBlock[]): void {
   if (blocks.some(({ isCut, label }) => isCut || label.startsWith('PGP '))) return;
@@ -162,7 +162,7 @@ function readBlock(reading: CredentialReading, block: PemBlock, password: string
   else reading.reject(`is a PEM block of an unsupported type: ${truncate(label, 60)}`);
 }
 
-/** Lists the key of a certificate request, with a warning that the request itself is not listed. Parameters and CRLs are skipped. */
+/** Lists the key in a certificate request, with a warning that the request itself is not listed. Parameters and CRLs are skipped. */
 function beside(reading: CredentialReading, { label, line }: PemBlock, bytes: Buffer, at: DraftOccurrence[]): void {
   const passOver = () => reading.passOver('pem.passed-over', `${label} in line ${line} is not listed`);
   if (label.endsWith('CERTIFICATE REQUEST')) requestOrCrl(reading, bytes, at, passOver);
@@ -262,7 +262,7 @@ function isPuttyKey(text: string): boolean {
 }
 
 /**
- * Identifies the key in a PuTTY key file by its public key, which is not encrypted. The private key is not read (PuTTY user manual, appendix C).
+ * Identifies the key in a PuTTY key file by the public key, which is not encrypted. The private key is not read (PuTTY user manual, appendix C).
  *
  * @throws RangeError if the text is not a PuTTY key file
  */

@@ -12,7 +12,7 @@ const CURVES: Readonly<Record<string, string>> = {
   '1.3.101.112': 'Ed25519',
   '1.3.101.113': 'Ed448',
 };
-/** Object identifiers by algorithm name. An algorithm with its own OID is thus the same asset in all key formats. */
+/** Object identifiers by algorithm name, so that an algorithm with an OID is the same asset in all key formats. */
 const OWN_OIDS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(KEY_OIDS).map(([oid, { name }]) => [name, oid]),
 );
@@ -71,7 +71,7 @@ const ALGORITHMS: Readonly<Record<number, Reader>> = {
   36: fixed('ML-KEM-1024+X448', 'kem', 56 + 1568),
 };
 
-/** pgpAlgorithm returns the algorithm of a key. The name of an unknown algorithm contains its number. The fields of an unknown algorithm cannot be skipped. */
+/** pgpAlgorithm returns the algorithm of a key and skips its fields. An unknown algorithm is named by its ID, and its fields cannot be skipped. */
 export function pgpAlgorithm(id: number, fields: PgpFields): PublicKeyAlgorithm {
   const read = ALGORITHMS[id];
   return read?.(fields) ?? named(`OpenPGP algorithm ${id}`, { primitive: 'unknown' });

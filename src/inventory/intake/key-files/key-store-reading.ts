@@ -15,7 +15,7 @@ import { truncate } from '../../../platform/text/truncate.js';
 const MAX_NAME = 500;
 
 /**
- * readJavaStoreInto reads JKS and JCEKS. Certificates are readable without a password; the algorithms of secret keys require it.
+ * readJavaStoreInto reads JKS and JCEKS. Certificates can be read without a password; the algorithms of secret keys require the password.
  *
  * @throws Problem `key-store.password`
  */
@@ -50,7 +50,7 @@ export function readBcfksInto(reading: CredentialReading, bytes: Buffer, passwor
 }
 
 /**
- * readBksInto reads BKS. Certificates are readable without a password; the algorithms of secret keys require it.
+ * readBksInto reads BKS. Certificates can be read without a password; the algorithms of secret keys require the password.
  *
  * @throws Problem `key-store.password` or `key-store.cipher`
  */
@@ -152,7 +152,7 @@ function lonelyKey(reading: CredentialReading, { name, der, password, at }: Lone
   }, 'contains a private key that does not contain its public key');
 }
 
-/** SecretKeys adds the secret keys of one key store. A key is identified by key store and alias, because the hash of a short key would reveal the key. */
+/** SecretKeys adds the secret keys in one key store. A key is identified by key store and alias, because the hash of a short key would reveal the key. */
 class SecretKeys {
   private readonly store: string;
   private closed = 0;

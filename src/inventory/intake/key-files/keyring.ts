@@ -9,7 +9,7 @@ import { type PgpSignature, pgpSignature } from '../../../formats/openpgp/signat
 /** MAX_USER_ID_BYTES is the maximum size of a user ID. */
 const MAX_USER_ID_BYTES = 300;
 
-/** PgpKey is a key in a keyring, as stated by its packets. */
+/** PgpKey is a key in a keyring, as described by its packets. */
 export interface PgpKey {
   /** Fingerprint in lowercase hexadecimal. */
   readonly fingerprint: string;
@@ -17,10 +17,10 @@ export interface PgpKey {
   readonly version: number;
   readonly algorithm: PublicKeyAlgorithm;
   readonly isSubkey: boolean;
-  /** First user ID of the primary key; undefined if the primary key has none. */
+  /** First user ID of the primary key; undefined if the primary key has no user ID. */
   readonly userId: string | undefined;
   readonly created: Date;
-  /** Expiry in the newest self-signature that states one; undefined if the key does not expire. */
+  /** Expiration time in the newest self-signature that contains one; undefined if the key does not expire. */
   readonly expires: Date | undefined;
   readonly revoked: 'compromised' | 'deactivated' | undefined;
   /**
@@ -109,8 +109,7 @@ function addSignature({ signatures }: Draft, { body }: PgpPacket): void {
 }
 
 /**
- * Facts stated by the signatures on a key. Only signatures by the primary key are used. A signature without an issuer is treated as a signature by the
- * primary key.
+ * Facts in the signatures on a key. Only signatures by the primary key are used. A signature without an issuer is treated as a signature by the primary key.
  */
 interface Statements {
   readonly expires: Date | undefined;
@@ -134,7 +133,7 @@ function newer(newest: PgpSignature | undefined, signature: PgpSignature): PgpSi
   return newest === undefined || signature.created > newest.created ? signature : newest;
 }
 
-/** Returns the keys with the facts that their signatures state. A subkey expires no later than its primary key. */
+/** Returns the keys with the facts in their signatures. A subkey expires no later than its primary key. */
 function finished(drafts: readonly Draft[]): PgpKey[] {
   const known = new Map<Draft, Statements>();
   return drafts.map((draft) => {
@@ -173,7 +172,7 @@ interface PacketKey {
   readonly version: number;
   /** Unix time in seconds. */
   readonly created: number;
-  /** Validity period in the packet, only in version 3. */
+  /** Validity period in the packet. Present only in version 3. */
   readonly validSeconds: number | undefined;
   readonly algorithm: PublicKeyAlgorithm;
   readonly fingerprint: string;

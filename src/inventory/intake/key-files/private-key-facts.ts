@@ -45,7 +45,7 @@ export function readPrivateKeyFacts(block: PemBlock, password: string, budget: D
   return found(affordablePrivateKey(bytes), undefined);
 }
 
-/** Like `readPrivateKeyFacts`, but for DER: PKCS #8 (plain or encrypted), PKCS #1 and SEC 1. @throws Error if the bytes have none of these formats */
+/** Like `readPrivateKeyFacts`, but for DER: PKCS #8 (plain or encrypted), PKCS #1 and SEC 1. @throws Error if the bytes are in none of these formats */
 export function readDerPrivateKey(der: Buffer, password: string, budget: DerivationBudget): FoundPrivateKey {
   const [first] = elementsInside(derElements(der)[0]);
   if (first?.tag === DER.sequence) return readEncrypted(der, password, budget);
@@ -88,7 +88,7 @@ function readEncrypted(der: Buffer, password: string, budget: DerivationBudget):
   return closed(der, undefined, name);
 }
 
-/** Reads a key with PEM encryption (RFC 1421), as written by OpenSSL. The label contains the algorithm of the key, and the DEK-Info header the cipher. */
+/** Reads a key with PEM encryption (RFC 1421), as written by OpenSSL. The label contains the key's algorithm, and the DEK-Info header contains the cipher. */
 function readOldEncrypted(block: PemBlock, cipher: string, password: string): FoundPrivateKey {
   const { label } = block;
   const securedBy = `PEM ${cipher}`;
@@ -108,7 +108,7 @@ function readOldEncrypted(block: PemBlock, cipher: string, password: string): Fo
   return closed(bytesOf(block), known, securedBy);
 }
 
-/** Derives the key as EVP_BytesToKey of OpenSSL: MD5 over the password and the first eight octets of the IV. */
+/** Derives the key like OpenSSL's EVP_BytesToKey: MD5 of the password and the first eight octets of the IV. */
 function oldDecrypted(block: PemBlock, cipher: string, password: string): Buffer {
   const iv = Buffer.from(/^DEK-Info: *[A-Z0-9-]{1,40}, *([0-9A-Fa-f]{16,64})/m.exec(block.text)?.[1] ?? '', 'hex');
   const { keyLength = 0 } = getCipherInfo(cipher) ?? {};

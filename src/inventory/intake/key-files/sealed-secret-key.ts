@@ -10,7 +10,7 @@ export interface SecretKeyFacts {
   readonly bits: number;
 }
 
-/** Encryption scheme of Sun for the keys of a JCEKS store. */
+/** Sun's encryption scheme for keys in a JCEKS store. */
 const SEAL = 'PBEWithMD5AndTripleDES';
 const SALT = 8;
 
@@ -50,8 +50,8 @@ export function secretKeyFacts(
 }
 
 /**
- * Derives the key as `PBECipherCore` of the JDK does: MD5 over each half of the salt, repeated with the password. Salts with equal halves are not supported.
- * The JDK treats them differently, but they occur only once in four billion.
+ * Derives the key like the JDK's `PBECipherCore`: MD5 of each half of the salt, iterated with the password. Salts with equal halves, which the JDK handles
+ * differently, are not supported. The probability of such a salt is one in four billion.
  */
 function keyMaterial(password: string, salt: Buffer, rounds: number): Buffer {
   const secret = Buffer.from(password, 'latin1').map((octet) => octet & 0x7f);
@@ -63,7 +63,7 @@ function keyMaterial(password: string, salt: Buffer, rounds: number): Buffer {
   return Buffer.concat(halves);
 }
 
-/** Reads a `SecretKeySpec`, or the `KeyRep` that the JDK writes for its own key classes. */
+/** Reads a `SecretKeySpec`, or the `KeyRep` that the JDK writes for its internal key classes. */
 function factsOf(key: JavaValue): SecretKeyFacts | undefined {
   const fields = fieldsOf(key);
   const [algorithm, octets] = [fields?.get('algorithm'), fields?.get('key') ?? fields?.get('encoded')];
@@ -71,7 +71,7 @@ function factsOf(key: JavaValue): SecretKeyFacts | undefined {
   return namedSecretKey(algorithm, octets.length);
 }
 
-/** namedSecretKey returns the facts about a secret key from the JCA name of its algorithm and its length in bytes. */
+/** namedSecretKey returns the facts about a secret key, given the JCA name of its algorithm and its length in bytes. */
 export function namedSecretKey(algorithm: string, octets: number): SecretKeyFacts {
   const name = truncate(algorithm, 60);
   return { algorithm: name, bits: keyBits(name, octets) };
@@ -93,13 +93,13 @@ const SECRET_KEYS: Readonly<Record<string, string>> = {
   '1.2.410.200046.1.1.12': 'ARIA',
 };
 
-/** secretKeyOf returns the facts about a secret key from the OID of its algorithm and its length in bytes. */
+/** secretKeyOf returns the facts about a secret key, given the OID of its algorithm and its length in bytes. */
 export function secretKeyOf(oid: string, octets: number): SecretKeyFacts {
   const algorithm = SECRET_KEYS[oid] ?? oid;
   return { algorithm, bits: keyBits(algorithm, octets) };
 }
 
-/** Returns the key size in bits. In a DES key, one bit of each byte is a parity bit. */
+/** Returns the key size in bits. Each byte of a DES key contains a parity bit, which is not counted. */
 function keyBits(algorithm: string, octets: number): number {
   return /^(?:DES|DESede|TripleDES)$/i.test(algorithm) ? octets * 7 : octets * 8;
 }

@@ -52,7 +52,7 @@ export function readSshPublicKey(blob: Buffer, comment: string): FoundPublicKey 
   };
 }
 
-/** Returns the blob of the certified key. The fields of the key begin at `start` and have been read as far as the algorithm requires. */
+/** Returns the blob of the certified key. The key's fields begin at `start` and have been read as far as the algorithm requires. */
 function certifiedBlob(type: string, blob: Buffer, { fields, start }: { fields: WireReader; start: number }): Buffer {
   if (type.startsWith('sk-')) fields.string(); // application
   return Buffer.concat([wireString(type), blob.subarray(start, fields.position)]);
@@ -106,8 +106,8 @@ function spkiFingerprint(jwk: JsonWebKey | undefined): string | undefined {
 
 const MAX_COMMENT = 200;
 /**
- * Matches a key type, or a signature algorithm for such a key, followed by the Base64 of a blob. A blob begins with the length of its type, so its Base64
- * begins with AAAA. Options may precede the key, and a comment may follow.
+ * Matches a key type or a signature algorithm, followed by a Base64-encoded blob. A blob begins with the length of its type, so its encoding begins with AAAA.
+ * Options may precede the key, and a comment may follow.
  */
 const KEY =
   /(?<!\S)(?:ssh-|ecdsa-|sk-|rsa-sha2-|webauthn-sk-)[a-z0-9@.-]{1,60}\s{1,99}(AAAA[A-Za-z0-9+/]+={0,2})(?!\S)/;

@@ -18,7 +18,7 @@ import { HASH_OIDS, KEY_OIDS, SIGNATURE_OIDS } from '../../judgement/vocabularie
 import { findByOid } from '../../judgement/vocabularies/object-identifiers.js';
 import { type PublicKeyAlgorithm, publicKeyAlgorithm } from '../../judgement/vocabularies/public-key-algorithm.js';
 
-/** X509CertificateContent is the content of a certificate. Fingerprints are hexadecimal SHA-256. */
+/** X509CertificateContent is the content of a certificate. Fingerprints are SHA-256 in hexadecimal. */
 export interface X509CertificateContent {
   readonly fingerprint: string;
   /** Subject distinguished name as a string (RFC 4514). */
@@ -67,7 +67,7 @@ export function readX509Certificate(der: Buffer): X509CertificateContent {
     serialNumber: Buffer.from(tbs.serialNumber).toString('hex'),
     notBefore,
     notAfter,
-    // The algorithm identifier inside the TBSCertificate. The identifier next to the signature is not signed.
+    // Uses the algorithm identifier in the TBSCertificate, because the identifier next to the signature is not signed.
     signature: { oid: tbs.signature.algorithm, name: signatureName(tbs.signature.algorithm, tbs.signature.parameters) },
     key: { ...publicKeyAlgorithm(tbs.subjectPublicKeyInfo), fingerprint: sha256(spki) },
     isAuthority: read(find(id_ce_basicConstraints), BasicConstraints)?.cA ?? false,
@@ -77,7 +77,7 @@ export function readX509Certificate(der: Buffer): X509CertificateContent {
   };
 }
 
-/** Returns the validity as encoded in the certificate. The field follows version, serial number, signature and issuer. */
+/** Returns the validity period as encoded in the certificate. The field follows version, serial number, signature and issuer. */
 function validityOf(der: Buffer): [Date, Date] {
   const [certificate] = derElements(der);
   const [tbs] = derElements(certificate?.contents ?? Buffer.alloc(0));
@@ -132,7 +132,7 @@ function pssHash(parameters: ArrayBuffer | null | undefined): string | undefined
   }
 }
 
-/** Parses an extension. Returns undefined for a malformed extension, because a certificate with such an extension must be listed, too. */
+/** Parses an extension. Returns undefined for a malformed extension, because the certificate must be listed in any case. */
 function read<T>(extension: Extension | undefined, syntax: new () => T): T | undefined {
   if (extension === undefined) return undefined;
   try {

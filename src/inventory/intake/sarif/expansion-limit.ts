@@ -7,13 +7,13 @@ const EXPANSION = 4;
 export const CHARACTERS_PER_REFERENCE = 256;
 
 /**
- * ExpansionLimit limits the text that is read from a SARIF document to a multiple of its size. Otherwise, a small document could exhaust the memory: with
- * references, many results, artifacts, bases and rules share one long text, and many runs share one list of results.
+ * ExpansionLimit limits the text that is read from a SARIF document to a multiple of the document's size. Without the limit, a small document could exhaust the
+ * memory: through references, many results, artifacts, bases and rules can share one long text, and many runs can share one list of results.
  */
 export class ExpansionLimit {
   private left: number;
 
-  /** @param size number of characters of the document */
+  /** @param size number of characters in the document */
   constructor(size: number) {
     this.left = MIN_CHARACTERS + EXPANSION * size;
   }

@@ -22,7 +22,7 @@ export interface WholeRun {
 
 /**
  * withExternalProperties returns a run completed with the `inlineExternalProperties` of the log (sections 3.13.6, 3.15 and 4). External files are not
- * fetched; `warnings` receives a remark for each member stored in such a file.
+ * fetched; `warnings` receives a remark for each member stored in an external file.
  *
  * @throws Problem 422 `document.too-costly` if references repeat too many objects
  */

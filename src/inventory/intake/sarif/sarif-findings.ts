@@ -13,12 +13,12 @@ import type { SarifRule, SarifTool } from './sarif-tool.js';
 import { membersOf, objectsOf, textsOf } from './sarif-values.js';
 import { truncate } from '../../../platform/text/truncate.js';
 
-/** Kinds of relationships to a weakness which do not mean that a rule detects the weakness (SARIF 2.1.0 section 3.53.3). */
+/** Relationship kinds which do not mean that a rule detects the weakness (SARIF 2.1.0 section 3.53.3). */
 const OTHER_KINDS = /^(?:disjoint|incomparable|canPrecede|canFollow|willPrecede|willFollow)$/;
 const CWE = /\bCWE\b|common weakness/i;
-/** Matches members of a property bag in which scanners state the weakness, regardless of case, `_` and `-`: `cweId`, `CWE_IDs`. */
+/** Matches property bag members in which scanners store the weakness, regardless of case, `_` and `-`: `cweId`, `CWE_IDs`. */
 const BAG_MEMBERS = /^(?:tags|cwe[_-]?(?:ids?|s|numbers?)?)$/i;
-/** Members of a rule whose text may state the subject of the rule (sections 3.49.9 and 3.49.10). */
+/** Members of a rule whose text may describe the subject of the rule (sections 3.49.9 and 3.49.10). */
 const TITLES = ['shortDescription', 'fullDescription'] as const;
 
 export interface SarifFinding {
@@ -28,7 +28,7 @@ export interface SarifFinding {
 
 /**
  * isFound reports whether a result describes a problem that still exists: `kind` is `fail` (section 3.27.9), `baselineState` is not `absent` (3.27.24), and
- * it is not suppressed (3.27.23: a result is suppressed unless one of its suppressions is under review or rejected).
+ * the result is not suppressed (3.27.23: a result with suppressions is suppressed unless one of them is under review or rejected).
  */
 export function isFound(result: JsonMembers): boolean {
   const kind = result['kind'] ?? 'fail';
@@ -41,8 +41,8 @@ export function isSuppressed(result: JsonMembers): boolean {
 }
 
 /**
- * findingIn returns the algorithm that a result of a cryptographic rule names, or `no-algorithm` if the result names none. Returns undefined for the result
- * of any other rule.
+ * findingIn returns the algorithm that a result of a cryptographic rule names, or `no-algorithm` if the result names no algorithm. Returns undefined for
+ * results of other rules.
  */
 export function findingIn(
   result: JsonMembers,
@@ -94,8 +94,8 @@ const MAX_TEXT = 20_000;
 const MAX_FILLED = 2 * MAX_TEXT;
 
 /**
- * Returns the text of a result's message with its arguments inserted (SARIF 2.1.0 section 3.11). The text is in the message itself, or in the string of the
- * rule or tool component that the `id` of the message refers to. Plain text takes precedence over Markdown.
+ * Returns the text of a result's message with its arguments inserted (SARIF 2.1.0 section 3.11). The text is in the message itself, or in the rule or tool
+ * component, in the string with the message's `id`. Plain text takes precedence over Markdown.
  */
 function messageText(message: JsonMembers, { descriptor, component }: SarifRule): string {
   const id = memberTextOf(message['id']);

@@ -7,7 +7,7 @@ const RULES =
 /** Matches titles such as `Do Not Use Broken Cryptographic Algorithms`, `Weak/Broken Hash Algorithm`, `WeakBrokenHashAlgorithm`, `Use_of_Broken_or_Risky_…`. */
 const TITLE =
   /(?:broken|deprecated|insecure|obsolete|predictable|risky|unsafe|weak)[ /a-z_-]{0,40}(?:cipher|crypto|digest|encryption|hash|random)/i;
-/** Cryptographic weaknesses in the Common Weakness Enumeration. Older tools state only the category: 310 for cryptography, 330 for random numbers. */
+/** Cryptographic weaknesses in the Common Weakness Enumeration. Older tools report only the category: 310 for cryptography, 330 for random numbers. */
 const CRYPTOGRAPHIC = new Set([310, 326, 327, 328, 330, 338, 759, 760, 780, 916, 1240]);
 /** MAX_TEXT is the number of characters that are searched for names. Tools name the algorithm at the start of a text. */
 const MAX_TEXT = 4000;
@@ -20,7 +20,7 @@ export interface NamedAlgorithm {
 }
 
 /**
- * Algorithms that a text can name, most specific first. The patterns match texts in which the words of identifiers are separated: `EVP md5` and `SHA1 with
+ * Algorithms that a text can name, most specific first. The patterns expect identifiers that have been split into words, for example `EVP md5` or `SHA1 with
  * RSA`.
  */
 const NAMES: [RegExp, NamedAlgorithm][] = [
@@ -63,7 +63,7 @@ const NAMES: [RegExp, NamedAlgorithm][] = [
   [/\bECC?\b/g, { name: 'EC', primitive: 'pke' }],
   [/\bAES\b/g, { name: 'AES', primitive: 'block-cipher' }],
 ];
-/** Names in a list of weak algorithms that a rule detects. Any other name in a message may be a recommendation, or the cipher of a mode. */
+/** Names that occur in lists of weak algorithms. Any other name in a message may be a recommendation, or the cipher used with a mode. */
 const WEAK = new Set([
   '3DES',
   'DES',
@@ -80,19 +80,19 @@ const WEAK = new Set([
 ]);
 /** Matches a sentence that recommends a replacement for the finding. */
 const ADVICE = /^(?:consider|migrate to|prefer|replace|switch to|upgrade to)\b|\binstead\b(?! of)|\bsuch as\b/i;
-/** Algorithm families with a key size. `SIZES` matches the usual sizes, because other numbers in a line have a different meaning. */
+/** Algorithm families with a key size. `SIZES` matches only common sizes, because other numbers in a line have a different meaning. */
 const SIZED = new Set(['RSA', 'DSA', 'DH']);
 const SIZES = /(?<![\d.])(?:512|768|1024|1280|1536|2048|3072|4096|7680|8192|15360|16384)(?![\d.])/g;
 const ON_CURVES = new Set(['EC', 'ECDSA', 'ECDH']);
 const CURVES = /\b(?:secp|sect)\d{3}[kr]\d\b|\bprime\d{3}v\d\b|\bbrainpoolP\d{3}[rt]1\b/gi;
 
-/** isCryptographicRule reports whether an identifier is the name of a rule about cryptography. It also checks the last part of the identifier. */
+/** isCryptographicRule reports whether an identifier, or its last part, is the name of a rule about cryptography. */
 export function isCryptographicRule(id: string): boolean {
   const bare = id.split(/[/.:]/).at(-1) ?? id;
   return [id, bare, bare.replaceAll('_', '-')].some((text) => RULES.test(text));
 }
 
-/** isCryptographicTitle reports whether a title is about weak cryptography. It is used for tools that do not state a CWE weakness. */
+/** isCryptographicTitle reports whether a title is about weak cryptography. Use this function for tools that do not report a CWE weakness. */
 export function isCryptographicTitle(title: string): boolean {
   return TITLE.test(truncate(title, MAX_TEXT));
 }
@@ -104,15 +104,14 @@ export function namesWeakness(text: string): boolean {
   return false;
 }
 
-/** isWeakness is like `namesWeakness`, but takes the identifier of a CWE entry, which may be only a number. */
+/** isWeakness is like `namesWeakness`, for the identifier of a CWE entry, which may be only a number. */
 export function isWeakness(id: string | number): boolean {
   return /^\d{1,6}$/.test(String(id)) ? CRYPTOGRAPHIC.has(Number(id)) : namesWeakness(String(id));
 }
 
 /**
- * algorithmIn returns the algorithm named by the first text that names any. A message that lists the algorithms that the rule detects (`MD2, MD4, MD5, or
- * SHA1`) does not state which of them was found. If a later text, such as the quoted code, names exactly one of the listed algorithms, that algorithm is
- * returned.
+ * algorithmIn returns the algorithm named by the first text that names an algorithm. If a message lists all algorithms that the rule detects (`MD2, MD4, MD5,
+ * or SHA1`), and a later text, such as the quoted code, names exactly one of the listed algorithms, that algorithm is returned.
  */
 export function algorithmIn(texts: readonly string[]): NamedAlgorithm | undefined {
   const all = texts.map((text) => namesIn(withoutAdvice(text)));
@@ -139,7 +138,7 @@ function withoutAdvice(text: string): string {
   return sentences.filter((sentence) => !ADVICE.test(sentence)).join(' ');
 }
 
-/** sizedBy adds the size or curve to the algorithm. Only the quoted code is searched, because messages mention the sizes or curves that a rule requires. */
+/** sizedBy adds the size or curve to the algorithm. Only the quoted code is searched, because messages mention the required sizes or curves. */
 export function sizedBy(snippets: readonly string[], algorithm: NamedAlgorithm): NamedAlgorithm {
   const { name } = algorithm;
   const pattern = SIZED.has(name) ? SIZES : ON_CURVES.has(name) ? CURVES : undefined;

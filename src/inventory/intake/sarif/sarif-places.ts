@@ -3,11 +3,11 @@ import { truncate } from '../../../platform/text/truncate.js';
 import type { ExpansionLimit } from './expansion-limit.js';
 import { atIndex, membersOf, objectsOf } from './sarif-values.js';
 
-/** Matches the names that tools use for the checkout folder, whose path differs between builds. */
+/** Matches tools' names for the checkout folder, whose path differs between builds. */
 const CHECKOUT = /^%?(?:SRC|SOURCE|REPO|REPOSITORY|PROJECT)_?ROOT%?$|^%?(?:ROOTPATH|WORKSPACE|CHECKOUT)%?$/i;
 /** MAX_STEPS is the maximum number of steps in a chain: nested artifacts, bases relative to bases, and nested logical locations. */
 const MAX_STEPS = 32;
-/** MAX_PART is the maximum number of characters of a string in a location. The limit is needed because the steps of a chain can repeat one string. */
+/** MAX_PART is the maximum length in characters of a string in a location. The limit is needed because the steps of a chain can repeat one string. */
 const MAX_PART = 4000;
 
 export interface SarifPlace {
@@ -43,7 +43,7 @@ export class SarifPlaces {
     this.roots = declared.length > 0 ? declared : foldersOf(started);
   }
 
-  /** Returns the locations of a result. If it has none, returns the end of the code flow, otherwise the analyzed file or request. */
+  /** Returns the locations of a result. For a result without locations, returns the end of the code flow, otherwise the analyzed file or request. */
   of(result: JsonMembers): SarifPlace[] {
     const places = objectsOf(result['locations']).flatMap((location) => this.at(location));
     if (places.length > 0) return places;
@@ -57,7 +57,7 @@ export class SarifPlaces {
     return location === undefined ? [] : [{ location, line: null }];
   }
 
-  /** Returns the code at the locations of a result if the run contains it, either alone or with the surrounding lines (sections 3.29.4 and 3.29.5). */
+  /** Returns the code at the locations of a result if the run contains the code, alone or with the surrounding lines (sections 3.29.4 and 3.29.5). */
   snippets(result: JsonMembers): string[] {
     return objectsOf(result['locations']).flatMap((location) => {
       const { region, contextRegion } = membersOf(location['physicalLocation']);
@@ -191,7 +191,7 @@ function withoutDots(uri: string): string {
   return segments.filter((segment) => segment !== '.').join('/') || uri;
 }
 
-/** Decodes a path that is percent-encoded. */
+/** Decodes a percent-encoded path. */
 function plain(uri: string): string {
   if (!uri.includes('%')) return uri;
   try {

@@ -21,13 +21,13 @@ export function isSarif(document: JsonMembers): boolean {
   return Array.isArray(document['runs']) && document['bomFormat'] === undefined;
 }
 
-/** Findings of one or more runs for one source of the inventory. */
+/** Findings of one or more runs for one inventory source. */
 interface Place {
   readonly name: string | undefined;
   readonly assets: Map<string, DraftAsset>;
   /** Context prefixes of the complete runs, one for each tool and category. */
   readonly replaces: Set<string>;
-  /** Context prefixes in the form of the previous version: one for each tool, regardless of category. */
+  /** Context prefixes in the previous version's format: one for each tool, regardless of category. */
   readonly replacesFormer: Set<string>;
   readonly warnings: Remark[];
   results: number;
@@ -35,14 +35,14 @@ interface Place {
 }
 
 /**
- * readSarif reads SARIF 2.1.0 (OASIS Standard, 27 March 2020). A result is used if it reports a finding (`kind`, `baselineState`, `suppressions`), its rule
- * is about cryptography, and it names an algorithm. All other results are only counted.
+ * readSarif reads SARIF 2.1.0 (OASIS Standard, 27 March 2020). A result is used if it reports a finding (`kind`, `baselineState`, `suppressions`), belongs to
+ * a rule about cryptography, and names an algorithm. All other results are only counted.
  *
- * Returns a draft for each source. The source of a run is `source` if given, otherwise the category of the run, otherwise its repository. A run replaces only
+ * Returns a draft for each source. The source of a run is `source` if given, otherwise the run's category, otherwise the run's repository. A run replaces only
  * earlier findings of the same tool for the same source and category. A run without results, a failed run, and a run whose results are in an external file
  * replace nothing.
  *
- * @param size number of characters of the document, from which the expansion limit is derived
+ * @param size number of characters in the document, from which the expansion limit is derived
  * @throws Problem 422 `document.version`, `document.invalid` or `document.too-costly`.
  */
 export function readSarif(log: JsonMembers, source: string | undefined, size: number): Draft[] {
@@ -118,7 +118,7 @@ function readRun(run: JsonMembers, { pointer, place, limit, lacksResults }: RunO
 interface RunReading {
   readonly tool: SarifTool;
   readonly places: SarifPlaces;
-  /** Prefix of the contexts of the findings in the run. */
+  /** Context prefix for the findings in the run. */
   readonly context: string;
   readonly pointer: string;
   readonly place: Place;
@@ -163,7 +163,7 @@ function addFinding(
   }
 }
 
-/** Reports whether an invocation of the run states that it failed (section 3.20.14). */
+/** Reports whether an invocation of the run failed (section 3.20.14). */
 function hasFailed(run: JsonMembers): boolean {
   return objectsOf(run['invocations']).some(({ executionSuccessful }) => executionSuccessful === false);
 }
@@ -172,7 +172,7 @@ function warn({ warnings }: Place, pointer: string, code: string, detail: string
   if (warnings.length < MAX_WARNINGS) warnings.push({ pointer, code, detail });
 }
 
-/** Returns the part of `automationDetails.id` before the last slash. The rest identifies a run of the category (section 3.17.3). */
+/** Returns the part of `automationDetails.id` before the last slash. The rest identifies a run in the category (section 3.17.3). */
 function categoryOf(run: JsonMembers): string {
   const id = memberTextOf(membersOf(run['automationDetails'])['id']);
   const category = id.includes('/') ? id.slice(0, id.lastIndexOf('/') + 1) : id;

@@ -3,15 +3,15 @@ import { atIndex, isSameGuid, membersOf, objectsOf, refuse } from './sarif-value
 
 /** SarifRule is the rule to which a result refers: its identifier, and its description if the run contains one. */
 export interface SarifRule {
-  /** Identifier as stated by the result, otherwise by the rule; '' if neither states one. */
+  /** Identifier in the result, otherwise in the rule; '' if neither contains an identifier. */
   readonly id: string;
   /** Empty if the run does not describe the rule. */
   readonly descriptor: JsonMembers;
-  /** Tool component that contains the rule. The `globalMessageStrings` of the component apply to the rule, too. */
+  /** Tool component that contains the rule. The component's `globalMessageStrings` also apply to the rule. */
   readonly component: JsonMembers;
 }
 
-/** SarifTaxon is an entry of a taxonomy to which a rule or result refers. */
+/** SarifTaxon is a taxonomy entry to which a rule or result refers. */
 export interface SarifTaxon {
   /** Name of the taxonomy, from the reference or the taxonomy itself. */
   readonly taxonomy: string;
@@ -83,7 +83,7 @@ export class SarifTool {
   }
 
   /**
-   * Returns the taxonomy to which a reference refers. An index alone does not state whether it counts taxonomies or extensions, so a guid or name takes
+   * Returns the taxonomy to which a reference refers. An index may refer to the list of taxonomies or to the list of extensions, so a guid or name takes
    * precedence.
    */
   private taxonomy(reference: JsonMembers): JsonMembers | undefined {

@@ -20,18 +20,18 @@ export function objectsOf(value: unknown): JsonMembers[] {
   return Array.isArray(value) ? (value as unknown[]).map(membersOf) : [];
 }
 
-/** atIndex returns the object at the index that another object contains (section 3.7.4), or undefined for -1 and for invalid indexes. */
+/** atIndex returns the object at an array index property (section 3.7.4), or undefined for -1 and for invalid indexes. */
 export function atIndex(list: readonly JsonMembers[], index: unknown): JsonMembers | undefined {
   return typeof index === 'number' ? list[index] : undefined;
 }
 
-/** textsOf returns the strings of a list, or a single string that is given instead of a list. It also accepts nested lists, which some tools write. */
+/** textsOf returns the strings in a list, or a single string that is given instead of a list. Nested lists, which some tools write, are also accepted. */
 export function textsOf(value: unknown): string[] {
   const all = Array.isArray(value) ? (value as unknown[]).flat() : [value];
   return all.filter((one) => typeof one === 'string' || typeof one === 'number').map(String);
 }
 
-/** isSameGuid compares `guid` values regardless of case, because tools write both. */
+/** isSameGuid compares `guid` values regardless of case, because tools write both uppercase and lowercase. */
 export function isSameGuid(a: unknown, b: unknown): boolean {
   return typeof a === 'string' && typeof b === 'string' && a !== '' && a.toLowerCase() === b.toLowerCase();
 }

@@ -7,7 +7,7 @@ import type { IngestOrder } from './ingest-order.js';
 import { instant } from '../../model/date-time.js';
 import { withoutSecretMembers } from '../../model/secrets.js';
 
-/** MAX_CLOCK_SKEW_MINUTES is the maximum clock skew of reporters. */
+/** MAX_CLOCK_SKEW_MINUTES is the maximum clock skew between a reporter and the service. */
 export const MAX_CLOCK_SKEW_MINUTES = 5;
 
 /** Arrival is a document with its origin. */
@@ -18,7 +18,7 @@ export interface Arrival {
   /** SHA-256 of the body. */
   readonly digest: Buffer;
   readonly documentId: string;
-  /** Position among the documents of the body, from 0. */
+  /** Position among the documents in the body, from 0. */
   readonly part: number;
   /** Remarks about the submission of the document rather than its content. */
   readonly notes: readonly Remark[];
@@ -30,7 +30,7 @@ export const FUTURE: Remark = {
   detail: 'the time of the document is in the future: the time of receipt is used instead',
 };
 
-/** MAX_SOURCE_LENGTH is the maximum length of the name of a source, which is indexed. The parameter `source` has the same maximum length. */
+/** MAX_SOURCE_LENGTH is the maximum length of a source name, which is indexed. The parameter `source` has the same maximum length. */
 const MAX_SOURCE_LENGTH = 500;
 const DIGEST_LENGTH = 16;
 
@@ -46,10 +46,10 @@ export const WITHOUT_SECRET: Remark = {
   detail: 'the name of the source contained a secret, which is withheld',
 };
 
-/** Matches the start of a name that contains its owner, `api-key:<id>`. It must be kept, although it looks like a secret API key. */
+/** Matches the start of a name that contains the owner, `api-key:<id>`. This prefix must be kept, although it looks like a secret API key. */
 const OWNER_BY_KEY = /^api-key:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])/i;
 
-/** withoutSecrets returns the name that a caller or document gives to a source, without secrets such as a password or token in a repository URL. */
+/** withoutSecrets returns a source name from a caller or document, without secrets such as a password or token in a repository URL. */
 export function withoutSecrets(name: string): string {
   const [owner = ''] = OWNER_BY_KEY.exec(name) ?? [];
   return owner + withoutSecretMembers(name.slice(owner.length));
@@ -62,7 +62,7 @@ function sourceName(name: string): string {
   return `${truncate(name, MAX_SOURCE_LENGTH - DIGEST_LENGTH - 1)}~${digest}`;
 }
 
-/** arrivalsOf returns the documents of a body, each with its source. */
+/** arrivalsOf returns the documents in a body, each with its source. */
 export function arrivalsOf(
   order: IngestOrder,
   documents: readonly CheckedDocument[],
@@ -84,9 +84,8 @@ export function arrivalsOf(
 }
 
 /**
- * underOwnName returns the arrival under a source name that contains the reporter. Returns undefined if the document or the caller names the source. It is
- * used for a document without a source whose bytes another reporter has already sent, because many reporters have the same certificates and published
- * documents.
+ * underOwnName returns the arrival under a source name that contains the reporter. Returns undefined if the document or the caller names the source. Use this
+ * function for a document without a source whose bytes another reporter has already sent. Many reporters have the same certificates and published documents.
  */
 export function underOwnName(arrival: Arrival): Arrival | undefined {
   const { order, document, digest, source } = arrival;
@@ -104,7 +103,7 @@ function asOf(document: CheckedDocument, now: Date): CheckedDocument {
 }
 
 /**
- * Returns the name of the source of a document that does not state one: the digest of the document for a complete document, the reporter for a partial scan.
+ * Returns the source name for a document that does not contain a source: the document's digest for a complete document, the reporter for a partial scan.
  */
 function defaultSource(order: IngestOrder, { whole }: CheckedDocument, digest: Buffer): string {
   return whole ? `document:${digest.toString('hex').slice(0, 32)}` : `${order.caller.kind}:${order.caller.id}`;

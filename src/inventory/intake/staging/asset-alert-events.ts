@@ -19,8 +19,8 @@ interface RecordedChanges {
 const MAX_NAMES = 3;
 
 /**
- * recordAssetEvents records one alert event about new assets and one about assets whose risk level changed, each with the number of assets at each level. An
- * asset that succeeds another asset is not new; it counts as changed if its level differs from the level of its predecessor.
+ * recordAssetEvents records one alert event about new assets, and one alert event about assets whose risk level changed, each with the number of assets at each
+ * level. An asset that replaces another asset is not new; it counts as changed if its level differs from the level of the replaced asset.
  *
  * @param why reason for the change; undefined for a document with new content
  */
@@ -48,7 +48,7 @@ function levelChanges(tx: EntityManager): Promise<LevelRow[]> {
   );
 }
 
-/** Returns the successions in which the levels of the former and the new assets differ. */
+/** Returns the successions in which the level of the new asset differs from the level of the replaced asset. */
 function byLevel(successions: readonly Succession[]): LevelRow[] {
   const changed = successions.filter(({ level, formerLevel }) => level !== formerLevel);
   return changed.map(({ level, name }) => ({ level, count: 1, names: [name] }));

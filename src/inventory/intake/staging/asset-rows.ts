@@ -24,10 +24,10 @@ import type { Judge, Judgement, VerdictRow } from './judge.js';
 /*
  * Rows of `asset` and `asset_occurrence`, encoded for COPY.
  *
- * A row is encoded as soon as its asset is read (`RowEncoder`). Rows are kept outside the V8 heap: a hundred thousand assets are a few buffers instead of
- * objects that the garbage collector visits repeatedly (docs/decisions/0075). Two things are still unknown when a row is encoded: the ids of the assets to
- * which the component refers, and the verdict. In the JSON, placeholders of the same length represent the ids. The fields that depend on the verdict
- * (`content`, `resolved_by` and `verdict_id`) are missing.
+ * A row is encoded as soon as its asset is read (`RowEncoder`). Rows are stored outside the V8 heap: a hundred thousand assets require only a few buffers,
+ * instead of objects that the garbage collector visits repeatedly (docs/decisions/0075). The ids of the assets to which a component refers, and the verdict,
+ * are still unknown when the row is encoded. In the JSON, placeholders of the same length represent the ids. The fields that depend on the verdict (`content`,
+ * `resolved_by` and `verdict_id`) are missing.
  *
  * `RowWriter` adds the ids and these fields when the row is written to the database.
  */
@@ -38,30 +38,30 @@ export const ASSET_COLUMNS =
 const ASSET_FIELDS = 10;
 export const PLACE_COLUMNS = 'asset_id, source_id, id, location, line, position, symbol, context';
 const PLACE_FIELDS = 8;
-/** Offset of the first field of a row, the id of the asset. The number of fields and the length of the field precede it. */
+/** Offset of a row's first field, the asset id. The number of fields and the length of the first field precede the id. */
 const ASSET_ID_AT = 2 + LENGTH_BYTES;
-/** Offset of the location id in a row of `asset_occurrence`. The number of fields, two ids and the length of the field precede it. */
+/** Offset of the location id in a row of `asset_occurrence`. The number of fields, two ids and the length of the field precede the location id. */
 const PLACE_ID_AT = 2 + 2 * (LENGTH_BYTES + 16) + LENGTH_BYTES;
 
 const BUFFER_BYTES = 1024 * 1024;
 /** ROW_BYTES is the space reserved for the row that fills a buffer. Most rows are shorter. */
 const ROW_BYTES = 64 * 1024;
-/** A quoted id that consists of NUL characters. They do not occur in JSON. */
+/** A quoted id that consists of NUL characters, which do not occur in JSON. */
 const PLACEHOLDER = `"${'\0'.repeat(36)}"`;
 /** Buffers released by earlier documents of this thread. */
 const FREE_BUFFERS: Buffer[] = [];
 const MAX_FREE_BUFFERS = 64;
 /**
- * MAX_PLACES is the maximum number of locations of an asset in one document. Every document that contains the asset, and every export, reads the locations
- * from all sources of the asset.
+ * MAX_PLACES is the maximum number of locations per asset in one document. The limit is needed because every document that contains the asset, and every
+ * export, reads the asset's locations from all sources.
  */
 export const MAX_PLACES = 10_000;
-/** MAX_NAME is the maximum number of characters of a stored name. */
+/** MAX_NAME is the maximum length of a stored name in characters. */
 export const MAX_NAME = 500;
 const MAX_CONTRADICTORY = 100;
 const NO_REFERENCES: readonly never[] = [];
 const OPENING_BRACE = 0x7b;
-/** Lists of a component whose order has no meaning. */
+/** Lists in a component whose order has no meaning. */
 const UNORDERED: ReadonlySet<string> = new Set(['hashes', 'properties', 'tags']);
 const NO_PLACE: DraftOccurrence = { location: '', line: null, position: null, symbol: null, context: null };
 
@@ -77,14 +77,14 @@ export interface AssetRow {
   readonly placesEnd: number;
   /** References of the component, in the order of the placeholders. */
   readonly references: readonly DraftRef<IdentifiedAsset>[];
-  /** Last day of validity (YYYY-MM-DD); null if the asset does not state one. */
+  /** Last day of validity (YYYY-MM-DD); null if the asset has no end of validity. */
   readonly expires: string | null;
 }
 
 /** IdentifiedAsset is an asset of a document with its identity. */
 export interface IdentifiedAsset extends GraphAsset {
   id: string;
-  /** Changes the id. Must not be called after another value has been derived from the id. */
+  /** Changes the id. Must not be called after any other value has been derived from the id. */
   rename(this: IdentifiedAsset, id: string): void;
   readonly row: AssetRow;
   /** Links as in the document, possibly with duplicates. Empty once `edges` are known. */
@@ -94,11 +94,11 @@ export interface IdentifiedAsset extends GraphAsset {
   morePlaces: RowBytes[];
   /** First mention of the same asset; undefined for the first mention itself. */
   first: IdentifiedAsset | undefined;
-  /** Hash of subject, issuer and validity, if a certificate states all of them; otherwise undefined. */
+  /** Hash of subject, issuer and validity; undefined unless the component has all of these facts. */
   readonly stated: string | undefined;
-  /** Whether the identity includes the references of the asset. If so, any change may result in a different asset at the same location. */
+  /** Whether the identity includes the asset's references. If so, any change may result in a different asset at the same location. */
   isReferring: boolean;
-  /** Whether all mentions of the asset were read from bytes (see DraftAsset). The references of the asset may still be statements. */
+  /** Whether all mentions of the asset were parsed from bytes (see DraftAsset). This does not apply to the asset's references. */
   isProven: boolean;
 }
 
@@ -211,7 +211,7 @@ export class RowEncoder {
     return this.factsOf(left);
   }
 
-  /** Returns canonical JSON without its opening brace and the name, with placeholders for the ids of references. */
+  /** Returns canonical JSON without the opening brace and the name, with placeholders for the ids of references. */
   private factsOf(component: CdxComponent): string {
     const { cryptoProperties: crypto } = component;
     if (crypto === undefined) return canonicalJson({ ...component, name: undefined }).slice(1);
@@ -245,11 +245,11 @@ export interface WrittenAsset {
   readonly asset: IdentifiedAsset;
   /** Undefined for a component without cryptographic facts. */
   readonly verdict: VerdictRow | undefined;
-  /** Hash of the attributes that can change without changing the identity of the asset. */
+  /** Hash of the attributes that can change without changing the asset's identity. */
   readonly content: string;
 }
 
-/** RowWriter writes the rows of a document's assets. An asset is classified when its row is written, while the database processes earlier rows. */
+/** RowWriter writes the asset rows of a document. An asset is classified when its row is written, while the database processes earlier rows. */
 export class RowWriter {
   /** Names of algorithms that contradict their object identifiers, up to a limit. */
   readonly contradictory = new Set<string>();
@@ -273,7 +273,7 @@ export class RowWriter {
     const judgement = this.judge.judge(asset);
     const { hashed, fields, isContradictory } = this.fieldsOf(judgement);
     if (isContradictory && this.contradictory.size < MAX_CONTRADICTORY) this.contradictory.add(asset.name);
-    // A statement about a key can contain more than the key itself, such as that the key is compromised.
+    // The description of a key can contain facts that are not in the key itself, for example that the key is compromised.
     const isProven = asset.kind === 'certificate' && isProvenWhole(asset);
     const content = this.contentOf(asset, to.view(at + facts), isProven ? Buffer.concat([hashed, PROVEN]) : hashed);
     to.uuid(content);
@@ -309,10 +309,10 @@ export class RowWriter {
   }
 }
 
-/** Included in the content hash of an asset that was read from bytes, so that the hash differs from that of the same description as a mere statement. */
+/** Included in the content hash of an asset that was parsed from bytes, so that the hash differs from the hash of the same description without the bytes. */
 const PROVEN = Buffer.from(' proven');
 
-/** Reports whether the asset and all assets to which its component refers were read from bytes. */
+/** Reports whether the asset and all assets to which its component refers were parsed from bytes. */
 function isProvenWhole({ isProven, edges }: GraphAsset): boolean {
   return (
     isProven === true && edges.every(({ kind, to }) => kind === 'dependsOn' || kind === 'provides' || isProvenWhole(to))
@@ -330,7 +330,7 @@ export function storedContent({ kind, name, isProven }: GraphAsset, component: s
     : hashIdOfText(facts + hashed.toString());
 }
 
-/** Returns the start of the JSON of a component: the name, which is not part of the facts. */
+/** Returns the start of a component's JSON: the name, which is not part of the facts. */
 function headOf(name: string): string {
   return `{"name":${quoted(name)},`;
 }
@@ -370,7 +370,7 @@ function referencedIds({ row: { references } }: IdentifiedAsset): readonly strin
   return ids.length === references.length ? ids : undefined;
 }
 
-/** componentOf returns the component as JSON in the form used by exports. References are asset ids; dangling references keep their bom-ref. */
+/** componentOf returns the component as JSON in the format used by exports. References are asset ids; dangling references keep their bom-ref. */
 export function componentOf({ row: { bytes, json, end, references } }: IdentifiedAsset): string {
   const names = references.values();
   return bytes.toString('utf8', json, end).replaceAll(/"\0+"/g, () => {

@@ -21,7 +21,7 @@ import { notRead, scannerOf } from '../../model/scanner-results.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
 import { createHash } from 'node:crypto';
 
-/** BodyKind is the format stated by the media type. For `any`, the content determines whether the body is JSON, or certificates and keys. */
+/** BodyKind is the format that the media type indicates. For `any`, the content determines whether the body is JSON, or certificates and keys. */
 export type BodyKind = 'json' | 'ndjson' | 'any';
 
 export interface BodyOptions extends CredentialOptions {
@@ -35,7 +35,7 @@ const BOM_FORMATS: readonly unknown[] = ['CycloneDX', 'CBOM'];
 /**
  * readBody reads a body: a CycloneDX document, SARIF, a sensor scan, or certificates and keys. A SARIF body yields a document for each of its sources.
  *
- * @throws Problem 400 if the body is not JSON, 422 if the body has none of these formats
+ * @throws Problem 400 if the body is not JSON, 422 if the body is in none of these formats
  */
 export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedDocument[] {
   const { kind, mode } = options;
@@ -71,7 +71,7 @@ function readUnknown(text: string, options: BodyOptions, detail: string | undefi
   throw refused(tool === undefined ? (detail ?? NOTHING_KNOWN) : `is ${notRead(tool)}`);
 }
 
-/** Rejects members that occur twice, because only one of two lists of components would be read. A text with an outline has no such members. */
+/** Rejects members that occur twice, because only one of two component lists would be read. A text with an outline has no repeated members. */
 function refuseRepeated(text: string): void {
   const found = findAmbiguity(text, { roundsNumbers: true });
   if (found === undefined) return;
@@ -85,7 +85,7 @@ function isBom(bytes: Buffer, outline: Outline): boolean {
   return BOM_FORMATS.some((format) => given === `"${String(format)}"`);
 }
 
-/** Returns a draft that was read as a whole as a CheckedDocument. */
+/** Converts a draft that was read completely to a CheckedDocument. */
 function whole(draft: Draft): CheckedDocument {
   return { ...draft, said: undefined, draft: () => draft };
 }
@@ -156,13 +156,13 @@ function linesOf(text: string): unknown[] {
   return items;
 }
 
-/** HEAD_BYTES is the number of bytes in which the scan ID is searched. Sensors write the scan ID at the start. */
+/** HEAD_BYTES is the number of bytes in which to search for the scan ID. Sensors write the scan ID at the start. */
 const HEAD_BYTES = 4096;
 const SCAN_ID = '"scanId"';
 
 /**
- * contentDigest returns the SHA-256 of the content of a body. The `scanId` of a sensor scan is excluded, because it changes with each scan. Two scans with
- * the same findings thus have the same digest, even if only one of them has a `scanId`.
+ * contentDigest returns the SHA-256 of a body's content. The `scanId` of a sensor scan is excluded, because it changes with each scan. Two scans with the same
+ * findings therefore have the same digest, even if only one of the scans has a `scanId`.
  *
  * @param bytes body that was read without a fault
  */

@@ -22,7 +22,7 @@ const key = (index: number): Component => ({
 const keys = () => Array.from({ length: MANY }, (_, index) => key(index));
 const uses = () => keys().map((one) => ({ ref: one['bom-ref'], dependsOn: ['aes'] }));
 
-/** Returns a document that is long enough to be parsed in many parts. If `isWhole`, escapes in a member name force the reader to parse it as a whole. */
+/** Returns a document that is long enough to be parsed in many parts. If `isWhole`, escapes in a member name force the reader to parse the whole document. */
 function textOf(components: unknown[], dependencies: unknown[], isWhole: boolean): string {
   const head = { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 };
   const text = JSON.stringify({

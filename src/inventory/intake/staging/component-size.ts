@@ -1,8 +1,7 @@
 import type { CdxComponent } from '../../model/document.js';
 
 /**
- * MAX_COMPONENT_CHARACTERS is the maximum size of the JSON of one component. A component is read, converted and exported in one piece whenever a caller lists
- * or exports it.
+ * MAX_COMPONENT_CHARACTERS is the maximum size of one component as JSON. Listing or exporting a component loads and converts the whole component in memory.
  */
 export const MAX_COMPONENT_CHARACTERS = 256 * 1024;
 

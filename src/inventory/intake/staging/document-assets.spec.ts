@@ -17,7 +17,7 @@ function algorithm(ref: string, name: string, ...places: string[]): DraftAsset {
   return { ref, kind: 'algorithm', component, occurrences: places.map(at), links: [] };
 }
 
-/** Returns assets that can be iterated only once, like those of a long document. */
+/** Returns assets that can be iterated only once, like the assets of a long document. */
 function documentOf(assets: readonly DraftAsset[], warnings: Draft['warnings'] = []): DocumentAssets {
   const draft: Draft = {
     format: 'test',

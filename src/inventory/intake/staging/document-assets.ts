@@ -21,7 +21,7 @@ import type { Spelling } from './source-names.js';
 export class DocumentAssets {
   private readonly refs = new DraftRefs<IdentifiedAsset>();
   private readonly encoder: RowEncoder;
-  /** Links of assets that the document mentions more than once. */
+  /** Links from assets that the document mentions more than once. */
   private readonly joinedLinks = new Map<IdentifiedAsset, RefLink<IdentifiedAsset>[]>();
   /** Additional names that the document uses for an asset. */
   private readonly moreNames: Spelling[] = [];
@@ -30,7 +30,7 @@ export class DocumentAssets {
   private unsorted: IdentifiedAsset[] | undefined;
   private sorted: readonly IdentifiedAsset[] | undefined;
 
-  /** @param source source of the document. Its name is part of the identity of assets that have no other identity */
+  /** @param source source of the document, whose name is part of the identity of assets that have no other identity */
   constructor(
     private readonly draft: Draft,
     private readonly source: { readonly id: string; readonly name: string },
@@ -42,7 +42,7 @@ export class DocumentAssets {
   /**
    * Reads the document to its end and determines the identity of each asset.
    *
-   * @param known looks up the stored assets that have an identity of the previous version
+   * @param known looks up stored assets with an identity that was computed by the previous version
    * @throws Problem if the document is rejected
    */
   async identify(known: KnownAssets): Promise<void> {
@@ -66,7 +66,7 @@ export class DocumentAssets {
     this.draft.warnings.push({ pointer: '', code, detail });
   }
 
-  /** Returns the number of locations and edges in the document. Each of them is stored as a row. */
+  /** Returns the number of locations and edges in the document. Each location and each edge is stored as a row. */
   countRows(): number {
     let rows = 0;
     for (const asset of this.all()) {
@@ -78,7 +78,7 @@ export class DocumentAssets {
   }
 
   /**
-   * Returns the assets in the order of their ids, so that transactions lock rows in the same order and the rows of one asset are adjacent in each table.
+   * Returns the assets in id order, so that transactions lock rows in the same order and the rows of one asset are adjacent in each table.
    *
    * @throws Problem if the document is rejected
    */
@@ -119,7 +119,7 @@ export class DocumentAssets {
     return morePlaces.length === 0 ? [this.encoder.noPlace(id)] : morePlaces;
   }
 
-  /** Releases the rows of all assets. They cannot be used afterwards. */
+  /** Releases the rows of all assets, which cannot be used afterwards. */
   release(): void {
     this.encoder.release();
   }
@@ -184,7 +184,7 @@ export class DocumentAssets {
       }
       asset.first = last;
       this.noteContradiction(last, asset);
-      // All facts of an algorithm are part of its identity. Spellings of the name are not, although they may have a different meaning.
+      // All facts about an algorithm are part of its identity. Different forms of the name are not, although they may have different meanings.
       if (!asset.isProven && (asset.kind !== 'algorithm' || asset.name !== last.name)) last.isProven = false;
       if (asset.name !== last.name) this.moreNames.push({ assetId: last.id, name: asset.name });
       const links = this.joinedLinksOf(last);
@@ -249,7 +249,7 @@ export class DocumentAssets {
 const NONE: never[] = [];
 const MAX_CONTRADICTIONS = 100;
 
-/** Returns a hash of the stated facts. Returns undefined if any fact is missing, because a missing fact does not contradict a present one. */
+/** Returns a hash of subject, issuer and validity. Undefined if one of these facts is missing, because a missing fact contradicts no other description. */
 function statedFacts(component: CdxComponent): string | undefined {
   const [, ...facts] = namedFacts(component);
   return facts.every((fact) => fact !== undefined) ? hashId(...facts) : undefined;
@@ -298,8 +298,8 @@ interface Anonymous {
 }
 
 /**
- * Numbers anonymous assets with identical facts in the order of their lines. The scope and the number are stored as properties, so that an asset keeps its
- * identity when an exported document is imported elsewhere.
+ * Numbers anonymous assets with identical facts in line order. The scope and the number are stored as properties, so that an asset keeps its identity when an
+ * exported document is imported elsewhere.
  */
 function* identifiedAnonymous(
   anonymous: readonly Anonymous[],
@@ -327,7 +327,7 @@ function* identifiedAnonymous(
   }
 }
 
-/** Returns the ids of the assets that an anonymous asset uses, except those that cannot be identified without their location. */
+/** Returns the ids of the assets that an anonymous asset uses, except for assets that cannot be identified without their location. */
 function algorithmsOf({ asset, links }: Anonymous, refs: DraftRefs<IdentifiedAsset>): string[] {
   const identified = refs.of(asset.ref).links;
   const ids = [...links, ...identified].map(({ to }) => to.asset?.id).filter((id) => id !== undefined);

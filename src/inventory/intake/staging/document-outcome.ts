@@ -14,7 +14,7 @@ export function contradictions(names: Iterable<string>): Remark[] {
   return [...names].map((name) => ({
     pointer: '',
     code: 'algorithm.contradictory',
-    detail: `the name and OID of ${JSON.stringify(truncate(name, 100))} stand for different algorithms; both are assessed`,
+    detail: `the name and OID of ${JSON.stringify(truncate(name, 100))} refer to different algorithms; both are assessed`,
   }));
 }
 
@@ -47,8 +47,8 @@ export function isGoodEnough({ repairs }: IngestOutcome, { order }: Arrival): bo
 }
 
 /**
- * nothingNew returns the outcome of a document with the same content as an earlier document. The lists of the new document were not read, so the remarks
- * about them are copied from the earlier outcome.
+ * nothingNew returns the outcome of a document with the same content as an earlier document. The lists in the new document were not read, so remarks about the
+ * lists are copied from the earlier outcome.
  */
 export function nothingNew(earlier: IngestOutcome, documentId: string, { document, notes }: Arrival): IngestOutcome {
   const unchanged = earlier.received - earlier.rejected.length;
@@ -82,7 +82,7 @@ export function entryOf({ order, documentId }: Arrival, outcome: IngestOutcome) 
   };
 }
 
-/** Warnings about the submission of a document. They do not apply to other documents with the same content. */
+/** Warnings about the submission of a document, which do not apply to other documents with the same content. */
 const OF_ONE_ARRIVAL = new Set([FUTURE.code, SHORTENED.code, TAKEN_OVER.code, WITHOUT_SECRET.code]);
 
 /** together merges the outcomes of the documents in one body. The result names the first source and document. */

@@ -14,16 +14,16 @@ import type { KnownSource, StoredSource } from './source-owner.js';
 const THIS_HOUR = `date_trunc('hour', now())`;
 
 /**
- * lockSource locks the source until the transaction ends. Documents of a source are stored one at a time, because the newest document determines which assets
- * are missing.
+ * lockSource locks the source until the transaction ends. Documents from the same source are stored one at a time, because the newest document determines which
+ * assets are missing.
  */
 export async function lockSource(tx: EntityManager, { source }: Arrival): Promise<void> {
   await advisoryLock(tx, source.id);
 }
 
 /**
- * earlierDocument returns the document with the same bytes from the same source, and whether it is the newest document of the source. If so, the source is
- * marked as seen. The commit waits until the document has been replicated to a standby.
+ * earlierDocument returns the document with the same bytes from the same source, and whether it is the source's newest document. If so, the source is marked as
+ * seen. The commit waits until the document has been replicated to a standby.
  */
 export async function earlierDocument(tx: EntityManager, { source, digest }: Arrival) {
   const [row] = (await tx.query(
@@ -50,13 +50,13 @@ interface SameDocument extends StoredSource {
 }
 
 /**
- * CONFIRMED_AFTER is the time after `received_at` at which the transaction that stored a document has certainly ended. It is longer than any such
- * transaction, which starts at `received_at`.
+ * CONFIRMED_AFTER is the time after `received_at` by which the transaction that stored a document has ended. The transaction starts at `received_at` and takes
+ * less time.
  */
 const CONFIRMED_AFTER = `interval '1 hour'`;
 
 /**
- * newestOfSameBytes returns the newest document of the source if it has the same bytes.
+ * newestOfSameBytes returns the source's newest document if it has the same bytes.
  *
  * @param confirmedUntil time before which all commits are confirmed (see InstanceHeartbeat.confirmedUntil)
  */
@@ -75,8 +75,9 @@ export async function newestOfSameBytes(
 }
 
 /**
- * markSeen marks a source as seen at its first report in each hour, if the document is still the newest of the source. All sources are thus marked within the
- * same few minutes. This saves WAL: after a checkpoint, PostgreSQL logs a page in full at its first change, which then happens once for all rows of the page.
+ * markSeen marks a source as seen at its first report in each hour, if the document is still the source's newest document. All sources are therefore marked
+ * within the same few minutes. This saves WAL: PostgreSQL writes a full page image at the first change to a page after a checkpoint, which then happens once
+ * for all rows on the page.
  */
 export async function markSeen(tx: EntityManager, sourceId: string, documentId: string): Promise<void> {
   await tx.query(
@@ -147,9 +148,9 @@ export async function recordDocument(tx: EntityManager, arrival: Arrival, outcom
 }
 
 /**
- * recordMerge records the content of the newest complete document of a source, and the time since when other transactions may have changed its assets unseen.
- * If the assets of the source were up to date with this reading edition before the merge, they still are. A version that does not record editions leaves
- * `read_merge` unchanged.
+ * recordMerge records the content of a source's newest complete document, and the time since which concurrent transactions may have changed the source's
+ * assets. If the assets were up to date with this reading edition before the merge, they still are. A version that does not record editions leaves `read_merge`
+ * unchanged.
  */
 export async function recordMerge(tx: EntityManager, { source, document }: Arrival, since: string): Promise<void> {
   const said = document.whole ? (document.said ?? null) : null;
@@ -162,7 +163,7 @@ export async function recordMerge(tx: EntityManager, { source, document }: Arriv
 }
 
 /**
- * oldestStart returns the start time of the oldest open transaction. Rows carry the start time of the transaction that changed them, so rows with a later
+ * oldestStart returns the start time of the oldest open transaction. Rows contain the start time of the transaction that changed them, so rows with a later
  * time may still become visible.
  */
 export async function oldestStart(tx: EntityManager): Promise<string> {
@@ -173,16 +174,16 @@ export async function oldestStart(tx: EntityManager): Promise<string> {
 }
 
 /**
- * SQL over `s`, the source with the id $1: assets of the source that have changed since its last merge, or that are missing. Each further document moves
+ * SQL over `s`, the source with the id $1: assets of the source that have changed since its last merge, or that are missing. Each further document brings
  * missing assets closer to `resolved`.
  */
 const UNSETTLED = `SELECT FROM asset_occurrence o JOIN asset a ON a.id = o.asset_id WHERE o.source_id = $1
   AND (o.missed BETWEEN 1 AND ${MISSED_UNTIL_RESOLVED - 1} OR a.changed_at >= s.merged_since AND a.changed_at <> s.merged_at)`;
 
-/** SQL condition over `s`: a document with the same content as the last document of the source would change nothing. */
+/** SQL condition over `s`: a document with the same content as the source's last document would change nothing. */
 const IS_SETTLED = `(s.merged_since IS NOT NULL AND NOT EXISTS (${UNSETTLED}))`;
 
-/** isSettled reports whether a document with the same content as the last document of the source would change nothing. */
+/** isSettled reports whether a document with the same content as the source's last document would change nothing. */
 export async function isSettled(tx: EntityManager, { source }: Arrival): Promise<boolean> {
   const rows = (await tx.query(`SELECT 1 FROM inventory_source s WHERE s.id = $1 AND ${IS_SETTLED}`, [
     source.id,
@@ -191,8 +192,8 @@ export async function isSettled(tx: EntityManager, { source }: Arrival): Promise
 }
 
 /**
- * outcomeOfSameContent returns the outcome of the newest document of the source if it has the same content, its assets have not changed since, and no asset
- * is missing. Each further document moves missing assets closer to `resolved`.
+ * outcomeOfSameContent returns the outcome of the source's newest document if the document has the same content, its assets have not changed since, and no
+ * asset is missing. Each further document brings missing assets closer to `resolved`.
  */
 export async function outcomeOfSameContent(
   tx: EntityManager,
@@ -245,13 +246,13 @@ const REFERENCES = bitOf('cipherSuite') | bitOf('cryptoRef') | bitOf('dependsOn'
 const VACUUMED = 'asset, asset_occurrence, asset_relationship';
 /** Index cleanup would find nothing to remove, and truncating the table would take an exclusive lock. */
 const VACUUM_OPTIONS = 'SKIP_LOCKED, INDEX_CLEANUP OFF, TRUNCATE OFF';
-/** MAX_VACUUM_MS is the timeout of the statement, because the caller waits for the response. Pages that were processed before the timeout remain processed. */
+/** MAX_VACUUM_MS is the statement timeout, needed because the caller waits for the response. Pages processed before the timeout remain processed. */
 const MAX_VACUUM_MS = 15_000;
 
 /**
  * vacuumInventory marks new pages as all-visible (PostgreSQL manual, "Visibility Map"). Until then, index-only scans also read the table, and the first
- * reader sets hint bits in every row. VACUUM reads each page that has changed since the last run. Failures are ignored, because the document is committed,
- * and autovacuum does the same a minute or more later.
+ * reader sets hint bits in every row. VACUUM reads each page that has changed since the last run. Failures are ignored, because the document is already
+ * committed, and autovacuum performs the same work a minute or more later.
  */
 export async function vacuumInventory(db: DataSource): Promise<void> {
   const runner = db.createQueryRunner();

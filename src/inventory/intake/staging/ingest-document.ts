@@ -53,7 +53,7 @@ import type { Succession } from './successions.js';
 import { type Staged, Staging } from './staging.js';
 
 const MAX_ATTEMPTS = 4;
-/** MIN_VACUUMED_ASSETS is the number of new assets from which pages that have not been vacuumed would noticeably slow down readers. */
+/** MIN_VACUUMED_ASSETS is the minimum number of new assets after which tables are vacuumed. With fewer assets, reads are not noticeably slower. */
 const MIN_VACUUMED_ASSETS = 5000;
 const OPERATION = 'inventory.ingest';
 
@@ -64,14 +64,14 @@ interface JudgedRows {
   readonly edition: string;
 }
 
-/** A document to be stored, with the state of the source in this transaction. */
+/** A document to be stored, with the source's state in this transaction. */
 interface Intake extends Arrival {
   readonly draft: Draft;
   readonly assets: DocumentAssets;
   readonly before: KnownSource;
 }
 
-/** The assets that a document created and changed. `changed` includes assets of which only the state changed. */
+/** Assets that a document created and changed. `changed` includes assets whose state alone changed. */
 interface Stored {
   readonly staged: Staged;
   readonly isKnown: boolean;
@@ -84,19 +84,19 @@ interface Stored {
 class RulesChanged extends Error {}
 
 /**
- * Ingests one document: parse -> identify -> judge -> store -> count, in the order in which `ingestNew` runs them.
+ * Ingests one document. The steps are parse -> identify -> judge -> store -> count, in the order in which `ingestNew` runs them.
  *
- * 1. parse (body-reader.ts): detects the format and reads the metadata of the document. The lists are read 32 KB at a time while assets are
- *    identified, so that the parsed document is never in memory as a whole.
- * 2. identify (document-assets.ts): each asset gets its id, a hash of the facts that identify it. Mentions of one asset are merged, and
- *    the rows of the asset are encoded (asset-rows.ts). After this step, every fault of the document is known, and nothing has been written.
+ * 1. parse (body-reader.ts): detects the format and reads the document's metadata. The lists are read 32 KB at a time while assets are
+ *    identified, so that the parsed document is never completely in memory.
+ * 2. identify (document-assets.ts): each asset gets an id, which is a hash of the identifying facts. Mentions of one asset are merged, and
+ *    the rows of the asset are encoded (asset-rows.ts). After this step, every fault in the document is known, and nothing has been written.
  * 3. judge (judge.ts, judgement/risk): each asset gets its verdict under the current rules. An asset is classified when its row is written, while the
  *    database processes earlier rows.
  * 4. store (staging.ts, merge.ts): COPY writes new assets to their tables, and possible changes to temporary tables. Set operations merge the changes
  *    into the inventory. The newest document of a source takes precedence, regardless of the order of arrival.
  * 5. count (merge-counts.ts): the differences are added to the running counts.
  *
- * Steps 4 and 5, the record of the document, its audit entry and its alert events are committed in one transaction. It runs in a separate thread
+ * Steps 4 and 5, the document's record, audit entry and alert events are committed in one transaction. Documents are ingested in a separate thread
  * with one connection (imports/ingest-thread.ts).
  */
 export class DocumentIngest {
@@ -176,7 +176,7 @@ export class DocumentIngest {
   /**
    * Handles a sensor scan with the same findings as the last scan. Marks the source as seen and writes nothing else, not even the Idempotency-Key, because a
    * repeated call takes the same path. Returns undefined for any other document. No transaction is used, so a document that is stored concurrently counts as
-   * later. A document stored within the last hour may not have been replicated yet; in that case, the response waits for replication.
+   * later. The response waits for replication if the document was stored within the last hour and may not have been replicated yet.
    */
   private async seeAgain(arrival: Arrival, confirmedUntil: Date | undefined): Promise<IngestOutcome | undefined> {
     if (!isWholeScan(arrival)) return undefined;
@@ -219,7 +219,7 @@ export class DocumentIngest {
     return arrivalsOf(order, documents, contentDigest(bytes));
   }
 
-  /** Reads the lists of the document outside any transaction, and then frees the bytes, which are not read again. */
+  /** Reads the document's lists outside any transaction, and then frees the bytes, which are not read again. */
   private async identify(assets: DocumentAssets, { order }: Arrival): Promise<void> {
     await assets.identify((ids, referring) => knownAssets(this.db.manager, ids, referring));
     if (!order.bytes.detached) detachBuffer(new Uint8Array(order.bytes));
@@ -282,8 +282,8 @@ export class DocumentIngest {
   }
 
   /**
-   * Throws if the rules have changed since the document was classified. Called at the end of the transaction, because the check keeps the rules unchanged
-   * until the commit.
+   * Throws if the rules have changed since the document was classified. Called at the end of the transaction, because the check locks the rules until the
+   * commit.
    */
   private async assertRulesHold(tx: EntityManager, { version }: JudgedRows): Promise<void> {
     if (!(await this.book.stillHolds(tx, version))) throw new RulesChanged();
@@ -295,7 +295,7 @@ export class DocumentIngest {
     if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.assets.named());
     const changes = { created: stored?.staged.created.total ?? 0, updated: stored?.updated ?? 0 };
     const full = outcomeOf(intake, changes, intake.before);
-    // New and updated assets reveal whether other owners report them, and how they describe them.
+    // The numbers of new and updated assets reveal whether other owners report the assets, and whether their descriptions differ.
     const own = { created: stored?.staged.newInSource ?? 0, updated: 0 };
     const outcome = mayRead(intake) ? full : outcomeOf(intake, own, intake.before);
     await this.recordWithEntry(tx, intake, outcome, full);
@@ -322,9 +322,9 @@ export class DocumentIngest {
     const before = await knownSource(tx, source, order.caller);
     const same = await earlierDocument(tx, arrival);
     if (same === undefined) return { before, documentId };
-    // Each further scan moves the assets that were missing in the last scan closer to `resolved`.
+    // Each further scan brings the assets that were missing in the last scan closer to `resolved`.
     if (isWholeScan(arrival) && !(await isSettled(tx, arrival))) return { before, documentId: same.id };
-    // If newer documents have been stored since, the same bytes count as new content only if the document does not state its time.
+    // If newer documents have been stored since, the same bytes count as new content unless a complete document contains its time.
     if (!same.isNewest && !(draft.whole && draft.time !== null)) return { before, documentId: same.id };
     return { outcome: outcomeOf({ ...arrival, draft, documentId: same.id }, { created: 0, updated: 0 }, before) };
   }

@@ -9,7 +9,7 @@ export interface IngestOrder {
   readonly bytes: ArrayBuffer;
   readonly kind: BodyKind;
   readonly mode: Mode;
-  /** Name of the described application or repository, as stated by the sender. If undefined, the name in the document is used. */
+  /** Name of the described application or repository, as given by the sender. If undefined, the name in the document is used. */
   readonly source: string | undefined;
   /** Password of a key store. The password is never stored. */
   readonly password: string | undefined;
@@ -50,7 +50,7 @@ export interface IngestMessage {
   readonly derivations: number;
 }
 
-/** PlainProblem is a Problem in the form that threads exchange. */
+/** PlainProblem is a Problem in the format that threads exchange. */
 export interface PlainProblem {
   readonly kind: ProblemKind;
   readonly code: string;

@@ -24,7 +24,7 @@ export interface Judgement {
 /** Judge classifies the assets of one document with one edition of the rules, without I/O. */
 export class Judge {
   private readonly verdictRows = new Map<string, VerdictRow>();
-  /** Returns the verdict on a subject. Assets with equal facts usually share their subject, which is then serialized only once. */
+  /** Returns the verdict on a subject. Assets with equal facts usually share one subject, which is serialized only once. */
   private readonly verdictOf = memoize((subject: RiskSubject) => this.verdict(subject));
   private readonly judgements = memoize<RiskSubject, Map<ResolvedBy[] | null, Judgement>>(() => new Map());
   private readonly reader: SubjectReader;

@@ -7,7 +7,7 @@ import type { FactsById, NewAssets } from './new-assets.js';
 /** SQL for one of eight slots, so that documents that are stored concurrently rarely wait for each other. */
 const SLOT = 'floor(random() * 8)::int';
 /**
- * MAX_COUNTED_AT_ONCE is the maximum number of known assets with which a new source is counted immediately, while other documents wait. A source with more
+ * MAX_COUNTED_AT_ONCE is the maximum number of known assets for which a new source is counted immediately, while other documents wait. A source with more
  * known assets is counted later.
  */
 const MAX_COUNTED_AT_ONCE = 1000;
@@ -15,7 +15,7 @@ const MAX_COUNTED_AT_ONCE = 1000;
 /** Changes contains the assets that a document added and changed. */
 export interface Changes {
   readonly created: NewAssets;
-  /** IDs of the assets of a new source that existed before; empty for a known source. */
+  /** IDs of the assets in a new source that already existed; empty for a known source. */
   readonly known: readonly string[];
   readonly isKnown: boolean;
   /** Number of assets in `stage_changed`. */
@@ -77,8 +77,8 @@ async function markSharersForRecount(tx: EntityManager, sourceId: string): Promi
 }
 
 /**
- * Counts a new source as SourceCounter would, but without reading all its assets again. FOR SHARE locks the known assets until the commit. Without the lock,
- * a concurrent transaction could change a known asset and request a recount only of the sources visible to it, which do not include this source yet.
+ * Counts a new source like SourceCounter, but without rereading all its assets. FOR SHARE locks the known assets until the commit. Without the lock, a
+ * concurrent transaction could change a known asset without requesting a recount of this source, which is not visible to that transaction yet.
  */
 async function countNewSource(
   tx: EntityManager,

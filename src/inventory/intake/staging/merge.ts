@@ -24,7 +24,7 @@ import { keepFormerNames } from './source-names.js';
 
 /** SQLSTATE query_canceled: a statement reached its timeout. */
 const QUERY_CANCELED = '57014';
-/** Columns of `stage_changed`: the values of an asset by which it is counted. */
+/** Columns of `stage_changed`: the values by which an asset is counted. */
 const COUNTED = 'id, kind, verdict_id, quantum, family, bits, level, state, owner, deadline, not_after';
 const COUNTED_NOW =
   'a.id, a.kind, a.verdict_id, v.quantum, v.family, v.bits, v.level, a.state, a.owner, v.deadline, a.not_after FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id';
@@ -34,7 +34,7 @@ export interface Merged {
   /** Number of assets that were updated or changed state. */
   readonly changed: number;
   readonly successions: readonly Succession[];
-  /** Number of assets that keep the description of another owner. */
+  /** Number of assets that keep another owner's description. */
   readonly foreign: number;
 }
 
@@ -42,7 +42,7 @@ export interface Merged {
 export interface PlaceScope {
   /** Context prefixes that the document covers. Undefined if the document covers all locations except `others`. */
   readonly own: readonly string[] | undefined;
-  /** Context prefixes that are covered by documents of individual tools. */
+  /** Context prefixes that are covered by documents from individual tools. */
   readonly others: readonly string[];
 }
 
@@ -75,8 +75,8 @@ export async function merge(tx: EntityManager, order: MergeOrder, staged: Staged
 }
 
 /**
- * Sets a timeout for each statement of a merge, because other merges wait at most 60 seconds for the merge lock. The timeout for row locks is shorter: the
- * document does not cause row locks of other transactions, so the error allows a retry.
+ * Sets a timeout for each statement in a merge, because other merges wait at most 60 seconds for the merge lock. The lock timeout is shorter: the document is
+ * not responsible for row locks held by other transactions, so the resulting error allows a retry.
  */
 async function limitMerge(tx: EntityManager, limitMs: number): Promise<void> {
   await tx.query(
@@ -94,7 +94,7 @@ function tooCostlyToMerge(limitMs: number): Problem {
 /**
  * Stores new verdicts.
  *
- * @param reporter owner of the source, for a reporter with a limit
+ * @param reporter owner of the source, if a limit applies to the reporter
  * @throws Problem 422 `reporter.too-many-verdicts`
  */
 export async function writeVerdicts(
@@ -141,14 +141,14 @@ async function mergePlaces(
   const again = await mergeOccurrences(tx, sourceId);
   if (whole) await missPlaces(tx, sourceId, scope);
   else await replacePlaces(tx, sourceId, placed);
-  // A document of a single tool does not remove relationships that other tools reported.
+  // A document from a single tool does not remove relationships that other tools reported.
   await mergeRelationships(tx, sourceId, whole && scope.own === undefined);
   return again.length === 0 ? placed : [...placed, ...again];
 }
 
 /**
- * Updates the assets. A document with less information (such as no algorithm name) does not overwrite known facts. The same applies to a document that may
- * not describe the asset of another owner.
+ * Updates the assets. Known facts are not overwritten by a document with less information (for example, without an algorithm name), or by a document that may
+ * not describe another owner's asset.
  */
 async function updateAssets(tx: EntityManager, describer: Describer): Promise<number> {
   await tx.query(
@@ -165,14 +165,14 @@ async function updateAssets(tx: EntityManager, describer: Describer): Promise<nu
   return updated;
 }
 
-/** Marks stale assets of the document as touched. Their locations are already in the table. A known asset at a new location may have been stale. */
+/** Marks the document's inactive assets as touched. Their locations are already in the table. A known asset at a new location may have been inactive. */
 async function touchStale(tx: EntityManager): Promise<void> {
   await tx.query(
     `INSERT INTO stage_touched SELECT a.id FROM stage_asset s JOIN asset a ON a.id = s.id WHERE a.state <> 'active' ON CONFLICT DO NOTHING`,
   );
 }
 
-/** Marks the reported locations as seen. Returns those that were missing until now, except locations of keys. */
+/** Marks the reported locations as seen. Returns the locations that were missing until now, except locations of keys. */
 async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<PlacedAsset[]> {
   return (await tx.query(
     `WITH found AS MATERIALIZED (
@@ -189,8 +189,8 @@ async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<Pl
 }
 
 /**
- * SQL for the contexts of the source that begin with one of the prefixes. Each context is looked up by hash, once per prefix length. Comparing every context
- * with every prefix would be quadratic in the size of the document.
+ * SQL for the source's contexts that begin with one of the prefixes. Each context is looked up by hash, once per prefix length. Comparing every context with
+ * every prefix would take time quadratic in the size of the document.
  */
 const COVERED = `
   start AS MATERIALIZED (SELECT DISTINCT start FROM unnest($2::text[]) AS start),
@@ -213,7 +213,7 @@ async function missPlaces(tx: EntityManager, sourceId: string, { own, others }: 
 }
 
 /**
- * Merges the edges of the source. A source that reports an edge also reports the asset at the start of the edge, so the source has a location of this asset.
+ * Merges the edges of the source. A source that reports an edge also reports the asset at the start of the edge, so the source has a location for this asset.
  * A partial scan removes no kinds from an edge.
  */
 async function mergeRelationships(tx: EntityManager, sourceId: string, whole: boolean): Promise<void> {
@@ -236,8 +236,8 @@ async function mergeRelationships(tx: EntityManager, sourceId: string, whole: bo
 }
 
 /**
- * Derives the state of an asset from its occurrences. One occurrence that is not missing makes the asset active. Such an occurrence is searched for first,
- * because an asset can have many occurrences in other sources.
+ * Derives an asset's state from its occurrences. One occurrence that is not missing makes the asset active. The statement searches for a current occurrence
+ * first, because an asset can have many occurrences in other sources.
  */
 async function updateStates(tx: EntityManager): Promise<void> {
   await tx.query(
@@ -254,9 +254,9 @@ async function updateStates(tx: EntityManager): Promise<void> {
 }
 
 /**
- * Copies owner, labels and the time of the first sighting from each replaced asset to the new asset. For a reporter without `inventory:write`, this happens
- * only if no source of another owner has reported the replaced asset. Otherwise, a reporter could take over the owner and labels that users assigned to an
- * asset of other reporters.
+ * Copies the owner, the labels and the time of the first sighting from each replaced asset to the new asset. For a reporter without `inventory:write`, these
+ * values are copied only if no source of another owner has reported the replaced asset. Otherwise, a reporter could take over the owner and labels that users
+ * assigned to other reporters' assets.
  */
 async function inherit(
   tx: EntityManager,
@@ -302,7 +302,7 @@ export interface ReadAgain {
   readonly content: string;
 }
 
-/** mergeReadings updates the verdicts of assets, except assets that a document has since changed. Returns the number of updated assets. */
+/** mergeReadings updates the verdicts of assets, except for assets that a document changed in the meantime. Returns the number of updated assets. */
 export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgain[]): Promise<number> {
   const ids = uuidArray(assets.map(({ id }) => id));
   await tx.query(
@@ -327,7 +327,7 @@ export async function mergeReadings(tx: EntityManager, assets: readonly ReadAgai
 /** scopeOf returns which locations of the source become missing if a document does not contain them. */
 export function scopeOf({ replaces }: DraftHead, { toolContexts }: KnownSource): PlaceScope {
   if (replaces === undefined) return { own: undefined, others: toolContexts };
-  // Context prefixes in the form of the previous version apply until a document of the source uses the prefix.
+  // Context prefixes in the previous version's format apply until a document from the source uses the prefix.
   const used = new Set(toolContexts);
   const former = replaces.former.filter((start) => !used.has(start));
   return { own: [...new Set([...replaces.contexts, ...former])], others: [] };

@@ -78,7 +78,7 @@ export class NewAssets {
     return [...counts.values()];
   }
 
-  /** Returns the number of assets other than plain components by level, with a few names each. @param except ids of assets that are not counted */
+  /** Counts assets other than plain components by level, with a few names per level. @param except ids of assets that are not counted */
   levels(except: readonly string[] = []): { level: number; count: number; names: string[] }[] {
     const levels = new Map<number, { level: number; count: number; names: string[] }>();
     const left = new Map<Alike, number>();

@@ -10,7 +10,7 @@ const asset = (name: string, cryptoProperties: object) => ({
   cryptoProperties,
 });
 
-/** Returns the assets of a document in the draft CBOM format (1.4-cbom-1.0), keyed by name. */
+/** Returns the assets of a document in the draft CBOM format (1.4-cbom-1.0), by name. */
 function read(...components: object[]): Map<string, DraftAsset> {
   const document = { bomFormat: 'CBOM', specVersion: '1.4-cbom-1.0', version: 1, components };
   const bytes = Buffer.from(JSON.stringify(document));

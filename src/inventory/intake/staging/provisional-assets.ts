@@ -15,7 +15,7 @@ import {
 /** KnownAsset is an asset in the inventory. */
 export interface KnownAsset {
   readonly component: CdxComponent;
-  /** IDs of the algorithms and keys to which the asset refers in any source. Empty if the references of the asset are not needed. */
+  /** IDs of the algorithms and keys to which the asset refers in any source. Empty if the asset's references are not needed. */
   readonly uses: readonly string[];
 }
 
@@ -30,7 +30,7 @@ const RELATED = 'cryptoProperties.certificateProperties.relatedCryptographicAsse
 
 /** A certificate that keeps the ID computed by the previous version of the service until the whole document has been read. */
 interface ProvisionalCertificate extends ReferringAsset {
-  /** ID derived from the fingerprint. Undefined without a fingerprint; names and references then identify the certificate. */
+  /** ID derived from the fingerprint. Undefined without a fingerprint, in which case names and references identify the certificate. */
   readonly own: string | undefined;
   readonly further: string;
   readonly signature: DraftRef<IdentifiedAsset> | undefined;
@@ -39,16 +39,16 @@ interface ProvisionalCertificate extends ReferringAsset {
 
 /**
  * ProvisionalAssets determines the identity of assets that can be identified only at the end of a document (docs/decisions/0091 and 0105). A key is
- * identified by the fingerprint that CycloneDX 1.7 states. A certificate without SHA-256 is identified by names and validity, and also by signature
+ * identified by its fingerprint in CycloneDX 1.7. A certificate without a SHA-256 fingerprint is identified by names and validity, and also by signature
  * algorithm, key, serial number and similar facts. A protocol, or an algorithm whose name has no known meaning, is identified by the algorithms to which it
- * refers. An asset that an older version stored with fewer facts keeps its identity as long as documents state the same facts about it.
+ * refers. An asset that an older version stored with fewer facts keeps its identity as long as documents contain the same facts about the asset.
  */
 export class ProvisionalAssets {
   private readonly keys: { readonly asset: IdentifiedAsset; readonly own: string }[] = [];
   private readonly certificates: ProvisionalCertificate[] = [];
   private readonly protocols: ReferringAsset[] = [];
   private algorithms: ReferringAsset[] = [];
-  /** Hash of the facts of a key without a fingerprint or ID, excluding its location. */
+  /** For each key without a fingerprint or ID: hash of the key's facts, excluding its location. */
   private readonly looks = new Map<IdentifiedAsset, string>();
   /** Previous ids of renamed assets, if the document is compared with the inventory. */
   private readonly former = new Map<IdentifiedAsset, string>();
@@ -69,12 +69,12 @@ export class ProvisionalAssets {
     }
   }
 
-  /** Adds an asset that cannot be identified without its location. @param look hash of the facts of the asset, excluding its location */
+  /** Adds an asset that cannot be identified without its location. @param look hash of the asset's facts, excluding the location */
   addLook(asset: IdentifiedAsset, look: string): void {
     this.looks.set(asset, look);
   }
 
-  /** Determines the identity of each asset. @param known looks up assets by the ids of the previous version */
+  /** Determines the identity of each asset. @param known looks up assets by the ids that the previous version computed */
   async settle(known: KnownAssets): Promise<void> {
     const all = this.provisional();
     if (all.length === 0) return;
@@ -135,7 +135,7 @@ export class ProvisionalAssets {
   }
 
   /**
-   * Returns the id of a certificate that is identified by its names. Dangling references are ignored, because a bom-ref has no meaning outside its document.
+   * Returns the id of a certificate that is identified by names. Dangling references are ignored, because a bom-ref has no meaning outside its document.
    */
   private namedId({ base, further, signature, key }: ProvisionalCertificate, ids?: PartIds): string {
     const partOf = (part: IdentifiedAsset | undefined) =>
@@ -153,14 +153,14 @@ export class ProvisionalAssets {
     return stored.size === targets.size && [...targets].every(([id, former]) => stored.has(id) || stored.has(former));
   }
 
-  /** Reports whether the stored component states the same identifying facts for the certificate. */
+  /** Reports whether the stored component contains the same identifying facts as the certificate. */
   private isSame(certificate: ProvisionalCertificate, before: KnownAsset): boolean {
     const { own, further, signature, key } = certificate;
     const facts = before.component.cryptoProperties?.certificateProperties;
     if (!isMembers(facts)) return false;
     const sha256 = statedSha256(before.component);
     const ownBefore = sha256 === undefined ? undefined : hashId('asset', 'certificate', 'sha256', sha256);
-    // The previous version did not read the references in the form of CycloneDX 1.7.
+    // The previous version did not read references in the CycloneDX 1.7 format.
     const isUnread = keptMember(before.component, RELATED) !== undefined;
     const isTo = (ref: DraftRef<IdentifiedAsset> | undefined, stored: unknown) =>
       this.names(ref).includes(stored) || (stored === undefined && isUnread);
@@ -189,7 +189,7 @@ function isBare({ own, signature, key }: ProvisionalCertificate): boolean {
   return own === undefined && signature?.asset === undefined && key?.asset === undefined;
 }
 
-/** keyId returns the ID of a key or other material, derived from the fingerprint that CycloneDX 1.7 states, or undefined without such a fingerprint. */
+/** keyId returns the ID of a key or other material, derived from the fingerprint in CycloneDX 1.7. Undefined without a fingerprint. */
 export function keyId(component: CdxComponent): string | undefined {
   const fingerprint = materialFingerprint(component);
   if (fingerprint === undefined || component.properties?.some(({ name }) => name === PUBLIC_KEY_PROPERTY) === true)

@@ -25,8 +25,8 @@ const REFERENCES: ReadonlySet<string> = new Set(['cipherSuite', 'cryptoRef', 'de
  * idsWithReferences returns the ids of assets whose identity includes their references (docs/decisions/0105): protocols, certificates that are identified
  * only by names, and algorithms whose name has no known meaning.
  *
- * Ids are computed in as many rounds as a verdict takes steps. In each round, the id of an asset includes the ids of its targets after the previous round.
- * The result is therefore independent of the document order, and cycles terminate.
+ * Ids are computed in STEPS rounds. In each round, the id of an asset includes the ids that its targets had after the previous round. The result is therefore
+ * independent of the document order, and cycles do not matter.
  *
  * @param looks hashes of the facts of keys that are distinguished only by their location
  */

@@ -9,8 +9,8 @@ import { DocumentAssets } from './document-assets.js';
 import { Judge } from './judge.js';
 
 /*
- * Faults that users have reported for other products that read or write CBOMs (cbomkit-theia, sonar-cryptography, cdxgen, Dependency-Track and others), with
- * the correct results.
+ * Faults that users reported in other products that read or write CBOMs (cbomkit-theia, sonar-cryptography, cdxgen, Dependency-Track and others), with the
+ * correct results.
  */
 
 interface Judged extends IdentifiedAsset {

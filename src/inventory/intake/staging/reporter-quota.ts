@@ -10,12 +10,12 @@ interface Reported {
   readonly rows: number;
 }
 
-/** ROWS_PER_ASSET is the maximum average number of locations and edges per asset. Locations from earlier documents of a source remain in the database. */
+/** ROWS_PER_ASSET is the maximum average number of locations and edges per asset. Locations from a source's earlier documents remain in the database. */
 const ROWS_PER_ASSET = 5;
 
 /**
- * assertRoom rejects a document that would raise the number of assets, or the number of their locations and edges, in all sources of one reporter above the
- * limit. A key that may only report thus cannot fill the database. The counts of the other sources are a few seconds old.
+ * assertRoom rejects a document with which the total number of assets, or of locations and edges, in all sources of one reporter would exceed the limit. A key
+ * that may only report therefore cannot fill the database. The counts for the reporter's other sources are a few seconds old.
  *
  * @throws Problem 422 `reporter.too-many-assets`
  */
@@ -41,11 +41,11 @@ export async function assertRoom(
   if (all > maxRows) throw tooMany(all, 'locations and relationships', maxRows);
 }
 
-/** Maximum verdicts on protocols that the documents of one reporter require. Each set of cipher suites has a verdict, which other pages read as a whole. */
+/** Maximum number of protocol verdicts for one reporter's documents. Each set of cipher suites has a verdict, and other pages load all verdicts. */
 const MAX_PROTOCOL_VERDICTS = 2000;
 
 /**
- * assertFewVerdicts rejects a document whose new verdicts exceed the limit of the reporter. Verdicts that existed before do not count.
+ * assertFewVerdicts rejects a document whose new verdicts exceed the reporter's limit. Verdicts that existed before do not count.
  *
  * @throws Problem 422 `reporter.too-many-verdicts`
  */
@@ -55,11 +55,11 @@ export async function assertFewVerdicts(tx: EntityManager, reporter: string): Pr
     [reporter],
   )) as { count: number }[];
   if ((row?.count ?? 0) <= MAX_PROTOCOL_VERDICTS) return;
-  const detail = `Your documents contain more than ${MAX_PROTOCOL_VERDICTS} different sets of cipher suites, which is the maximum per reporter. Report known sets only, or use a key with the inventory:write scope.`;
+  const detail = `The number of different sets of cipher suites in your documents exceeds the maximum of ${MAX_PROTOCOL_VERDICTS} per reporter. Report only known sets, or use a key with the inventory:write scope.`;
   throw new Problem('refused', 'reporter.too-many-verdicts', detail);
 }
 
 function tooMany(total: number, things: string, most: number): Problem {
-  const detail = `With this document, your sources would report ${total} ${things}; the maximum per reporter is ${most}. Report fewer, delete sources, use a key with the inventory:write scope, or ask the operator to raise SVC_REPORTER_MAX_ASSETS.`;
+  const detail = `With this document, your sources would report ${total} ${things}; the maximum per reporter is ${most}. Report fewer ${things}, delete sources, use a key with the inventory:write scope, or ask the operator to raise SVC_REPORTER_MAX_ASSETS.`;
   return new Problem('refused', 'reporter.too-many-assets', detail);
 }

@@ -33,17 +33,17 @@ const NO_COMPONENT = { type: 'data', name: 'none' };
 const ITEM = new Set(['component', 'certificate', 'publicKey', 'ref', 'occurrence', 'dependsOn', 'provides']);
 const SCAN = new Set(['scanId', 'source', 'complete', 'assets']);
 
-/** isSensorScan reports whether a document has the form `{scanId?, source?, assets: […]}`. */
+/** isSensorScan reports whether a document has the structure `{scanId?, source?, assets: […]}`. */
 export function isSensorScan(document: JsonMembers): boolean {
   return Array.isArray(document['assets']) && document['bomFormat'] === undefined;
 }
 
 /**
- * readSensorScan reads the format of sensors: `{scanId?, source?, complete?, assets: [{component | certificate | publicKey, ref?, occurrence?, dependsOn?,
- * provides?}]}`. `component` is a CycloneDX 1.6 component, `certificate` an X.509 certificate in PEM or base64 DER, `publicKey` a public key in PEM, or a
- * line as in authorized_keys. `dependsOn` and `provides` contain the bom-ref or `ref` of other items in the same scan. With `complete`, assets of the source
- * that the scan does not contain become missing. An invalid item is rejected individually, with a pointer to the item. A scan with more than MAX_REJECTED
- * invalid items is rejected as a whole.
+ * readSensorScan reads the sensor format: `{scanId?, source?, complete?, assets: [{component | certificate | publicKey, ref?, occurrence?, dependsOn?,
+ * provides?}]}`. `component` is a CycloneDX 1.6 component, `certificate` an X.509 certificate in PEM or base64 DER, and `publicKey` a public key in PEM or as a
+ * line in authorized_keys format. `dependsOn` and `provides` contain the bom-ref or `ref` of other items in the same scan. With `complete`, assets of the
+ * source that the scan does not contain become missing. An invalid item is rejected individually, with a pointer to the item. A scan with more than
+ * MAX_REJECTED invalid items is rejected as a whole.
  */
 export function readSensorScan(document: JsonMembers, mode: Mode): Draft {
   for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${truncate(name, 64)}`, 'unknown field');
@@ -83,7 +83,7 @@ function refuse(pointer: string, detail: string): never {
   throw new Problem('malformed', 'request.invalid', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
-/** Link from an asset. `to` may be a `ref` that the sensor chose. */
+/** Link from an asset. `to` may be a `ref` chosen by the sensor. */
 interface NamedLink extends DraftLink {
   readonly from: DraftAsset;
 }
@@ -180,7 +180,7 @@ function occurrenceOf(given: unknown): DraftOccurrence[] {
   return occurrencesOf({ occurrences: Array.isArray(given) ? (given as unknown[]) : [given] });
 }
 
-/** FoundCredentials collects certificates and public keys that a sensor sends as individual items in their native format. */
+/** FoundCredentials collects certificates and public keys that a sensor sends as individual items in their native formats. */
 class FoundCredentials {
   readonly found = new CredentialComponents();
   /** Maps each `ref` in the scan to the ref of the item in the draft. */

@@ -45,8 +45,8 @@ export async function keepSourceNames(
 }
 
 /**
- * keepFormerNames preserves the current name of each asset that is about to be renamed, for the sources that use this name. Call it before the assets are
- * renamed.
+ * keepFormerNames preserves the current name of each asset that is about to be renamed, for the sources that use this name. Call this function before the
+ * assets are renamed.
  */
 export async function keepFormerNames(tx: EntityManager): Promise<void> {
   await tx.query(

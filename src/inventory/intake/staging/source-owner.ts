@@ -17,22 +17,22 @@ export interface KnownSource {
   readonly notes: readonly Remark[];
 }
 
-/** StoredSource is the part of the stored state of a source that determines the owner. */
+/** StoredSource contains the stored values that determine a source's owner. */
 export interface StoredSource {
   readonly owner: string | null;
   readonly contexts: string[] | null;
 }
 
-/** Matches names of sources that contain the owner. This owner takes precedence over the first reporter. */
+/** Matches source names that contain the owner. An owner in the name takes precedence over the first reporter. */
 const OF_SOMEBODY = /^((?:sensor|api-key|user|oauth-client|system):[^/]{1,100})(?:\/|$)/;
 
 /**
- * knownSource returns the owner and the state of a source (docs/decisions/0090). The owner is the first reporter, or the owner that the name of the source
- * contains (`sensor:<id>/…`). Other callers need `inventory:write`. Sources of a rotated key belong to the successor of the key. Sources of a sensor belong
- * to the sensor, regardless of which key the sensor uses. A source whose owner has no rights left (a deleted sensor, a revoked key or a disabled user)
- * belongs to the next caller who reports it. A source that the service itself scans belongs to the service from the first scan.
+ * knownSource returns the owner and the state of a source (docs/decisions/0090). The owner is the first reporter, or the owner in the source name
+ * (`sensor:<id>/…`). Other callers need `inventory:write`. After a key rotation, the sources of the previous key belong to the new key. Sources of a sensor
+ * belong to the sensor, regardless of which key the sensor uses. A source whose owner has no rights left (a deleted sensor, a revoked key or a disabled user)
+ * belongs to the next caller who reports to the source. A source that the service itself scans belongs to the service from the first scan.
  *
- * @param stored the stored state of the source, if the caller has already read it
+ * @param stored stored state of the source, if the caller has already read the state
  * @throws Problem 403 `source.owned`, 422 `source.name`
  */
 export async function knownSource(
@@ -49,7 +49,7 @@ export async function knownSource(
   const keep = (kept: string) => ({ owner: kept, toolContexts: row?.contexts ?? [], notes: [] });
   const current = async (owner: string) => (isPrincipal(reporter, self, owner) ? self : holderOf(tx, owner));
   const holderOfName = named === undefined ? undefined : await current(named);
-  // The name of a sensor's source may contain any path of the machine after the name of the sensor.
+  // After the sensor name, the name of a sensor's source may contain any path on the machine.
   if (row === undefined && holderOfName?.startsWith('sensor:') !== true) assertPlain(source.name);
   if (holderOfName !== undefined) return keep(holderOfName === self ? self : assertMayWrite(reporter, holderOfName));
   // If the name contains an owner that does not exist, it is treated like any other name.
@@ -62,7 +62,7 @@ function isPrincipal({ kind, id }: Reporter, self: string, owner: string): boole
   return owner === self || owner === `${kind}:${id}`;
 }
 
-/** Rejects the name of a new source if the name can be mistaken for the source of another reporter. */
+/** Rejects the name of a new source if the name can be mistaken for another reporter's source. */
 function assertPlain(name: string): void {
   const fault = nameFault(name);
   if (fault === undefined) return;
@@ -97,7 +97,7 @@ export const TAKEN_OVER: Remark = {
   detail: 'the previous owner of this source no longer exists; you now own it',
 };
 
-/** Returns the identity of a reporter. For the API key of a sensor, the identity is the sensor. */
+/** Returns the identity of a reporter. For a sensor's API key, the identity is the sensor. */
 async function principalOf(tx: EntityManager, { kind, id }: Reporter): Promise<string> {
   if (kind !== 'api-key') return `${kind}:${id}`;
   const [row] = (await tx.query('SELECT sensor_id AS sensor FROM sensor_api_key WHERE api_key_id = $1', [id])) as {
@@ -107,10 +107,10 @@ async function principalOf(tx: EntityManager, { kind, id }: Reporter): Promise<s
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** SQL condition: a user behind the API key or client `alias` is disabled, so the key or client has no permissions. */
+/** SQL condition: the API key or client `alias` has no permissions, because its owner or the user to whom it was issued is disabled. */
 const isVoid = (alias: string) =>
   `EXISTS (SELECT FROM user_account u WHERE u.disabled AND u.id = ANY(ARRAY[${['owner_id', 'issued_to'].map((column) => uuidOf(`${alias}.${column}`)).join(', ')}]))`;
-/** SQL for the last successor of a rotated key. */
+/** SQL for the newest key in a chain of rotated keys. */
 const LAST_KEY = `
   WITH RECURSIVE chain AS (
     SELECT id, replaced_by, revoked_at, owner_id, issued_to FROM api_key WHERE id = $1

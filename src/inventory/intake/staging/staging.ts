@@ -9,14 +9,14 @@ import type { OnProgress } from './ingest-order.js';
 import type { VerdictRow } from './judge.js';
 import { NewAssets } from './new-assets.js';
 
-/** MIN_ANALYZED_ROWS is the number of rows from which a temporary table must be analyzed. Without statistics, the planner assumes a small table. */
+/** MIN_ANALYZED_ROWS is the minimum number of rows for which a temporary table is analyzed. Without statistics, the planner assumes a small table. */
 const MIN_ANALYZED_ROWS = 200;
 const PROGRESS_EVERY_ASSETS = 5000;
 
 /**
- * Temporary tables of a transaction. They are created only if a document may differ from the inventory: neither a document with known content nor a new
- * source with only new assets needs them. They are dropped at the end of the transaction rather than of the session, because a session drops its remaining
- * tables in a commit that waits for a standby, so a leader without standbys could not stop. The tables are joined as sets, so they have no indexes.
+ * Temporary tables of a transaction. The tables are created only if a document may differ from the inventory; a document with known content and a new source
+ * with only new assets do not need the tables. The tables are dropped at the end of the transaction rather than the session, because a session drops its
+ * remaining tables in a commit that waits for a standby, so a leader without standbys could not stop. The tables are joined as sets and need no indexes.
  */
 const STAGING_TABLES = `
   CREATE TEMP TABLE stage_key (id uuid, content uuid) ON COMMIT DROP;
@@ -32,7 +32,7 @@ const STAGING_TABLES = `
   ) ON COMMIT DROP;
   CREATE TEMP TABLE stage_touched (id uuid PRIMARY KEY) ON COMMIT DROP;`;
 
-/** createStagingTables creates the staging tables. Call it once per transaction. */
+/** createStagingTables creates the staging tables. Call this function once per transaction. */
 export async function createStagingTables(tx: { query(text: string): Promise<unknown> }): Promise<void> {
   await tx.query(STAGING_TABLES);
 }
@@ -44,7 +44,7 @@ export interface Staged {
   readonly created: NewAssets;
   /** Number of assets that the source reports for the first time, including assets that other sources report. */
   readonly newInSource: number;
-  /** IDs of the assets of a new source that already existed; empty for a known source. */
+  /** IDs of the assets in a new source that already existed; empty for a known source. */
   readonly known: readonly string[];
   /** Whether any existing row may have changed. */
   readonly differs: boolean;
@@ -54,19 +54,19 @@ export interface Staged {
   readonly placed: readonly PlacedAsset[];
 }
 
-/** PlacedAsset contains the IDs of an asset and of one of its locations. */
+/** PlacedAsset contains the ID of an asset and the ID of one of its locations. */
 export interface PlacedAsset {
   readonly assetId: string;
   readonly placeId: string;
-  /** Whether the identity of the asset includes its references. */
+  /** Whether the asset's identity includes its references. */
   readonly isReferring: boolean;
 }
 
-/** MergeLock waits until no other document of this process is being merged. The lock is held until the transaction ends. */
+/** MergeLock waits until no other document is being merged in this process. The lock is held until the transaction ends. */
 export type MergeLock = () => Promise<void>;
 
 /**
- * Staging transfers the rows of a document to the database by COPY. New assets are copied directly to their tables. For known and unchanged assets, only the
+ * Staging transfers the rows of a document to the database with COPY. New assets are copied directly to their tables. For known and unchanged assets, only the
  * id and the content hash are sent.
  */
 export class Staging {
@@ -82,14 +82,14 @@ export class Staging {
     this.source = uuidField(sourceId);
   }
 
-  /** Stages a source that reports for the first time. The source has no locations and edges yet, so none can be missing. */
+  /** Stages a source that reports for the first time. The source has no locations and edges yet, so no location or edge can be missing. */
   async ofNewSource(lock: MergeLock): Promise<Staged> {
     const all = this.assets.all();
     const ids = uuidArray(all.map(({ id }) => id));
     const places = this.copyPlaces(all);
     const edges = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
     const copied = Promise.allSettled([places, edges]);
-    // The edges are sent after the locations, and the next query is queued after the edges. The driver warns about a third queued query.
+    // Waits until the locations have been sent. The edges and the next query are queued behind them, and the driver warns about a third queued query.
     await Promise.allSettled([places]);
     let known: ReadonlySet<string> = new Set();
     const assets = this.copyUnknown(NEVER, async () => {
@@ -142,9 +142,9 @@ export class Staging {
   }
 
   /**
-   * Writes the assets that `find` returns. Concurrent transactions that insert the same asset conflict on the primary key, in the order of ids. One
-   * transaction then waits until the other ends, and calls `find` again after a unique violation. Locations and edges were written before the savepoint and
-   * are kept.
+   * Writes the assets that `find` returns. Concurrent transactions that insert the same asset conflict on the primary key, in id order. One transaction then
+   * waits until the other transaction ends, and calls `find` again after a unique violation. Locations and edges were written before the savepoint and are
+   * kept.
    *
    * @param succeeds whether an asset may replace another asset
    */
@@ -272,7 +272,7 @@ interface EdgeRow {
   readonly kinds: number;
 }
 
-/** Returns the rows of `asset_relationship` for the edges of an asset, in the order of the table's key. Each row contains all kinds of one edge. */
+/** Returns the rows of `asset_relationship` for the edges of an asset, in primary key order. Each row contains all kinds of one edge. */
 function edgeRows({ id: fromId, edges }: IdentifiedAsset): EdgeRow[] {
   const rows: EdgeRow[] = [];
   const [first] = edges;

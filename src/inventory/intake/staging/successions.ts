@@ -4,7 +4,7 @@ import type { PlacedAsset } from './staging.js';
 
 /**
  * Succession describes assets that a source reports at a location in place of an earlier asset of the same kind, name and validity (docs/decisions/0105).
- * Each level is the highest level of the new or of the former assets.
+ * `level` is the highest level of the new assets, and `formerLevel` is the highest level of the former assets.
  */
 export interface Succession {
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Succession {
   readonly formerLevel: number;
   /** Assets that are newly reported at the location. */
   readonly ids: readonly string[];
-  /** Asset that is no longer reported at the location. If there are several, an asset with an owner or labels is preferred. */
+  /** Asset that is no longer reported at the location. If there are several candidates, an asset with an owner or labels is preferred. */
   readonly former: string;
 }
 
@@ -20,7 +20,7 @@ const KEY = 'place, kind, name, not_before, not_after';
 const FACTS = `a.kind, a.name, coalesce(a.not_before, '-infinity') AS not_before, coalesce(a.not_after, 'infinity') AS not_after,
   coalesce(v.level, 0) AS level`;
 
-/** successionsOf returns the successions in a document. Call it after merging the locations of the document. */
+/** successionsOf returns the successions in a document. Call this function after merging the document's locations. */
 export async function successionsOf(
   tx: EntityManager,
   sourceId: string,
@@ -46,9 +46,9 @@ export async function successionsOf(
 }
 
 /**
- * replacePlaces marks locations as missing if a partial scan replaces the asset at the location. A partial scan removes nothing else. An asset identified by
- * its references describes the finding at its location, so a new asset of the same kind, name and validity replaces it. Each step reads distinct names and
- * locations, so the work is linear in the size of the document.
+ * replacePlaces marks locations as missing if a partial scan replaces the asset at the location. A partial scan removes nothing else. An asset that is
+ * identified by its references describes the finding at its location, so a new asset of the same kind, name and validity replaces the asset. Each step reads
+ * distinct names and locations, so the cost is linear in the size of the document.
  */
 export async function replacePlaces(
   tx: EntityManager,

@@ -33,7 +33,7 @@ export function readAlgorithm(name: string, declared: DeclaredAlgorithm = NOTHIN
   return { uses, reading: { ...reading, mayBePublicKey: mayBePublicKey(reading, declared) } };
 }
 
-/** Reports whether a mention is not part of the hybrid: ciphers and MACs, and a signature next to a key exchange. */
+/** Reports whether a mention is not part of the hybrid, as for ciphers, MACs, and a signature next to a key exchange. */
 function isBesideHybrid({ nature, role, purpose }: Mention, { purpose: of }: Hybrid): boolean {
   if (nature === undefined) return role !== 'hash';
   return of === 'key-establishment' && (role === 'sign' || (role === 'key' && purpose === 'signature'));
@@ -43,12 +43,12 @@ function isPartOfHybrid(mention: Mention, hybrid: Hybrid): boolean {
   return mention.nature !== undefined && !isBesideHybrid(mention, hybrid);
 }
 
-/** Returns the facts of a parameter set that is written as a full name (`AES-256-CTR`, `modp768`), or an empty list for a number or word. */
+/** Returns the facts in a parameter set that is written as a full name (`AES-256-CTR`, `modp768`), or an empty list for a number or word. */
 function readSet({ parameterSetIdentifier: set }: DeclaredAlgorithm): readonly Mention[] {
   return set === undefined || !/[a-z]/i.test(set) || !/\d/.test(set) ? [] : readName(set).mentions;
 }
 
-/** algorithmUsesOf returns the algorithms to which a name refers, or an empty list if none is recognized. */
+/** algorithmUsesOf returns the algorithms to which a name refers, or an empty list if no algorithm is recognized. */
 export function algorithmUsesOf(name: string, declared: DeclaredAlgorithm = NOTHING_DECLARED): readonly AlgorithmUse[] {
   return readAlgorithm(name, declared).uses;
 }
@@ -61,8 +61,8 @@ function withDeclaredFamily(reading: NameReading, { algorithmFamily }: DeclaredA
 }
 
 /**
- * Reports whether the algorithm may have a public key. A declared primitive counts as much as a word in the name: if only the hash of a declared signature
- * was recognized, the signature is not safe.
+ * Reports whether the algorithm may have a public key, according to its name or its declared primitive. If only the hash of a declared signature was
+ * recognized, the signature must not be classified as safe.
  */
 function mayBePublicKey(
   { mentions, mayBePublicKey: byName, isNoAlgorithm }: NameReading,
@@ -73,7 +73,7 @@ function mayBePublicKey(
   return !mentions.some(({ nature, family }) => nature !== undefined || UNPROTECTED.has(family));
 }
 
-/** Roles of which a name must contain at least one, by declared primitive. Otherwise, the declared primitive is not trusted. */
+/** Roles by declared primitive. A declared primitive is trusted only if the name contains at least one of its roles. */
 const SYMMETRIC_ROLES: Readonly<Record<string, readonly string[]>> = {
   mac: ['mac', 'hash', 'cipher'],
   kdf: ['kdf'],
@@ -84,8 +84,8 @@ const SYMMETRIC_ROLES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Reports whether the algorithm is declared as symmetric and its name agrees. A word such as "signing" next to HMAC-SHA256 then does not indicate a
- * signature.
+ * Reports whether the algorithm is declared as symmetric and its name does not contradict the declaration. A word such as "signing" next to HMAC-SHA256 then
+ * does not indicate a signature.
  */
 function isDeclaredSymmetric(mentions: readonly Mention[], primitive: string | undefined): boolean {
   const roles = ownProperty(SYMMETRIC_ROLES, primitive ?? '');
@@ -96,7 +96,7 @@ function isDeclaredSymmetric(mentions: readonly Mention[], primitive: string | u
 const UNPROTECTED = new Set(['NULL', 'anonymous']);
 
 interface UseContext extends MentionContext {
-  /** Facts of the declared parameter set. */
+  /** Facts in the declared parameter set. */
   readonly set: readonly Mention[];
 }
 
@@ -117,7 +117,7 @@ function useOf(named: Mention, context: UseContext): AlgorithmUse {
   });
 }
 
-/** Adds the facts that the parameter set states about the same algorithm. The name takes precedence. */
+/** Adds the facts in the parameter set about the same algorithm. Facts in the name take precedence. */
 function withSet(mention: Mention, set: readonly Mention[]): Mention {
   const same = set.find(
     ({ family, curveBits }) => family === mention.family || (mention.sizes === 'curve' && curveBits !== null),
@@ -142,7 +142,7 @@ function blank(more: Partial<AlgorithmUse> & { family: string }): AlgorithmUse {
   return { ...nothing, purpose: 'unknown', ...more };
 }
 
-/** Returns the scheme, if the name states the scheme together with a broader word: EC_SIGN_P256_SHA256 is ECDSA, and PBEWithMD5AndDES is PBES1 (PKCS #5). */
+/** Returns the scheme, which a name can express with a broader word: EC_SIGN_P256_SHA256 is ECDSA, and PBEWithMD5AndDES is PBES1 (PKCS #5). */
 function schemeOf(mention: Mention, all: readonly Mention[]): string {
   if (mention.family === 'EC' && mention.purpose === 'signature') return 'ECDSA';
   return mention.family === 'PBE' ? passwordScheme(all) : mention.family;
@@ -190,7 +190,7 @@ function declaredNumber({ parameterSetIdentifier: set }: DeclaredAlgorithm): num
   return digits === undefined ? null : Number(digits);
 }
 
-/** Returns the parameter set as a size, if it can be one: for SHA512withRSA, "512" is the size of the digest. */
+/** Returns the parameter set as a size, if it can be a size of this algorithm: for SHA512withRSA, "512" is the size of the digest, not of the key. */
 function declaredBits(mention: Mention, { all, declared }: MentionContext): number | null {
   const value = declaredNumber(declared);
   if (value === null) return null;
@@ -211,7 +211,7 @@ function declaredCurve(declared: DeclaredAlgorithm): number | null {
   return null;
 }
 
-/** Returns the size in the name of a curve. The name of a curve that no registry contains usually includes the size. A bare number is also accepted. */
+/** Returns the size in a curve name. Names of unregistered curves usually include the size. A bare number is also accepted. */
 function sizeOfCurve(name: string): number | null {
   const digits = /^(?:[a-z][a-z -]{0,30})?(\d{3})(?!\d)/i.exec(name)?.[1];
   const bits = digits === undefined ? 0 : Number(digits);

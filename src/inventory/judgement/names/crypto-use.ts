@@ -26,7 +26,7 @@ const RANK: Readonly<Record<string, number>> = {
   hash: 5,
 };
 
-/** mainUse returns the algorithm under which an asset is listed: the algorithm of the asset itself, not a part of it that weakens the asset. */
+/** mainUse returns the algorithm under which an asset is listed: the asset's own algorithm, not a weak component of that algorithm. */
 export function mainUse(uses: readonly AlgorithmUse[]): AlgorithmUse | undefined {
   const rank = ({ family, hybrid, usage }: AlgorithmUse) => {
     if (hybrid !== null) return -1;

@@ -2,14 +2,14 @@ import type { Mention } from './name-mentions.js';
 
 /** Hybrid is a combination of a classical and a post-quantum algorithm that is classified as one algorithm. */
 export interface Hybrid {
-  /** Name in TLS, SSH or HPKE, or the kind of the hybrid if it has no such name. */
+  /** Name in TLS, SSH or HPKE; for a hybrid without such a name, the kind of the hybrid. */
   readonly name: string;
   readonly purpose: 'key-establishment' | 'signature';
   /** Parameter set of the post-quantum algorithm. */
   readonly param: string | null;
 }
 
-/** Hybrids with standard names, in the spelling used by rules and positions. */
+/** Hybrids with standard names, as written in rules and positions. */
 const NAMED: readonly string[] = [
   'X25519MLKEM768',
   'SecP256r1MLKEM768',
@@ -31,7 +31,7 @@ const STANDARD_KEM = 'ML-KEM';
 
 /**
  * hybridOf returns the hybrid that the algorithms in a name form, in any order: a post-quantum KEM with a classical key exchange, or a post-quantum signature
- * with a classical signature. A broken algorithm forms no hybrid, because then only the other algorithm protects.
+ * with a classical signature. A broken algorithm does not form a hybrid, because only the other algorithm provides protection.
  */
 export function hybridOf(name: string, mentions: readonly Mention[]): Hybrid | undefined {
   const post = mentions.filter(({ nature }) => nature === 'post-quantum');

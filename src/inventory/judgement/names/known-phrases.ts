@@ -5,7 +5,7 @@ const MAX_WORDS = 6;
 const MIN_WORD_LENGTH = 4;
 const MAX_LENGTH = 300;
 const WORD = /[^\s()[\]{}<>'"`,;=]+/g;
-/** A single word is replaced only if it cannot be a word of a natural language: RS256, esp-gcm, 00-0F-AC:10. */
+/** Matches words that cannot be natural-language words (RS256, esp-gcm, 00-0F-AC:10). A single word is replaced only if it matches. */
 const IS_CODE = /\d|[-_:$]/;
 
 interface Piece {
@@ -13,7 +13,7 @@ interface Piece {
   readonly end: number;
 }
 
-/** withPhrasesRead returns a name in which each phrase of a vocabulary is replaced by its meaning: `PKINIT DH group 2` becomes `PKINIT DH-1024`. */
+/** withPhrasesRead replaces each vocabulary phrase in a name with its meaning: `PKINIT DH group 2` becomes `PKINIT DH-1024`. */
 export function withPhrasesRead(text: string): string {
   if (text.length > MAX_LENGTH) return text;
   const pieces = piecesOf(text);

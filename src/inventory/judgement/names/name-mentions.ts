@@ -18,7 +18,7 @@ export interface Mention {
   padding: string | null;
   /** Whether the hash is used to store passwords. */
   isPassword: boolean;
-  /** Whether the algorithm is a variant with fewer rounds or nonstandard changes, for which the known strength does not hold. */
+  /** Whether the algorithm is a variant with fewer rounds or nonstandard changes, whose strength is unknown. */
   isReduced: boolean;
   /** Index among the tokens. */
   readonly at: number;
@@ -34,9 +34,9 @@ export interface Mentions {
   readonly isSignedWith: boolean;
 }
 
-/** MIN_UNREAD_LENGTH is the minimum length of an unrecognized word. Shorter words are ignored, such as the l in ML-DSA-L and single letters in versions. */
+/** MIN_UNREAD_LENGTH is the minimum length of an unrecognized word. Shorter words, such as the l in ML-DSA-L and single letters in versions, are ignored. */
 const MIN_UNREAD_LENGTH = 3;
-/** Functions that report whether a number can be a size in a family, by the kind of size. */
+/** For each kind of size, a function that reports whether a number can be a size of that kind. */
 const SIZES: Readonly<Record<FamilySizes, (value: number) => boolean>> = {
   modulus: (value) => value >= 384 && value <= 32_768,
   curve: (value) => value >= 112 && value <= 640,
@@ -71,7 +71,7 @@ export function mentionsOf(tokens: readonly NameToken[]): Mentions {
   return { mentions, unread, isSignedWith: tokens.some((token) => token.kind === 'joiner') };
 }
 
-/** Returns 1 if an algorithm follows the list separator, which then starts a new part. Otherwise, the text describes the previous algorithm: `RSA, 1024`. */
+/** Returns 1 if the list separator starts a new part, because an algorithm follows. Otherwise, the text describes the previous algorithm: `RSA, 1024`. */
 function startsPart(tokens: readonly NameToken[], at: number): 0 | 1 {
   const end = tokens.findIndex(({ kind }, index) => index > at && kind === 'list');
   const part = tokens.slice(at + 1, end < 0 ? undefined : end);
@@ -88,7 +88,7 @@ function familiesIn(tokens: readonly NameToken[]): Mention[] {
     if (token.kind === 'padding' && isOfRsa(token.padding) && !hasModulus(tokens))
       mentions.push(mentionOf('RSA', { at, part }));
     if (token.kind === 'family') mentions.push(mentionOf(token.family, { at, part, ...token }));
-    // A curve is a key itself if no algorithm in the name can use the curve.
+    // A curve is treated as a key if no algorithm in the name can use the curve.
     if (token.kind === 'curve' && !(named && hasUserOfCurve(tokens)))
       mentions.push(mentionOf('EC', { at, part, curveBits: token.curveBits }));
   }
@@ -134,7 +134,7 @@ function mentionOf(family: string, { at, part, bits, curveBits, param, purpose }
   };
 }
 
-/** Around contains the mentions in the same part of a name: those before a position, nearest first, and those after the position. */
+/** Around contains the mentions in the same part of a name, before a position (nearest first) and after the position. */
 interface Around {
   readonly before: readonly Mention[];
   readonly behind: readonly Mention[];
@@ -191,8 +191,8 @@ function isYear(tokens: readonly NameToken[], { value, at }: GivenNumber): boole
 }
 
 /**
- * Sets the truncated length of a standalone hash: a smaller number after the size of the hash, as in SHA-256/64 or "SHA-512 truncated to 96 bits". Returns
- * false if the number is not such a length.
+ * Sets the truncated length of a standalone hash: a smaller number after the hash size, as in SHA-256/64 or "SHA-512 truncated to 96 bits". Returns false if
+ * the number is not a truncated length.
  */
 function shortens({ value, at }: GivenNumber, { before, behind }: Around): boolean {
   const [nearest] = before;
@@ -208,12 +208,12 @@ const MAX_WORDS_BEFORE_LENGTH = 5;
 
 function giveSize({ value, at }: GivenNumber, { before, behind }: Around, isForNext: boolean): void {
   const [nearest] = before;
-  // In MNT4-753, the number directly after a smaller curve size names another curve of the series.
+  // In MNT4-753, the number directly after a smaller curve size denotes another curve in the series.
   if (nearest !== undefined && isOtherCurve(value, at, nearest)) {
     nearest.curveBits = value;
     return;
   }
-  // In RSA-OAEP-256, the number after OAEP is the size of a digest, not of a modulus.
+  // In RSA-OAEP-256, the number after OAEP is a digest size, not a modulus size.
   if (nearest?.role === 'key' && nearest.purpose === 'encryption' && value <= 512) return;
   const ahead = isForNext ? behind : behind.filter(({ at: next, sizes }) => next === at + 1 && sizes !== 'curve');
   const candidates = isForNext ? [...ahead, ...before] : [...before, ...ahead];
@@ -224,7 +224,7 @@ function giveSize({ value, at }: GivenNumber, { before, behind }: Around, isForN
   else owner.bits = value;
 }
 
-/** Reports whether a mention has no size yet. For a lightweight cipher, the word implies the block size, so the number after it is the key size. */
+/** Reports whether a mention has no size yet. The name of a lightweight cipher implies the block size, so the following number is the key size. */
 function needsSize(mention: Mention): boolean {
   return mention.sizes === 'light' ? mention.bits === null : hasNoSize(mention);
 }

@@ -8,18 +8,18 @@ import { suiteInText } from './suite-in-text.js';
 import { suiteMentions } from './suite-mentions.js';
 import { ownProperty } from '../../../formats/encoding/own-property.js';
 
-/** NameReading contains the facts that the name of an algorithm states. */
+/** NameReading contains the facts in the name of an algorithm. */
 export interface NameReading {
   readonly mentions: readonly Mention[];
-  /** Words that no vocabulary contains, in lowercase. */
+  /** Lowercase words that are not in any vocabulary. */
   readonly unread: readonly string[];
   /** Whether an unrecognized part looks like a signature, a key exchange or another public-key algorithm. */
   readonly mayBePublicKey: boolean;
-  /** Whether a vocabulary states that the name is not an algorithm. It may be a canonicalization, a library or a protocol marker. */
+  /** Whether the name is not an algorithm according to a vocabulary. The name may denote a canonicalization, a library or a protocol marker. */
   readonly isNoAlgorithm: boolean;
   /** Whether the name consists of an algorithm and nothing else. */
   readonly isWhole: boolean;
-  /** Whether the name is a cipher suite. Its parts are the parts of a protocol. */
+  /** Whether the name is a cipher suite, whose algorithms are the algorithms of a protocol. */
   readonly isSuite: boolean;
 }
 
@@ -35,25 +35,25 @@ const MAJOR_VERSION = /\/v\d{1,3}$/;
 const CRYPT_PREFIX = /^\$[a-zA-Z0-9-]{1,20}\$/;
 /** Remark in brackets at the end of a name. */
 const REMARK = /(?:\([^()]{1,100}\)|\[[^[\]]{1,100}\])$/;
-/** Matches the proposals of ScreenOS, such as pre-g5-aes128-sha: authentication of the peers, group, and protection. */
+/** Matches ScreenOS proposals, such as pre-g5-aes128-sha: peer authentication, group, and protection. */
 const SCREEN_OS = /^(?:(pre|rsa|dsa|ecdsa)-)?g(\d{1,2})-(?=(?:esp-|ah-)?(?:des|3des|aes|md5|sha))/i;
-/** Names that are cipher suites in OpenSSL. Outside of suite lists, they are ciphers. */
+/** Matches names that are cipher suites in OpenSSL. Outside of suite lists, these names denote ciphers. */
 const CIPHER_ALONE = /^AES(?:128|256)-CCM8?$/i;
 /** Separators before an object identifier at the end of a name, as in curve names (RFC 5656) and algorithm names in CycloneDX (`aes-128-gcm@2.16.840…`). */
 const BEFORE_OID = ['-', '@', ':', '_', ' ', '('];
 /** Matches a GSS method, in which the Base64 mechanism identifier follows the key exchange (RFC 4462). */
 const GSS = /^gss-([a-z0-9-]{3,60}?)-(?:[A-Za-z0-9+/]{22}==|\*)$/;
-/** Matches word fragments that are typical of names of public-key algorithms. */
+/** Matches word fragments that are typical of public-key algorithm names. */
 const PUBLIC_KEY_LIKE =
   /dsa|rsa|sig|sgn|^emsa$|^eme$|kem|kex|kea|mqv|ecc|pake|pke|pki|pqc|curve|ellip|lattice|schnorr|elg|exchange|agree|asym|pubk|^kas|^kts|^[if]fc|^ec[cdgikmnps]|^dh|dh$|nr$/;
-/** Families whose names are also ordinary words. If a key has such a name, the name does not indicate an algorithm. */
+/** Families whose names are also ordinary words. A key name that consists of one of these words does not indicate an algorithm. */
 const PLAIN_WORDS = new Set(
   'NULL XOR Rainbow SABER Falcon HAWK MAYO BIKE OPAQUE SEED IDEA Tiger Poseidon Serpent RABBIT Trivium TEA LEA HIGHT MISTY1 HC Ascon Whirlpool PAKE CRC anonymous FEE KEA DRBG KDF'.split(
     ' ',
   ),
 );
 
-/** readName interprets the name of an algorithm: as a whole if a vocabulary contains the name, otherwise word by word. */
+/** readName interprets an algorithm name. A name in a vocabulary is interpreted as a whole; any other name is interpreted word by word. */
 export function readName(name: string): NameReading {
   const text = name.normalize('NFKC').trim();
   const oid = OID.exec(text)?.[1];
@@ -72,7 +72,7 @@ export function readName(name: string): NameReading {
   return byPath === undefined ? read : { ...readWords(byPath), isWhole: true };
 }
 
-/** Interprets a name as a whole. Returns undefined if no vocabulary contains the name. */
+/** Interprets a name as a whole. Returns undefined if the name is not in any vocabulary. */
 function readKnown(text: string): NameReading | undefined {
   const suite = CIPHER_ALONE.test(text) ? undefined : findSuite(text);
   if (suite !== undefined) return { ...nothing([]), mentions: suiteMentions(suite), isWhole: true, isSuite: true };
@@ -104,7 +104,7 @@ function fragmentOf(text: string): string {
   return path.slice(Math.max(path.lastIndexOf('#'), path.lastIndexOf('/')) + 1);
 }
 
-/** Returns the name with the object identifier at its end replaced by the registered name, if there is one. */
+/** Returns the name, with the object identifier at its end replaced by the registered name. Other names are returned unchanged. */
 function withOidNamed(text: string): string {
   const at = Math.max(...BEFORE_OID.map((separator) => text.lastIndexOf(separator)));
   const last = text.slice(at + 1, text.endsWith(')') ? -1 : undefined);
@@ -161,7 +161,7 @@ function looksLikePublicKey({ unread, mentions, isSignedWith }: Mentions, tokens
   if (unread.some((word) => PUBLIC_KEY_LIKE.test(word))) return true;
   const hasPublicKey = mentions.some(({ role }) => role === 'key' || role === 'sign' || role === 'exchange');
   if (hasPublicKey) return false;
-  // "SHA256withXYZ" is a signature, and so is a name with a word for signing or key establishment.
+  // "SHA256withXYZ" is a signature. A name with a word for signing or key establishment also looks like a public-key algorithm.
   const hashes = mentions.some(({ role }) => role === 'hash');
   if (isSignedWith && hashes && unread.length > 0) return true;
   const saysSo = tokens.some((token) => token.kind === 'purpose' && token.purpose !== 'encryption');
@@ -181,7 +181,7 @@ const FORMER: Readonly<Record<string, string>> = {
   'SLH-DSA': 'SPHINCS+',
   'FN-DSA': 'Falcon',
 };
-/** Schemes built from hashes. A hash next to such a scheme is a parameter rather than an algorithm. */
+/** Schemes built from hashes. A hash next to one of these schemes is a parameter rather than an algorithm. */
 const MADE_OF_HASHES = new Set([
   'SLH-DSA',
   'SPHINCS+',
@@ -210,7 +210,7 @@ const MADE_OF_HASHES = new Set([
 ]);
 /** Ciphers that do not weaken a scheme built from them. Any other cipher in a scheme is listed as an algorithm. */
 const SOUND_PARTS = new Set(['AES', 'ChaCha20', 'Camellia', 'ARIA', 'SM4', 'Kuznyechik']);
-/** Schemes whose name includes the cipher from which the scheme is built. Next to any other scheme, a cipher is an algorithm of its own. */
+/** Schemes whose name includes the cipher from which the scheme is built. Next to any other scheme, a cipher is a separate algorithm. */
 const MADE_OF_CIPHERS = new Set(['DRBG', 'FrodoKEM', 'Kyber', 'Dilithium', 'SPHINCS+', 'BIKE', 'Picnic', 'FAEST']);
 const ON_CURVES = new Set([
   'ECDSA',
@@ -265,8 +265,8 @@ function asScheme(mention: Mention): Mention {
 }
 
 /**
- * Returns another mention of the same algorithm that is kept instead. The module and the type in `aes_gcm::Aes256Gcm` are one algorithm; the more specific
- * mention is kept.
+ * Returns another mention of the same algorithm that is kept instead of this mention. The module and the type in `aes_gcm::Aes256Gcm` are one algorithm; the
+ * more specific mention is kept.
  */
 function saidAgainBy(mention: Mention, mentions: readonly Mention[]): Mention | undefined {
   return mentions.find((other) => {
@@ -278,7 +278,7 @@ function saidAgainBy(mention: Mention, mentions: readonly Mention[]): Mention | 
   });
 }
 
-/** Adds the facts of a removed mention to the kept mention, because they apply to the same algorithm: `ecb::Encryptor<aes::Aes128>`. */
+/** Adds the facts of a removed mention to the kept mention, because the facts apply to the same algorithm: `ecb::Encryptor<aes::Aes128>`. */
 function addTo(kept: Mention, { mode, padding, purpose, isReduced, role }: Mention): void {
   if (kept.role !== role) return;
   kept.mode ??= mode;
@@ -290,8 +290,8 @@ function addTo(kept: Mention, { mode, padding, purpose, isReduced, role }: Menti
 const sizesOf = ({ bits, curveBits, param }: Mention) => `${bits} ${curveBits} ${param}`;
 
 /**
- * Reports whether the mention is only a broader word for the other mention. Next to 3DES and XChaCha20, DES and ChaCha20 are names of packages. Next to
- * X25519, ECDH states the purpose.
+ * Reports whether the mention is only a broader word for the other mention. Next to 3DES and XChaCha20, DES and ChaCha20 are package names. Next to X25519,
+ * ECDH indicates the purpose.
  */
 function isWiderWord(mention: Mention, other: Mention): boolean {
   const pair = `${mention.family} ${other.family}`;

@@ -13,12 +13,12 @@ const MAX_NAME_LENGTH = 300;
 const COMBINED = /KEM\([^()]{1,80}\)/g;
 const asOne = (combined: string) => combined.replaceAll(',', '+');
 const WORD_COST = 10;
-/** GAP_COST is the cost of a word that continues after a hyphen, as in SHA-256. Two words are more likely than such a word. */
+/** GAP_COST is the cost of a word that continues after a hyphen, as in SHA-256. A hyphen more often separates two words. */
 const GAP_COST = 4;
 /** GLUE_COST is the cost of a word that begins or ends between letters, as in SHA256withRSA. */
 const GLUE_COST = 5;
 const UNKNOWN_COST = 60;
-/** MIN_GLUED_WORD_LENGTH is the minimum length of a word that is recognized between letters. Shorter words must stand alone: "ec" is not part of "sector". */
+/** MIN_GLUED_WORD_LENGTH is the minimum length of a word that is recognized between letters. Shorter words are not recognized: "ec" in "sector". */
 const MIN_GLUED_WORD_LENGTH = 3;
 
 /** Letters contains the letters and digits of a name, and the positions at which the parts of the name begin. */
@@ -26,7 +26,7 @@ interface Letters {
   readonly text: string;
   /** For each position, whether a part begins there, as indicated by letter case, a digit or a separator. */
   readonly begins: readonly boolean[];
-  /** For each position, whether a separator precedes it. */
+  /** For each position, whether a separator precedes the position. */
   readonly separated: readonly boolean[];
 }
 
@@ -37,8 +37,8 @@ interface Step {
 }
 
 /**
- * tokensOf splits a name into known words, numbers and unrecognized parts at the lowest cost. The cost grows with the number of words and of unrecognized
- * parts.
+ * tokensOf splits a name into known words, numbers and unrecognized parts at the lowest cost. The cost increases with the number of words and the number of
+ * unrecognized parts.
  */
 export function tokensOf(name: string): NameToken[] {
   const tokens: NameToken[] = [];
@@ -65,7 +65,7 @@ function lettersOf(part: string): Letters {
     }
     begins.push(gap || isBoundary(before, character, part[index + 1] ?? ''));
     separated.push(gap);
-    // Some capital letters have two lowercase letters. Only the first is used, so that the length does not change.
+    // Some capital letters have two lowercase letters. Only the first letter is used, so that the length does not change.
     text += character.toLowerCase().charAt(0);
     gap = false;
     before = character;
@@ -75,7 +75,7 @@ function lettersOf(part: string): Letters {
   return { text, begins, separated };
 }
 
-/** Reports whether a character is part of a word. A plus sign is part of a word only at its end, as in SPHINCS+. Elsewhere, it separates words. */
+/** Reports whether a character is part of a word. A plus sign is part of a word only at the end, as in SPHINCS+. Elsewhere, a plus sign separates words. */
 function isPartOfWord(part: string, index: number, character: string): boolean {
   if (isLetterOrDigit(character)) return true;
   return character === '+' && isLetter(part.charAt(index - 1)) && !isLetterOrDigit(part.charAt(index + 1));

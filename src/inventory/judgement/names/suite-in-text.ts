@@ -5,13 +5,13 @@ import { suiteMentions } from './suite-mentions.js';
 
 /** Matches names that are used only for cipher suites. AES256-SHA is excluded, because it is also an IPsec proposal. */
 const SUITE_LIKE = /^\W?(?:TLS|SSL|EC?DHE?[-_]|A(?:EC)?DH-|EXP|SRP-|KRB5-|RSA-PSK|DHE-PSK)/i;
-/** GSKit and z/OS write the code points of suites after these words. */
+/** Matches suite code points after the words that GSKit and z/OS use. */
 const SUITE_CODE = /(?:cipher ?suite|cipher ?spec|suite)s?[ :=]{1,3}(?:0x)?([0-9A-F]{2}(?:[0-9A-F]{2})?)\b/i;
 const SEPARATORS = /[\s()[\]{}'",;:=]+/;
 
 /**
- * suiteInText returns the algorithms of a cipher suite that occurs among other words, with the sizes that these words state: `TLS_DHE_RSA_WITH_AES_128_CBC_SHA
- * (dh 1024)`, `cipher spec 000A`. Returns undefined if the text contains no suite or more than one.
+ * suiteInText returns the algorithms of a cipher suite that occurs among other words, with the sizes in these words: `TLS_DHE_RSA_WITH_AES_128_CBC_SHA
+ * (dh 1024)`, `cipher spec 000A`. Returns undefined if the text contains no suite or more than one suite.
  */
 export function suiteInText(text: string): readonly Mention[] | undefined {
   const code = SUITE_CODE.exec(text)?.[1];
@@ -26,7 +26,7 @@ export function suiteInText(text: string): readonly Mention[] | undefined {
   return suiteMentions(only).map((mention) => sized(mention, said));
 }
 
-/** Adds the size that the text states for the same algorithm, or for the curve that the algorithm uses. */
+/** Adds the size in the text for the same algorithm, or for the curve that the algorithm uses. */
 function sized(mention: Mention, said: readonly Mention[]): Mention {
   if (!hasNoSize(mention)) return mention;
   const same = said.find(

@@ -28,7 +28,7 @@ export function suiteMentions(registered: string): readonly Mention[] {
   return mentionsOf(tokensOf(`${means ?? ''} ${protectionOf(protection)}`)).mentions;
 }
 
-/** Returns the names of the cipher and the hash. The hash is part of an HMAC, or of the key derivation if the cipher is an AEAD. */
+/** Returns the names of the cipher and the hash. The hash belongs to an HMAC, or to the key derivation if the cipher is an AEAD. */
 function protectionOf(protection: string): string {
   const integrityOnly = /^SHA(256|384)_SHA\1$/.exec(protection)?.[1];
   if (integrityOnly !== undefined) return `NULL HMAC-SHA${integrityOnly}`;

@@ -20,7 +20,7 @@ export class TaughtNames {
     const taught = unread.flatMap((name) => this.uses.get(taughtKey(name)) ?? []);
     if (taught.length === 0) return subject;
     const left = unread.filter((name) => !this.uses.has(taughtKey(name)));
-    // A recognized part of the name, such as the hash of an unknown signature, is part of the defined meaning, so it is not added again.
+    // A recognized part of the name, such as the hash of an unknown signature, is not added if the defined meaning already contains it.
     const known = new Set(taught.map(({ family }) => family));
     const further = ingredients.filter(({ family }) => !known.has(family));
     return {
@@ -32,7 +32,7 @@ export class TaughtNames {
   }
 }
 
-/** taughtKey returns the normalized form in which names are compared. */
+/** taughtKey returns the normalized form of a name, for comparison. */
 export function taughtKey(name: string): string {
   return name.trim().toLowerCase();
 }

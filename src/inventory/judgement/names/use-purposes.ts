@@ -6,7 +6,7 @@ export interface DeclaredAlgorithm {
   readonly primitive?: string;
   readonly parameterSetIdentifier?: string;
   readonly curve?: string;
-  /** Curve and family by the names in the algorithm registry of CycloneDX 1.7: `secg/secp521r1`. */
+  /** Curve and family, by their names in the CycloneDX 1.7 algorithm registry: `secg/secp521r1`. */
   readonly ellipticCurve?: string;
   readonly algorithmFamily?: string;
   readonly mode?: string;
@@ -14,7 +14,7 @@ export interface DeclaredAlgorithm {
   readonly cryptoFunctions?: readonly string[];
 }
 
-/** MentionContext is the context of a mention of an algorithm. */
+/** MentionContext is the context in which an algorithm is mentioned. */
 export interface MentionContext {
   /** All algorithms in the name. */
   readonly all: readonly Mention[];
@@ -23,7 +23,7 @@ export interface MentionContext {
   readonly isSuite: boolean;
 }
 
-/** publicKeyPurposeOf returns the purpose of a public key, or `unknown` if neither the name nor the declared facts state it. */
+/** publicKeyPurposeOf returns the purpose of a public key, or `unknown` if neither the name nor the declared facts indicate the purpose. */
 export function publicKeyPurposeOf(mention: Mention, context: MentionContext): AlgorithmPurpose {
   if (mention.role === 'sign') return mention.purpose === 'key-establishment' ? 'key-establishment' : 'signature';
   if (mention.role === 'exchange') return 'key-establishment';
@@ -32,8 +32,8 @@ export function publicKeyPurposeOf(mention: Mention, context: MentionContext): A
 }
 
 /**
- * Returns the purpose of a key that can sign, encrypt and agree. A hash next to the key belongs to a signature, except with OAEP and next to a cipher (an IKE
- * proposal).
+ * Returns the purpose of a key that can sign, encrypt and agree on keys. A hash next to the key belongs to a signature, except with OAEP and next to a cipher
+ * (an IKE proposal).
  */
 function purposeOfKey({ padding, purpose }: Mention, { all, declared }: MentionContext): AlgorithmPurpose {
   if (padding === 'oaep') return 'encryption';

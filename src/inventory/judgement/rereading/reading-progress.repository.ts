@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { NIL_ID } from '../../../platform/database/new-id.js';
 import { READING_EDITION } from '../risk/reading-edition.js';
 
-/** SourceInWork is a source whose assets are being reread, with the progress. */
+/** SourceInWork is a source whose assets are being reread, and the progress. */
 export interface SourceInWork {
   readonly id: string;
   readonly name: string;
@@ -10,15 +10,15 @@ export interface SourceInWork {
   readonly after: string;
 }
 
-/** SQL condition over `s`, a source: this edition has read all assets up to the last merge, or is reading them. */
+/** SQL condition over source `s`: this edition has read all assets up to the last merge, or is reading them. */
 const IS_CURRENT = `s.reading = $1 AND s.read_merge IS NOT DISTINCT FROM s.merged_at`;
-/** SQL condition over `s`, a source: the source must be reread. A source that was read by a newer edition is left to that edition. */
+/** SQL condition over source `s`: the source must be reread. Sources that were read by a newer edition are excluded. */
 const IS_OUTDATED = `(s.reading IS NULL OR s.reading <= $1) AND (${IS_CURRENT} AND s.read_after IS NULL) IS NOT TRUE`;
 
 /** OUTDATED_SOURCE selects the sources that must be reread. */
 export const OUTDATED_SOURCE = `SELECT 1 FROM inventory_source s WHERE ${IS_OUTDATED.replaceAll('$1', String(READING_EDITION))}`;
 
-/** nextOutdated claims the next source that must be reread, and resumes a source that was partly reread. Returns undefined if there is no such source. */
+/** nextOutdated claims the next source that must be reread or was only partly reread. Returns undefined if no source must be reread. */
 export async function nextOutdated(tx: EntityManager): Promise<SourceInWork | undefined> {
   const [rows] = (await tx.query(
     `UPDATE inventory_source s SET reading = $1, read_merge = s.merged_at,

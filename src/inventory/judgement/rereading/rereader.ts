@@ -21,9 +21,9 @@ import { storedAssets, type StoredAsset } from './stored-assets.reader.js';
 
 const PAGE = 500;
 const JOB = 'read-again';
-const WHY = 'A new version extracts more from documents.';
+const WHY = 'A new version extracts more information from documents.';
 
-/** The assets on a page that are now classified differently, with the version and edition of the rules. */
+/** Assets on a page that are now classified differently, with the version and edition of the rules. */
 interface Differing {
   readonly assets: readonly ReadAgain[];
   readonly verdicts: readonly VerdictRow[];
@@ -32,9 +32,9 @@ interface Differing {
 }
 
 /**
- * Rereader rereads assets that were stored with an older reading edition. Improvements thus reach assets whose documents are not sent again, or are sent
- * again unchanged (docs/decisions/0140). It works source by source and page by page, and resumes where it stopped. An asset is written only if its verdict
- * changes, and reported only if its level changes.
+ * Rereader rereads assets that were stored with an older reading edition. Improvements therefore also apply to assets whose documents are not sent again, or
+ * are sent again unchanged (docs/decisions/0140). Sources are processed page by page. An interrupted run is resumed where it stopped. An asset is updated only
+ * if its verdict changes, and reported only if its level changes.
  */
 @Injectable()
 export class Rereader {

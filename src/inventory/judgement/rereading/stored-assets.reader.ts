@@ -7,12 +7,12 @@ import type { ResolvedBy } from '../../model/risk-subject.js';
 import type { GraphAsset, GraphEdge } from '../risk/asset-graph.js';
 import { traitsOf } from '../risk/asset-traits.js';
 
-/** MAX_STEPS is the maximum number of references that a verdict follows: from a protocol to a key, to an algorithm, to another algorithm. */
+/** MAX_STEPS is the maximum number of references that a verdict follows, for example from a protocol to a key, to an algorithm, to another algorithm. */
 const MAX_STEPS = 3;
 /** MAX_EDGES is the maximum number of edges that are read per asset. A verdict uses only the first few edges. */
 const MAX_EDGES = 1000;
 
-/** StoredAsset is a stored asset with the edges that its verdict may follow. */
+/** StoredAsset is a stored asset with the edges on which its verdict may depend. */
 export interface StoredAsset extends GraphAsset {
   /** JSON as stored in the inventory. */
   readonly component: string;
@@ -23,11 +23,11 @@ export interface StoredAsset extends GraphAsset {
 }
 
 export interface StoredPage {
-  /** Id of the last asset, after which the next page begins; undefined on the last page. */
+  /** Id of the last asset on this page, after which the next page begins; undefined on the last page. */
   readonly last: string | undefined;
-  /** Assets to read, in the order of their ids. */
+  /** Assets to read, in id order. */
   readonly page: readonly StoredAsset[];
-  /** The assets of the page, and all assets that can be reached from them. */
+  /** Assets on the page, and all assets that can be reached from these assets. */
   readonly all: readonly StoredAsset[];
 }
 
@@ -52,9 +52,9 @@ const LISTED: ReadonlySet<AssetKind> = new Set(['component', 'protocol', 'certif
 const USED_BY = bitOf('dependsOn') | bitOf('cryptoRef');
 
 /**
- * storedAssets returns up to `limit` assets of a source after an id, in the form in which the inventory stores them. Sources may describe an asset
- * differently, so the edges from which the stored verdict was derived come first. The same reader thus derives the same verdict again. Assets that the newest
- * document of the source no longer contains are omitted: they no longer have edges and keep their verdict.
+ * storedAssets returns up to `limit` assets of a source after an id, as stored in the inventory. Sources may describe an asset differently, so the edges from
+ * which the stored verdict was derived come first. The same reader therefore derives the same verdict again. Assets that the source's newest document no longer
+ * contains are omitted: they no longer have edges and keep their verdict.
  */
 export async function storedAssets(
   tx: EntityManager,
@@ -145,7 +145,7 @@ function targetOf({ assetId }: ResolvedBy): readonly string[] {
   return assetId === undefined ? [] : [assetId];
 }
 
-/** Returns the edges from the algorithms that use a key, certificate or protocol. They are read only for assets about which nothing else was known. */
+/** Returns the edges from the algorithms that use a key, certificate or protocol. These edges are read only for assets about which nothing else was known. */
 async function usersOf(tx: EntityManager, assets: readonly StoredAsset[]): Promise<EdgeRow[]> {
   const ids = assets
     .filter(({ kind, resolvedBy: [first] }) => kind !== 'algorithm' && kind !== 'component' && isLastResort(first))
@@ -170,7 +170,7 @@ function connect(from: StoredAsset | undefined, to: StoredAsset | undefined, kin
       from.edges.push({ kind, to });
 }
 
-/** Sorts edges by kind, then edges that determined the previous verdict first, then by id. */
+/** Sorts edges by kind, then by whether they determined the previous verdict (these edges first), then by id. */
 function sortEdges(edges: GraphEdge[], resolvedBy: readonly ResolvedBy[]): void {
   if (edges.length < 2) return;
   const deciding = new Set(resolvedBy.flatMap(targetOf));

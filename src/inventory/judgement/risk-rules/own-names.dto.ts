@@ -10,7 +10,7 @@ export const MAX_NAME_LENGTH = 120;
 export class OwnNameBody {
   /** Name as it occurs in documents. Case is ignored. @example PaymentCipher */
   @Text(1, MAX_NAME_LENGTH) @Matches(NAME) @Matches(NOT_BLANK) name: string;
-  /** Known algorithm that the name means. @example AES-256-GCM */
+  /** Known algorithm to which the name refers. @example AES-256-GCM */
   @Text(1, MAX_NAME_LENGTH) means: string;
   /** @example 'Documented in the vendor manual, section 4' */
   @Text(1, 1000) reason: string;

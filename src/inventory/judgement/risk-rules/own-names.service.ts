@@ -20,8 +20,8 @@ interface NameChange {
 }
 
 /**
- * OwnNamesService manages user-defined meanings of algorithm names that no vocabulary contains. Each change creates a version of the rules. All assets are
- * then reclassified (docs/decisions/0100).
+ * OwnNamesService manages user-defined meanings of algorithm names that are not in any vocabulary. Each change creates a new version of the rules. All assets
+ * are then reclassified (docs/decisions/0100).
  */
 @Injectable()
 export class OwnNamesService {
@@ -92,7 +92,7 @@ function changed(names: readonly OwnName[], { before, after }: NameChange): OwnN
   return [...others, after].sort((a, b) => (taughtKey(a.name) < taughtKey(b.name) ? -1 : 1));
 }
 
-/** Rejects a meaning that is not recognized, because such a meaning would define nothing. */
+/** Rejects a meaning that is not recognized, because it would not define any algorithm. */
 function assertRead(means: string): void {
   const { uses, reading } = readAlgorithm(means);
   if (uses.length > 0 && reading.unread.length === 0 && !reading.mayBePublicKey) return;

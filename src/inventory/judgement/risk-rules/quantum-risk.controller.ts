@@ -112,7 +112,7 @@ export class OwnNamesController {
 
   /**
    * List custom algorithm names
-   * @remarks Returns the algorithm names that users defined, with author and reason.
+   * @remarks Returns user-defined algorithm names, with author and reason.
    */
   @Get()
   @Needs('inventory:read')

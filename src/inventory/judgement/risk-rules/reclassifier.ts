@@ -46,7 +46,7 @@ interface Stored {
 
 /**
  * Reclassifier reclassifies all assets after a rule change. It processes sets of facts rather than assets, because assets with the same facts share a verdict
- * (docs/decisions/0068). It may be interrupted at any time, because each verdict records the version of the rules that produced it.
+ * (docs/decisions/0068). It may be interrupted at any time, because each verdict contains the version of the rules that produced the verdict.
  */
 @Injectable()
 export class Reclassifier {
@@ -60,7 +60,7 @@ export class Reclassifier {
     private readonly jobs: BackgroundJobs,
   ) {}
 
-  /** Wakes the job that applies changed rules. Call it after committing a rule change. */
+  /** Wakes the job that applies changed rules. Call this method after committing a rule change. */
   wake(): void {
     this.jobs.wake(JUDGING_JOB);
   }
@@ -82,8 +82,8 @@ export class Reclassifier {
   }
 
   /**
-   * Repairs verdicts that do not follow from the facts and the rules. Such a verdict was modified outside the service or by a bug. Verdicts of other editions
-   * are not changed, because this comparison runs in processes of two versions during an upgrade.
+   * Repairs verdicts that do not follow from the facts and the rules because they were modified outside the service or by a bug. Verdicts of other editions
+   * are not changed, because processes of two versions run this comparison during an upgrade.
    */
   @Background({ name: COMPARE_JOB, scope: 'cluster', every: DAY_MS, when: isWorker, quotesErrors: false })
   async compare(): Promise<void> {
@@ -93,7 +93,7 @@ export class Reclassifier {
     this.logger.error(`repaired ${repaired} verdicts of ${changedAssets} assets that differed from the rules`);
   }
 
-  /** Reclassifies all assets, once after startup, if the rules of this release differ from those of the previous release. */
+  /** Reclassifies all assets, once after startup, if the rules in this release differ from the rules in the previous release. */
   @Background({ name: 'risk-edition', scope: 'process', every: OUTDATED_EVERY_MS, first: 0, quotesErrors: false })
   async judgeOutdated(): Promise<void> {
     if (this.isUpToDate) return;
@@ -105,7 +105,7 @@ export class Reclassifier {
     else await this.alone((tx) => this.judgeEach(tx, 'A new release changed the rules.'));
   }
 
-  /** Runs `work` unless another process is reclassifying. Returns undefined if it did not run. */
+  /** Runs `work` unless another process is reclassifying. Returns undefined if `work` did not run. */
   private async alone<Result>(work: (tx: EntityManager) => Promise<Result>): Promise<Result | undefined> {
     return (await this.leases.alone(JOB, () => work(this.db.manager)))?.result;
   }
@@ -192,7 +192,7 @@ export class Reclassifier {
   }
 }
 
-/** editionOf returns the name of the edition and version of the rules, which is stored with each verdict. */
+/** editionOf returns the name of a rule edition and version, which is stored with each verdict. */
 export function editionOf(edition: string, version: number): string {
   return version === 0 ? edition : `${edition}+${version}`;
 }

@@ -38,7 +38,7 @@ export class DeadlineBody {
   @Flag() binding: boolean;
   /** @example false */
   @Flag() draft: boolean;
-  /** Organizations, plans or acquisitions to which the date is limited. A limited date is not a deadline of any asset. @example 'new acquisitions' */
+  /** Organizations, plans or acquisitions to which the date is limited. A limited date is never the deadline of an asset. @example 'new acquisitions' */
   @Optional(Text(1, 300)) appliesTo?: string;
   /** False if the deadline was not checked against the primary source. Defaults to true. @example true */
   @Optional(Flag()) verified?: boolean;
@@ -72,7 +72,7 @@ export class RuleBody {
 export class TestRuleBody {
   /** @example Q-RSA-SIG-112 */
   @Matches(RULE_ID) id: string;
-  /** The new rule. Omit it to delete the rule. */
+  /** New rule. If omitted, the effect of deleting the rule is tested. */
   @Optional(Nested(RuleBody)) rule?: RuleBody;
 
   toChange(): RuleChange {

@@ -19,10 +19,10 @@ const CONDITIONS = new Set(
   ),
 );
 
-/** RuleChange is one change of the rules: a rule that is added or that replaces the rule with the same id, or the id of a rule that is removed. */
+/** RuleChange is one change to the rules. `put` adds a rule or replaces the rule with the same id; `remove` is the id of a rule to remove. */
 export type RuleChange = { readonly put: Rule } | { readonly remove: string };
 
-/** RuleChangesService changes the rules. Each change creates a version of the rules. All assets are then reclassified. */
+/** RuleChangesService changes the rules. Each change creates a new version of the rules. All assets are then reclassified. */
 @Injectable()
 export class RuleChangesService {
   constructor(

@@ -60,8 +60,8 @@ const KINDS: readonly Kind[] = [
 function faultOf(name: string, value: unknown, known: ReadonlySet<string>): string | undefined {
   const kind = KINDS.find(({ names }) => names.includes(name));
   if (kind !== undefined) return kind.fits(value) ? undefined : kind.detail;
-  if (!NAMES.includes(name)) return 'is not a condition of a rule';
-  return known.has(`${name} ${String(value)}`) ? undefined : 'must be one that a built-in rule uses';
+  if (!NAMES.includes(name)) return 'is not a rule condition';
+  return known.has(`${name} ${String(value)}`) ? undefined : 'must be a value that a built-in rule uses';
 }
 
 function isTexts(value: unknown): boolean {

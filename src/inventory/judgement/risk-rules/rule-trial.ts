@@ -45,7 +45,7 @@ export function differs(a: RiskVerdict, b: RiskVerdict): boolean {
   );
 }
 
-/** RuleTrial classifies assets under proposed rules and reports what would change. It writes nothing. */
+/** RuleTrial classifies assets under proposed rules and reports what would change. Nothing is stored. */
 @Injectable()
 export class RuleTrial {
   constructor(private readonly db: DataSource) {}

@@ -19,7 +19,7 @@ export class DeadlineView {
   /** Whether the document is a draft. */
   draft: boolean;
   /**
-   * Plans, acquisitions or organizations to which the date is limited. A limited date is not a deadline of any asset.
+   * Plans, acquisitions or organizations to which the date is limited. A limited date is never the deadline of an asset.
    * @example "new acquisitions for National Security Systems"
    */
   appliesTo?: string;
@@ -46,7 +46,7 @@ export class RuleView {
   deadlines: DeadlineView[];
   /** Recommended replacement. @example ML-DSA-65 */
   target: string | null;
-  /** Whether the rule was checked against the primary source for this edition. False for a well-known fact. */
+  /** Whether the rule was checked against the primary source for this edition. False for well-known facts. */
   verified: boolean;
 
   static of(rule: Rule): RuleView {
@@ -66,7 +66,7 @@ export class RulesView {
   items: RuleView[];
   /** Always null: the page contains all rules. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
-  /** Version of the rules, used as the value for `If-Match`. 0 stands for the built-in rules. @example 3 */
+  /** Version of the rules, used as the value for `If-Match`. 0 denotes the built-in rules. @example 3 */
   version: number;
 
   static of({ version, ruleSet: { edition, rules } }: NumberedRules): RulesView {

@@ -9,7 +9,7 @@ const ON_CURVE = new Set(['EC', 'ECDSA', 'ECDH', 'EdDSA', 'XDH']);
 
 /** AlgorithmUseLists derives lists of ingredients from other lists. Each derivation is cached, so that assets that use the same algorithms share one list. */
 export class AlgorithmUseLists {
-  /** Returns the algorithms that use the key: the cipher, signature or MAC in a name, but not a hash next to it. */
+  /** Returns the algorithms that use the key: the cipher, signature or MAC in a name, but not an accompanying hash. */
   readonly ofKey = memoize((named: readonly AlgorithmUse[]): readonly AlgorithmUse[] => {
     const keyed = named.filter(({ usage }) => usage === null);
     return keyed.length > 0 ? keyed : named;
@@ -23,13 +23,13 @@ export class AlgorithmUseLists {
     memoize((ofKey: readonly AlgorithmUse[]) => {
       const all = distinct([...signature.map(asSignature), ...ofKey]);
       const main = mainUse(ofKey);
-      // Certificates with the same algorithms share a verdict only if the same algorithm is the algorithm of the key.
+      // Certificates with the same algorithms share a verdict only if their keys have the same algorithm.
       if (main !== undefined && JSON.stringify(mainUse(all)) !== JSON.stringify(main)) this.mains.set(all, main);
       return all;
     }),
   );
 
-  /** Algorithm of the key of a certificate, if `mainUse` returns another algorithm for all algorithms of the certificate. */
+  /** Algorithm of a certificate's key, if `mainUse` returns a different algorithm for the list of all the certificate's algorithms. */
   private readonly mains = new WeakMap<readonly AlgorithmUse[], AlgorithmUse>();
 
   private readonly bySize = memoize<readonly AlgorithmUse[], Map<number, readonly AlgorithmUse[]>>(() => new Map());
@@ -39,7 +39,7 @@ export class AlgorithmUseLists {
     return this.bySignature(signature)(key);
   }
 
-  /** Returns the algorithm of the key of a certificate, from the list of all its algorithms. Returns undefined if the list itself determines the algorithm. */
+  /** Returns the algorithm of a certificate's key, given the list of all the certificate's algorithms. Undefined if `mainUse` returns the same algorithm. */
   mainOf(all: readonly AlgorithmUse[]): AlgorithmUse | undefined {
     return this.mains.get(all);
   }
@@ -61,12 +61,12 @@ function asSignature(part: AlgorithmUse): AlgorithmUse {
   return part.purpose === 'unknown' && part.usage === null ? { ...part, purpose: 'signature', usage: null } : part;
 }
 
-/** Returns the algorithm of a certificate's key with its purpose. The key authenticates, unless its algorithm cannot sign. */
+/** Returns the algorithm of a certificate's key with its purpose. The key is used for authentication, unless its algorithm cannot sign. */
 function asCertificateKey(part: AlgorithmUse): AlgorithmUse {
   return part.purpose === 'unknown' || part.purpose === 'encryption' ? { ...part, purpose: 'signature' } : part;
 }
 
-/** Returns the algorithm of a key with the key usage for encipherment. Only an RSA key can both sign and encrypt. */
+/** Returns the algorithm of a key whose key usage allows encipherment. Only an RSA key can both sign and encrypt. */
 function asEncipheringKey(part: AlgorithmUse): AlgorithmUse {
   return part.family === 'RSA' ? { ...part, purpose: 'key-establishment' } : asCertificateKey(part);
 }

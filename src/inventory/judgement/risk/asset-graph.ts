@@ -9,7 +9,7 @@ export interface GraphAsset {
   readonly traits: Traits;
   /** Edges without duplicates, sorted by kind and id. */
   readonly edges: readonly GraphEdge[];
-  /** Whether the asset was read from the bytes that identify it. */
+  /** Whether the asset was parsed from the bytes that identify it. */
   readonly isProven?: boolean;
 }
 
@@ -34,7 +34,7 @@ export class AssetGraph {
     return ends(edges, kinds);
   }
 
-  /** Returns the assets with an edge of one of these kinds to the asset. The index is built on first use, because it is rarely needed. */
+  /** Returns the assets with an edge of one of these kinds to the asset. The index is rarely needed, so it is built on first use. */
   users(asset: GraphAsset, ...kinds: RelationshipKind[]): GraphAsset[] {
     this.incoming ??= reversed(this.assets);
     return ends(this.incoming.get(asset) ?? [], kinds);

@@ -7,12 +7,12 @@ import { type DeclaredName, declaredOf } from './named-algorithms.js';
 import { type DeclaredProtocol, declaredProtocol } from './protocol-facts.js';
 
 /**
- * Traits are the facts of an asset that affect its verdict, except for its name and edges. Assets with equal facts share one object, so that a hundred
- * thousand keys require little memory.
+ * Traits are the facts that affect an asset's verdict, except for its name and edges. Assets with equal facts share one object, so that a hundred thousand keys
+ * require little memory.
  */
 export interface Traits {
   readonly declared: DeclaredName;
-  /** Size in bits that the key declares. */
+  /** Declared size of the key in bits. */
   readonly size: unknown;
   readonly material: MaterialTraits | undefined;
   readonly certificate: CertificateTraits | undefined;
@@ -29,7 +29,7 @@ export interface MaterialTraits {
 /** Types of material that are used as keys with an algorithm. */
 const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-secret', 'other', 'unknown']);
 
-/** Cache of traits by JSON. Its size is limited, because documents can contain any facts. */
+/** Cache of traits by JSON. The cache size is limited, because documents can contain any facts. */
 const KNOWN = new Map<string, Traits>();
 const MAX_KNOWN = 4096;
 const MAX_KNOWN_LENGTH = 300;
@@ -51,7 +51,7 @@ export function traitsOf(kind: AssetKind, component: CdxComponent): Traits {
   return traits;
 }
 
-/** Returns the key in the cache. For most keys and certificates, which declare no facts about algorithms, the key is short. */
+/** Returns the cache key. For most keys and certificates, which declare no facts about algorithms, the cache key is short. */
 function keyOf({ declared, size, material, certificate, protocol }: Traits): string {
   const isSimple = size === undefined || typeof size === 'number';
   if (declared.text !== undefined || protocol !== undefined || !isSimple)

@@ -99,7 +99,7 @@ it('every family matches a rule, whatever primitive a document states', () => {
   expect(silent).toEqual([]);
 });
 
-/** Names that look similar to the name of another algorithm, each with the family and level under which it must be listed. */
+/** Names that resemble the name of another algorithm, each with the expected family and level. */
 const LOOK_ALIKES: readonly (readonly [name: string, family: string, level: string])[] = [
   ['Streebog-512', 'Streebog', 'LOW'],
   ['GOST R 34.11-2012', 'Streebog', 'LOW'],
@@ -142,7 +142,7 @@ it('the number after a curve name is its size: MNT4-753 is not a 240-bit curve',
   expect(judge('P-256', undefined).verdict.bits).toBe(256);
 });
 
-/** Parameter sets that are written as full names, with the facts that they state. */
+/** Parameter sets that are written as full names, with the expected facts. */
 const SETS: readonly (readonly [name: string, set: string, said: object])[] = [
   ['AES', 'AES-256-CTR', { level: 'NONE', bits: 256 }],
   ['Rijndael', 'AES-256-CTR', { level: 'NONE', bits: 256 }],

@@ -9,7 +9,7 @@ const LAST_DAY_112 = Date.parse('2030-12-31T23:59:59Z');
 const LAST_DAY = Date.parse('2035-12-31T23:59:59Z');
 const DAY = 24 * 3600 * 1000;
 const NONE: readonly string[] = [];
-/** Maximum validity of a public TLS certificate in days, by day of issue (CA/B Forum). */
+/** Maximum validity period of a public TLS certificate in days, by issue date (CA/Browser Forum). */
 const LIMITS: [from: string, days: number][] = [
   ['2029-03-15', 47],
   ['2027-03-15', 100],
@@ -19,14 +19,14 @@ const LIMITS: [from: string, days: number][] = [
 
 /** CertificateTraits are the facts about a certificate that rules use. */
 export interface CertificateTraits {
-  /** Deadlines after which the certificate expires: 0 for none, 1 for the deadline of 112-bit keys, 2 for the deadline of all classical keys. */
+  /** Deadlines after which the certificate expires: 0 for none, 1 for the deadline for 112-bit keys, 2 for the deadline for all classical keys. */
   readonly outlives: 0 | 1 | 2;
   readonly isLongLived: boolean;
   readonly signsCode: boolean;
   /** Whether the validity period exceeds the maximum. True only for public TLS certificates. */
   readonly isTooLong: boolean;
   readonly isSelfSigned: boolean;
-  /** Whether the key of the certificate encrypts secrets, which can be recorded now and decrypted later. */
+  /** Whether the certificate's key encrypts secrets, which can be recorded now and decrypted later. */
   readonly enciphers: boolean;
   /** All facts as a string. */
   readonly text: string;
@@ -69,8 +69,8 @@ const ENCIPHERING = /(?:key|data)encipherment/;
 const EXTENSIONS = 'cryptoProperties.certificateProperties.certificateExtensions';
 
 /**
- * Returns the key usages from a certificate that the service read, or from the certificate extensions in CycloneDX 1.7, in which words may have any
- * separator.
+ * Returns the key usages from a certificate that the service parsed, or from the certificate extensions in CycloneDX 1.7, where any separator may occur between
+ * words.
  */
 function keyUsagesOf(component: CdxComponent): string {
   const extensions = keptMember(component, EXTENSIONS);

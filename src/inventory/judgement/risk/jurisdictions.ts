@@ -12,7 +12,7 @@ import type { RuleMatch } from '../../model/rule-set.js';
 export const STANCES = ['FAVOURS', 'ACCEPTS', 'ACCEPTS_UNTIL', 'SILENT', 'DISCOURAGES', 'REJECTS'] as const;
 export type Stance = (typeof STANCES)[number];
 
-/** Opinion is the position of one authority on one algorithm on a day. */
+/** Opinion is one authority's position on one algorithm on a given day. */
 export interface Opinion {
   readonly jurisdiction: string;
   readonly stance: Stance;
@@ -24,11 +24,11 @@ export interface Opinion {
   readonly authority: string | null;
   /** Section and scope within the document. */
   readonly provision: string | null;
-  /** Link to the document; null if there is none. */
+  /** Link to the document; null if no link is known. */
   readonly url: string | null;
   readonly binding: boolean;
   readonly draft: boolean;
-  /** True if checked against the primary source; false if taken from secondary sources; null if no statement about the algorithm was found. */
+  /** True if checked against the primary source; false if taken from secondary sources; null if no position on the algorithm was found. */
   readonly verified: boolean | null;
 }
 
@@ -61,15 +61,15 @@ export const JURISDICTIONS: readonly string[] = jurisdictions;
 const SOFT = new Set(['deprecated', 'should-not', 'sole-classical-use-not-recommended']);
 const OBJECTING: ReadonlySet<Stance> = new Set<Stance>(['DISCOURAGES', 'REJECTS']);
 
-/** Authorities that publish lists of allowed algorithms. An algorithm that is not on the list is rejected. */
+/** Authorities that publish lists of allowed algorithms. Algorithms that are not on the list are rejected. */
 const POSITIVE_LISTS = new Map(positionsFile.positiveLists.map((list) => [list.jurisdiction, list]));
-/** Authorities that evaluate hybrids by their parts. Any other authority has its own position on hybrids, or none. */
+/** Authorities that evaluate hybrids by their parts. All other authorities have an explicit position on hybrids, or no position. */
 const JUDGED_BY_PARTS: ReadonlySet<string> = new Set(positionsFile.judgedByParts);
 /** Uses covered by lists of allowed algorithms. Key derivations, MACs and generators are never listed. */
 const LISTED_USES: ReadonlySet<CryptoUse> = new Set(['key-establishment', 'encryption', 'signature', 'cipher', 'hash']);
 
 /**
- * Returns the conditions of a position. STANDARD means the hybrids with standard names, and other hybrids of a classical algorithm with ML-KEM-768 or
+ * Returns the conditions of a position. STANDARD denotes hybrids with standard names, and other hybrids that combine a classical algorithm with ML-KEM-768 or
  * ML-KEM-1024.
  */
 function matchesOf({ hybrid, ...match }: Position['match']): RuleMatch[] {
@@ -81,15 +81,15 @@ function matchesOf({ hybrid, ...match }: Position['match']): RuleMatch[] {
   ];
 }
 
-/** Returns the names and kinds of hybrids that rules use. */
+/** Returns the names and kinds of hybrids in the rules. */
 function allHybrids(): string[] {
   return [...new Set(DEFAULT_RULES.rules.flatMap(({ match }) => match.hybrid ?? []))];
 }
 
 /**
- * opinionsOn returns the position of each authority on an algorithm on a day: the worse of its statement and of the deadlines that have passed. An authority
- * that evaluates hybrids by their parts is never more favourable to a hybrid than to its best part. Algorithms missing from a list of allowed algorithms are
- * rejected (docs/decisions/0183).
+ * opinionsOn returns the position of each authority on an algorithm on a given day: the worse of its published position and the position that follows from
+ * passed deadlines. An authority that evaluates hybrids by their parts is never more favourable to a hybrid than to its best part. Algorithms missing from a
+ * list of allowed algorithms are rejected (docs/decisions/0183).
  */
 export function opinionsOn(ingredient: AlgorithmUse, day: string, engine: RiskEngine): Opinion[] {
   const { findings } = engine.judge({ kind: 'algorithm', ingredients: [ingredient] });
@@ -158,7 +158,7 @@ function isPublicKey({ family, hybrid }: AlgorithmUse): boolean {
   return hybrid !== null || findFamily(family)?.nature !== undefined;
 }
 
-/** worse returns the worse of two opinions. Any opinion overrides silence; of two opinions with future dates, the earlier date is worse. */
+/** worse returns the worse of two opinions. Any other stance overrides SILENT. Of two opinions with future dates, the one with the earlier date is worse. */
 export function worse(a: Opinion, b: Opinion): Opinion {
   if (a.stance === 'SILENT') return b;
   const difference = STANCES.indexOf(b.stance) - STANCES.indexOf(a.stance);
@@ -192,7 +192,7 @@ export function targetsOn(purpose: AlgorithmUse['purpose'], day: string, engine:
     .sort((a, b) => a.objections.length - b.objections.length);
 }
 
-/** algorithmKey returns the key of an algorithm in one use, to which opinions refer. */
+/** algorithmKey returns the key for an algorithm and purpose, to which opinions refer. */
 export function algorithmKey(ingredient: AlgorithmUse): string {
   return `${labelOf(ingredient)} ${ingredient.purpose}`;
 }

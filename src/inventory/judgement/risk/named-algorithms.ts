@@ -6,10 +6,10 @@ import { type ReadAlgorithm, readAlgorithm } from '../names/algorithm-uses.js';
 import type { NameReading } from '../names/name-reading.js';
 import type { AlgorithmUse } from '../../model/risk-subject.js';
 
-/** NamedAlgorithms contains the algorithms to which the name and OID of a component refer. */
+/** NamedAlgorithms contains the algorithms to which a component's name and OID refer. */
 export interface NamedAlgorithms {
   readonly ingredients: readonly AlgorithmUse[];
-  /** Name, if it was not recognized, or not recognized precisely enough to be classified as safe; otherwise empty. */
+  /** Contains the name if it was not recognized, or not recognized precisely enough to be classified as safe; otherwise empty. */
   readonly unread: readonly string[];
   /** Whether the unrecognized part looks like a public-key algorithm. */
   readonly mayBePublicKey: boolean;
@@ -43,7 +43,7 @@ export function declaredOf(component: CdxComponent): DeclaredName {
 const KNOWN = new Map<string, NamedAlgorithms>();
 const MAX_KNOWN = 4096;
 const MAX_KNOWN_LENGTH = 300;
-/** MAX_UNREAD_LENGTH is the maximum length of an unrecognized name. Verdicts contain such names, and users can define their meaning. */
+/** MAX_UNREAD_LENGTH is the maximum length of an unrecognized name. Verdicts contain unrecognized names, and users can define their meaning. */
 const MAX_UNREAD_LENGTH = 120;
 
 export function namedAlgorithms(name: string, declared: DeclaredName): NamedAlgorithms {
@@ -81,12 +81,12 @@ function namedOnly({ uses, reading }: ReadAlgorithm): Omit<NamedAlgorithms, 'unr
   return { ingredients: uses.length === 0 ? NONE : uses, mayBePublicKey, isNoAlgorithm, isWhole };
 }
 
-/** Returns the whole name, which is the form in which users define names. */
+/** Returns the whole name, because users define meanings for whole names. */
 function unreadName(name: string, { isNoAlgorithm }: NameReading): readonly string[] {
   return isNoAlgorithm || name.trim() === '' ? [] : [truncate(name.trim(), MAX_UNREAD_LENGTH)];
 }
 
-/** Adds the facts that the OID states in addition to the name: a size, a mode, or the hash of a signature. */
+/** Adds facts that only the OID implies: a size, a mode, or the hash of a signature. */
 function completed(named: readonly AlgorithmUse[], byOid: readonly AlgorithmUse[]): readonly AlgorithmUse[] {
   const merged = named.map((use) => {
     const same = byOid.find(({ family, hybrid }) => family === use.family && hybrid === use.hybrid);

@@ -8,21 +8,21 @@ import { isWithoutPublicKey } from '../names/suite-mentions.js';
 
 const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)?/i;
 const MAX_SUITES = 500;
-/** MAX_SUITE_LENGTH is the maximum length of the name of a cipher suite or group. No real name is longer, and a verdict is stored for each set of names. */
+/** MAX_SUITE_LENGTH is the maximum length of a cipher suite or group name. Real names are shorter, and a verdict is stored for each set of names. */
 const MAX_SUITE_LENGTH = 200;
 /**
- * OTHER_VERSION replaces each version of a known protocol that no rule covers. Otherwise, each version string would get a separate verdict, although all such
- * versions are classified in the same way.
+ * OTHER_VERSION replaces versions of a known protocol that no rule covers. Without this replacement, each version string would get a separate verdict, although
+ * all these versions are classified in the same way.
  */
 const OTHER_VERSION = 'other';
 const MAX_VERSION_LENGTH = 40;
 const MAX_PROTOCOL_NAME_LENGTH = 100;
 
-/** DeclaredProtocol contains the facts that a protocol declares. */
+/** DeclaredProtocol contains the declared facts of a protocol. */
 export interface DeclaredProtocol extends Omit<ProtocolFacts, 'kePq'> {
   /** Groups for the key exchange (CycloneDX 1.7 `tlsGroups`). */
   readonly groups: readonly string[];
-  /** Name of a protocol that has no other identification; otherwise ''. */
+  /** Name, if nothing else identifies the protocol; otherwise ''. */
   readonly name: string;
   /** Rest of the name after the protocol and version: `group31` in `IKEv2 group31`. */
   readonly addition: string;
@@ -36,7 +36,7 @@ interface ReadProtocol {
 }
 
 /**
- * declaredProtocol returns the declared facts of a protocol. CycloneDX has no type for SSL, so documents state SSL as the type `tls` with a version such as
+ * declaredProtocol returns the declared facts of a protocol. CycloneDX has no type for SSL, so documents describe SSL as type `tls` with a version such as
  * `SSLv3`.
  */
 export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
@@ -56,7 +56,7 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
   };
 }
 
-/** Returns the protocol type. Types that only CycloneDX 1.7 defines, such as `dtls` and `quic`, are preserved in a property in 1.6. */
+/** Returns the protocol type. In 1.6, types that only CycloneDX 1.7 defines, such as `dtls` and `quic`, are preserved in a property. */
 function declaredType(component: CdxComponent): string | undefined {
   const kept = keptMember(component, 'cryptoProperties.protocolProperties.type');
   const declared = kept ?? component.cryptoProperties?.protocolProperties?.['type'];
@@ -104,8 +104,8 @@ export function protocolFacts(declared: DeclaredProtocol, referred: readonly Alg
 }
 
 /**
- * Returns the key exchange in the name of a protocol (`IKEv2 group31`, `TLS 1.3 (X25519MLKEM768)`). The name counts only if the document declares no key
- * exchange, and if the text consists of a key exchange and nothing else.
+ * Returns the key exchange in a protocol name (`IKEv2 group31`, `TLS 1.3 (X25519MLKEM768)`). The name is used only if the document declares no key exchange
+ * and the text consists of a key exchange and nothing else.
  */
 function exchangesIn(addition: string): readonly AlgorithmUse[] {
   if (addition === '') return [];
@@ -127,7 +127,7 @@ const VERSIONS: Readonly<Record<string, RegExp>> = {
   wpa: /^(?:[123]|wep|tkip)$/,
 };
 
-/** Reports whether rules cover the protocol and version. A missing version counts as known, because a rule reports it. */
+/** Reports whether rules cover the protocol and version. A missing version counts as known, because a rule reports missing versions. */
 function isKnownVersion(type: string, version: string | null): boolean {
   const known = VERSIONS[type];
   return known !== undefined && (version === null || known.test(version));

@@ -54,8 +54,8 @@ export class RiskEngine {
 }
 
 /**
- * Returns the first binding deadline of all findings, or the first deadline if none is binding. Dates for plans and acquisitions are ignored, because they do
- * not end any use.
+ * Returns the first binding deadline of all findings, or the first deadline if no deadline is binding. Dates for plans and acquisitions are ignored, because
+ * they do not end any use.
  */
 function nextDeadline(findings: readonly RiskFinding[]): Deadline | undefined {
   const own = findings.flatMap(({ deadlines }) => deadlines.filter(({ appliesTo }) => appliesTo === undefined));
@@ -78,8 +78,8 @@ function sizeOf(main: AlgorithmUse | undefined): Pick<RiskVerdict, 'family' | 'b
 }
 
 /**
- * Reports whether the parameter of an algorithm is a parameter set. The parameter of a lightweight cipher is its block size, and the parameter of ChaCha its
- * number of rounds.
+ * Reports whether the parameter of an algorithm is a parameter set. The parameter of a lightweight cipher is the block size, and the parameter of ChaCha is
+ * the number of rounds.
  */
 function hasSizedSets({ family, hybrid }: AlgorithmUse): boolean {
   const sizes = findFamily(family)?.sizes;
@@ -99,8 +99,8 @@ function highest(verdicts: (AxisVerdict | null)[]): AxisVerdict {
 }
 
 /**
- * Returns the highest finding of an axis from sorted findings. On the quantum axis, a rule for both axes has the status that states how Shor's algorithm
- * affects the asset.
+ * Returns the highest finding on an axis, from sorted findings. On the quantum axis, the status of a rule for both axes is the status that describes how Shor's
+ * algorithm affects the asset.
  */
 function axisVerdict(
   findings: readonly RiskFinding[],
@@ -143,7 +143,7 @@ function labels(match: RuleMatch, suite: RegExp | undefined, subject: RiskSubjec
   return subject.ingredients.filter((ingredient) => fitsAlgorithmUse(match, ingredient)).map(labelOf);
 }
 
-/** Returns the label of a condition. For unrecognized algorithms, the label is their names, so that users can define them. */
+/** Returns the label of a condition. For unrecognized algorithms, the label consists of their names, so that users can define the names. */
 function labelOfCondition(condition: string, { unread = [] }: RiskSubject): string {
   const isUnread = condition === 'unknown-algorithm' || condition === 'unread-public-key';
   return isUnread && unread.length > 0 ? unread.join(', ') : condition;

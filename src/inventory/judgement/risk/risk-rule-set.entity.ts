@@ -4,7 +4,7 @@ import type { OwnName, Rule } from '../../model/rule-set.js';
 /** `JUDGING`: assets are being reclassified; `DONE`: all assets have been reclassified. */
 export type RuleSetStatus = 'JUDGING' | 'DONE';
 
-/** A complete version of the rules and names, including changes by users. If there is no row, the built-in rules apply as version 0. */
+/** A complete version of the rules and names, including user changes. If there is no row, the built-in rules apply as version 0. */
 @Entity('risk_rule_set')
 export class RiskRuleSet {
   /** Consecutive number. The highest version is in force. */

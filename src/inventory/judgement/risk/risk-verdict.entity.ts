@@ -24,7 +24,7 @@ export class RiskVerdictRow implements VerdictFacts {
   @Column('text')
   kind: AssetKind;
 
-  /** Algorithm family as named by the rules. For a key, certificate or protocol, the family of the algorithm that it uses. */
+  /** Name of the algorithm family in the rules. For a key, certificate or protocol: the family of the algorithm that the asset uses. */
   @Column('text', { nullable: true })
   family: string | null;
 
@@ -51,7 +51,7 @@ export class RiskVerdictRow implements VerdictFacts {
   @Column('jsonb', { nullable: true })
   deadlineBy: Deadline | null;
 
-  /** Owner of the source that first required the verdict, for a protocol and a reporter with a limit; otherwise null. */
+  /** Owner of the source that first required the verdict. Set only for protocol verdicts required by a reporter to whom a limit applies; otherwise null. */
   @Index('risk_verdict_reporter', { where: 'reporter IS NOT NULL' })
   @Column('text', { nullable: true })
   reporter: string | null;

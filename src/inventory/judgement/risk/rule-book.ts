@@ -6,8 +6,8 @@ import { RiskEngine } from './risk-engine.js';
 import type { RuleSet } from '../../model/rule-set.js';
 
 /**
- * Lock key. Transactions that commit verdicts take the lock in shared mode; a transaction that changes the rules takes it in exclusive mode. No verdict based
- * on the previous rules is thus committed after the change.
+ * Lock key. Transactions that commit verdicts acquire the lock in shared mode; a transaction that changes the rules acquires it in exclusive mode. Verdicts
+ * based on the previous rules therefore cannot be committed after the change.
  */
 const RULES_LOCK = `hashtextextended('inventory.rules', 0)`;
 
@@ -53,7 +53,7 @@ export class RuleBook {
     return { version, ruleSet, followsProduct };
   }
 
-  /** Reports whether verdicts based on this version of the rules may be committed. Call it immediately before the commit. */
+  /** Reports whether verdicts based on this version of the rules may be committed. Call this method immediately before the commit. */
   async stillHolds(tx: EntityManager, version: number): Promise<boolean> {
     await tx.query(`SELECT pg_advisory_xact_lock_shared(${RULES_LOCK})`);
     const [row] = (await tx.query('SELECT coalesce(max(version), 0) AS version FROM risk_rule_set')) as {
@@ -79,14 +79,14 @@ const DEFAULTS: NumberedRules = { version: 0, ruleSet: DEFAULT_RULES, followsPro
 const LOCK = `hashtextextended('inventory.verdicts', 0)`;
 
 /**
- * lockVerdictsShared keeps verdicts unchanged until the transaction ends. Transactions that count assets by the facts of their verdicts must call it before
- * they first read verdicts. Otherwise, an asset could be added under one verdict and subtracted under another.
+ * lockVerdictsShared prevents changes to verdicts until the transaction ends. Transactions that count assets by the facts in their verdicts must call this
+ * function before they first read verdicts. Otherwise, an asset could be added under one verdict and subtracted under another.
  */
 export async function lockVerdictsShared(tx: EntityManager): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock_shared(${LOCK})`);
 }
 
-/** lockVerdicts takes the exclusive verdict lock until the transaction ends. It waits for holders of the shared lock and blocks new ones. */
+/** lockVerdicts acquires the exclusive verdict lock until the transaction ends. It waits for holders of the shared lock and blocks new holders. */
 export async function lockVerdicts(tx: EntityManager): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(${LOCK})`);
 }

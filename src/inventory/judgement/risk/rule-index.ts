@@ -10,7 +10,7 @@ export interface CompiledRule {
 
 const CONDITIONS = ['material', 'certificate', 'quality'] as const;
 
-/** RuleIndex finds rules by their first condition. Of more than a hundred rules, only a few apply to one algorithm. */
+/** RuleIndex finds rules by their first condition. There are more than a hundred rules, but only a few apply to one algorithm. */
 export class RuleIndex {
   private readonly byFamily = new Map<string, CompiledRule[]>();
   private readonly byHybrid = new Map<string, CompiledRule[]>();

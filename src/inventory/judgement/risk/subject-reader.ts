@@ -20,12 +20,12 @@ export interface ReadSubject {
   readonly resolvedBy: ResolvedBy[] | null;
 }
 
-/** SubjectReader finds the facts that rules use: facts of the asset itself, and facts of the algorithms that the asset uses. */
+/** SubjectReader finds the facts that rules use: facts about the asset itself, and facts about the algorithms that the asset uses. */
 export class SubjectReader {
   private readonly named = memoize(({ name, traits }: GraphAsset) => namedAlgorithms(name, traits.declared));
   private readonly lists = new AlgorithmUseLists();
   private readonly subjects = memoize<readonly AlgorithmUse[], Map<string, RiskSubject>>(() => new Map());
-  /** Subjects of keys and certificates by traits and used algorithms. Documents contain many keys and certificates. */
+  /** Cache of subjects by used algorithms and traits, because documents contain many keys and certificates with equal facts. */
   private readonly bySubject = memoize<readonly AlgorithmUse[], Map<Traits, RiskSubject>>(() => new Map());
   private readonly paths = {
     reference: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'reference', assetId: id }]),
@@ -106,7 +106,7 @@ export class SubjectReader {
       : this.subjectOf(asset, resolved, withUnread(factsOf(), unread));
   }
 
-  /** Reports whether the document contains unrecognized algorithm names. Most documents contain none, so their assets need not be searched one by one. */
+  /** Reports whether the document contains unrecognized algorithm names. In most documents all names are recognized, so assets need not be searched. */
   private mayLackNames(): boolean {
     this.hasUnread ??= this.graph.has((asset) => asset.kind === 'algorithm' && this.named(asset).unread.length > 0);
     return this.hasUnread;
@@ -148,7 +148,7 @@ export class SubjectReader {
     );
   }
 
-  /** Classifies a library or application by the algorithms that it uses, not by those that it provides. */
+  /** Classifies a library or application by the algorithms that it uses, not by the algorithms that it provides. */
   private component(asset: GraphAsset): ReadSubject {
     const used = this.graph
       .targets(asset, 'dependsOn')
@@ -164,8 +164,8 @@ export class SubjectReader {
   }
 
   /**
-   * Resolves the algorithm of an asset: by algorithmRef, then by dependsOn, in each case with a second step if needed. Otherwise, uses the algorithms that
-   * use the asset, and finally the name of the asset.
+   * Resolves the algorithm of an asset: by algorithmRef, then by dependsOn, in each case with a second step if needed. If these references do not determine the
+   * algorithm, uses the algorithms that depend on the asset, and finally the name of the asset.
    */
   private inherited(asset: GraphAsset): Resolved {
     const { graph } = this;
@@ -198,7 +198,7 @@ export class SubjectReader {
   }
 
   /**
-   * Returns the algorithms that the name of an asset states. The name of a key or certificate counts only if it is entirely an algorithm, unlike
+   * Returns the algorithms in an asset's name. The name of a key or certificate is used only if it consists entirely of an algorithm, unlike
    * `SHA256:<fingerprint>`.
    */
   private ofName(asset: GraphAsset): readonly AlgorithmUse[] {
@@ -226,7 +226,7 @@ export class SubjectReader {
     return undefined;
   }
 
-  /** Returns the algorithms of the assets to which an asset refers. Usually, there is only one such asset. */
+  /** Returns the algorithms of the assets to which an asset refers. Usually, an asset refers to only one asset. */
   private near(assets: readonly GraphAsset[]): readonly AlgorithmUse[] {
     const [first] = assets;
     if (first === undefined) return NONE;
@@ -253,7 +253,7 @@ export class SubjectReader {
     return { subject, resolvedBy: resolved.resolvedBy };
   }
 
-  /** Returns the subject of an asset. Assets with the same facts share a subject: most assets share their list of ingredients and have few further facts. */
+  /** Returns the subject of an asset. Assets with the same facts share a subject. Most assets share the list of ingredients and have few further facts. */
   private subjectOf({ kind }: GraphAsset, { ingredients, resolvedBy }: Resolved, more: FurtherFacts): ReadSubject {
     const known = this.subjects(ingredients);
     let key: string = kind;
@@ -328,8 +328,7 @@ const CATEGORIES: Record<string, Record<string, number>> = {
 };
 
 /**
- * Reports whether the security level that a document claims differs from the level of the algorithm, in either direction. The level of the algorithm takes
- * precedence.
+ * Reports whether the security level in a document differs from the algorithm's level, in either direction. The algorithm's level takes precedence.
  */
 function claimConflict({ properties }: DeclaredName, parts: readonly AlgorithmUse[]): boolean {
   const claim = properties?.nistQuantumSecurityLevel;

@@ -1,6 +1,6 @@
 import familiesFile from './families.json' with { type: 'json' };
 
-/** FamilyRole is the role of the algorithms in a family. `key` stands for a public key that can sign, encrypt or agree on keys. */
+/** FamilyRole is the role of the algorithms in a family. `key` denotes a public key that can sign, encrypt or agree on keys. */
 export type FamilyRole = 'key' | 'sign' | 'exchange' | 'cipher' | 'hash' | 'mac' | 'kdf' | 'random' | 'other';
 
 /**
@@ -9,7 +9,7 @@ export type FamilyRole = 'key' | 'sign' | 'exchange' | 'cipher' | 'hash' | 'mac'
  */
 export type FamilyNature = 'classical' | 'post-quantum' | 'broken';
 
-/** FamilySizes defines which numbers can be a size in the family: the size of a modulus, curve, digest or key, or the number of a parameter set. */
+/** FamilySizes determines which numbers can be a size in the family: the size of a modulus, curve, digest or key, or the number of a parameter set. */
 export type FamilySizes =
   'modulus' | 'curve' | 'digest' | 'aes' | 'cipher' | 'light' | 'mlkem' | 'mldsa' | 'level' | 'falcon';
 
@@ -25,7 +25,7 @@ interface Family {
 
 const FAMILIES = new Map(Object.entries(familiesFile.families as Readonly<Record<string, Family>>));
 
-/** knownFamilies returns the families of algorithms by name. */
+/** knownFamilies returns the algorithm families by name. */
 export function knownFamilies(): ReadonlyMap<string, Family> {
   return FAMILIES;
 }

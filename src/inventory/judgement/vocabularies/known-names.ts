@@ -11,7 +11,7 @@ interface Vocabulary {
   readonly source: string;
   /** Whether the names are case-sensitive and hyphens are significant. */
   readonly isExact?: boolean;
-  /** Whether a key of the algorithm signs only with the hash in the name, as a DNSKEY record states. */
+  /** Whether a key of the algorithm signs only with the hash in the name, as specified in a DNSKEY record. */
   readonly bindsKeys?: boolean;
   readonly names: Readonly<Record<string, string>>;
 }
@@ -34,22 +34,22 @@ for (const vocabulary of namesFile.vocabularies as readonly object[] as readonly
 }
 
 /**
- * findKnownName returns the meaning of a name that cannot be derived from its words. Hyphens, spaces and case are ignored. Returns undefined if no vocabulary
- * contains the name.
+ * findKnownName returns the meaning of a name whose meaning cannot be derived from its words. Hyphens, spaces and case are ignored. Returns undefined if the
+ * name is not in any vocabulary.
  */
 export function findKnownName(name: string): KnownName | undefined {
   return EXACT.get(name) ?? NAMES.get(keyOf(name));
 }
 
 /**
- * bindsKeys reports whether a key of this algorithm signs only with the hash in its name: a DNSSEC key with the algorithm RSASHA1 makes signatures with
- * SHA-1.
+ * bindsKeys reports whether a key of this algorithm signs only with the hash in the algorithm's name. For example, a DNSSEC key with the algorithm RSASHA1
+ * signs only with SHA-1.
  */
 export function bindsKeys(name: string): boolean {
   return BINDING.has(keyOf(name.trim()));
 }
 
-/** findSpelledName is like `findKnownName`, but hyphens are significant: `EC-P-256` is not the `ECP256` of a VPN gateway. */
+/** findSpelledName is like `findKnownName`, but hyphens are significant: `EC-P-256` differs from `ECP256`, which VPN gateways use. */
 export function findSpelledName(name: string): KnownName | undefined {
   return EXACT.get(name) ?? SPELLED.get(spellingOf(name));
 }

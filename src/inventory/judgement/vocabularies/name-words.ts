@@ -57,7 +57,7 @@ for (const [family, { words: own }] of knownFamilies())
     });
   }
 
-/** Branch is a node of a trie of words, by character code. The trie finds all words that begin at a position of a text in one pass. */
+/** Branch is a node in a trie of words, keyed by character code. The trie finds all words that begin at a position in one pass. */
 interface Branch {
   readonly next: Map<number, Branch>;
   word: Word | undefined;
@@ -76,8 +76,8 @@ for (const [letters, word] of WORDS) {
 }
 
 /**
- * eachWordAt calls `tell` for each word that begins at a position of a text, with the position after the word. The text must be in lowercase, without
- * hyphens, spaces and other separators.
+ * eachWordAt calls `tell` for each word that begins at a position in a text, with the position after the word. The text must be lowercase and contain no
+ * hyphens, spaces or other separators.
  */
 export function eachWordAt(text: string, from: number, tell: (word: Word, to: number) => void): void {
   let branch: Branch | undefined = ROOT;

@@ -1,13 +1,13 @@
 import curvesFile from './curves.json' with { type: 'json' };
 import oidsFile from './oids.json' with { type: 'json' };
 
-/** Elliptic curve that a standard defines. */
+/** Elliptic curve defined by a standard. */
 interface NamedCurve {
   /** Name in the registry that assigns the object identifier. */
   readonly name: string;
   /** Size of the field in bits. */
   readonly bits: number;
-  /** Object identifier in dotted form; undefined if no registry assigns one. */
+  /** Object identifier in dotted form; undefined if no registry assigns an object identifier. */
   readonly oid: string | undefined;
 }
 
@@ -38,7 +38,7 @@ for (const { name, bits, oids = [], aliases = [] } of curvesFile.curves as reado
 for (const { source, names } of oidsFile.registries)
   for (const [oid, name] of Object.entries(names)) IDENTIFIERS.set(oid, { name, source });
 
-/** findByOid returns the algorithm or curve of an object identifier in dotted form, or undefined if no registry contains it. */
+/** findByOid returns the algorithm or curve with an object identifier in dotted form, or undefined if no registry contains the object identifier. */
 export function findByOid(oid: string): IdentifiedAlgorithm | undefined {
   return IDENTIFIERS.get(oid);
 }
@@ -53,7 +53,7 @@ export function findCurve(nameOrOid: string): NamedCurve | undefined {
   return CURVES.get(bareName(nameOrOid));
 }
 
-/** curveNames returns all names of curves, in the normalized form that `findCurve` uses. */
+/** curveNames returns all curve names, in the normalized form that `findCurve` uses. */
 export function curveNames(): readonly string[] {
   return [...CURVES.keys()].filter((name) => !/^[\d.]+$/.test(name));
 }

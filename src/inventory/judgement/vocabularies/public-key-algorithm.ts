@@ -4,7 +4,7 @@ import { DER, type DerElement, derElements, dotted, bitLength } from '../../../f
 import { findByOid, findCurve } from './object-identifiers.js';
 import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from './key-oids.js';
 
-/** PublicKeyAlgorithm is the algorithm of a public key, as stated by the SubjectPublicKeyInfo. */
+/** PublicKeyAlgorithm is the algorithm of a public key, as specified in the SubjectPublicKeyInfo. */
 export interface PublicKeyAlgorithm {
   readonly oid: string;
   readonly name: string;
@@ -39,7 +39,7 @@ export function publicKeyAlgorithm({ algorithm, subjectPublicKey }: SubjectPubli
   }
 }
 
-/** sized returns an algorithm with a size. The primitive is `signature`, because the key of a certificate or host authenticates. */
+/** sized returns an algorithm with a size. The primitive is `signature`, because the keys of certificates and hosts are used for authentication. */
 export function sized(oid: string, name: string, bits: number | null): PublicKeyAlgorithm {
   if (bits === null) return { oid, name, bits, curve: null, properties: { primitive: 'signature' } };
   const properties = { primitive: 'signature', parameterSetIdentifier: String(bits) };
@@ -62,7 +62,7 @@ function primeBits(algorithm: AlgorithmIdentifier): number | null {
   return prime?.tag === DER.integer ? bitLength(prime.contents) : null;
 }
 
-/** Returns the algorithm of a key on a named curve, or on a curve with explicit parameters, of which only the field size is read (X9.62). */
+/** Returns the algorithm of a key on a named curve or on a curve with explicit parameters (X9.62). Only the field size of explicit parameters is read. */
 function onCurve(oid: string, algorithm: AlgorithmIdentifier): PublicKeyAlgorithm {
   const encoded = algorithm.parameters;
   if (encoded == null) return { oid, name: 'EC', bits: null, curve: null, properties: { primitive: 'signature' } };
@@ -77,7 +77,7 @@ function onCurve(oid: string, algorithm: AlgorithmIdentifier): PublicKeyAlgorith
   return sized(oid, 'EC', fieldBits(field));
 }
 
-/** Returns the size of a field: the length of the prime, or the degree of a binary field, which is its first parameter. */
+/** Returns the size of a field: the length of the prime, or the degree of a binary field, which is the first field parameter. */
 function fieldBits(field: DerElement | undefined): number | null {
   if (field?.tag === DER.integer) return bitLength(field.contents);
   const [exponent] = field?.tag === DER.sequence ? quietly(field.contents) : [];
@@ -86,7 +86,7 @@ function fieldBits(field: DerElement | undefined): number | null {
     : null;
 }
 
-/** namedCurve returns the name and size of a curve. The OID is used as the name of a curve that no registry contains. */
+/** namedCurve returns the name and size of a curve. The OID is used as the name of an unregistered curve. */
 export function namedCurve(oid: string): { readonly name: string; readonly bits: number | null } {
   const known = findCurve(oid);
   const name = CURVE_OIDS[oid] ?? known?.name ?? oid;
@@ -98,7 +98,7 @@ function parametersOf({ parameters }: AlgorithmIdentifier) {
   return sequence === undefined ? [] : quietly(sequence.contents);
 }
 
-/** Returns the DER elements. Returns none for an unreadable key, so that its certificate is listed without a size. */
+/** Returns the DER elements. Empty for a malformed key, so that its certificate is listed without a size. */
 function quietly(bytes: Buffer) {
   try {
     return derElements(bytes);

@@ -1,6 +1,6 @@
 import suitesFile from './tls-suites.json' with { type: 'json' };
 
-/** IANA names of cipher suites, by each of their names and by code point. The first name in the file is the IANA name. */
+/** IANA names of cipher suites, by each name and code point of the suite. The first name in the file is the IANA name. */
 const SUITES = new Map<string, string>();
 for (const [code, names] of Object.entries(suitesFile.suites as Readonly<Record<string, string>>)) {
   const all = names.split(' ');
@@ -10,7 +10,7 @@ for (const [code, names] of Object.entries(suitesFile.suites as Readonly<Record<
   SUITES.set(code.replace(/^(..)(..)$/, '0X$1,0X$2'), registered);
 }
 
-/** Matches the version with which NetScaler prefixes the OpenSSL names of suites. */
+/** Matches the version prefix that NetScaler adds to OpenSSL suite names. */
 const VERSION = /^(?:SSL3|TLS1(?:\.[012])?)-(?=[A-Z])/;
 /** Matches a code point without its prefix. Digits alone are not a code point. */
 const BARE_CODE = /^[0-9A-F]{3,}$/;

@@ -7,14 +7,14 @@ import { truncate } from '../../../../platform/text/truncate.js';
 import { ownProperty } from '../../../../formats/encoding/own-property.js';
 
 /**
- * LAST_SEEN is SQL for the time at which the occurrence `o` was last confirmed by the source `i`. Each report of a source that sends complete documents, even
- * with identical bytes, confirms every occurrence that the report does not miss. Occurrences therefore need not be updated each time.
+ * LAST_SEEN is SQL for the time at which source `i` last confirmed occurrence `o`. Each complete document from a source, even with identical bytes, confirms
+ * every occurrence that the document contains. Occurrences therefore need not be updated each time.
  */
 export const LAST_SEEN = `(CASE WHEN o.missed = 0 AND i.document_id IS NOT NULL THEN greatest(o.last_seen, i.last_seen) ELSE o.last_seen END)`;
 
 /**
- * kindColumn returns the column of `judged_asset` that finds assets of a kind fastest: the kind in the verdicts, because there are few verdicts. Most
- * components have no verdict, so components are found by their own kind.
+ * kindColumn returns the column of `judged_asset` by which assets of a kind are found fastest: the kind in the verdict, because there are few verdicts. Most
+ * components have no verdict, so components are found by the kind of the asset.
  */
 export function kindColumn(assetKind: string): 'kind' | 'judged_as' {
   return assetKind === 'component' ? 'kind' : 'judged_as';
@@ -23,7 +23,7 @@ export function kindColumn(assetKind: string): 'kind' | 'judged_as' {
 /** Bind adds a parameter to the statement and returns its placeholder, such as `$3`. */
 export type Bind = (value: unknown) => string;
 
-/** Compare returns SQL that is true if any of the values matches. */
+/** Compare returns an SQL condition that is true if any of the values matches. */
 type Compare = (operator: QueryOperator, values: readonly QueryValue[], context: Context) => string;
 type CompareOne = (operator: QueryOperator, value: QueryValue, context: Context) => string;
 
@@ -158,7 +158,7 @@ function text(column: string): CompareOne {
   };
 }
 
-/** Compares the name of an asset and the names that sources use for it. */
+/** Compares an asset's name and the names that sources use for the asset. */
 function named(operator: QueryOperator, value: QueryValue, { alias, bind }: Context): string {
   onlyEquals(operator, value);
   if (value.text === '') return `${alias}.name IS ${operator === '=' ? '' : 'NOT '}NULL`;
@@ -180,12 +180,12 @@ function labelled(operator: QueryOperator, values: readonly QueryValue[], { alia
       ({ text: value }) => `EXISTS (SELECT FROM unnest(${column}) label WHERE ${matches('label', value, bind)})`,
     ),
   ];
-  // Repeats the condition of the index, which covers only assets with labels.
+  // Repeats the index condition: the index covers only assets with labels.
   return `${operator === '=' ? '' : 'NOT '}(${column} <> '{}' AND (${any.join(' OR ')}))`;
 }
 
 /**
- * Matches the rule of any finding, not only of the finding that determined the verdict. The few verdicts are scanned once, and their assets are found by
+ * Matches the rule of any finding, not only of the finding that determined the verdict. The few verdicts are scanned once, and their assets are found with an
  * index.
  */
 function found(operator: QueryOperator, values: readonly QueryValue[], { alias, bind }: Context): string {
@@ -208,12 +208,12 @@ function seenAt(operator: QueryOperator, values: readonly QueryValue[], { alias,
   return `${operator === '=' ? '' : 'NOT '}EXISTS (${place})`;
 }
 
-/** INDEXED_CHARACTERS is the number of characters of a location that the prefix index contains. Locations begin with a host or a folder. */
+/** INDEXED_CHARACTERS is the length of the location prefixes in the prefix index. Locations begin with a host or a folder. */
 const INDEXED_CHARACTERS = 32;
 
 /**
- * Returns a condition in the form of the indexes, which cover only occurrences with a location. Prefixes use the B-tree index, because the trigram index
- * would read the list of each trigram of a long string. The comparisons for prefixes are chosen so that the trigram index does not support them.
+ * Returns a condition that matches the index definitions, which cover only occurrences with a location. Prefixes use the B-tree index, because the trigram
+ * index would read one list for each trigram in a long string. Prefixes are compared with operators that the trigram index does not support.
  */
 function locationIs(pattern: string, bind: Bind): string {
   const [start = '', ...more] = pattern.split('*');
@@ -228,7 +228,7 @@ export function locationBeginsWith(start: string, bind: Bind): string {
   return `(${beginning(start, bind)} AND starts_with(o.location, ${bind(start)}))`;
 }
 
-/** Compares a prefix by index. If the prefix is longer than the indexed characters, the rest is not compared here. */
+/** Compares a prefix with the prefix index. Characters beyond INDEXED_CHARACTERS are not compared here. */
 function beginning(start: string, bind: Bind): string {
   const indexed = Array.from(start).slice(0, INDEXED_CHARACTERS).join('');
   return `o.location <> '' AND left(o.location, ${INDEXED_CHARACTERS}) LIKE ${bind(prefixPattern(indexed))}`;

@@ -7,7 +7,7 @@ export interface QueryValue {
   readonly column: number;
 }
 
-/** Comparison is `field op value`, or `field in (values)`, which means equality with any of the values. */
+/** Comparison is `field op value`, or `field in (values)`, which matches if the field equals any of the values. */
 export interface Comparison {
   readonly kind: 'comparison';
   readonly field: QueryValue;
