@@ -37,7 +37,7 @@ export interface EChartProps {
 
 const reduced = window.matchMedia('(prefers-reduced-motion: reduce)');
 
-/** useIsNear reports whether a chart is near the viewport. Drawing all charts of a page at once would delay it. */
+/** useIsNear reports whether a chart is near the viewport. Drawing all charts of a page at once would delay the page. */
 function useIsNear(box: RefObject<HTMLElement | null>): boolean {
   const [isNear, setNear] = useState(false);
   useEffect(() => {
