@@ -49,7 +49,7 @@ export async function rotateUnderKills(environment: Environment, { kills, lanes,
 
 interface Lane {
   readonly at: ManagedHost;
-  /** Key that was in place before all rotations. */
+  /** Key that was in place before any rotation. */
   readonly first: FirstKey;
   readonly holder: Holder;
 }

@@ -64,7 +64,7 @@ const flipped = (digest: string) => {
 
 interface Changed {
   readonly requestId: string;
-  /** Digest in base64 that the HSM must not have been asked to sign, unchanged or with one bit flipped. */
+  /** Digest in base64. The HSM must not have been asked to sign the digest, either unchanged or with one bit flipped. */
   readonly digest: string;
 }
 

@@ -240,7 +240,7 @@ it('every vote and every transition is recorded in the audit log', async () => {
 });
 
 describe('a vote that waits for a lock', () => {
-  it('is judged by the rights at the time when it is counted', async () => {
+  it('is evaluated with the rights at the time when it is counted', async () => {
     const former = await newApprover(place);
     const { key } = await newGuardedKey(place, [{ members: [former, ada], threshold: 1 }]);
     const { approvalId } = await held(place, order(key.name));

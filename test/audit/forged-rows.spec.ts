@@ -17,8 +17,8 @@ import { type Answer, runToEnd, type Service } from '../support/service.js';
 import { digestOf, type PublishedKey, read, sign, until } from '../support/signing.js';
 
 /**
- * The attacker owns the database but has no settings of the service. Each test inserts, changes, copies, restores or deletes a row that is a credential or a
- * right. The service must reject the credential or right.
+ * The attacker owns the database but does not have the service's settings. Each test inserts, changes, copies, restores or deletes a row that is a credential
+ * or a right. The service must reject the credential or right.
  */
 let place: ApprovalFixture;
 let service: Service;

@@ -89,7 +89,7 @@ describe('the log', () => {
     await until('health is well again', 60, async () => !(await health()).includes('log.unlogged'));
   });
 
-  it('turns an inserted entry with a waiting row into a leaf that states it was not written by the service', async () => {
+  it('turns an inserted entry with a waiting row into a leaf marked as not written by the service', async () => {
     const id = await insertWaiting('user.role-changed', { kind: 'user', id: randomUUID() });
     await settled();
     expect(await found()).toContain(`its entry ${id} was not written by the service`);

@@ -203,7 +203,7 @@ it('an identity token from before the issuer was disabled gives no token once th
   const { id } = await trustIssuer({ service, key: apiKey }, { name: 'paused', issuer: other.issuer });
   await newTrust({ service, key: apiKey }, id, { audience: AUDIENCE });
   const earlier = await other.tokenFor(GITHUB, AUDIENCE);
-  // Times of issue are full seconds.
+  // Tokens contain the time of issue in whole seconds.
   await sleep(1100);
   for (const enabled of [false, true]) {
     const headers = { 'if-match': `"${enabled ? 2 : 1}"` };

@@ -117,7 +117,7 @@ afterAll(async () => {
 
 interface Told {
   readonly status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- responses can have any shape
   readonly body: any;
 }
 

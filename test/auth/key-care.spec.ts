@@ -99,7 +99,7 @@ describe('API key rotation', () => {
 });
 
 describe('before an API key expires', () => {
-  it('its owner receives a mail 14 days and another 3 days before', async () => {
+  it('its owner receives an email 14 days before, and another 3 days before', async () => {
     const made = await create({ name: 'nearly over', expiry: inDays(60) });
     await stage.change(
       `UPDATE api_key SET expiry = now() + interval '13 days', created_at = now() - interval '1 year' WHERE id = $1`,

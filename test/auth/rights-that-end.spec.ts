@@ -7,7 +7,7 @@ import { makeClient, postForm } from './oauth-calls.js';
 import { KINDS, type Kind } from './owned-credentials.js';
 import { login, me, newPassword } from './people.js';
 
-/** Tables with secrets or hashes that are not credentials of callers, with the reason. */
+/** Tables with secrets or hashes that are not callers' credentials, with the reason. */
 const OTHERS: Readonly<Record<string, string>> = {
   approval: 'the hash of what approvers were shown',
   approval_vote: 'the same, with each vote',

@@ -83,7 +83,7 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     expect(/Usage: +(.*)$/m.exec(secretKey ?? '')?.[1]).toBe('encrypt, decrypt');
     expect(secretKey).toMatch(/AES length 32/);
     const ckaId = Buffer.from(/ID: +(\w+)/.exec(secretKey ?? '')?.[1] ?? '', 'hex');
-    // `destroy` searches only key pairs. A process that has created keys may not see all objects, so it is replaced. The new process finds no key pair with
+    // `destroy` searches only key pairs. A process that has created keys might not see all objects, so it is replaced. The new process finds no key pair with
     // this ID.
     expect(await answered(() => vault.destroy({ ckaId, identity: newIdentity() }))).toBe(0);
     expect(objects('--type', 'secrkey')).toHaveLength(1);

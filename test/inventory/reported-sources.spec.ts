@@ -153,7 +153,7 @@ describe('an inventory source', () => {
     assertProblem(await send(await reporter(), 'rotated', scan('c')), { status: 403, code: 'source.owned' });
   });
 
-  it('can be claimed when its owner is gone, and the response says so', async () => {
+  it('can be claimed when its owner no longer exists, which the response reports', async () => {
     const { id, key } = await registerSensor(service, apiKey);
     const old = await newApiKey(service, apiKey, ['inventory:report']);
     await send(key, 'left by a sensor', scan('a'));
@@ -171,7 +171,7 @@ describe('an inventory source', () => {
     }
   });
 
-  it('whose name contains an owner that does not exist belongs to who reported it first', async () => {
+  it('whose name contains an owner that does not exist belongs to its first reporter', async () => {
     const [first, second, key] = [await reporter(), await reporter(), randomUUID()];
     for (const name of [`sensor:${key}/prod`, `api-key:${key}`, 'user:nobody/x']) {
       expect((await send(first, name, scan('a'))).status).toBe(200);
@@ -352,7 +352,7 @@ describe('a future document time', () => {
       .map(({ name }: { name: string }) => name)
       .sort();
 
-  it('is replaced by the time of receipt, and the response says so', async () => {
+  it('is replaced by the time of receipt, which the response reports', async () => {
     const future = await send(apiKey, undefined, dated('2999-01-01T00:00:00Z', 'Future'));
     expect(future.body).toMatchObject({
       created: 1,

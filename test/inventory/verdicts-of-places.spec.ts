@@ -210,7 +210,7 @@ describe('assets of the previous version', () => {
     return plain?.id ?? '';
   }
 
-  it('keep their identity as long as documents state the same', async () => {
+  it('keep their identity as long as documents contain the same facts', async () => {
     await send('old host', tls('X25519'));
     const former = await goBack('old host');
     expect((await send('old host', tls('X25519'))).created).toBe(0);

@@ -51,7 +51,7 @@ const due = async (key: PublishedKey) => {
 };
 
 const clients: Client[] = [];
-/** Returns a token of another person's client whose secret this person was shown. */
+/** Returns a token for another person's client whose secret this person has seen. */
 async function clientTokenFor({ accessToken: key }: Approver): Promise<string> {
   const client = await makeClient(service, apiKey, ['admin:*']);
   clients.push(client);
@@ -69,7 +69,7 @@ async function ckaIds({ id }: PublishedKey): Promise<string[]> {
   return rows.map(({ cka }) => cka);
 }
 
-/** Returns the calls with a key in the journal of the shim. */
+/** Returns the calls with a key in the shim's journal. */
 async function asked(key: PublishedKey, kind: 'ask' | 'destroy'): Promise<{ key: string; result: number }[]> {
   const ids = await ckaIds(key);
   return (stage.shim?.journal() ?? []).filter(

@@ -214,7 +214,7 @@ describe('what did this key sign since T', () => {
     const walked = await pages({ key: key.name, status: 'SIGNED', from }, async () => {
       await signed({ key: key.name });
       await signed({ key: other.name });
-      // The row at the cursor leaves the filter. The next page must not skip a row because of it.
+      // The row at the cursor stops matching the filter. The next page must still not skip a row.
       if (isFirst)
         await stage.sql(
           `UPDATE signing_request SET status = 'FAILED', signature = NULL, failure_code = 'hsm.error', failure_detail = '' WHERE id = $1`,
@@ -312,7 +312,7 @@ describe('a filter of signing requests is rejected', () => {
     assertProblem(await list({ cursor }), refusal);
     assertProblem(await list({ reference: `${reference}0`, cursor }), refusal);
     assertProblem(await list({ reference, key: release.name, cursor }), refusal);
-    // Nobody can move a value to another filter.
+    // The cursor is rejected even if another filter has the same value.
     assertProblem(await list({ correlation: reference, cursor }), refusal);
   });
 

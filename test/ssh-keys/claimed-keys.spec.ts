@@ -113,7 +113,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
       expect(await stage.sql('SELECT 1 FROM ssh_rotation_held_back')).toEqual([]);
     });
 
-    it('are not rotated even if people state that a host holds the key, nor with onFailure skip', async () => {
+    it('are not rotated even if people declare that a host holds the key, nor with onFailure skip', async () => {
       await field.ask('POST', '/v1/keys', { publicKey: admin.publicKey, custody: 'host' });
       await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days' WHERE id = $1`, [admin.id]);
       // An unprotected file looks genuine. Only a signature with the key in the file shows that the file is forged.

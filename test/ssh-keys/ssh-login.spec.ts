@@ -80,7 +80,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
 
   const RELEASE = [{ claim: 'repository', values: ['octo-org/octo-repo'] }];
 
-  it('logs a job in by the claims of its token, as the rule states, without interaction', async () => {
+  it('logs a job in by the claims of its token, as defined by the rule, without interaction', async () => {
     const made = await rule({ conditions: RELEASE, forceCommand: 'true', bindAddress: true });
     const { file, answer } = await loggedIn(await runOf(GITHUB));
     const requestedBy = expect.stringContaining(GITHUB.sub);
@@ -175,7 +175,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
     await drop(made);
   });
 
-  it('is for people of the identity provider named in the rule, whatever address another provider states', async () => {
+  it('is for people of the identity provider named in the rule, whatever address another provider sends', async () => {
     const person = await register(service, 'provided');
     const id = await idOf(stage, person.email);
     const about = [

@@ -113,7 +113,7 @@ const CODES: Readonly<Record<string, Verdict>> = {
   insufficient_scope: 'scope',
   'auth.step-up': 'step-up',
 };
-/** Texts by which refusals without a code, in the format of Vault or SignServer, are recognized. */
+/** Error messages that identify refusals in the formats of Vault and SignServer, which have no error code. */
 const TEXTS: readonly (readonly [text: RegExp, verdict: Verdict])[] = [
   [/Send "?\\?"?Authorization|X-Vault-Token|credential/, 'credential'],
   [/requires the scope/, 'scope'],

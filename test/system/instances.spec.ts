@@ -22,7 +22,7 @@ afterAll(() => stage.close());
 
 interface Asked {
   readonly status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- responses can have any shape
   readonly body: any;
 }
 

@@ -75,7 +75,7 @@ describe('host sessions that write', () => {
   });
 });
 
-/** Scripts that run only in sessions of openToChange, because their functions take a ChangeSession. */
+/** Scripts that run only in sessions opened by `openToChange`, because the functions that run them require a ChangeSession. */
 const CHANGERS = [
   'src/hosts/connections/file-scripts.ts',
   'src/ssh-keys/certificate-authority/revocation-push.service.ts',

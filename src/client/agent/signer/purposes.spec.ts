@@ -21,7 +21,7 @@ describe('purposes and protocols', () => {
     expect(AGENT_PURPOSES.filter((asked) => keySigns(purpose, asked))).toEqual([purpose]);
   });
 
-  it('keys without a specific purpose sign code and documents; keys of the service itself sign nothing', () => {
+  it('keys without a specific purpose sign code and documents; internal keys of the service sign nothing', () => {
     const signs = (purpose: string) => AGENT_PURPOSES.filter((asked) => keySigns(purpose, asked));
     expect(signs('signing')).toEqual(['code-signing', 'documents']);
     expect([...signs('timestamping'), ...signs('certificates')]).toEqual([]);

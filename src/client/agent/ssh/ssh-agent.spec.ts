@@ -23,7 +23,7 @@ const KEYS = {
   ec: agentKey('ec', 'ec-p256', 'ssh-login', ec.publicKey),
 };
 
-/** A service with two keys that responds to each request and records the request. */
+/** A service with two keys that records each request and responds to it. */
 class OutsideService {
   readonly orders: SignatureOrder[] = [];
   signature = Buffer.alloc(64, 1);

@@ -39,7 +39,7 @@ const OPENSSL: Record<string, string> = {
 
 const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec';
 
-/** Converts a time such as `Jan  1 00:00:00 1 GMT`. `Date` does not parse years with one digit. */
+/** Converts a time such as `Jan  1 00:00:00 1 GMT`. `Date` does not parse one-digit years. */
 function isoTime(text: string): string {
   const [month = '', day = '', time = '', year = ''] = text.split(/ +/);
   const number = String(MONTHS.indexOf(month) / 3 + 1).padStart(2, '0');

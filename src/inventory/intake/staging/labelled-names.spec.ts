@@ -63,7 +63,7 @@ const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 /** Returns the key of an asset. Names that differ only in case, hyphens, underscores or spaces have the same key. */
 const keyOf = (kind: string, name: string) => `${kind} ${name.toLowerCase().replaceAll(/[-_\s]/g, '')}`;
 
-/** Returns the values of vulnerability to Shor's algorithm that the label allows; null stands for unknown. */
+/** Returns the label's permitted values for vulnerability to Shor's algorithm; null means unknown. */
 function quantumAllowed({ quantum, quantumVulnerable, mayBeUnknown }: Label): readonly (boolean | null)[] {
   return quantum ?? [quantumVulnerable, ...(mayBeUnknown === true ? [null] : [])];
 }

@@ -217,7 +217,7 @@ describe('the vocabularies', () => {
     ...oidsFile.registries.flatMap((registry) => Object.keys(registry.names)),
     ...curves.flatMap((curve) => curve.oids ?? []),
   ]);
-  /** The first spelling is the name assigned by IANA. */
+  /** The first name of each suite is the name assigned by IANA. */
   const suites = [...new Set(Object.values(suitesFile.suites).map((spellings) => spellings.split(' ')[0] ?? ''))];
 
   it('define every name and every algorithm object identifier', () => {

@@ -111,7 +111,7 @@ describe('CycloneDX 1.7 names', () => {
     expect(Object.keys(ike({ group: 31, algorithm: 'X25519' }))).toHaveLength(2);
   });
 
-  it('of a family add nothing if the name says the same', () => {
+  it('of a family add nothing if the name contains the same information', () => {
     const signer = (name: string, algorithmFamily?: string) => {
       const algorithmProperties = algorithmFamily === undefined ? {} : { algorithmFamily };
       return idsOf([asset('a', name, { assetType: 'algorithm', algorithmProperties })], {}, '1.7')['a'];

@@ -31,7 +31,7 @@ function judge(name: string, primitive: string | undefined) {
 }
 
 describe('a broken family', () => {
-  it('is listed in this test if the rules say so, including hashes and ciphers', () => {
+  it('is listed in this test if the rules rate it as broken, including hashes and ciphers', () => {
     for (const family of [
       'MD2',
       'MD4',
@@ -142,7 +142,7 @@ it('the number after a curve name is its size: MNT4-753 is not a 240-bit curve',
   expect(judge('P-256', undefined).verdict.bits).toBe(256);
 });
 
-/** Parameter sets that are written as full names, with the facts that they state. */
+/** Parameter sets written as full names, with the facts contained in each name. */
 const SETS: readonly (readonly [name: string, set: string, said: object])[] = [
   ['AES', 'AES-256-CTR', { level: 'NONE', bits: 256 }],
   ['Rijndael', 'AES-256-CTR', { level: 'NONE', bits: 256 }],
