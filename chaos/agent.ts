@@ -16,7 +16,7 @@ const { values } = parseArgs({
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 /** Number of rounds; memory is measured after each. */
 const ROUNDS = 20;
-/** Concurrent conversations. Each conversation has a separate server, so that every signature request can be compared with the messages of the conversation. */
+/** Concurrent conversations. Each conversation has a separate server, so that every signature request can be compared with the conversation's messages. */
 const LANES = 16;
 const MAX_GROWTH_BYTES = 16 << 20;
 

@@ -32,7 +32,7 @@ interface Result {
 const { say, check, conclude } = new Findings(true);
 const results = new Map<Mutation, Result>();
 
-/** Checks the defences tested by one file. The tests must first pass with all defences in place, because the files of the copy are compiled one by one. */
+/** Checks the defences tested by one file. The tests must first pass with all defences in place, because the copy's files are compiled one by one. */
 async function watchedBy(spec: string, mutations: readonly Mutation[]): Promise<void> {
   for (const { file } of mutations) checkout.putBack(file);
   const names = mutations.every(({ test }) => test !== undefined) ? mutations.flatMap(({ test }) => test ?? []) : [];

@@ -18,7 +18,7 @@ const { values } = parseArgs({
 });
 const ASSETS = Number(values.assets);
 const ROUNDS = Number(values.rounds);
-/** Percentage of the table's pages to sample. Selects about a thousand assets, whatever the size of the inventory. */
+/** Percentage of the table's pages to sample. Selects about a thousand assets, whatever the inventory's size. */
 const SAMPLE = Math.min(100, 100_000 / ASSETS);
 const MAX_MS = 100;
 const MAX_TRIES = 3;

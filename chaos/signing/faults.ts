@@ -20,7 +20,7 @@ export interface Injected {
   /** Times at which the fault began and was undone, in milliseconds since 1970. */
   readonly begun: number;
   readonly cleared: number;
-  /** Target of the fault, for the log of the run. */
+  /** Target of the fault, for the run's log. */
   readonly hit: string;
 }
 

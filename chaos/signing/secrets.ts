@@ -10,10 +10,10 @@ interface Needle {
   readonly text: string;
 }
 
-/** Searches texts for secrets in all common encodings. */
+/** Searches text for secrets in all common encodings. */
 export class SecretSearch {
   readonly leaks = new Set<string>();
-  /** Characters searched, by sink. */
+  /** Number of characters searched, by sink. */
   readonly searched = new Map<string, number>();
   private needles: Needle[] = [];
 
