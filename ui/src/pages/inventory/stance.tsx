@@ -22,7 +22,7 @@ interface StanceProps {
   readonly look: (opinion: OpinionView) => void;
 }
 
-/** Stance shows the position of an authority on an algorithm. A click opens the details. */
+/** Stance shows an authority's position on an algorithm. A click opens the details. */
 export function Stance({ opinion, byName = false, look }: StanceProps) {
   const { t, named } = useI18n();
   if (opinion === undefined || opinion.stance === 'SILENT') return <span className="sw-muted">–</span>;

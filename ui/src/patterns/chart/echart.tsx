@@ -51,7 +51,7 @@ function useIsNear(box: RefObject<HTMLElement | null>): boolean {
   return isNear;
 }
 
-/** EChart draws a chart as SVG in the colors of the theme, and follows the size of its container. */
+/** EChart draws a chart as SVG in the theme colors, and follows the size of its container. */
 export function EChart({ option, onSelect, label }: EChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<EChartsType>(undefined);
