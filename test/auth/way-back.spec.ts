@@ -25,7 +25,7 @@ interface Run {
   readonly err: string;
 }
 
-/** Runs `sealwright-admin` with the stores of the stage and the given standard input. */
+/** Runs `sealwright-admin` with the stage's stores and the given standard input. */
 function admin(args: readonly string[], input = ''): Promise<Run> {
   const child = spawn(process.execPath, [CLI, ...args], { env: { ...process.env, ...stage.settings } });
   child.stdin.end(input);

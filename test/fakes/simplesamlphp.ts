@@ -72,7 +72,7 @@ export class SamlPeer {
   /** Private key as PEM, for signing messages with a single fault. */
   privateKey = '';
 
-  /** Returns the URL of the provider. Available after `start`. */
+  /** Returns the provider's URL. Available after `start`. */
   get url(): string {
     return `http://localhost:${this.port}`;
   }

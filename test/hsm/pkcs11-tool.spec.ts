@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const objects = (...filter: string[]): string[] => objectsIn(token, ...filter);
 
-/** Returns the values of a field in all objects of a type. */
+/** Returns a field's values in all objects of a type. */
 const fields = (kind: string, name: string): string[] =>
   objects('--type', kind).flatMap((one) => new RegExp(`${name}: +(\\S+)`).exec(one)?.[1] ?? []);
 

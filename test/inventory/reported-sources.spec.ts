@@ -336,7 +336,7 @@ it('a reporter adds at most 2000 sets of cipher suites', async () => {
   expect((await send(key, 'suites one', sets(0, 1999))).status).toBe(200);
   assertProblem(await send(key, 'suites two', sets(1999, 2)), { status: 422, code: 'reporter.too-many-verdicts' });
   expect((await send(key, 'suites two', sets(1998, 2))).status).toBe(200);
-  // Known sets do not count, and every reporter has its own limit.
+  // Known sets are not counted against the limit, and every reporter has its own limit.
   expect((await send(key, 'suites three', sets(0, 2000))).status).toBe(200);
   expect((await send(other, 'suites four', sets(2000, 2))).status).toBe(200);
 });

@@ -8,7 +8,7 @@ const SMALL = LARGE / 4;
 const CHEAP_MS = 2;
 /** Time limit for matching any pattern against 16 kB of external text. */
 const MAX_MS = 40;
-/** Limit for the ratio of the large to the small text: 4 if linear, 16 if quadratic. */
+/** Limit for the time ratio between the large and the small text, which is 4 for linear and 16 for quadratic patterns. */
 const MAX_GROWTH = 9;
 /** Total time limit for all attacks on a pattern. If the limit is exceeded, the current attack is considered endless. */
 const DEADLINE_MS = 4000;
@@ -47,7 +47,7 @@ const RUN = new Script(`
 `);
 
 /**
- * Returns what is wrong with a pattern: super-linear time for a text of 16 kB, or too much time. Returns undefined if nothing is wrong. The minimum of several
+ * Returns what is wrong with a pattern: super-linear time for 16 kB of text, or too much time. Returns undefined if nothing is wrong. The minimum of several
  * measurements counts, so that other load on the machine does not matter.
  */
 export function costOf({ pattern, isRepeated }: ProductPattern, deadlineMs = DEADLINE_MS): string | undefined {

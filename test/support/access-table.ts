@@ -14,7 +14,7 @@ interface PrincipalBase {
   readonly service: Service;
   /**
    * Returns a credential, or undefined for `nobody`.
-   * @param isLast whether the call ends the session of the credential
+   * @param isLast whether the call ends the credential's session
    */
   credential(isLast: boolean): Promise<string | undefined> | string | undefined;
 }
