@@ -71,7 +71,7 @@ async function underLoad(): Promise<{ first: Made; revoked: { id: string; key: s
   const revoked = await newApiKey(service, inst.apiKey, ['sign:digest', 'sign:read']);
   const load = new Load(service, inst.apiKey);
   await sleep(3000);
-  // Uses a permissive umask, which cron may have.
+  // Uses a permissive umask, as a cron job may have.
   const began = performance.now();
   const {
     code,

@@ -10,7 +10,7 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- growth [--assets N] [--rounds N]
- * Creates an inventory with millions of assets. Checks that pages, summaries and searches are answered in time and completely, and that every certificate about
+ * Creates an inventory with millions of assets. Checks that pages, summaries and searches are answered completely and in time, and that every certificate about
  * to expire raises an alert. Needs about 2 KB of disk space per asset in TMPDIR. Exits with 0 if all checks pass.
  */
 const { values } = parseArgs({

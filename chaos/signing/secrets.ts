@@ -39,7 +39,7 @@ export class SecretSearch {
       const { keyProcess } = slot;
       if (keyProcess === undefined) continue;
       const environment = procFile(keyProcess, 'environ') ?? '';
-      // Between fork and the exec of env(1), the key process still has the environment of its parent.
+      // Between fork and the exec of env(1), the key process still has its parent's environment.
       if (!procFile(keyProcess, 'cmdline')?.includes('key-process') || environment.includes('SVC_')) continue;
       this.search('environment of key processes', slot.name, environment);
     }
