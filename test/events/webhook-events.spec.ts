@@ -338,7 +338,7 @@ describe('an endpoint', () => {
   it('that accepts nothing has a bounded number of pending messages, and loses no event', async () => {
     const endpoint = await endpointFor(['signing-request.signed']);
     receiver.answersAt(endpoint.path, 503);
-    // Simulates a backlog, because a thousand signatures would take long.
+    // Simulates a backlog, because a thousand signatures would take too long.
     await place.stage.sql(
       `INSERT INTO webhook_delivery (id, endpoint_id, type, body, next_try_at)
        SELECT gen_random_uuid(), $1, 'webhook.test', '{}', now() + interval '1 day' FROM generate_series(1, 1000)`,

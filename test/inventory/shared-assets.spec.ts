@@ -118,7 +118,7 @@ describe('a certificate reported by several sources', () => {
     expect(await stateOf(sha256)).toEqual([0, '2037']);
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN, '2030-06-01T00:00:00Z'));
     expect(await stateOf(sha256)).toEqual([4, '2037']);
-    // A later date is also refused from the source that raised the level.
+    // A new expiry is also ignored if it comes from the source that raised the level.
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN, '2029-06-01T00:00:00Z'));
     expect(await stateOf(sha256)).toEqual([4, '2037']);
   });

@@ -143,7 +143,7 @@ describe('a filter of signing requests', () => {
     const reference = randomUUID();
     const ids = [await signed({ reference }), await signed({ reference }), await signed({ reference })];
     const createdAt = async (id = '') => (await read(service, apiKey, id)).body.createdAt as string;
-    // Whole milliseconds, as the API shows them.
+    // Uses whole milliseconds, the precision of times in the API.
     await stage.sql(
       `UPDATE signing_request SET created_at = date_trunc('milliseconds', created_at) WHERE reference = $1`,
       [reference],

@@ -29,7 +29,7 @@ const RULES: readonly {
     name: 'a system column',
     pattern: /\b(?:ctid|xmin|xmax|cmin|cmax)\b/,
     why: 'it means something else on a partitioned table, and nothing on a distributed one',
-    but: ['src/platform/sealing/catalogue-rules.ts'], // catalogue rows, whose version is intended
+    but: ['src/platform/sealing/catalogue-rules.ts'], // reads the version of catalogue rows intentionally
   },
   {
     name: 'a lock of a session',

@@ -173,7 +173,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
     await scanned(build);
     await until('the scan', 40, async () => (await privateFiles(nextKeyId))[0]?.modifiedAt);
     expect((await privateFiles(nextKeyId))[0]?.possession).toBe('proven');
-    // A replaced file is only `claimed` again.
+    // After the file is replaced, possession is only `claimed` again.
     const later = new Date(Date.now() + 60_000);
     utimesSync(file, later, later);
     await scanned(build);

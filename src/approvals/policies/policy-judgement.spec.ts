@@ -68,7 +68,7 @@ describe('a condition on a verified claim', () => {
       expect(applies({ conditions: [is('verified.ref', 'refs/heads/*')] }, run)).toBe(true);
       expect(applies({ conditions: [isNot('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
       expect(applies({ conditions: [is('verified.ref', 'refs/tags/*')] }, run)).toBe(false);
-      // An exception never holds for such a value, whether it is written with `in` or with `not-in`.
+      // An exception never holds for a value that cannot be evaluated, whether it uses `in` or `not-in`.
       expect(applies({ unless: [is('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
       expect(applies({ unless: [isNot('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
     },
@@ -79,7 +79,7 @@ describe('a condition on a verified claim', () => {
     expect(applies({ conditions: [isNot('verified.groups', 'dev')] }, run('dev'))).toBe(false);
     expect(applies({ conditions: [isNot('verified.groups', 'dev')] }, run('dev', 'prod'))).toBe(true);
     expect(applies({ conditions: [is('verified.groups', 'prod')] }, run('dev', 'prod'))).toBe(true);
-    // An exception holds only if it holds for each value.
+    // An exception applies only if it holds for every value.
     expect(applies({ unless: [is('verified.groups', 'dev')] }, run('dev', 'prod'))).toBe(true);
     expect(applies({ unless: [is('verified.groups', 'dev')] }, run('dev'))).toBe(false);
     expect(applies({ unless: [isNot('verified.groups', 'prod')] }, run('dev', 'prod'))).toBe(true);
