@@ -11,9 +11,9 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- unchanged-scans [--sensors N] [--rounds N] [--assets N]
- * Sensors report the same findings every five minutes. A round simulates five minutes: it moves stored timestamps back, starts a PostgreSQL checkpoint, and lets
- * every sensor push once. A day is 288 rounds. Measures how many bytes PostgreSQL writes per push in an hour, and whether any table is larger at the end than
- * after the first hour (twelve rounds). Exits with 0 if all checks pass.
+ * Sensors report the same findings every five minutes. A round simulates five minutes: it moves stored timestamps back, starts a PostgreSQL checkpoint, and
+ * lets every sensor push once. A day is 288 rounds. Measures how many bytes PostgreSQL writes per push in an hour, and whether any table is larger at the end
+ * than after the first hour (twelve rounds). Exits with 0 if all checks pass.
  */
 const { values } = parseArgs({
   options: {
