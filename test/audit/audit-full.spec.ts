@@ -18,7 +18,7 @@ afterAll(() => stage.close());
 
 const freshDigest = (): string => digestOf(randomUUID());
 
-/** Makes inserts of entries fail with the error of PostgreSQL for a full disk. */
+/** Makes inserts of entries fail with PostgreSQL's error for a full disk. */
 const full = () =>
   stage.sql(`CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;

@@ -30,7 +30,7 @@ async function entriesOf(action: string, id: string): Promise<number> {
   return rows.length;
 }
 
-/** Runs `work` while a trigger of the attacker modifies the rows that the service writes to a table. */
+/** Runs `work` while the attacker's trigger modifies the rows that the service writes to a table. */
 async function withTrigger<T>(table: string, body: string, work: () => Promise<T>, when = 'BEFORE INSERT'): Promise<T> {
   await sql(
     `CREATE OR REPLACE FUNCTION attack() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NEW; END $$`,

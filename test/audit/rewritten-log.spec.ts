@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => writer.close());
 
-/** Returns the component `log` of health as JSON. */
+/** Returns the health component `log` as JSON. */
 const logHealth = async () => JSON.stringify((await get('/actuator/health')).components.log);
 
 const doctor = () => runToEnd(['doctor', '--all'], stage.settings).catch(({ stdout }: { stdout: string }) => stdout);

@@ -50,7 +50,7 @@ export function verified({ secret }: TestEndpoint, { body, headers }: ReceivedCa
   return new Webhook(secret).verify(body, headers as Record<string, string>) as SeenEvent;
 }
 
-/** Returns the events of all messages that an endpoint received so far. */
+/** Returns the events of all messages that an endpoint has received so far. */
 export function eventsAt(receiver: WebReceiver, endpoint: TestEndpoint): SeenEvent[] {
   return receiver.received.filter(({ path }) => path === endpoint.path).map((call) => verified(endpoint, call));
 }

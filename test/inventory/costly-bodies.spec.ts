@@ -9,7 +9,7 @@ import { costlyStore } from './costly-store.js';
 import { about, algorithm, bom } from './documents.js';
 
 const MB = 1024 * 1024;
-/** Limit for the 99th percentile of the time that the event loop is blocked, in milliseconds. */
+/** Limit for the 99th percentile of event loop blocking times, in milliseconds. */
 const MAX_P99_MS = 100;
 const loop = watchEventLoop();
 const STALL_SECONDS = 2;

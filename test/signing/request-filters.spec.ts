@@ -13,7 +13,7 @@ let service: Service;
 let apiKey: string;
 /** A person who sees only her own requests. */
 let ada: Person;
-/** An API key of the administrator that sees only requests of its owner. */
+/** An API key of the administrator. The key sees only its owner's requests. */
 let pipeline: { id: string; key: string; name: string };
 let release: PublishedKey;
 let other: PublishedKey;
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Creates an API key of the administrator that sees only requests of its owner. */
+/** Creates an API key of the administrator. The key sees only its owner's requests. */
 async function namedKey(name: string) {
   const body = { name, permissions: ['sign:digest', 'sign:read'], expiry: inDays(1) };
   const made = await service.call('POST', '/api/settings/api-keys', { key: apiKey, body });

@@ -23,7 +23,7 @@ interface Sent {
 let certified: CertifiedStage;
 /** API key that may only sign. */
 let signer: string;
-/** Signatures by name of the key. */
+/** Signatures by key name. */
 const signed = new Map<string, string>();
 
 beforeAll(async () => {

@@ -46,7 +46,7 @@ const AT_ONCE = 8;
 /** Operations that end the caller's session. */
 const LAST_CALLS = ['logout', 'signOut'];
 
-/** Calls an operation about a resource that does not exist, with an empty body. */
+/** Calls an operation on a nonexistent resource, with an empty body. */
 export function callEmpty(service: Service, { method, path }: Operation, key: string | undefined): Promise<Answer> {
   const address = path.replaceAll(/\{\w+\}/g, NOBODY);
   if (method === 'POST' && path.startsWith('/tsa'))
@@ -54,7 +54,7 @@ export function callEmpty(service: Service, { method, path }: Operation, key: st
   return service.call(method, address, { key, body: method === 'GET' || method === 'DELETE' ? undefined : {} });
 }
 
-/** Calls every operation as every principal and compares each outcome with the permission matrix of the document. */
+/** Calls every operation as every principal and compares each outcome with the document's permission matrix. */
 export async function accessTable(document: OpenAPIObject, principals: readonly Principal[]): Promise<AccessCell[]> {
   const rows = matrixRows(permissionMatrix(document));
   const cells: AccessCell[] = [];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { keepLog, noteExchange } from './issued-secrets.js';
 
-/** Records the statements of a service in runs that end with the check `plans`. */
+/** Records a service's statements in runs that end with the check `plans`. */
 const RECORDED: Record<string, string> =
   process.env['SW_TEST_EVIDENCE'] === undefined
     ? {}

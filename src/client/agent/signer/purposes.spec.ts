@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { keySigns, type Protocol, PROTOCOLS, type AgentPurpose, AGENT_PURPOSES, serves } from './purposes.js';
 
-/** Purposes that each protocol serves. Every other purpose is rejected. */
+/** Purposes supported by each protocol. Every other purpose is rejected. */
 const TABLE: Record<Protocol, readonly AgentPurpose[]> = {
   pkcs11: ['code-signing', 'documents', 'tls-client', 'ssh-login'],
   'ssh-agent': ['ssh-login', 'ssh-signatures'],

@@ -60,7 +60,7 @@ function verdictsOf(components: readonly unknown[]): ReadonlyMap<string, RiskVer
 
 const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-/** Returns the key of an asset. Names that differ only in case, hyphens, underscores or spaces have the same key. */
+/** Returns an asset's key. Names that differ only in case, hyphens, underscores or spaces have the same key. */
 const keyOf = (kind: string, name: string) => `${kind} ${name.toLowerCase().replaceAll(/[-_\s]/g, '')}`;
 
 /** Returns the label's permitted values for vulnerability to Shor's algorithm; null means unknown. */

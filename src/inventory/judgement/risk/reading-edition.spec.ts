@@ -10,7 +10,7 @@ import suitesFile from '../vocabularies/tls-suites.json' with { type: 'json' };
 import { READING_EDITION } from './reading-edition.js';
 
 /**
- * Digest of the result of reading all names of the vocabularies and registries, by edition. If this test fails, names are read differently: increase
+ * Digest over the results of reading all vocabulary and registry names, by edition. If this test fails, names are read differently: increase
  * READING_EDITION, so that stored assets are reread, and add the new digest.
  */
 const DIGESTS: Readonly<Record<number, string>> = {
