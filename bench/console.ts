@@ -3,8 +3,8 @@ import { CHROMIUM } from '../test/support/browser.js';
 import { openStage } from '../test/support/stage.js';
 
 /**
- * Loads the asset list over a large inventory in a real browser. Measures the time from navigation to the first row with a warm browser cache,
- * as for a returning user, and reports the median of five.
+ * Loads the asset list of a large inventory in a real browser. Measures the time from navigation to the first row with a warm browser cache,
+ * as for a returning user, and reports the median of five rounds.
  */
 const ASSETS = Number(process.env['BENCH_ASSETS'] ?? 100_000);
 const BATCH = 10_000;

@@ -1,6 +1,6 @@
 /**
- * Measures signatures per second through the key process, including the round trip and the verification of every signature, and compares them with bare C_Sign.
- * Run:
+ * Measures signatures per second through the key process, including the round trip and the verification of every signature, and compares the rate with
+ * C_Sign alone. Run:
  *   npm run bench -- hsm [sessions …]
  */
 import { randomBytes } from 'node:crypto';

@@ -19,8 +19,8 @@ import { CpuMeter } from './support/cpu-meter.js';
  * classification and writing. It is compared with the rows per second of a COPY into a bare table just before. Exports are compared with a COPY out of the
  * table.
  *
- * BENCH_ASSETS: document sizes; each size gets a fresh database and service. BENCH_FILL: number of assets to which rows are duplicated inside the database
- * after the last size. The read operations are then measured again.
+ * BENCH_ASSETS: document sizes; each size gets a fresh database and service. BENCH_FILL: number of assets to reach after the last size, by
+ * duplicating rows inside the database. The read operations are then measured again.
  */
 const SIZES = (process.env['BENCH_ASSETS'] ?? '10000,100000').split(',').map(Number);
 const FILL = Number(process.env['BENCH_FILL'] ?? 0);
@@ -34,11 +34,11 @@ const MIN_TURNS = 3;
 const MAX_TURNS = 7;
 /**
  * Concurrent senders, provided the service accepts that much data at once (docs/sensors.md). Each sender sends DOCUMENTS_EACH documents per turn. At the end of
- * a turn, one sender waits for the other; more documents make that share smaller.
+ * a turn, one sender waits for the other. With more documents, the wait is a smaller share of the turn.
  */
 const SENDERS = 2;
 const DOCUMENTS_EACH = 4;
-/** Minimum number of rows in the reference COPY. A COPY of 10,000 rows takes a tenth of a second, and such runs differ by a factor of two. */
+/** Minimum number of rows in the reference COPY. A COPY of 10,000 rows takes a tenth of a second, and times of such short runs differ by a factor of two. */
 const MIN_ROWS = 100_000;
 const EXPORTS = 5;
 
@@ -163,7 +163,7 @@ async function measure(assets: number): Promise<number> {
   return assets * (made + 1) + WARM_UP * (1 + (WARM_UPS - 1) * SENDERS);
 }
 
-/** Measured rate, with the limit of the machine measured just before. */
+/** Measured rate, and the machine's limit measured just before. */
 interface Turn {
   readonly rate: number;
   readonly limit: number;
@@ -171,7 +171,7 @@ interface Turn {
 
 const shareOf = ({ rate, limit }: Turn) => rate / limit;
 
-/** Probes the service during `work` and returns the durations. Runs separately from other measurements, because the probe uses the same two cores. */
+/** Probes the service during `work` and returns the response times. Runs separately from other measurements, because the probe uses the same two cores. */
 async function probesDuring(work: () => Promise<unknown>): Promise<number[]> {
   const probe = await Probe.start(service.url);
   await work();

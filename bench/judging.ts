@@ -7,7 +7,7 @@ import { documentOf } from './inventory/documents.js';
 import { judgeAnew } from './inventory/judging.js';
 
 /**
- * Measures reclassification after a rule change, and re-reading after an upgrade of the reader, over an inventory of BENCH_FILL assets (1,000,000 by default)
+ * Measures reclassification after a rule change and rereading after a reader upgrade, with an inventory of BENCH_FILL assets (1,000,000 by default)
  * in PostgreSQL. The assets use BENCH_ALGORITHMS algorithms, each with its own verdict row; the rule change affects a tenth of them.
  */
 const FILL = Number(process.env['BENCH_FILL'] ?? 1_000_000);

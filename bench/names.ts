@@ -4,7 +4,7 @@ import { knownFamilies } from '../src/inventory/judgement/vocabularies/families.
 import curvesFile from '../src/inventory/judgement/vocabularies/curves.json' with { type: 'json' };
 import namesFile from '../src/inventory/judgement/vocabularies/names.json' with { type: 'json' };
 
-/** Measures the time to parse an algorithm name that this process has not seen before, for every vocabulary name in four spellings. */
+/** Measures the time to parse an algorithm name that this process has not seen before, for every vocabulary name in four variants. */
 const ROUNDS = 10;
 
 const families = [...knownFamilies().values()].flatMap(({ words }) =>

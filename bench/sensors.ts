@@ -11,7 +11,7 @@ import { type Fleet, type FleetMessage, scanOf } from './support/sensor-fleet.js
 
 /**
  * Sensors push concurrently through one api process, each with a separate key and separate assets, while another client reads. Reports whether every asset was
- * counted, the memory of the process, and the read latency with and without load.
+ * counted, the process's memory, and the read latency with and without load.
  */
 const SENSORS = Number(process.env['BENCH_SENSORS'] ?? 500);
 const ASSETS = Number(process.env['BENCH_ASSETS'] ?? 1000);

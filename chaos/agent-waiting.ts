@@ -68,7 +68,7 @@ async function proven({ name, tool, verify }: WaitingTool, began: number): Promi
   return isProven;
 }
 
-/** Creates a key with an OpenPGP certificate, and the wrappers through which tools find our gpg. */
+/** Creates a key with an OpenPGP certificate, and the wrapper scripts through which tools call our gpg. */
 async function openPgpKey(name: string): Promise<void> {
   const { id } = await createKey(service, apiKey, { name, type: 'rsa-3072', purpose: 'openpgp' });
   const body = { userIds: [`Packages <${name}@example.org>`] };

@@ -5,7 +5,7 @@ import { agentKey, type SoftwareToken, softwareToken } from '../test/client/agen
 
 /**
  * `npm run proof -- agent [--frames 1000000] [--seed 1]`: sends mutated messages to the PKCS #11 server of the agent. The server must answer or close each
- * connection, leak no memory, and request no signature whose digest was not in a message. `agent-waiting` covers waiting for approval.
+ * connection, must not leak memory, and must request signatures only over digests from a message. `agent-waiting` covers waiting for approval.
  */
 const { values } = parseArgs({
   options: {
@@ -16,7 +16,7 @@ const { values } = parseArgs({
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 /** Number of rounds; memory is measured after each. */
 const ROUNDS = 20;
-/** Concurrent conversations. Each conversation has a separate server, so that every signature request can be compared with the messages of the conversation. */
+/** Concurrent conversations. Each conversation has a separate server, so that every signature request can be compared with the conversation's messages. */
 const LANES = 16;
 const MAX_GROWTH_BYTES = 16 << 20;
 

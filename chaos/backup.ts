@@ -21,7 +21,7 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- backup
- * Runs the drill of docs/restore.md on an installed PostgreSQL with its own pg_dump and pg_restore: backups under load, interrupted backups, the loss of both
+ * Runs the drill in docs/restore.md on an installed PostgreSQL with its own pg_dump and pg_restore: backups under load, interrupted backups, the loss of both
  * stores, restores into empty stores that are killed repeatedly, restore mode, acceptance, verification, and a base backup.
  */
 const findings = new Findings();
@@ -71,7 +71,7 @@ async function underLoad(): Promise<{ first: Made; revoked: { id: string; key: s
   const revoked = await newApiKey(service, inst.apiKey, ['sign:digest', 'sign:read']);
   const load = new Load(service, inst.apiKey);
   await sleep(3000);
-  // Uses a permissive umask, which cron may have.
+  // Uses a permissive umask, as a cron job may have.
   const began = performance.now();
   const {
     code,
@@ -117,7 +117,7 @@ async function verified({ directory }: Made): Promise<void> {
     new URL(inst.postgres.url('x')).password,
     readFileSync(inst.token.pinFile, 'utf8').trim(),
   ];
-  // The PIN has six digits, which any number may contain. In the dump, only a value that equals the PIN counts.
+  // The PIN has six digits, which can occur in any longer number. In the dump, only a value that equals the PIN counts.
   const inFiles = secrets.filter((secret) => files.some((content) => content.includes(secret)));
   const inDump = secrets.slice(0, 3).filter((secret) => dumped.includes(secret));
   check(

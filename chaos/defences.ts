@@ -10,9 +10,9 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- defences [NUMBER …] [--unit]
- * Removes each defence against a finding of the security review (docs/attacks.md) from a copy of the tree, one at a time, and runs its
- * test: a test that passes with the defence must fail without it, by an assertion. NUMBER: only the defences against these
- * findings. --unit: only those with a unit test, which takes a few minutes. Exits with 0 if each removal is detected.
+ * Removes each defence against a finding of the security review (docs/attacks.md) from a copy of the tree, one at a time, and runs the
+ * defence's test. The test must pass with the defence and fail by an assertion without the defence. NUMBER: only the defences against
+ * these findings. --unit: only defences with a unit test, which takes a few minutes. Exits with 0 if each removal is detected.
  */
 const { values, positionals } = parseArgs({
   options: { unit: { type: 'boolean', default: false } },
@@ -32,7 +32,7 @@ interface Result {
 const { say, check, conclude } = new Findings(true);
 const results = new Map<Mutation, Result>();
 
-/** Checks the defences tested by one file. The tests must first pass with all defences in place, because the files of the copy are compiled one by one. */
+/** Checks the defences tested by one file. The tests must first pass with all defences in place, because the copy's files are compiled one by one. */
 async function watchedBy(spec: string, mutations: readonly Mutation[]): Promise<void> {
   for (const { file } of mutations) checkout.putBack(file);
   const names = mutations.every(({ test }) => test !== undefined) ? mutations.flatMap(({ test }) => test ?? []) : [];

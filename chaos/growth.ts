@@ -10,7 +10,7 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- growth [--assets N] [--rounds N]
- * Creates an inventory with millions of assets. Checks that pages, summaries and searches are answered in time and completely, and that every certificate about
+ * Creates an inventory with millions of assets. Checks that pages, summaries and searches are answered completely and in time, and that every certificate about
  * to expire raises an alert. Needs about 2 KB of disk space per asset in TMPDIR. Exits with 0 if all checks pass.
  */
 const { values } = parseArgs({
@@ -18,11 +18,11 @@ const { values } = parseArgs({
 });
 const ASSETS = Number(values.assets);
 const ROUNDS = Number(values.rounds);
-/** Percentage of the table's pages to sample. Selects about a thousand assets, whatever the size of the inventory. */
+/** Percentage of the table's pages to sample. Selects about a thousand assets, whatever the inventory's size. */
 const SAMPLE = Math.min(100, 100_000 / ASSETS);
 const MAX_MS = 100;
 const MAX_TRIES = 3;
-/** Limit for a call whose filter has no index. Such a call reads a bounded part of the table and returns a cursor for the rest. */
+/** Time limit for a call whose filter has no index. Such a call reads a bounded part of the table and returns a cursor for the rest. */
 const MAX_PART_MS = 2000;
 const BASE = 10_000;
 const ALERT_MINUTES = 5;
@@ -71,7 +71,7 @@ async function within(what: string, path: (round: number) => string): Promise<vo
   check(what, ms <= MAX_MS, `p95 ${ms.toFixed(1)} ms`);
 }
 
-/** Returns texts that occur in the inventory: hexadecimal digits in names, and locations. */
+/** Returns search terms that occur in the inventory: hexadecimal digits from names, and locations. */
 async function samples(): Promise<{ hex: string[]; places: string[] }> {
   return withClient(stage.databaseUrl, async (client) => {
     const { rows } = await client.query<{ hex: string; place: string }>(
@@ -183,7 +183,7 @@ try {
   await searches();
   await stage.start({ role: 'worker' });
   await certificateAlerts();
-  // Runs last: texts without a trigram are searched part by part, which takes minutes.
+  // Runs last: search terms without a trigram are searched part by part, which takes minutes.
   for (const text of [...ODD_NAMES, '%', '_d', 'юч']) await complete(text);
   say(`       ${repeated} calls were repeated`);
 } finally {

@@ -98,7 +98,7 @@ function succeeds(what: string, { code, out }: { code: number; out: string }): (
   return (title) => parts[parts.indexOf(title) + 1] ?? '';
 }
 
-/** Builds the packages like release engineers. The later version is the same build with another version number. */
+/** Builds the packages as release engineers do. The later version is the same build with another version number. */
 function pack(): string[] {
   const to = join(place, 'packages');
   const from = join(ROOT, 'dist/packages');
@@ -126,8 +126,8 @@ function blocksOf(title: string): string[] {
 }
 
 /**
- * Combines steps of the page into a script. Simulates the person's input: other names than in step 1, and a password that is chosen through the link printed by
- * setup and entered where the page asks for it.
+ * Combines steps of the page into a script. Simulates the person's input: names other than those in step 1, and a password that is chosen through the link
+ * printed by setup and entered where the page asks for it.
  */
 function scriptOf(steps: readonly string[]): string {
   const lines = ['set -euo pipefail', 'exec 2>&1', 'cd /root'];

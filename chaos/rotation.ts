@@ -58,7 +58,7 @@ function custodies(): Custody[] {
 }
 
 /**
- * Returns sshd_config lines that exempt loopback addresses from penalties. Since 9.8, sshd blocks an address after repeated refusals, which the check of
+ * Returns sshd_config lines that exempt loopback addresses from penalties. Since 9.8, sshd blocks an address after repeated refusals, which checking the
  * removed keys causes.
  */
 function exemptions(): string[] {

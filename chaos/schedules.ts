@@ -8,7 +8,7 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- schedules [--rounds N] [--schedules N] [--seed N]
- * Three workers with different clocks are killed repeatedly while schedules become due. Then the clock of the database jumps, and passes both daylight saving
+ * Three workers with different clocks are killed repeatedly while schedules become due. Then the database clock jumps, and passes both daylight saving
  * changes in Berlin. Exits with 0 if every due time was started once.
  */
 const { values } = parseArgs({

@@ -11,7 +11,7 @@ import { Dice } from '../test/client/agent/mutated-frames.js';
 
 /**
  * `npm run proof -- ssh-agent [--frames 1000000] [--seed 1]`: sends mutated frames to the SSH agent. The agent must answer each frame or close the connection,
- * leak no memory, and request signatures only over complete messages of which the approvers see every part.
+ * leak no memory, and request signatures only over complete messages that approvers see as a whole.
  */
 const { values } = parseArgs({
   options: {

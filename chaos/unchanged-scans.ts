@@ -11,9 +11,9 @@ import { Findings } from './support/findings.js';
 
 /**
  * npm run proof -- unchanged-scans [--sensors N] [--rounds N] [--assets N]
- * Sensors report the same findings every five minutes. A round simulates five minutes: it sets stored timestamps back, starts a PostgreSQL checkpoint, and lets
- * every sensor push once. A day is 288 rounds. Measures how many bytes PostgreSQL writes per push in an hour, and whether any table is larger at the end than
- * after the first hour (twelve rounds). Exits with 0 if all checks pass.
+ * Sensors report the same findings every five minutes. A round simulates five minutes: it moves stored timestamps back, starts a PostgreSQL checkpoint, and
+ * lets every sensor push once. A day is 288 rounds. Measures how many bytes PostgreSQL writes per push in an hour, and whether any table is larger at the end
+ * than after the first hour (twelve rounds). Exits with 0 if all checks pass.
  */
 const { values } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ const MAX_PAGES = 8;
 const PAGE_BYTES = 8192;
 /**
  * Timestamps checked by a push, with the interval in minutes at which a push updates them. The timestamps of a source and of a sensor's key are updated once
- * per hour. While a document is less than an hour old, each push writes a message. A document reaches that age only once, so its timestamp is set back only
+ * per hour. While a document is less than an hour old, each push writes a message. A document reaches that age only once, so its timestamp is moved back only
  * once (`isOnce`).
  */
 const TIMES = [
@@ -106,7 +106,7 @@ async function register(): Promise<Sensor[]> {
 }
 
 /**
- * Sets back the timestamps whose interval has passed in simulated time. Otherwise, rows that are written at most once per interval would not be written again.
+ * Moves back the timestamps whose interval has passed in simulated time. Otherwise, rows that are written at most once per interval would not be written again.
  */
 async function setBack(round: number): Promise<void> {
   for (const { table, column, minutes, isOnce = false } of TIMES) {

@@ -12,7 +12,7 @@ export const SETTINGS = { SVC_ALLOW_LOOPBACK: 'yes', SVC_RATE_LIMIT_PER_MINUTE: 
 export const PORTS = { ssh: 22_922, tls: 22_943 };
 const POLL_MS = 1000;
 const SAY_MS = 15_000;
-/** Ignores SIGPIPE, so that a server closing a connection does not terminate the whole ssh-keyscan run. */
+/** Ignores SIGPIPE, so that a server that closes a connection does not terminate the whole ssh-keyscan run. */
 const KEYSCAN = `trap '' PIPE; exec ssh-keyscan "$@"`;
 
 interface Ground {

@@ -19,21 +19,21 @@ export async function seconds(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** Returns the median element by `by`, or the upper median for an even number of elements. */
+/** Returns the median of the elements ordered by `by`, or the upper median for an even number of elements. */
 export function middle<One>(list: readonly One[], by: (one: One) => number): One {
   const [one] = list.toSorted((a, b) => by(a) - by(b)).slice(Math.floor(list.length / 2));
   if (one === undefined) throw new Error('nothing was measured');
   return one;
 }
 
-/** Asset row in the layout for which the targets were set: with the fields of its verdict inlined. */
+/** Asset row in the layout for which the targets were set: with the verdict's fields inlined. */
 const FLAT = `SELECT id, kind, name, family, bits, level, quantum, classical, rule, deadline, verdict_id, resolved_by::jsonb,
   not_before, not_after, component, content, state, owner, labels, version, first_seen, changed_at FROM judged_asset`;
 
 /**
- * Measures a plain COPY of asset rows on this machine, with a table without indexes. Rows have the layout for which the targets were set: the same number of
- * columns, and a `jsonb` component on import. Measure alternately with the operation under test: the speed of previously untouched memory changes from second
- * to second.
+ * Measures a plain COPY of asset rows on this machine, into and out of a table without indexes. Rows have the layout for which the targets were set:
+ * the same number of columns, and a `jsonb` component on import. Measure alternately with the operation under test: the speed of previously untouched memory
+ * changes from second to second.
  */
 export class BareTable {
   private constructor(

@@ -7,7 +7,7 @@ const EVERY_MS = 20;
 const agent = new Agent({ keepAlive: true });
 
 /**
- * Polls the liveness probe and records the duration of each response in milliseconds, which shows how long the event loop of the service was
+ * Polls the liveness probe and records the duration of each response in milliseconds, which shows how long the service's event loop was
  * blocked. Runs in a separate thread, so that work of the benchmark itself is not counted.
  */
 export class Probe {

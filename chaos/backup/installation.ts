@@ -100,7 +100,7 @@ export class Installation {
     return out;
   }
 
-  /** Runs `log verify` as an auditor whose state is in this file, or as a new auditor without a file. */
+  /** Runs `log verify` as an auditor with the state in this file, or as a new auditor if no file is given. */
   async audited(key: string, state?: string): Promise<{ code: number; out: string }> {
     const env = { SEALWRIGHT_URL: this.url, SEALWRIGHT_TOKEN: this.apiKey };
     return sealwright(['log', 'verify', '--key', key, ...(state === undefined ? [] : ['--state', state])], { env });

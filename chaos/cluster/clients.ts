@@ -38,8 +38,8 @@ interface Target {
 }
 
 /**
- * Well-behaved clients. The name of each piece of work is its Idempotency-Key. Clients send it to one api after another until an api responds. A tenth of the
- * answered work is sent again.
+ * Well-behaved clients. The name of each piece of work is its Idempotency-Key. Clients send the work to one api after another until an api responds. A tenth
+ * of the answered work is sent again.
  */
 export class Clients {
   readonly calls: Call[] = [];

@@ -8,8 +8,8 @@ const PORT = 5000;
 const POOLER_PORT = 6432;
 
 /**
- * The layers commonly used between a process of the service and PostgreSQL: HAProxy on the machine of the process, which asks Patroni for the
- * leader, and pgbouncer in front of each server.
+ * The layers commonly used between a service process and PostgreSQL: HAProxy on the process's machine, which queries Patroni for the leader, and
+ * pgbouncer in front of each server.
  */
 export class Entrance {
   private readonly proxies: Part[] = [];

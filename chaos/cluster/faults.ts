@@ -22,7 +22,7 @@ export interface Injected {
   readonly what: string;
   /** Time from performance.now(). */
   readonly at: number;
-  /** Seconds until another machine led; undefined if no failover was expected. */
+  /** Seconds until another machine became the leader; undefined if no failover was expected. */
   readonly takenOverSeconds: number | undefined;
   /** Seconds without a successful write. */
   readonly pauseSeconds: number;

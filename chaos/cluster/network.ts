@@ -15,7 +15,7 @@ export class Network {
   private readonly subnet = `10.77.${process.pid % 250}`;
   private readonly bridge = `swb${process.pid}`;
 
-  /** Creates the network. Throws an error that names the operation that this machine refuses. */
+  /** Creates the network. Throws an error that names the operation that this machine does not permit. */
   open(): void {
     sweep();
     ip('link', 'add', this.bridge, 'type', 'bridge');
@@ -37,7 +37,7 @@ export class Network {
     return `${this.subnet}.0/24`;
   }
 
-  /** Returns the prefix that makes a command run on the machine. */
+  /** Returns the command prefix with which a command runs on the machine. */
   on(node: NodeNumber): readonly string[] {
     return ['ip', 'netns', 'exec', this.space(node)];
   }

@@ -162,7 +162,7 @@ export class PostgresCluster {
     await sleep(1000);
   }
 
-  /** Connects as the user with the name of the database. */
+  /** Connects as the user that has the same name as the database. */
   private async query<Row extends object>(
     node: NodeNumber,
     user: 'sealwright' | 'postgres',

@@ -13,10 +13,10 @@ const PORT = 9090;
 const MANAGEMENT_PORT = 9091;
 const START_LIMIT_MS = 120_000;
 const STARTED = /listening on http|working in the background/;
-/** Public URL of all machines, from which the name of the log is derived. */
+/** Public URL of all machines, from which the log's name is derived. */
 const PUBLIC_URL = 'http://sealwright.test';
 
-/** Addresses of the stores as seen from the machine of the process. */
+/** Addresses of the stores as seen from the process's machine. */
 export interface Stores {
   readonly database: (node: NodeNumber) => string;
   readonly redis: string;

@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.js';
 
-/** Defences for the acceptance of damage by operators, and for rights that end before they are used: findings 28 and 29. */
+/** Defences for operators' acceptance of damage, and for rights that end before they are used: findings 28 and 29. */
 export const ACCEPTANCE: readonly Mutation[] = [
   {
     finding: 29,
@@ -54,7 +54,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
     text: 'await this.approvals.lostGround(tx, approval.id, keys)',
     instead: 'undefined as { code: string; message: string } | undefined',
     spec: 'test/approvals/queued.spec.ts',
-    test: 'an approved request that was held back is judged again',
+    test: 'an approved request that was held back is evaluated again',
   },
   {
     finding: 28,
@@ -63,7 +63,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
     text: '      if (await votes.counts(vote.person, Number(vote.stage))) given.push(vote);',
     instead: '      given.push(vote);',
     spec: 'test/approvals/queued.spec.ts',
-    test: 'an approved request that was held back is judged again',
+    test: 'an approved request that was held back is evaluated again',
   },
   {
     finding: 28,
@@ -82,7 +82,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
     instead:
       '      const earlier = await this.logged.rights();\n      Object.assign(this.logged, { latestRights: () => Promise.resolve(earlier) });\n      const voted = await this.cast(tx, caller, { id, ballot }, use);\n',
     spec: 'test/approvals/voting.spec.ts',
-    test: 'is judged by the rights at the time when it is counted',
+    test: 'is evaluated with the rights at the time when it is counted',
   },
   {
     finding: 28,
@@ -109,6 +109,6 @@ export const ACCEPTANCE: readonly Mutation[] = [
     text: 'const isDue = hasPaused && (!isKnown || (fresh && ageOf(row.keysAskedAt) > PAUSE_MS));',
     instead: 'const isDue = ageOf(row.keysAskedAt) > PAUSE_MS && (fresh || !isKnown);',
     spec: 'src/auth/credentials/key-sets/key-renewals.spec.ts',
-    test: 'renews old keys even if the row says that the publisher was just called',
+    test: 'renews old keys even if the row contains a recent call to the publisher',
   },
 ];

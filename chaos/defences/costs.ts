@@ -42,7 +42,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 11,
-    defence: 'a source belongs to who reported it first',
+    defence: 'a source belongs to its first reporter',
     file: 'src/inventory/intake/staging/source-owner.ts',
     text: '  if (reporter.mayWrite ?? true) return owner;',
     instead: '  return owner;',
@@ -141,7 +141,7 @@ export const COSTS: readonly Mutation[] = [
     text: '`(NOT ${IS_REFUTED} AND (${IS_FREE} OR ${IS_HIGHER}))`',
     instead: '`(${IS_FREE} OR ${IS_HIGHER})`',
     spec: 'test/inventory/shared-assets.spec.ts',
-    test: 'is described by its own bytes, whoever sends them, and by no statement',
+    test: 'is described by its own bytes, whoever sends them, and not by reported facts',
   },
   {
     finding: 11,
@@ -150,7 +150,7 @@ export const COSTS: readonly Mutation[] = [
     text: 'CASE WHEN x.is_foreign OR NOT x.is_alone AND a.floor_level IS NOT NULL THEN ${END} ELSE s.not_after END',
     instead: 's.not_after',
     spec: 'test/inventory/shared-assets.spec.ts',
-    test: 'keeps the expiry of its first source, whatever others state',
+    test: 'keeps the expiry of its first source, whatever other sources report',
   },
   {
     finding: 11,

@@ -76,11 +76,11 @@ export const DATABASE: readonly Mutation[] = [
     text: '    assertSignedDigest(request, key.type);',
     instead: '',
     spec: FORGED,
-    test: 'gets only bytes signed whose digest is in the log, with ML-DSA or any other scheme',
+    test: 'obtains only signatures over bytes whose digest is in the log, with ML-DSA or any other scheme',
   },
   {
     finding: 29,
-    defence: 'nothing happens when the database leaves out its audit entry',
+    defence: "no operation is carried out if the database drops the operation's audit entry",
     file: 'src/audit/entries/audit.service.ts',
     text: "    if (!rows.every(({ id }) => ids.has(id))) throw notWritten('audit_entry');",
     instead: '',

@@ -122,16 +122,16 @@ export const HOSTS: readonly Mutation[] = [
     text: 'destination.map(({ id, address, port }) => [id, address, port])',
     instead: 'destination.slice(-1).map(({ id }) => id)',
     spec: DESTINATION,
-    test: 'cannot be opened when the database states a different',
+    test: 'cannot be opened when the database contains a different',
   },
   {
     finding: 6,
-    defence: 'a jump host moves only when the credentials behind it may be dropped',
+    defence: 'the address of a jump host changes only if dependent credentials may be dropped',
     file: 'src/hosts/records/host-moves.ts',
     text: '    if (!isWanted) throw credentialsBehindProblem(behind.length);',
     instead: '',
     spec: DESTINATION,
-    test: 'of a host behind a jump host is dropped when the jump host moves, if the change allows it',
+    test: 'of a host behind a jump host is dropped when the jump host gets another address, if the change allows it',
   },
   {
     finding: 6,
@@ -140,7 +140,7 @@ export const HOSTS: readonly Mutation[] = [
     text: `{ state: 'tofu-pending', decidedBy: null, decidedAt: null }`,
     instead: `{ state: 'pinned' }`,
     spec: DESTINATION,
-    test: 'pinned keys must be confirmed again after a move',
+    test: 'pinned keys must be confirmed again after a change of address',
   },
   {
     finding: 6,

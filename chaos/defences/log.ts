@@ -16,7 +16,7 @@ export const LOG: readonly Mutation[] = [
     text: 'labels.includes(this.attribute(object, CKA.LABEL).toString())',
     instead: 'true',
     spec: LOG_KEY,
-    test: 'whatever the database states, a request',
+    test: 'whatever the database contains, a request',
   },
   {
     finding: 12,
@@ -74,12 +74,12 @@ export const LOG: readonly Mutation[] = [
   },
   {
     finding: 17,
-    defence: 'an entry that the service did not seal becomes a leaf that says so',
+    defence: 'an entry that the service did not seal becomes a leaf marked as foreign',
     file: SEQUENCER,
     text: "  if (!(await isOwn(row))) return ['foreign'];\n",
     instead: '',
     spec: REWRITTEN,
-    test: 'turns an inserted entry with a waiting row into a leaf that states it was not written by',
+    test: 'turns an inserted entry with a waiting row into a leaf marked as not written by',
   },
   {
     finding: 17,

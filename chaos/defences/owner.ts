@@ -80,7 +80,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'people.push(...(row?.disclosedTo ?? []));',
     instead: '',
     spec: RIGHTS,
-    test: 'includes everybody who has seen the secret, even if the rows stating it were deleted',
+    test: 'includes everybody who has seen the secret, even if the rows that record it were deleted',
   },
   {
     finding: 28,
@@ -170,7 +170,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'return Object.assign(row, rules, parties, text);',
     instead: 'return Object.assign(row, text);',
     spec: APPROVALS,
-    test: 'requires the number of rejections in the log, whatever its row states',
+    test: 'requires the number of rejections in the log, whatever its row contains',
   },
   {
     finding: 28,
@@ -226,7 +226,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'const logged = this.logged.edits.get(key);',
     instead: 'const logged: number | undefined = undefined;',
     spec: HISTORY,
-    test: 'is not built upon',
+    test: 'is not used as a basis',
   },
   {
     finding: 28,
@@ -280,7 +280,7 @@ export const OWNER: readonly Mutation[] = [
     text: '    assertNamed(tx, groups, logged);\n',
     instead: '',
     spec: HISTORY,
-    test: 'does not pass its name on',
+    test: 'does not give up its name',
   },
   {
     finding: 29,

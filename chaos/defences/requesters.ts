@@ -96,7 +96,7 @@ export const REQUESTERS: readonly Mutation[] = [
     text: '(await isMuted(tx, kind, approval))',
     instead: '(await isMuted(tx, kind, approval).then(() => false))',
     spec: 'test/approvals/notices.spec.ts',
-    test: 'approvers get no more mails about requests of a person who keeps withdrawing them',
+    test: 'approvers get no more emails about requests from a person who keeps withdrawing them',
   },
   {
     finding: 16,

@@ -40,7 +40,7 @@ export class SpecRuns {
   static async open(root: string): Promise<SpecRuns> {
     // No retries: a test must fail the first time when its defence is removed.
     const common = { root, watch: false, retry: 0, testTimeout: MAX_TEST_MS, reporters: [{}] };
-    // A reused worker would keep modules of the previous run.
+    // A reused worker would keep modules from the previous run.
     const vitest = await createVitest('test', { ...common, project: ['unit', 'service'], isolate: true });
     return new SpecRuns(root, vitest);
   }
@@ -51,7 +51,7 @@ export class SpecRuns {
     this.vitest.setGlobalTestNamePattern(new RegExp(escaped.join('|')));
     const found = await this.vitest.globTestSpecifications([spec]);
     const { testModules: all, unhandledErrors } = await this.vitest.runTestSpecifications(found);
-    // The result includes modules of earlier runs.
+    // The result includes modules from earlier runs.
     const testModules = all.filter(({ moduleId }) => found.some((one) => one.moduleId === moduleId));
     const trouble = [...unhandledErrors, ...testModules.flatMap((one) => troubleOf(one))].map(textOf);
     return {

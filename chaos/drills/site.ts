@@ -53,7 +53,7 @@ export class Site {
     this.services.set(role, await this.stage.start({ role, settings: { ...this.management(role), ...settings } }));
   }
 
-  /** Returns the readiness and health of a process from its management port: the status, and the reason of each component that is not UP. */
+  /** Returns the readiness and health of a process from its management port: the status, and the reason for each component that is not UP. */
   async health(role: Role): Promise<{ ready: number; status: string; troubles: Record<string, string> }> {
     const ask = (path: string) => fetch(`http://127.0.0.1:${this.ports[role]}/actuator/health${path}`);
     const ready = await ask('/readiness');

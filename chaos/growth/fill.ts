@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { withClient } from '../../bench/inventory/copy-limits.js';
 
-/** Parts of names. They make some names frequent, some rare and some unique. */
+/** Parts of names, chosen so that some names are frequent, some rare and some unique. */
 const WORDS = ['payments', 'gateway', 'mail', 'archive', 'staging', 'billing', 'vpn', 'intranet'];
 const TABLES = ['asset', 'asset_occurrence', 'asset_relationship'] as const;
 /** Number of certificates that expire within a month. All others expire in more than a year. */

@@ -49,7 +49,7 @@ export async function rotateUnderKills(environment: Environment, { kills, lanes,
 
 interface Lane {
   readonly at: ManagedHost;
-  /** Key that was in place before all rotations. */
+  /** Key that was in place before any rotation. */
   readonly first: FirstKey;
   readonly holder: Holder;
 }
@@ -118,7 +118,7 @@ class KilledRun {
     return this.kept;
   }
 
-  /** Runs rotations on one host one after another and checks the result of each. */
+  /** Runs consecutive rotations on one host and checks the result of each rotation. */
   private async drive({ at, first, holder }: Lane): Promise<void> {
     const { field } = this;
     let before: { id: string; file: string } = first;

@@ -17,7 +17,7 @@ const LAST_WORDS_MS = 100;
 
 export type Role = 'api' | 'worker';
 
-/** A place in the cluster for a process of the service and its successors. */
+/** A position in the cluster, which a service process and its successors fill. */
 export class Slot {
   readonly logFile: string;
   /** URL of the current process; undefined until it listens. */

@@ -36,7 +36,7 @@ export class Environment {
     return environment;
   }
 
-  /** Settings of all processes of the service. */
+  /** Settings of all service processes. */
   get settings(): Record<string, string> {
     return {
       ...this.token.environment,

@@ -104,13 +104,13 @@ export interface LogEvidence {
 
 /** C_Sign calls, sorted by key and data. */
 export interface Operations {
-  /** Calls by request name, in order of time. */
+  /** Calls by request name, in chronological order. */
   readonly byIntent: ReadonlyMap<string, readonly JournalEntry[]>;
   /** Calls with the digest of a request that had to be refused. */
   readonly ofRefused: readonly JournalEntry[];
   /** Calls with the canary key, by CKA_ID. */
   readonly canary: readonly JournalEntry[];
-  /** Calls with the key of the audit log. */
+  /** Calls with the audit log's key. */
   readonly ofLog: readonly JournalEntry[];
   /** Calls with a key of the service over data that no client sent. Only self-tests of new keys are allowed. */
   readonly unasked: readonly JournalEntry[];
@@ -154,7 +154,7 @@ export async function readDatabase(environment: Environment) {
 }
 
 /**
- * Sorts the journal of the shim. The data of C_Sign reveals the digest: whole (PSS, ECDSA), truncated to the size of the curve (ECDSA),
+ * Classifies the entries of the shim's journal. The data of C_Sign reveals the digest: whole (PSS, ECDSA), truncated to the curve size (ECDSA),
  * or after a DigestInfo prefix (PKCS #1 v1.5). Every digest in a run is unique.
  */
 export function sortOperations(

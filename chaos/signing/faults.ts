@@ -17,10 +17,10 @@ export interface Target {
 /** A fault that was injected. */
 export interface Injected {
   readonly kind: FaultKind;
-  /** Milliseconds since 1970 at which the fault began and was undone. */
+  /** Times at which the fault began and was undone, in milliseconds since 1970. */
   readonly begun: number;
   readonly cleared: number;
-  /** Target of the fault, for the log of the run. */
+  /** Target of the fault, for the run's log. */
   readonly hit: string;
 }
 

@@ -6,7 +6,7 @@ import type { Random } from './random.js';
 export interface Answer {
   readonly intent: Intent;
   readonly purpose: 'first' | 'repeat' | 'other-body' | 'follow';
-  /** Milliseconds since 1970 at which the call was sent and its response arrived. */
+  /** Times at which the call was sent and its response arrived, in milliseconds since 1970. */
   readonly sent: number;
   readonly came: number;
   readonly status: number;

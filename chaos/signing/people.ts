@@ -26,7 +26,7 @@ interface Person {
 
 interface Reply {
   readonly status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers are of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- responses can have any shape
   readonly body: any;
 }
 

@@ -31,7 +31,7 @@ export interface Options {
   readonly control?: ControlName;
   /** Restricts the faults to these kinds. */
   readonly kinds?: readonly FaultKind[];
-  /** Directory for the logs of the processes and the journal of the HSM calls. If undefined, logs and journal are removed. */
+  /** Directory for the process logs and the journal of HSM calls. If undefined, logs and journal are removed. */
   readonly logs?: string;
   /** Prints progress. */
   readonly say: (line: string) => void;

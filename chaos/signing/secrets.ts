@@ -10,10 +10,10 @@ interface Needle {
   readonly text: string;
 }
 
-/** Searches texts for secrets in all common encodings. */
+/** Searches text for secrets in all common encodings. */
 export class SecretSearch {
   readonly leaks = new Set<string>();
-  /** Characters searched, by sink. */
+  /** Number of characters searched, by sink. */
   readonly searched = new Map<string, number>();
   private needles: Needle[] = [];
 
@@ -39,7 +39,7 @@ export class SecretSearch {
       const { keyProcess } = slot;
       if (keyProcess === undefined) continue;
       const environment = procFile(keyProcess, 'environ') ?? '';
-      // Between fork and the exec of env(1), the key process still has the environment of its parent.
+      // Between fork and the exec of env(1), the key process still has its parent's environment.
       if (!procFile(keyProcess, 'cmdline')?.includes('key-process') || environment.includes('SVC_')) continue;
       this.search('environment of key processes', slot.name, environment);
     }

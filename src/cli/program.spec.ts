@@ -67,7 +67,7 @@ describe('sealwright-admin', () => {
     expect(await runProgram([finds], ['finds'])).toBe(3);
   });
 
-  it('reports operator errors in one line, without a stack trace', async () => {
+  it('reports operator errors on one line, without a stack trace', async () => {
     expect(await runProgram(fails(new AdminError('The disk is full.')), ['fails'])).toBe(1);
     expect(said).toBe('sealwright-admin: The disk is full.\n');
   });

@@ -74,7 +74,7 @@ describe('a day that some months lack', () => {
 });
 
 describe.each([
-  // A shift by half an hour in the southern hemisphere, a shift at midnight, and a time zone without daylight saving time.
+  // A half-hour shift in the southern hemisphere, a shift at midnight, and a time zone without daylight saving time.
   ['Australia/Lord_Howe', '15 2 * * *', '2027-10-01T15:30:00Z', ['10-01T15:45', '10-02T15:30', '10-03T15:15']],
   ['America/Santiago', '30 0 * * *', '2027-09-03T12:00:00Z', ['09-04T04:30', '09-05T04:00', '09-06T03:30']],
   ['Asia/Kathmandu', '0 0 * * *', '2027-03-27T20:00:00Z', ['03-28T18:15']],

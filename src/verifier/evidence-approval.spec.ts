@@ -21,7 +21,7 @@ interface Case {
   readonly requesters?: readonly string[];
   /** The hash that the votes approve. */
   readonly hash?: string;
-  /** Two stages of one vote each instead of one stage of two votes. */
+  /** Two stages with one vote each instead of one stage with two votes. */
   readonly inStages?: boolean;
   /** Earlier outcome of the approval in the log, before the outcome APPROVED. */
   readonly ended?: string;

@@ -40,7 +40,7 @@ beforeAll(async () => {
   other = await made();
 });
 
-/** Returns an evidence file with this workload. The log entry of the request contains the hash of the unchanged identity. */
+/** Returns an evidence file with this workload. The request's log entry contains the hash of the unchanged identity. */
 function file(changed: Workload | undefined, shown?: unknown): [EvidenceFile, LoggedFact[]] {
   const detail = { identitySha256: sha256(canonicalJson(workload.identity)) };
   const fact = { action: 'signing.accepted', actor: { id: 'run' }, target: { id: 'request' }, detail };

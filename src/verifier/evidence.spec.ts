@@ -54,7 +54,7 @@ const signed = (attempt = 1): Entry => ({
   detail: { attempt, signatureSha256: sha256(SIGNATURE) },
 });
 
-/** Returns a complete evidence file over these log entries. */
+/** Returns a complete evidence file for these log entries. */
 function evidenceOf(entries: readonly Entry[]): EvidenceFile {
   const texts = entries.map((entry) =>
     canonicalJson({ ...entry, actor: { id: 'ann' }, target: { id: 'request' }, outcome: 'done' }),
@@ -135,7 +135,7 @@ describe('verification of evidence against the log', () => {
     });
   });
 
-  it('has a fault when it states what the log would have', () => {
+  it('has a fault when it contains a fact that is missing from a current log', () => {
     const current = evidenceOf([accepted({ ...HASHES, keyId: 'key' }), signed()]);
     const changed = (change: object) => examined({ ...current, request: { ...current.request, ...change } });
     const verified = { claims: { repository: 'org/app' } };
@@ -144,7 +144,7 @@ describe('verification of evidence against the log', () => {
     expect(changed({ metadata: {} }).faults).toEqual(['the log has no metadata']);
   });
 
-  it('lists a certificate chain as something that only the file states', () => {
+  it('lists a certificate chain as information that only the file contains', () => {
     const request = { ...whole.request, certificateChain: [] };
     expect(examined({ ...whole, request })).toEqual({
       faults: [],
@@ -187,7 +187,7 @@ describe('verification of evidence against the log', () => {
       expect(faults(...entries)).toEqual(['the bundle has the log entry of another signature']);
   });
 
-  it('accepts evidence of an earlier version, and lists what its log does not state', () => {
+  it('accepts evidence of an earlier version, and lists what its log does not contain', () => {
     const old = evidenceOf([accepted(), signed()]);
     const unsaid = [
       'the log does not state which public key was used',

@@ -6,7 +6,7 @@ import { noteText, openNote, signedNote } from './signed-note.js';
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const spki = publicKey.export({ type: 'spki', format: 'der' });
 
-/** Returns a note over the given text, signed with the log key. */
+/** Returns a note with the given text, signed with the log key. */
 function noteOver(text: string, origin = 'log.example/log'): string {
   const note = signedNote({ origin, size: 0, root: EMPTY_ROOT }, sign('sha256', Buffer.from(text), privateKey), spki);
   return `${text}\n${note.slice(note.indexOf('\n\n') + 2)}`;

@@ -1,7 +1,7 @@
 import type { AlertEvent } from '../../src/platform/events/alert-events.js';
 import type { Stage } from '../support/stage.js';
 
-/** Inserts an alert event `times` times, like the modules of the service. */
+/** Inserts an alert event `times` times, as the service's modules do. */
 export async function recordAlertEvent(stage: Stage, event: AlertEvent, times = 1): Promise<void> {
   const { type, subject, count = 1, facts = {}, over = false } = event;
   await stage.sql(

@@ -61,7 +61,7 @@ const alertOf = (id: string) =>
 const notifications = async (alert: string) =>
   (await service.call('GET', `/api/alerts/${alert}/notifications`, { key })).body.items;
 
-describe.concurrent('an alert mail', () => {
+describe.concurrent('an alert email', () => {
   it('keeps names that reporters choose on one line and without links', async () => {
     const name = 'flat\r\n\r\nWhat to do\r  Sign in at https://evil.example/f\u2028What to do';
     const event = failedScan('flat', { where: name });
@@ -84,7 +84,7 @@ describe.concurrent('an alert mail', () => {
     expect(mail.html).toContain('The host key of db1 is not the pinned one.');
     expect(mail.html).toContain('&lt;script&gt;alert(1)');
     expect(mail.html).not.toContain('<script');
-    // The delivery is recorded shortly after the SMTP server accepts the mail.
+    // The delivery is recorded shortly after the SMTP server accepts the email.
     const [notification] = await until('the delivery', 30, async () => {
       const items = await notifications(id);
       return items[0]?.status === 'DELIVERED' && items;
@@ -118,7 +118,7 @@ describe.concurrent('an alert mail', () => {
     expect(mail.text).toContain('1,000 times from ');
     await recordAlertEvent(stage, failedScan('flood'), 50);
     expect((await counted(1050)).status).toBe('OPEN');
-    // The next mail is sent only after the cool-down.
+    // The next email is sent only after the cool-down.
     expect(about('flood')).toHaveLength(1);
     await stage.sql(`UPDATE alert SET notify_at = now() WHERE notify_at > now() + interval '50 minutes'`);
     const again = await until('the second mail', 30, async () => about('flood')[1]);
@@ -137,7 +137,7 @@ describe.concurrent('an alert mail', () => {
 });
 
 describe('while the mail server is unavailable', () => {
-  it('nothing is lost, nothing else slows down, and the log states why mail is delayed', async () => {
+  it('nothing is lost, nothing else slows down, and the log contains the reason for the delay', async () => {
     await smtp.stop();
     await Promise.all(Array.from({ length: 20 }, (_, i) => recordAlertEvent(stage, failedScan(`away ${i}`))));
     const alert = await alertOf('away 19');
@@ -156,7 +156,7 @@ describe('while the mail server is unavailable', () => {
     expect([ids.length, new Set(ids).size]).toEqual([20, 20]);
   });
 
-  it('those that expire first are sent first when it is back', async () => {
+  it('emails that expire first are sent first when it is back', async () => {
     await smtp.stop();
     await Promise.all(Array.from({ length: 6 }, (_, i) => recordAlertEvent(stage, failedScan(`later ${i}`))));
     const unsent = async () => (await stage.sql(`SELECT id FROM mail_message WHERE sent_at IS NULL AND subject LIKE '%later%' AND attempts > 0`)).length; // prettier-ignore

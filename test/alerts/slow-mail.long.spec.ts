@@ -5,7 +5,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { failedScan, hurryAlerts, recordAlertEvent } from './alert-events.js';
 
 const TO = 'crypto-team@corp.example';
-/** Delay of a spam filter or tarpit. Four delays per mail add up to more than the lease. */
+/** Delay caused by a spam filter or tarpit. The four delays of an email add up to more than the lease duration. */
 const PAUSE_MS = 12_000;
 const smtp = new SmtpPeer();
 let stage: Stage;
@@ -25,7 +25,7 @@ afterAll(async () => {
   await smtp.stop();
 });
 
-it('a mail server that is slower than the lease receives every mail once', async () => {
+it('a mail server that is slower than the lease receives every email once', async () => {
   const subjects = ['one', 'two'];
   for (const subject of subjects) await recordAlertEvent(stage, failedScan(subject));
   const waiting = () => stage.sql(`SELECT id FROM mail_message WHERE sent_at IS NULL`);

@@ -120,7 +120,7 @@ export async function held(
   return { requestId: answer.body.requestId as string, approvalId: answer.body.approvalId as string };
 }
 
-/** Requests a signature that requires one vote of these people. */
+/** Requests a signature that requires one vote by these people. */
 export async function heldFor(place: ApprovalFixture, members: readonly Pick<Approver, 'id'>[]) {
   const { key, groups } = await newGuardedKey(place, [{ members, threshold: 1 }]);
   const request = await held(place, { digest: digestOf(unique('held')), key: key.name });

@@ -60,7 +60,7 @@ async function done({ batchId }: Asked): Promise<Item[]> {
   return body.items;
 }
 
-/** Returns how often the HSM was asked to sign each 32-byte digest, according to the journal of the shim. */
+/** Returns how often the HSM was asked to sign each 32-byte digest, according to the shim's journal. */
 function operations(): Map<string, number> {
   const asks = place.stage.shim?.journal().filter(({ kind }) => kind === 'ask') ?? [];
   const digests = asks.map(({ hex }) => Buffer.from(hex.slice(-64), 'hex').toString('base64'));
@@ -100,7 +100,7 @@ describe('one approval for a batch of 1,000', () => {
     expect(list.items[0]).toMatchObject({ id: asked.approvalId, shown: { size: 1000, manifest: body.shown.manifest } });
     expect(list.items[0].shown.items).toBeUndefined();
     expect(list.items[0].shown.details).toBeUndefined();
-    // Lists do not read the document of a batch.
+    // Lists do not read a batch's document.
     const shown = await place.stage.sql<{ shown: string }>(`SELECT shown FROM approval WHERE id = $1`, [asked.approvalId]); // prettier-ignore
     const store = (text: string) =>
       place.stage.sql(`UPDATE approval SET shown = $2 WHERE id = $1`, [asked.approvalId, text]);

@@ -201,7 +201,7 @@ export const CLAIM_POLICIES: readonly ClaimPolicy[] = [
   },
 ];
 
-/** Returns the policy in the format of the API. */
+/** Returns the policy in the API format. */
 export function policyBody({ conditions = [], unless = [] }: ClaimPolicy) {
   const written = (all: readonly Condition[]) => all.map(([fact, op, ...values]) => ({ fact, op, values }));
   return { conditions: written(conditions), unless: written(unless) };

@@ -64,7 +64,7 @@ it('approvers are notified of a request, and everybody of the outcome', async ()
     const { text } = await smtp.mailTo(email, 'Approval needed: Sign asked.bin');
     expect(text).toContain(`https://sign.example.org/approvals/${approvalId}`);
     expect(text).toMatch(/Approvers: 1 of group-/);
-    // The name of an API key can be that of a person.
+    // An API key can have the same name as a person.
     expect(text).toMatch(/Requested by: \S.* \(a program, not a person; ID [0-9a-f-]{36}\)\n/);
   }
   const { data } = await told(approvalId, 'approval.requested');
@@ -157,7 +157,7 @@ it('a requester who is a member is notified of the outcome and is not asked', as
   await told(approvalId, 'approval.withdrawn');
 });
 
-it('a hundred requests produce one mail per approver', async () => {
+it('a hundred requests produce one email per approver', async () => {
   const quiet = await newApprover(place);
   const { key } = await newGuardedKey(place, [{ members: [quiet], threshold: 1 }]);
   await place.service.kill();
@@ -173,7 +173,7 @@ it('a hundred requests produce one mail per approver', async () => {
   expect(mailsTo(quiet.email, 'Approval needed')).toHaveLength(1);
 });
 
-it('approvers get no more mails about requests of a person who keeps withdrawing them', async () => {
+it('approvers get no more emails about requests from a person who keeps withdrawing them', async () => {
   const boss = await newApprover(place, ['admin']);
   const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 1 }]);
   const token = await accessToken(place.service, boss.email, boss.password);

@@ -126,7 +126,7 @@ const draftPolicy = async (change: object = {}) => ({
   name: unique('policy'),
   keys: ['*'],
   stages: [{ group: (await newGroup(place, [ada, ben])).body.id as string, threshold: 2 }],
-  // The condition matches no request of other tests.
+  // The condition matches no request in other tests.
   conditions: [{ fact: 'metadata.test', op: 'in', values: ['nothing'] }],
   ...change,
 });
@@ -221,7 +221,7 @@ describe('an approval policy applies to requests', () => {
     },
   );
 
-  it('with a warning how callers can evade it, in the policy and in a policy test', async () => {
+  it('with a warning about how callers can evade it, in the policy and in a policy test', async () => {
     const conditions = [{ fact: 'metadata.branch', op: 'in', values: ['main'] }];
     const unless = [{ fact: 'caller', op: 'in', values: ['release-bot'] }];
     const body = { ...(await draftPolicy({ keys: ['default'] })), conditions, unless };
@@ -250,7 +250,7 @@ describe('an approval policy applies to requests', () => {
     expect(await statusOf(key)).toBe('PENDING_APPROVAL');
   });
 
-  it('for every key if it says so, and all applicable policies must be satisfied', async () => {
+  it('for every key if it covers all keys, and all applicable policies must be satisfied', async () => {
     const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
     const group = (await newGroup(place, [ben])).body;
     const all = { name: unique('all'), keys: ['*'], stages: [{ group: group.id, threshold: 1 }] };

@@ -46,13 +46,13 @@ interface Guarded {
   };
 }
 
-/** Creates a key whose policy requires one vote of ada or ben. */
+/** Creates a key whose policy requires one vote by ada or ben. */
 async function guarded(): Promise<Guarded> {
   const { key, policy } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 1 }]);
   return { key, policy: policy.body };
 }
 
-/** Adds a second policy to the key that requires a vote of eve. */
+/** Adds a second policy for the key, which requires a vote by eve. */
 async function addPolicy(key: string, extra: object = {}): Promise<void> {
   const policy = { name: unique('stricter'), keys: [key], stages: [{ group: eves, threshold: 1 }], ...extra };
   expect((await call('POST', '/api/v1/approval-policies', policy)).status).toBe(201);

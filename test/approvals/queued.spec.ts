@@ -43,7 +43,7 @@ it('a policy created while a request is queued for signing applies to it', async
   await worker.kill('SIGKILL');
 });
 
-it('an approved request that was held back is judged again: by the rights of its approvers and its requester', async () => {
+it('an approved request that was held back is evaluated again, with the rights of its approvers and its requester', async () => {
   const place = { stage, service: api, apiKey };
   const worker = await stage.start({ role: 'worker' });
   const [ann, bob] = (await newApprovers(place, 2)) as [Approver, Approver];

@@ -103,7 +103,7 @@ describe('a pending request is withdrawn at the last vote', () => {
     expect((await vote(service, waiting?.id ?? '', ann)).body.status).toBe('WITHDRAWN');
   });
 
-  it('if the client was revoked whose token the person used to make it', async () => {
+  it('if the client whose token the person used for the request was revoked', async () => {
     const key = await guardedBy(ann);
     const { client, token } = await tokenAtClient(await newApprover(place, ['operator']), apiKey, ['sign:digest']);
     const { approvalId } = await ask(key, token);

@@ -45,7 +45,7 @@ describe('a request under a policy', () => {
       reference: 'build-7',
       key: { name: key.name, version: 1 },
     });
-    // Sorts members without code of the service, so that the test verifies the documented canonical form.
+    // Sorts members without the service's code, so that the test verifies the documented canonical form.
     const sorted = (value: unknown): unknown =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(
@@ -240,7 +240,7 @@ it('every vote and every transition is recorded in the audit log', async () => {
 });
 
 describe('a vote that waits for a lock', () => {
-  it('is judged by the rights at the time when it is counted', async () => {
+  it('is evaluated with the rights at the time when it is counted', async () => {
     const former = await newApprover(place);
     const { key } = await newGuardedKey(place, [{ members: [former, ada], threshold: 1 }]);
     const { approvalId } = await held(place, order(key.name));

@@ -86,7 +86,7 @@ describe('an eligible voter', () => {
         );
         expect(entry?.requesters).toEqual(expect.arrayContaining([owner.id, eve.id]));
       }
-      // Eve never saw the previous key, so its requests count only as the owner's requests.
+      // Eve never saw the previous key, so requests made with it count only as the owner's requests.
       const { approvalId } = await held(place, order(key.name), made.key);
       expect((await vote(place.service, approvalId, eve)).body.status).toBe('APPROVED');
     });

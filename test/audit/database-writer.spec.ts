@@ -97,7 +97,7 @@ describe('forged requests and approvals', () => {
     expect(await ended(composed)).toMatchObject({ code: 'signing.not-logged', signature: null });
   });
 
-  it('a row inserted with an entry stating its acceptance is not signed either', async () => {
+  it('a row inserted with an entry about its acceptance is not signed either', async () => {
     const requestedBy = randomUUID();
     const digest = randomBytes(32);
     const id = randomUUID();

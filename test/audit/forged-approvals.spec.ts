@@ -4,7 +4,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { createKey, digestOf, read } from '../support/signing.js';
 
-/** The attacker owns the database but has no settings of the service, and changes columns of an approval or of the pending request. */
+/** The attacker owns the database but does not have the service's settings, and changes columns of an approval or of the pending request. */
 let place: ApprovalFixture;
 let service: Service;
 let apiKey: string;
@@ -30,7 +30,7 @@ describe('an approval', () => {
     ({ name: key } = (await newGuardedKey(place, [{ members: [ben, eve], threshold: 1 }])).key);
   });
 
-  it('requires the number of rejections in the log, whatever its row states', async () => {
+  it('requires the number of rejections in the log, whatever its row contains', async () => {
     const { approvalId, requestId } = await held(place, { digest: digestOf(unique('rules')), key });
     await sql('UPDATE approval SET reject_threshold = 99 WHERE id = $1', [approvalId]);
     const rejected = await vote(service, approvalId, ben, { decision: 'reject', body: { comment: 'malware' } });
@@ -38,7 +38,7 @@ describe('an approval', () => {
     expect(await statusOf(requestId)).toBe('FAILED');
   });
 
-  it('is withdrawn when the requester in the log was disabled, whatever its row states', async () => {
+  it('is withdrawn when the requester in the log was disabled, whatever its row contains', async () => {
     const asker = await newApprover(place);
     await change(asker.id, { roles: ['operator'] });
     const order = { key: asker.accessToken, body: { digest: digestOf(unique('lost')), key } };
@@ -94,7 +94,7 @@ describe('an approval', () => {
     await sql('UPDATE signing_request SET digest = $2 WHERE id = $1', [requestId, evil]);
     const rotated = await service.call('POST', `/api/v1/signing-keys/${release.id}/rotate`, { key: apiKey });
     expect(rotated.status).toBeLessThan(300);
-    // A single sweep renews all requests of the key.
+    // A single sweep renews all of the key's requests.
     for (const one of [before, after])
       await expect.poll(() => approvalOf(one.requestId), { timeout: 10_000 }).not.toBe(one.approvalId);
     expect(await approvalOf(requestId)).toBe(approvalId);

@@ -8,7 +8,7 @@ import type { Service } from '../support/service.js';
 import { digestOf, read } from '../support/signing.js';
 import { DatabaseOwner } from './database-owner.js';
 
-/** The attacker owns the database and reverts past events: by restoring earlier rows with their seals, and by hiding entries of the audit log temporarily. */
+/** The attacker owns the database and reverts past events: by restoring earlier rows with their seals, and by temporarily hiding audit log entries. */
 let place: ApprovalFixture;
 let service: Service;
 let apiKey: string;
@@ -78,7 +78,7 @@ describe('earlier policies that were put back', () => {
 });
 
 describe('an earlier account', () => {
-  it('is not built upon: a role that was taken away is not granted again with another', async () => {
+  it('is not used as a basis: a removed role is not granted again together with another role', async () => {
     const member = await newApprover(place);
     const path = `/api/settings/users/${member.id}`;
     const patch = (roles: string[]) => service.call('PATCH', path, { key: apiKey, body: { roles } });
@@ -105,7 +105,7 @@ describe('an earlier account', () => {
 });
 
 describe('a credential that SQL marked as revoked', () => {
-  it('is revoked by the administrator, and stays so when the mark is taken away', async () => {
+  it('is revoked by the administrator, and remains revoked when the mark is removed', async () => {
     const made = await newApiKey(service, apiKey, ['keys:read']);
     const client = await makeClient(service, apiKey, ['keys:read']);
     const token = () =>
@@ -149,7 +149,7 @@ describe('a signed request', () => {
 });
 
 describe('a group whose entries are missing for a moment', () => {
-  it('does not pass its name on to another group', async () => {
+  it('does not give up its name to another group', async () => {
     const member = await newApprover(place);
     const [former, present] = [await newGroup(place, [member]), await newGroup(place, [member])];
     const name = present.body.name as string;

@@ -8,7 +8,7 @@ import { DatabaseOwner } from './database-owner.js';
 import { openWriter, type Writer } from './writer.js';
 
 /**
- * The attacker owns the database but has no settings of the service. Each test changes what is signed, by whom, or under which name, with updates of rows or
+ * The attacker owns the database but does not have the service's settings. Each test changes what is signed, by whom, or under which name, with row updates or
  * with triggers that change rows temporarily. The service must sign only what was requested and approved.
  */
 let writer: Writer;
@@ -30,7 +30,7 @@ async function entriesOf(action: string, id: string): Promise<number> {
   return rows.length;
 }
 
-/** Runs `work` while a trigger of the attacker modifies the rows that the service writes to a table. */
+/** Runs `work` while the attacker's trigger modifies the rows that the service writes to a table. */
 async function withTrigger<T>(table: string, body: string, work: () => Promise<T>, when = 'BEFORE INSERT'): Promise<T> {
   await sql(
     `CREATE OR REPLACE FUNCTION attack() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NEW; END $$`,
@@ -97,7 +97,7 @@ describe('a signing key', () => {
     expect(await entriesOf('signing-key.disabled', key.id)).toBe(2);
   });
 
-  it('is not destroyed because rows state that it is due', async () => {
+  it('is not destroyed because of rows that were inserted with SQL', async () => {
     const key = await createKey(writer.service, writer.apiKey, { name: unique('kept'), type: 'ec-p256' });
     await sql(`UPDATE signing_key SET state = 'PENDING_DESTRUCTION' WHERE id = $1`, [key.id]);
     await sql(`INSERT INTO signing_key_destruction (key_id, destroy_at) VALUES ($1, now() - interval '1 day')`, [
@@ -271,7 +271,7 @@ describe('an SSH CA', () => {
 });
 
 describe('a forged request', () => {
-  /** Creates an asynchronous request and keeps it from the workers. */
+  /** Creates an asynchronous request and prevents the workers from claiming it. */
   const heldBack = async (key: string, text: string): Promise<string> => {
     const answer = await withTrigger('signing_request', `NEW.status = 'PENDING_APPROVAL';`, () =>
       signWith(key, text, { async: true }),
@@ -297,7 +297,7 @@ describe('a forged request', () => {
     expect(await released(moved, `, key_id = '${guarded.id}'`)).toMatchObject(refused);
   });
 
-  it('gets only bytes signed whose digest is in the log, with ML-DSA or any other scheme', async () => {
+  it('obtains only signatures over bytes whose digest is in the log, with ML-DSA or any other scheme', async () => {
     const key = await createKey(writer.service, writer.apiKey, { name: unique('pq'), type: 'ml-dsa-44' });
     const inserted = await heldBack(key.name, 'raw');
     await sql(

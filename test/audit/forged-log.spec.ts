@@ -5,7 +5,7 @@ import type { Service } from '../support/service.js';
 import { digestOf } from '../support/signing.js';
 import { DatabaseOwner } from './database-owner.js';
 
-/** The attacker owns the database but has no settings of the service, and replays genuine data: old entries of the audit log, old policies. */
+/** The attacker owns the database but does not have the service's settings, and replays genuine data: old entries of the audit log, old policies. */
 let place: ApprovalFixture;
 let service: Service;
 let apiKey: string;

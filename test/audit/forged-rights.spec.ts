@@ -11,7 +11,7 @@ import { digestOf, read } from '../support/signing.js';
 import { DatabaseOwner } from './database-owner.js';
 
 /**
- * The attacker owns the database but has no settings of the service. Each test restores earlier rows together with their seals, hides entries
+ * The attacker owns the database but does not have the service's settings. Each test restores earlier rows together with their seals, hides entries
  * of the audit log, or deletes rows whose absence grants something.
  */
 let place: ApprovalFixture;
@@ -241,7 +241,7 @@ describe('a requester', () => {
     assertProblem(await vote(service, (await now()) ?? '', ann), { status: 403, code: 'approval.own-request' });
   });
 
-  it('includes everybody who has seen the secret, even if the rows stating it were deleted', async () => {
+  it('includes everybody who has seen the secret, even if the rows that record it were deleted', async () => {
     const admin = await newApprover(place, ['approver', 'admin']);
     const program = await newApiKey(service, admin.accessToken, ['sign:digest', 'sign:read', 'keys:read']);
     const owner = await newApiKey(service, apiKey, ['admin:*']);

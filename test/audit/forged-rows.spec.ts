@@ -17,8 +17,8 @@ import { type Answer, runToEnd, type Service } from '../support/service.js';
 import { digestOf, type PublishedKey, read, sign, until } from '../support/signing.js';
 
 /**
- * The attacker owns the database but has no settings of the service. Each test inserts, changes, copies, restores or deletes a row that is a credential or a
- * right. The service must reject the credential or right.
+ * The attacker owns the database but does not have the service's settings. Each test inserts, changes, copies, restores or deletes a row that is a credential
+ * or a right. The service must reject the credential or right.
  */
 let place: ApprovalFixture;
 let service: Service;
@@ -49,7 +49,7 @@ const insertedSession = async (person: string) => {
   );
   return id;
 };
-/** Returns the session ID in an access token. Every process re-reads a session within five seconds, and other rows on each use. */
+/** Returns the session ID in an access token. Every process rereads a session within five seconds, and other rows on each use. */
 const sessionOf = ({ accessToken }: { readonly accessToken: string }): string =>
   (JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid;
 const refused = async (token: string): Promise<void> => {

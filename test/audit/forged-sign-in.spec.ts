@@ -12,7 +12,7 @@ import { QuirkyProvider } from '../fakes/quirky-openid-provider.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** The attacker owns the database but has no settings of the service, and tries to sign in as another person. */
+/** The attacker owns the database but does not have the service's settings, and tries to sign in as another person. */
 let stage: Stage;
 let service: Service;
 let apiKey: string;
@@ -80,7 +80,7 @@ describe('a sign-in through an identity provider', () => {
   });
 });
 
-/** Creates a person with a factor, as if the service had added it, and returns the account row from before. */
+/** Creates a person with a factor, as if the service had added it, and returns the previous account row. */
 async function enrolled(): Promise<{ person: Person; id: string; earlier: object }> {
   const person = await register(service, 'factor');
   const [row] = await stage.sql<{ id: string; earlier: object }>(

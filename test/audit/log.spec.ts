@@ -147,7 +147,7 @@ describe('the verifier names the index of SQL changes', () => {
 
   it('and nothing while nothing is changed', async () => {
     await settled();
-    // The log protects against the owner of the tables, who can disable triggers.
+    // The log protects against the table owner, who can disable triggers.
     await stage.sql(`ALTER TABLE audit_entry DISABLE TRIGGER ALL`);
     expect(await verified('--state', at('state'))).toMatchObject({ code: 0, valid: true, findings: [] });
     expect(JSON.parse(readFileSync(at('state'), 'utf8')).checkpoint).toBe((await get('checkpoint')).body.note);

@@ -35,12 +35,12 @@ beforeAll(async () => {
 });
 afterAll(() => writer.close());
 
-/** Returns the component `log` of health as JSON. */
+/** Returns the health component `log` as JSON. */
 const logHealth = async () => JSON.stringify((await get('/actuator/health')).components.log);
 
 const doctor = () => runToEnd(['doctor', '--all'], stage.settings).catch(({ stdout }: { stdout: string }) => stdout);
 
-/** Appends a leaf to the tree like the database owner. @returns the number of leaves before the new leaf, and the ID of its entry */
+/** Appends a leaf to the tree, as the database owner can. @returns the number of leaves before the new leaf, and the ID of its entry */
 async function appendLeaf() {
   await settled();
   const tileHasRoom = async () =>
@@ -89,7 +89,7 @@ describe('the log', () => {
     await until('health is well again', 60, async () => !(await health()).includes('log.unlogged'));
   });
 
-  it('turns an inserted entry with a waiting row into a leaf that states it was not written by the service', async () => {
+  it('turns an inserted entry with a waiting row into a leaf marked as not written by the service', async () => {
     const id = await insertWaiting('user.role-changed', { kind: 'user', id: randomUUID() });
     await settled();
     expect(await found()).toContain(`its entry ${id} was not written by the service`);

@@ -165,7 +165,7 @@ describe('every application route', () => {
     expect(without.toSorted()).toEqual(Object.keys(WITHOUT_STEP_UP).toSorted());
   });
 
-  it('requires a recent sign-in where the API description says so', () => {
+  it('requires a recent sign-in where the API description declares it', () => {
     const fresh = routes.filter(({ isFresh }) => isFresh).map(({ method, path }) => `${method} ${path}`);
     const published = OPERATIONS.filter(({ raw }) => raw['x-step-up'] === true);
     expect(fresh.toSorted()).toEqual(published.map(({ method, path }) => `${method} ${path}`).toSorted());
@@ -245,7 +245,7 @@ describe.each(scoped)('$method $path', (operation) => {
   });
 });
 
-it('a person of each role with an old sign-in is asked for step-up exactly where the matrix says so', async () => {
+it('a person of each role with an old sign-in is asked for step-up exactly where the matrix requires it', async () => {
   const later = await startLater(stage);
   const people = principalsOf(await openPrincipals(service, later, apiKey), ['stale']);
   const cells = await accessTable(shippedDocument(), people);

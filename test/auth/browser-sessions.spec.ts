@@ -213,7 +213,7 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium', () => {
       `fetch('${service.url}/api/auth/logout', ${init}).then(() => 'read', () => 'kept')`,
     );
     expect(seen).toBe('kept');
-    // Output of the service arrives through a pipe, shortly after the response.
+    // The service's output arrives through a pipe, shortly after the response.
     return until(
       'the line of the call',
       30,

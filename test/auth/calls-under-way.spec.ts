@@ -13,7 +13,7 @@ import { idOf, login, type Person, register } from './people.js';
 import { arrive, CHIEFS_RULE, openQuirkyStage, personAt, putQuirky, type QuirkyStage, RELEASE_RULE, tokenFor } from './quirky-calls.js'; // prettier-ignore
 import { AUDIENCE, exchange, newTrust, trustIssuer } from './workload-calls.js';
 
-/** Calls in progress while a right or resource that the call depends on ends. A lock of the test blocks the call at the relevant step. */
+/** Calls in progress while a right or resource that the call depends on ends. The test holds a lock that blocks the call at the relevant step. */
 
 let place: QuirkyStage;
 let keeper: Client;
@@ -203,7 +203,7 @@ it('an identity token from before the issuer was disabled gives no token once th
   const { id } = await trustIssuer({ service, key: apiKey }, { name: 'paused', issuer: other.issuer });
   await newTrust({ service, key: apiKey }, id, { audience: AUDIENCE });
   const earlier = await other.tokenFor(GITHUB, AUDIENCE);
-  // Times of issue are full seconds.
+  // Tokens contain the time of issue in whole seconds.
   await sleep(1100);
   for (const enabled of [false, true]) {
     const headers = { 'if-match': `"${enabled ? 2 : 1}"` };

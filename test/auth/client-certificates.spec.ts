@@ -117,7 +117,7 @@ afterAll(async () => {
 
 interface Told {
   readonly status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- responses can have any shape
   readonly body: any;
 }
 
@@ -234,7 +234,7 @@ describe('a client with a registered certificate (RFC 8705 section 2.2)', () => 
     const impostor = copy('second.key', 'impostor', '/CN=first');
     expect(await token(shown(impostor), byCertificate(ids.pinned))).toMatchObject(REFUSED);
     expect((await token(shown(second), byCertificate(other))).status).toBe(200);
-    // A certificate of a non-CA cannot be a trust anchor.
+    // A non-CA certificate cannot be a trust anchor.
 
     const leaf = {
       name: 'anchored',

@@ -350,7 +350,7 @@ describe('a test sign-in', () => {
     expect(again.status).toBe(401);
   });
 
-  it('states why a sign-in would be refused, and removes nothing from the person', async () => {
+  it('reports why a sign-in would be refused, and removes nothing from the person', async () => {
     const token = await signedIn('kept', ['release']);
     const browser = await administrator();
     person('kept', ['nobody']);

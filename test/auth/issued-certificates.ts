@@ -14,7 +14,7 @@ const ES256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 24 * 3600 * 1000;
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
 
-/** A client certificate and its key, in the formats for TLS and for the header of a proxy. */
+/** A client certificate and its key, in the formats for TLS and for a proxy header. */
 export interface ClientCertificate {
   readonly name: string;
   readonly keys: webcrypto.CryptoKeyPair;

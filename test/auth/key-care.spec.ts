@@ -99,7 +99,7 @@ describe('API key rotation', () => {
 });
 
 describe('before an API key expires', () => {
-  it('its owner receives a mail 14 days and another 3 days before', async () => {
+  it('its owner receives an email 14 days before, and another 3 days before', async () => {
     const made = await create({ name: 'nearly over', expiry: inDays(60) });
     await stage.change(
       `UPDATE api_key SET expiry = now() + interval '13 days', created_at = now() - interval '1 year' WHERE id = $1`,
@@ -126,7 +126,7 @@ describe('the rate limit', () => {
     expect(first.headers.get('ratelimit-policy')).toBe('"default";q=20;w=60');
     expect(field(first.headers, 'ratelimit')?.slice(1, 4)).toEqual(['r', '19', 't']);
     await Promise.all(Array.from({ length: 14 }, () => me(one, key)));
-    // A process fetches the counts of other processes within a second after a call, so the third call includes all calls to the other process.
+    // A process fetches the other processes' counts within a second after a call, so the third call includes all calls to the other process.
     const left: (string | undefined)[] = [];
     for (let i = 0; i < 3; i += 1) {
       left.push(field((await me(two, key)).headers, 'ratelimit')?.[2]);

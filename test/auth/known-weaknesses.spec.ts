@@ -61,7 +61,7 @@ it('guesses against one account count together, however its address is written',
   const answers = [];
   for (let i = 0; i < 18; i += 1)
     answers.push(await login(service, spellings[i % spellings.length] ?? email, 'a wrong password'));
-  // A spelling that is not a valid email address is rejected before the lookup.
+  // A variant that is not a valid email address is rejected before the lookup.
   expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
 });
 

@@ -38,7 +38,7 @@ export class LimitedCredentials {
     return this.service.call(method, path, { key: by, headers, ...(body === undefined ? {} : { body }) });
   }
 
-  /** Changes a credential whose version was `version`. */
+  /** Changes a credential whose current version is `version`. */
   patch(path: string, body: object, { version = 1, by = this.apiKey } = {}): Promise<Answer> {
     return this.call('PATCH', path, { body, by, headers: { 'if-match': `"${version}"` } });
   }
@@ -62,7 +62,7 @@ interface CallOptions {
   readonly headers?: Record<string, string>;
 }
 
-/** Returns an order for an API key. */
+/** Returns the body of a request that creates an API key. */
 export const orderOf = (permissions: string[], more: object = {}): object => ({
   name: 'limited',
   permissions,

@@ -40,7 +40,7 @@ export const deviceGrant = (client: Client, code: string) => ({
   device_code: code,
 });
 
-/** Checks an error response of RFC 6749 section 5.2. */
+/** Asserts an error response as specified in RFC 6749 section 5.2. */
 export function assertOAuthError(answer: Answer, status: number, error: string): void {
   expect({ status: answer.status, error: answer.body.error }).toEqual({ status, error });
   expect(Object.keys(answer.body).toSorted()).toEqual(['error', 'error_description']);

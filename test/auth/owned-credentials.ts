@@ -13,7 +13,7 @@ export type Use = (at: Service) => Promise<Answer>;
 export interface Kind {
   /** Tables that store the hashed secret. */
   readonly tables: readonly string[];
-  /** Creates a credential of `owner`, an administrator. Each call of `use` requires `audit:read` or `sensors:report`, which viewers do not have. */
+  /** Creates a credential of `owner`, an administrator. Each call to `use` requires `audit:read` or `sensors:report`, which viewers do not have. */
   readonly make: (place: ApprovalFixture, owner: Approver) => Promise<Use>;
   /** The credential can be used only once. A second credential shows that this kind works, and the first credential is used only after the right was lost. */
   readonly once?: true;

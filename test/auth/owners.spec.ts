@@ -45,7 +45,7 @@ const adminsAndKeyWith = async (scopes: string[]): Promise<Owned> => {
   return { id: '', owner: place.apiKey, stranger: key };
 };
 
-/** Resources that belong to a person, or that have rights that not every caller of the operation has. */
+/** Resources that belong to a person, or that have rights that some callers of the operation do not have. */
 const OWNED: Record<string, Collection> = {
   '/api/auth/sessions/': {
     make: async () => {
@@ -73,7 +73,7 @@ const OWNED: Record<string, Collection> = {
     },
   },
   '/api/v1/sign/attestations/': {
-    // A request of one run belongs to all runs of the same trust.
+    // A request made by one run belongs to all runs of the same trust.
     make: async () => {
       const repository = `octo-org/${unique('other')}`;
       const conditions = [{ claim: 'repository', values: [repository] }];

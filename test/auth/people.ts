@@ -16,7 +16,7 @@ export async function atKnownAddress(): Promise<Record<string, string>> {
   return { SVC_PORT: String(port), SVC_PUBLIC_URL: `http://127.0.0.1:${port}` };
 }
 
-/** Settings that allow the service to call the identity providers of tests, which run on this machine. */
+/** Settings that allow the service to call the tests' identity providers, which run on this machine. */
 export const PEERS_HERE = { SVC_OUTBOUND_ALLOW: '127.0.0.0/8,::1/128' };
 
 export function newPassword(): string {

@@ -141,11 +141,11 @@ describe('a client authenticating with its key (private_key_jwt)', () => {
     const obtained = await byAssertion(await assertionOf(client));
     expect((await me(service, obtained.body.access_token as string)).status).toBe(200);
     publisher.keys = [await publicKey(next)];
-    // The keys of a client are fetched at most once in half a minute.
+    // A client's keys are fetched at most once every 30 seconds.
     await stage.change(`UPDATE oauth_client SET keys_asked_at = now() - interval '1 minute' WHERE id = $1`, [client]);
     const renewed = await byAssertion(await assertionOf(client, next));
     assertOAuthError(await byAssertion(await assertionOf(client)), 401, 'invalid_client');
-    // A token ends with the key with which it was obtained.
+    // A token becomes invalid when the key with which it was obtained is no longer published.
     await until('the earlier token ends', 10, async () => {
       const { status } = await me(service, obtained.body.access_token as string);
       return status === 401;

@@ -7,7 +7,7 @@ import { makeClient, postForm } from './oauth-calls.js';
 import { KINDS, type Kind } from './owned-credentials.js';
 import { login, me, newPassword } from './people.js';
 
-/** Tables with secrets or hashes that are not credentials of callers, with the reason. */
+/** Tables with secrets or hashes that are not callers' credentials, with the reason. */
 const OTHERS: Readonly<Record<string, string>> = {
   approval: 'the hash of what approvers were shown',
   approval_vote: 'the same, with each vote',
@@ -44,7 +44,7 @@ afterAll(async () => {
   process.stdout.write(`\nwhat a credential is good for when its owner is …\n${table.join('\n')}\n`);
 });
 
-/** Changes of the owner's account that remove rights. */
+/** Changes to the owner's account that remove rights. */
 const FLIPS = [
   { name: 'lowered', change: { roles: ['viewer'] } },
   { name: 'disabled', change: { disabled: true } },

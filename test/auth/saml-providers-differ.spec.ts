@@ -218,7 +218,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('a SAML authentication request', ()
     for (const line of begun.headers.getSetCookie()) browser.keepCookie(service.url, line);
     const arrived = await postResponse(service, await responseFrom(browser, 'ada', begun.body.redirect as string));
     const [, ticket] = /#test=(\w+)$/.exec(arrived.headers.get('location') ?? '') ?? [];
-    // The format counts once the administrator reads the result in the browser that started the test.
+    // The format is adopted only when the administrator reads the result in the browser that started the test.
     expect(await signIn()).toEqual({ status: 403, code: 'sso.name-format' });
     const result = await browser.request(`${service.url}/api/settings/identity-providers/test-results`, {
       method: 'POST',

@@ -187,7 +187,7 @@ describe('password guessing', () => {
     for (const who of [email, `nobody-${Date.now()}@example.org`]) {
       const answers = await Promise.all(Array.from({ length: 16 }, () => login(service, who, 'a wrong password')));
       const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
-      // Ten failures are free. The eleventh attempt is still processed, and further attempts are rate limited.
+      // The first ten failures have no consequences. The eleventh attempt is still processed, and further attempts are rate limited.
       expect(statuses).toEqual([...Array(11).fill(401), ...Array(5).fill(429)]);
       const refused = answers.find(({ status }) => status === 429);
       expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);

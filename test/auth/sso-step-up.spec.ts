@@ -140,7 +140,7 @@ describe.each<[string, Way]>([
     async () => {
       const browser = await signedIn(kind, way);
       const unasked = withoutAsking(await ask(browser));
-      // Simulates that the attempt began after the sign-in at the provider by more than the allowed clock skew.
+      // Simulates an attempt that began after the sign-in at the provider, by more than the allowed clock skew.
       await stage.change(
         `UPDATE sso_transaction SET expires_at = expires_at + interval '2 minutes' WHERE status = 'STARTED'`,
       );

@@ -13,8 +13,8 @@ const smtp = new SmtpPeer();
 let stage: Stage;
 let service: Service;
 let apiKey: string;
-/** All services in this file share a sealing secret, because one process may send a mail that another process wrote. */
-/** Rows of the seed are sealed with the previous secret. */
+/** All services in this file share a sealing secret, because one process may send an email that another process wrote. */
+/** The seed's rows are sealed with the previous secret. */
 const settings = () => ({
   ...smtp.settings,
   SVC_JWT_SECRET: 'a secret of this very test, long enough',
@@ -52,7 +52,7 @@ async function inMail(address: string, nth = 1): Promise<string> {
 }
 
 describe('an invitation', () => {
-  it('arrives by mail and creates an account with its roles, once, including in prod', async () => {
+  it('arrives by email and creates an account with its roles, once, including in prod', async () => {
     const prod = await stage.start({ role: 'api', settings: { ...settings(), SVC_PROFILE: 'prod' } });
     const token = await accessToken(prod, admin.email, admin.password);
     const body = { email: 'Invited@Example.org', roles: ['operator'] };
@@ -60,7 +60,7 @@ describe('an invitation', () => {
     expect(made.status).toBe(201);
     const { text, from } = await smtp.mailTo('invited@example.org', 'invitation');
     expect(from).toBe('no-reply@sealwright.example');
-    // When invitations are sent by mail, only the recipient sees the link.
+    // When invitations are sent by email, only the recipient sees the link.
     expect(made.body.link).toBeUndefined();
     expect(JSON.stringify(made.body)).not.toContain('sw_mail');
     const newcomer = { email: 'invited@example.org', password: newPassword(), invitation: tokenIn(text, 'invitation') };
@@ -156,7 +156,7 @@ describe('a forgotten password', () => {
   const reset = (token: string, password: string) =>
     service.call('POST', '/api/auth/password/reset', { body: { token, password } });
 
-  it('is replaced through the link in the mail, once; other sessions end, and the owner gets a mail', async () => {
+  it('is replaced through the link in the email, once; other sessions end, and the owner gets an email', async () => {
     const person = await register(service);
     expect((await forgot(person.email)).status).toBe(202);
     const token = tokenIn((await smtp.mailTo(person.email, 'new password')).text, 'reset');
@@ -171,7 +171,7 @@ describe('a forgotten password', () => {
     await smtp.mailTo(person.email, 'Your password was changed');
   });
 
-  it('gets the same response for an unknown address, and no mail is sent', async () => {
+  it('gets the same response for an unknown address, and no email is sent', async () => {
     const known = await register(service);
     const answers = [await forgot(known.email), await forgot('nobody@example.org')];
     expect(answers[0]?.status).toBe(answers[1]?.status);
@@ -187,7 +187,7 @@ describe('a forgotten password', () => {
   });
 });
 
-describe('mails', () => {
+describe('emails', () => {
   it('wait while the SMTP server is down, and none is lost', async () => {
     await smtp.stop();
     const addresses = Array.from({ length: 12 }, (_, i) => `late-${i}@example.org`);

@@ -25,7 +25,7 @@ interface Run {
   readonly err: string;
 }
 
-/** Runs `sealwright-admin` with the stores of the stage and the given standard input. */
+/** Runs `sealwright-admin` with the stage's stores and the given standard input. */
 function admin(args: readonly string[], input = ''): Promise<Run> {
   const child = spawn(process.execPath, [CLI, ...args], { env: { ...process.env, ...stage.settings } });
   child.stdin.end(input);
@@ -171,13 +171,13 @@ describe('doctor lists what people left behind', () => {
     readonly password: string;
     readonly leaver: string;
   }
-  /** Returns a key of the owner that the leaver was shown. */
+  /** Returns an API key that belongs to the owner and whose secret the leaver has seen. */
   const shownKey = async ({ owner, leaver }: Tokens): Promise<string> => {
     const { id } = await newApiKey(service, owner, ['admin:*']);
     const rotate = { key: leaver, body: { expiry: inDays(1), overlapHours: 0 } };
     return (await service.call('POST', `/api/settings/api-keys/${id}/rotate`, rotate)).body.key;
   };
-  /** Returns a token of the owner's session in a client of the leaver. */
+  /** Returns a token for the owner's session at the leaver's client. */
   const sessionInClient = async ({ owner, password, leaver }: Tokens): Promise<string> => {
     const client = await makeClient(service, leaver, ['admin:*']);
     const { body: device } = await postForm(service, '/oauth/device_authorization', { ...client });

@@ -90,7 +90,7 @@ describe('signing with a job token', () => {
           time,
           asked.verified.id,
         ]);
-      // Other services may accept the token for a few minutes after it expires, so the evidence contains the token only ten minutes after the expiry.
+      // Other services may accept the token for a few minutes after it expires, so the token is added to the evidence only ten minutes after it expires.
       await endedAgo('9 minutes');
       expect((await evidenceOf()).workload).toMatchObject({ tokenFrom: expect.any(String) });
       await endedAgo('11 minutes');

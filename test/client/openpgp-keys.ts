@@ -16,13 +16,13 @@ export interface OpenPgpKey extends PublishedKey {
   readonly userId: string;
 }
 
-/** A service, the home directory of a signer, and a gpg home with the certificates of the keys. */
+/** A service, a signer's home directory, and a gpg home with the keys' certificates. */
 export interface OpenPgpStage {
   readonly stage: Stage;
   readonly service: Service;
   readonly apiKey: string;
   readonly home: string;
-  /** Directory of the wrappers through which tools find our gpg. */
+  /** Directory of the wrapper scripts through which tools call our gpg. */
   readonly wrappers: string;
   /** Environment for tools, in which our gpg is first in PATH. */
   readonly env: Record<string, string>;
@@ -115,7 +115,7 @@ export async function requireApproval(
   return approver;
 }
 
-/** Waits for the pending request of a key. */
+/** Waits for a key's pending request. */
 export async function waitingRequest(
   { service, apiKey }: Pick<OpenPgpStage, 'service' | 'apiKey'>,
   keyName: string,

@@ -8,7 +8,7 @@ import { has } from '../support/peers.js';
 import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
 import { runTool } from '../support/tools.js';
 
-/** Node.js 20 of the system, which is too old for the service. */
+/** The system's Node.js 20, which is too old to run the service. */
 const NODE20 = '/usr/bin/node';
 const isOlder = (() => {
   try {

@@ -22,7 +22,7 @@ interface VisitOptions {
   readonly scheme?: 'light' | 'dark';
   readonly width?: number;
   readonly locale?: string;
-  /** IANA time zone such as America/Los_Angeles; by default that of the machine. */
+  /** IANA time zone such as America/Los_Angeles; the machine's time zone by default. */
   readonly timezone?: string;
   /** Cookies and storage of a signed-in person. */
   readonly signedIn?: Awaited<ReturnType<BrowserContext['storageState']>>;

@@ -42,7 +42,7 @@ const fileNameOf = (page: string): string => page.replaceAll(/[^a-z]+/gi, '-').r
 it('the page list contains every console page', () => {
   const routes = [...readFileSync(ROUTES, 'utf8').matchAll(/page\(\s*'([^']+)'/g)].map(([, path = '']) => path);
   const listed = new Set(PAGES.map((page) => page.split('?')[0]?.replaceAll(/\{\w+\}/g, '$id')));
-  // A rotation requires a host, so the page of a rotation is checked in a journey.
+  // A rotation requires a host, so the rotation page is checked in a journey.
   expect(routes.filter((route) => !listed.has(route))).toEqual(['/rotations/$id']);
 });
 

@@ -98,7 +98,7 @@ export async function download(folder: string, page: Page, act: () => Promise<vo
 
 export const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main navigation' });
 
-/** Wait after a change of a session. The service caches sessions for 2.5 seconds. */
+/** Wait time after a session changes. The service caches sessions for 2.5 seconds. */
 const SESSION_CACHE_MS = 2600;
 
 /** Backdates the last authentication by an hour. @param whose SQL condition on the sessions */

@@ -24,7 +24,7 @@ const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' }).filter
 );
 const textOf = (name: string) => readFileSync(join(SOURCES, name), 'utf8');
 
-/** Finds texts in the code that should be in a catalogue. */
+/** Finds user-visible text in the code that should be in a catalogue. */
 function hardCoded(name: string, text: string): string[] {
   const found: string[] = [];
   const source = ts.createSourceFile(name, text, ts.ScriptTarget.ES2023, true, ts.ScriptKind.TSX);
@@ -45,7 +45,7 @@ describe('console texts', () => {
   it('all come from a catalog', () => {
     const found = files.flatMap((name) => hardCoded(name, textOf(name)).map((text) => `${name}: ${text}`));
     expect(found).toEqual([]);
-    // Checks that `hardCoded` finds such texts.
+    // Checks that `hardCoded` finds hard-coded text.
     expect(hardCoded('x.tsx', '<p>Two words</p>')).toEqual(['Two words']);
     expect(hardCoded('x.tsx', '<a aria-label="Close" href="x">{t("a")}</a>')).toEqual(['aria-label="Close"']);
   });

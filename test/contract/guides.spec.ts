@@ -36,7 +36,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** Prepares the environment of a reader: the files that the guides name, `sealwright` on the PATH, and the facts written by `npm start`. */
+/** Prepares a reader's environment: the files that the guides mention, `sealwright` on the PATH, and the facts written by `npm start`. */
 function furnish(apiKey: string): void {
   const at = (name: string) => join(place, name);
   for (const folder of ['bin', 'home', '.data', 'dist']) mkdirSync(at(folder));

@@ -43,7 +43,7 @@ beforeAll(async () => {
   });
   key = await publishedKey(service, apiKey, 'default');
   place = mkdtempSync(join(tmpdir(), 'sealwright-pipeline-'));
-  // Installs the client like the package.
+  // Installs the client as the package does.
   bin = join(place, 'bin');
   mkdirSync(bin);
   writeFileSync(join(bin, 'sealwright'), `#!/bin/sh\nexec '${process.execPath}' '${CLIENT}' "$@"\n`, { mode: 0o755 });
@@ -59,7 +59,7 @@ interface Ended {
   readonly said: string;
 }
 
-/** Runs a program like a runner: in the workspace and with only the given environment. */
+/** Runs a program as a CI runner does: in the workspace and with only the given environment. */
 function run(command: string, args: string[], env: Record<string, string>): Promise<Ended> {
   const PATH = `${bin}:${process.env['PATH']}`;
   return new Promise((resolve) =>
@@ -88,7 +88,7 @@ describe('GitHub Actions', () => {
     readonly runs: { readonly steps: { readonly run: string; readonly env: Record<string, string> }[] };
   }
   const action = load(text('github-action/action.yml')) as Action;
-  /** Runs the step with its expressions evaluated like in the runner, with defaults for missing inputs. */
+  /** Runs the step with its expressions evaluated as in the runner, with defaults for missing inputs. */
   const started = (given: Record<string, string>, more: Record<string, string> = issuer.jobEnvironment) => {
     const [step] = action.runs.steps;
     const values: Record<string, string | undefined> = {

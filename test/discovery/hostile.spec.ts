@@ -38,7 +38,7 @@ describe('a scan of malicious hosts', () => {
     return answer.body;
   };
 
-  /** Starts a server on all loopback addresses whose behaviour depends on the last number of the address. Returns the port. */
+  /** Starts a server on all loopback addresses whose behaviour depends on the last octet of the address. Returns the port. */
   async function everywhere(acts: readonly ((socket: Socket) => unknown)[]): Promise<number> {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);

@@ -49,7 +49,7 @@ export function lie(socket: Socket, { key }: { key: Buffer }): void {
   );
 }
 
-/** Accepts the first cipher suite of a ClientHello without checking it, in the version of the ClientHello. */
+/** Accepts the first cipher suite of a ClientHello without checking it, with the ClientHello's version. */
 export function acceptFirstSuite(socket: Socket, hello: Buffer): void {
   const suites = 44 + hello.readUInt8(43) + 2;
   const body = [

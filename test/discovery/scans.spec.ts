@@ -265,7 +265,7 @@ it('a killed scan resumes in another process, repeating at most the open window'
 
 it('a scan waits while a worker runs four others', async () => {
   // A server that closes connections late keeps the scans running without load on this machine. A larger network would need more sockets than some machines
-  // have, and a scan that runs out of sockets lets the next one start.
+  // have, and a scan that runs out of sockets lets the next scan start.
   const { port } = await everywhere((end) => setTimeout(end, 3000));
   const scopeId = await newScope(['127.128.0.0/22'], [port]);
   const ids: string[] = [];

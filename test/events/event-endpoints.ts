@@ -7,7 +7,7 @@ import { unique } from '../approvals/approvers.js';
 export interface SeenEvent {
   readonly id: string;
   readonly type: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into data of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- event data can have any shape
   readonly data: any;
 }
 
@@ -18,10 +18,10 @@ export interface TestEndpoint {
   readonly secret: string;
 }
 
-/** Settings that allow messages to the test. */
+/** Settings that allow the service to send messages to the test. */
 export const ALLOWED = { SVC_OUTBOUND_ALLOW: '127.0.0.1/32' };
 
-/** Creates an endpoint that is received at a path of its own. */
+/** Creates an endpoint with a unique path at the receiver. */
 export function createEndpoint(
   service: Service,
   key: string,
@@ -50,12 +50,12 @@ export function verified({ secret }: TestEndpoint, { body, headers }: ReceivedCa
   return new Webhook(secret).verify(body, headers as Record<string, string>) as SeenEvent;
 }
 
-/** Returns the events of all messages that an endpoint received so far. */
+/** Returns the events of all messages that an endpoint has received so far. */
 export function eventsAt(receiver: WebReceiver, endpoint: TestEndpoint): SeenEvent[] {
   return receiver.received.filter(({ path }) => path === endpoint.path).map((call) => verified(endpoint, call));
 }
 
-/** Reads the feed from a position to its end. */
+/** Reads the feed from a position to the end. */
 export async function readFeed(
   service: Service,
   key: string,
@@ -75,7 +75,7 @@ export async function readFeed(
   }
 }
 
-/** Returns the cursor of the end of the log. */
+/** Returns the cursor at the end of the log. */
 export async function latest(service: Service, key: string): Promise<string> {
   return (await readFeed(service, key, { after: 'latest' })).cursor;
 }

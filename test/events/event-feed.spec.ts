@@ -142,7 +142,7 @@ describe('the list of events', () => {
     ]);
   });
 
-  it('contains imports of the caller only', async () => {
+  it('contains only imports made by the caller', async () => {
     const start = await latest(place.service, place.apiKey);
     const reporter = await newApprover(place, ['admin']);
     const { key } = await newApiKey(place.service, reporter.accessToken, ['inventory:report']);
@@ -176,7 +176,7 @@ describe('signatures without a subscriber', () => {
   });
 });
 
-/** These tests damage the log, so no test follows them. */
+/** These tests run last, because they damage the log. */
 describe('the list of events of a log that was changed with SQL', () => {
   it('contains no entry that was inserted with SQL', async () => {
     const start = await latest(place.service, place.apiKey);
@@ -191,10 +191,10 @@ describe('the list of events of a log that was changed with SQL', () => {
     expect(events.map(({ data }) => data.keyId)).toEqual([key.id]);
   });
 
-  it('continues beyond many entries that are no events of the caller', async () => {
+  it('continues past many entries that are not events for the caller', async () => {
     const { key } = await newApiKey(place.service, place.apiKey, ['discovery:run']);
     const start = await latest(place.service, place.apiKey);
-    // Simulates a long log: 45,000 leaves of an entry that is no event.
+    // Simulates a long log: 45,000 leaves of an entry that is not listed as an event.
     await place.stage.sql(
       `INSERT INTO log_leaf (index, entry_id, kind) SELECT h.size + n, l.entry_id, 'record' FROM log_head h, generate_series(0, 44999) n,
          (SELECT entry_id FROM log_leaf ORDER BY index LIMIT 1) l`,

@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 const endpointFor = (events: string[], key = place.apiKey) => openEndpoint(place.service, key, receiver, events);
-/** Waits for an event about a request and returns the types of all events about it. */
+/** Waits for an event about a request and returns the types of all events about the request. */
 const eventsAbout = (endpoint: TestEndpoint, requestId: string, last: string) =>
   until(`the event ${last}`, 20, async () => {
     const types = eventsAt(receiver, endpoint)
@@ -74,7 +74,7 @@ const signOne = async (key = place.apiKey): Promise<string> => {
 const settle = () => new Promise((resolve) => setTimeout(resolve, 4000));
 
 describe('a signing request', () => {
-  it('brings exactly one event, whether or not the caller waits', async () => {
+  it('produces exactly one event, whether or not the caller waits', async () => {
     const endpoint = await endpointFor(['signing-request.*']);
     const bodies = [{ async: true }, {}].map((more) => ({
       key: 'default',
@@ -99,10 +99,10 @@ describe('a signing request', () => {
     expect(eventsAt(receiver, endpoint)).toHaveLength(2);
   });
 
-  it('brings events when it waits, is signed, is rejected, is withdrawn, expires and fails', async () => {
+  it('produces an event when it becomes pending, is signed, is rejected, is withdrawn, expires and fails', async () => {
     const endpoint = await endpointFor(['signing-request.*']);
     const { service, stage, apiKey } = place;
-    // One after another, because each adds a policy.
+    // The requests are made one after another, because each of them adds a policy.
     const signed = await heldRequest();
     const rejected = await heldRequest();
     const withdrawn = await heldRequest();
@@ -226,7 +226,7 @@ describe('messages', () => {
 
 describe('an endpoint', () => {
   it('receives only what its owner may read', async () => {
-    // The key belongs to another administrator, so the requests of the first key are foreign to it.
+    // The key belongs to another administrator, so it may not read the first key's requests.
     const other = await newApprover(place, ['admin']);
     const hooks = ['webhooks:read', 'webhooks:write', 'sign:read', 'sign:digest'];
     const limited = await newApiKey(place.service, other.accessToken, hooks);
@@ -338,7 +338,7 @@ describe('an endpoint', () => {
   it('that accepts nothing has a bounded number of pending messages, and loses no event', async () => {
     const endpoint = await endpointFor(['signing-request.signed']);
     receiver.answersAt(endpoint.path, 503);
-    // Simulates a backlog, because a thousand signatures would take long.
+    // Simulates a backlog, because a thousand signatures would take too long.
     await place.stage.sql(
       `INSERT INTO webhook_delivery (id, endpoint_id, type, body, next_try_at)
        SELECT gen_random_uuid(), $1, 'webhook.test', '{}', now() + interval '1 day' FROM generate_series(1, 1000)`,

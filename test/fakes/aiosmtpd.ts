@@ -6,7 +6,7 @@ import { freePort } from '../../scripts/lib/ports.mjs';
 import { until } from '../support/signing.js';
 import { mailCertificate } from './mail-certificate.js';
 
-/** Debian's aiosmtpd package belongs to Debian's Python, which may not be the first on the PATH. */
+/** Debian's aiosmtpd package is installed for Debian's Python, which may not be the first Python in PATH. */
 const PYTHON = ['/usr/bin/python3', 'python3'].find(
   (python) => spawnSync(python, ['-c', 'import aiosmtpd']).status === 0,
 );
@@ -29,7 +29,7 @@ export class Aiosmtpd {
   readonly mails: TakenMail[] = [];
   private child: ChildProcess | undefined;
 
-  /** Starts the server and returns the settings that let the service send mail to it. Writes its certificate to the directory. */
+  /** Starts the server and returns the settings that let the service send email to it. Writes its certificate to the directory. */
   async start(directory: string): Promise<Record<string, string>> {
     const { keyFile, certFile } = mailCertificate(directory);
     const port = await freePort();

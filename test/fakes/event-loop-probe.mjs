@@ -5,7 +5,7 @@ import { isMainThread } from 'node:worker_threads';
 const LOOK_EVERY_MS = 5;
 
 // When preloaded into the api process, this module records in the file LOOP_FILE how long the event loop was busy without interruption, in milliseconds:
-// {round, p99, max}. SIGUSR2 starts the next round. The probe measures the CPU time of the thread between two samples, because load of other processes delays
+// {round, p99, max}. SIGUSR2 starts the next round. The probe measures the thread's CPU time between two samples, because load from other processes delays
 // an event loop without keeping it busy.
 if (isMainThread && basename(process.argv[1] ?? '') === 'main.js') {
   const cpuMs = () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-/** Creates the key and certificate of a mail server at 127.0.0.1, as PEM files. */
+/** Creates PEM files with the key and certificate of a mail server at 127.0.0.1. */
 export function mailCertificate(directory: string): { keyFile: string; certFile: string } {
   const [keyFile, certFile] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
   execFileSync('openssl', [

@@ -55,7 +55,7 @@ interface ServiceProvider {
   readonly signs?: { readonly assertion: boolean; readonly response: boolean };
   /** Certificate for which the assertion is encrypted (base64 without PEM markers). */
   readonly encryptsFor?: string;
-  /** Enables single logout and requires messages of the service to be signed with this certificate (base64 without PEM markers). */
+  /** Enables single logout and requires the service to sign messages with the key of this certificate (base64 without PEM markers). */
   readonly logout?: {
     readonly url: string;
     readonly binding: 'HTTP-Redirect' | 'HTTP-POST';
@@ -72,7 +72,7 @@ export class SamlPeer {
   /** Private key as PEM, for signing messages with a single fault. */
   privateKey = '';
 
-  /** Returns the URL of the provider. Available after `start`. */
+  /** Returns the provider's URL. Available after `start`. */
   get url(): string {
     return `http://localhost:${this.port}`;
   }
@@ -150,7 +150,7 @@ export class SamlPeer {
   }
 }
 
-/** Passwords equal the uid. */
+/** Each account's password is the same as its uid. */
 function authSources(accounts: readonly SamlAccount[]): string {
   const people = accounts.map(({ uid, email, groups }) => {
     const list = groups.map((group) => `'${group}'`).join(', ');

@@ -11,13 +11,13 @@ export interface ReceivedMail {
   readonly text: string;
   readonly html: string;
   readonly messageId: string;
-  /** Account used to send the mail; undefined without authentication. */
+  /** Account used to send the email; undefined without authentication. */
   readonly user: string | undefined;
-  /** Whether the mail arrived over TLS. */
+  /** Whether the email arrived over TLS. */
   readonly secure: boolean;
 }
 
-/** Account, key and certificate (PEM) of a server that accepts mail only over STARTTLS and with authentication. */
+/** Account, key and certificate (PEM) of a server that accepts email only over STARTTLS and with authentication. */
 export interface SecureSmtp {
   readonly key: string;
   readonly cert: string;
@@ -31,7 +31,7 @@ interface SmtpStart {
   readonly pauseMs?: number;
 }
 
-/** A real SMTP server that stores received mail. */
+/** A real SMTP server that stores received email. */
 export class SmtpPeer {
   readonly received: ReceivedMail[] = [];
   private server: SMTPServer | undefined;
@@ -80,7 +80,7 @@ export class SmtpPeer {
     });
   }
 
-  /** Waits for a mail to this address whose subject contains the text. */
+  /** Waits for an email to this address whose subject contains the text. */
   mailTo(address: string, subject: string): Promise<ReceivedMail> {
     return until(`a mail to ${address} about "${subject}"`, 45, async () =>
       this.received.find((mail) => mail.to === address && mail.subject.includes(subject)),

@@ -91,7 +91,7 @@ describe('a host credential', () => {
     expect(row?.kept).toBe(!isDropped);
   });
 
-  it('of a host behind a jump host is dropped when the jump host moves, if the change allows it', async () => {
+  it('of a host behind a jump host is dropped when the jump host gets another address, if the change allows it', async () => {
     const first = await newHost({ address: '192.0.2.50', ...byPassword() });
     const second = await newHost({ address: '192.0.2.51', jumpHostId: first.id });
     const behind = await newHost({ address: '10.0.0.5', jumpHostId: second.id, ...byPassword() });
@@ -122,7 +122,7 @@ describe('a host credential', () => {
       (_: string, jump: string) => [`UPDATE host SET address = '${ELSEWHERE}' WHERE id = $1`, [jump]],
     ],
     ['way', (id: string) => ['UPDATE host SET jump_host_id = NULL WHERE id = $1', [id]]],
-  ] as const)('cannot be opened when the database states a different %s', async (what, statement) => {
+  ] as const)('cannot be opened when the database contains a different %s', async (what, statement) => {
     const jump = await newHost({
       address: '127.33.0.2',
       hostKeyPolicy: 'tofu',
@@ -178,7 +178,7 @@ describe.runIf(canRunSshd())('with a real sshd', () => {
     expect(await test(host)).toMatchObject({ ok: true });
   });
 
-  it('pinned keys must be confirmed again after a move', async () => {
+  it('pinned keys must be confirmed again after a change of address', async () => {
     const host = await newHost({
       ...at(),
       credential: { user: 'deploy', privateKey: key.privateKey, passphrase: 'opens it' },

@@ -165,7 +165,7 @@ describe('several services with one token', () => {
     const orders = opened.flatMap((vault) => keys.flatMap((key) => Array.from({ length: 10 }, () => ({ vault, key }))));
     const signed = await Promise.all(orders.map(({ vault, key }) => answered(() => sign(vault, key))));
     expect(signed).toHaveLength(360);
-    // Besides success, only errors that SoftHSM returns while another process writes the token file are expected. None of them rejects the PIN.
+    // Besides success, only errors that SoftHSM returns while another process writes the token file are expected. None of these errors rejects the PIN.
     expect(logins().filter((result) => ![0, CKR_GENERAL_ERROR, CKR_USER_PIN_NOT_INITIALIZED].includes(result))).toEqual(
       [],
     );

@@ -159,7 +159,7 @@ describe('the log key signs only a continuation of its last checkpoint', () => {
   });
 });
 
-describe('whatever the database states, a request', () => {
+describe('whatever the database contains, a request', () => {
   const order = (key: Parameters<KeyProcessVault['sign']>[0]['key']) =>
     vault.sign({ key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) });
 

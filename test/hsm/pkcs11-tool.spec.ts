@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const objects = (...filter: string[]): string[] => objectsIn(token, ...filter);
 
-/** Returns the values of a field in all objects of a type. */
+/** Returns a field's values in all objects of a type. */
 const fields = (kind: string, name: string): string[] =>
   objects('--type', kind).flatMap((one) => new RegExp(`${name}: +(\\S+)`).exec(one)?.[1] ?? []);
 
@@ -83,7 +83,7 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     expect(/Usage: +(.*)$/m.exec(secretKey ?? '')?.[1]).toBe('encrypt, decrypt');
     expect(secretKey).toMatch(/AES length 32/);
     const ckaId = Buffer.from(/ID: +(\w+)/.exec(secretKey ?? '')?.[1] ?? '', 'hex');
-    // `destroy` searches only key pairs. A process that has created keys may not see all objects, so it is replaced. The new process finds no key pair with
+    // `destroy` searches only key pairs. A process that has created keys might not see all objects, so it is replaced. The new process finds no key pair with
     // this ID.
     expect(await answered(() => vault.destroy({ ckaId, identity: newIdentity() }))).toBe(0);
     expect(objects('--type', 'secrkey')).toHaveLength(1);

@@ -194,7 +194,7 @@ describe('a certificate stored by the previous version', () => {
 describe('keys in the inventory', () => {
   const fingerprint = (digit: string) => ({ fingerprint: { alg: 'SHA-256', content: digit.repeat(64) } });
 
-  it('are distinguished by the fingerprint stated in 1.7, and are one if it is equal', async () => {
+  it('are distinguished by the CycloneDX 1.7 fingerprint, and are one key if it is equal', async () => {
     const one = (ref: string, digit: string, more: object = {}) =>
       material(ref, { type: 'secret-key', ...fingerprint(digit), ...more }, `${ref}.c`);
     await send(document('f1', [one('a', '1'), one('b', '2')], '1.7'));

@@ -9,7 +9,7 @@ import { costlyStore } from './costly-store.js';
 import { about, algorithm, bom } from './documents.js';
 
 const MB = 1024 * 1024;
-/** Limit for the 99th percentile of the time that the event loop is blocked, in milliseconds. */
+/** Limit for the 99th percentile of event loop blocking times, in milliseconds. */
 const MAX_P99_MS = 100;
 const loop = watchEventLoop();
 const STALL_SECONDS = 2;
@@ -114,7 +114,7 @@ describe('a document that takes too long to process', () => {
     const others = ['first', 'second', 'third'].map((name) => ingest(good(name), { to: hasty }));
     for (const { status, body } of await Promise.all(costly)) {
       expect({ status, code: body.code }).toEqual({ status: 422, code: 'document.too-costly' });
-      // The watchdog of the thread stopped the processing of the document. An exceeded round budget would be reported as an error of the key store.
+      // The thread's watchdog stopped the processing of the document. An exceeded round budget would be reported as a key store error.
       expect(body.detail).toMatch(/^The document /);
     }
     for (const { status, body } of await Promise.all(others))
@@ -158,7 +158,7 @@ describe('a reporter with costly documents', () => {
 
   beforeAll(async () => {
     ({ id: hostileId, key: hostile } = await newApiKey(service, apiKey, ['inventory:report']));
-    // Belongs to another person, because all keys of one person share a turn.
+    // Uses another person's token, because all keys of one person share a turn.
     other = (await newApprover({ stage, service, apiKey }, ['admin'])).accessToken;
   });
   const small = (name: string) => bom([algorithm({ name: 'AES-128' })], about(name));

@@ -32,7 +32,7 @@ export function bom(components: object[], more: object = {}): Record<string, unk
   return { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components, ...more };
 }
 
-/** Returns the metadata of an application, which names the source of a document. */
+/** Returns metadata that identifies an application as the source of a document. */
 export function about(name: string, timestamp?: string): object {
   return { metadata: { ...(timestamp === undefined ? {} : { timestamp }), component: { type: 'application', name } } };
 }

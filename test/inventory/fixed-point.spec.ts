@@ -88,7 +88,7 @@ const bytesOf = (specVersion: Version, lists: object) =>
   Buffer.from(JSON.stringify({ ...HEAD, specVersion, ...lists }));
 
 const checks = { '1.6': officialCheck('1.6'), '1.7': officialCheck('1.7') };
-/** Maximum number of components to validate, because the time of the validator is quadratic in the number of components. */
+/** Maximum number of components to validate, because validation time is quadratic in the number of components. */
 const MAX_CHECKED = 2000;
 
 /** Returns the properties that a document violates, and whether the document was accepted. */

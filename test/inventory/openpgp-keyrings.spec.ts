@@ -220,7 +220,7 @@ describe('OpenPGP keys of other versions', () => {
     expect(materialOf(key)['expirationDate']).toBe(digits === 32 ? ends : undefined);
   });
 
-  it('expire by their newest self-signature, whatever other signatures state and in any order', () => {
+  it('expire according to their newest self-signature, whatever other signatures contain, in any order', () => {
     const key = sized(6, 27, Buffer.alloc(32, 7));
     const number = (type: number, value: number) => {
       const field = Buffer.from([5, type, 0, 0, 0, 0]);

@@ -153,7 +153,7 @@ describe('an inventory source', () => {
     assertProblem(await send(await reporter(), 'rotated', scan('c')), { status: 403, code: 'source.owned' });
   });
 
-  it('can be claimed when its owner is gone, and the response says so', async () => {
+  it('can be claimed when its owner no longer exists, which the response reports', async () => {
     const { id, key } = await registerSensor(service, apiKey);
     const old = await newApiKey(service, apiKey, ['inventory:report']);
     await send(key, 'left by a sensor', scan('a'));
@@ -171,7 +171,7 @@ describe('an inventory source', () => {
     }
   });
 
-  it('whose name contains an owner that does not exist belongs to who reported it first', async () => {
+  it('whose name contains an owner that does not exist belongs to its first reporter', async () => {
     const [first, second, key] = [await reporter(), await reporter(), randomUUID()];
     for (const name of [`sensor:${key}/prod`, `api-key:${key}`, 'user:nobody/x']) {
       expect((await send(first, name, scan('a'))).status).toBe(200);
@@ -336,7 +336,7 @@ it('a reporter adds at most 2000 sets of cipher suites', async () => {
   expect((await send(key, 'suites one', sets(0, 1999))).status).toBe(200);
   assertProblem(await send(key, 'suites two', sets(1999, 2)), { status: 422, code: 'reporter.too-many-verdicts' });
   expect((await send(key, 'suites two', sets(1998, 2))).status).toBe(200);
-  // Known sets do not count, and every reporter has its own limit.
+  // Known sets are not counted against the limit, and every reporter has its own limit.
   expect((await send(key, 'suites three', sets(0, 2000))).status).toBe(200);
   expect((await send(other, 'suites four', sets(2000, 2))).status).toBe(200);
 });
@@ -352,7 +352,7 @@ describe('a future document time', () => {
       .map(({ name }: { name: string }) => name)
       .sort();
 
-  it('is replaced by the time of receipt, and the response says so', async () => {
+  it('is replaced by the time of receipt, which the response reports', async () => {
     const future = await send(apiKey, undefined, dated('2999-01-01T00:00:00Z', 'Future'));
     expect(future.body).toMatchObject({
       created: 1,

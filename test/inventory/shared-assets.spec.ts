@@ -110,7 +110,7 @@ describe('a certificate reported by several sources', () => {
     expect(entry?.detail).not.toMatchObject({ created: 2 });
   });
 
-  it('keeps the expiry of its first source, whatever others state', async () => {
+  it('keeps the expiry of its first source, whatever other sources report', async () => {
     const [first, other, sha256] = [await reporter(), await reporter('inventory:read'), fingerprint()];
     await send(first, `first ${sha256}`, claimed(sha256, SAFE, SOON));
     const { body } = await send(other, `other ${sha256}`, claimed(sha256, SAFE, '2036-12-31T23:59:59Z'));
@@ -118,7 +118,7 @@ describe('a certificate reported by several sources', () => {
     expect(await stateOf(sha256)).toEqual([0, '2037']);
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN, '2030-06-01T00:00:00Z'));
     expect(await stateOf(sha256)).toEqual([4, '2037']);
-    // A later date is also refused from the source that raised the level.
+    // A new expiry is also ignored if it comes from the source that raised the level.
     await send(other, `other ${sha256}`, claimed(sha256, BROKEN, '2029-06-01T00:00:00Z'));
     expect(await stateOf(sha256)).toEqual([4, '2037']);
   });
@@ -203,7 +203,7 @@ describe('a certificate reported by several sources', () => {
     expect(await stateOf(sha256)).toEqual([0, '2099']);
   });
 
-  it('is described by its own bytes, whoever sends them, and by no statement', async () => {
+  it('is described by its own bytes, whoever sends them, and not by reported facts', async () => {
     const [claimant, owner] = [await reporter(), await reporter()];
     const directory = mkdtempSync(join(tmpdir(), 'shared-'));
     const pem = join(directory, 'a.pem');

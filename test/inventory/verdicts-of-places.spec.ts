@@ -191,7 +191,7 @@ describe('an asset of another owner that a reporter also shows', () => {
 });
 
 describe('assets of the previous version', () => {
-  /** Gives a protocol the ID that the previous version computed from name and facts, which is the ID of an asset without references. */
+  /** Assigns a protocol the ID that the previous version computed from name and facts: the ID of an asset without references. */
   async function goBack(source: string): Promise<string> {
     await send(`${source} bare`, [tlsProtocol({ name: SUITE })]);
     const [plain] = await shown(`${source} bare`, 'TLS 1.3');
@@ -210,7 +210,7 @@ describe('assets of the previous version', () => {
     return plain?.id ?? '';
   }
 
-  it('keep their identity as long as documents state the same', async () => {
+  it('keep their identity as long as documents contain the same facts', async () => {
     await send('old host', tls('X25519'));
     const former = await goBack('old host');
     expect((await send('old host', tls('X25519'))).created).toBe(0);

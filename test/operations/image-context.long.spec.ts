@@ -67,7 +67,7 @@ it('the image context contains what is required to build the service and the con
   const image = join(place, 'image');
   expect(run).toContain('COPY --from=build /runtime ./');
   execFileSync(process.execPath, ['scripts/runtime-tree.mjs', image], { cwd: builder, stdio: 'pipe' });
-  // The tree must not contain the path of the build directory, so that builds on different machines are identical.
+  // The tree must not contain the build directory's path, so that builds on different machines are identical.
   expect(spawnSync('grep', ['-rlaF', '-e', `${ROOT}/`, '-e', `${place}/`, image], { encoding: 'utf8' }).stdout).toBe(
     '',
   );

@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Starts pgbouncer in front of the stage's database. Returns the database URL of pgbouncer. */
+/** Starts pgbouncer in front of the stage's database. Returns pgbouncer's database URL. */
 async function pooler(mode: 'session' | 'transaction'): Promise<string> {
   const port = await freePort();
   const { hostname, port: server, username, password, pathname } = new URL(stage.databaseUrl);

@@ -14,7 +14,7 @@ import { createKey, digestOf, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 /**
- * Combines yesterday's database with today's token, as after a restore. Follows the drill of docs/restore.md, from the backup to the auditors, who kept a
+ * Combines yesterday's database with today's token, as after a restore. Follows the drill in docs/restore.md, from the backup to the auditors, who kept a
  * checkpoint that the restored database lacks.
  */
 const MAIN = join(import.meta.dirname, '../../dist/main.js');

@@ -53,7 +53,7 @@ async function commitHereAlone({ call, made }: Case): Promise<void> {
   expect(await stage.sql(made())).toHaveLength(1);
 }
 
-/** Reports whether a commit that began after this time is waiting. Ignores the heartbeat of the service, which always waits. */
+/** Reports whether a commit that began after this time is waiting. Ignores the service's heartbeat, which always waits. */
 async function isWaiting(since: string): Promise<boolean> {
   const rows = await asAdministrator(
     `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query_start > $1::timestamptz

@@ -43,7 +43,7 @@ describe('the author of a schedule', () => {
     ['policy-check', 'inventory:read'],
   ] as const;
 
-  it.each(SCOPES)('%s also requires %s, and the error says so', async (target, scope) => {
+  it.each(SCOPES)('%s also requires %s, and the error names the scope', async (target, scope) => {
     const { key: limited } = await newApiKey(service, key, ['schedules:read', 'schedules:write']);
     const answer = await create(target, {}, limited);
     assertProblem(answer, { status: 403, code: 'insufficient_scope' });

@@ -30,7 +30,7 @@ const fresh = () => digestOf(randomBytes(16));
 const ask = (key: PublishedKey, body: object = {}, at = service, by = apiKey) =>
   sign(at, { key: by, body: { digest: fresh(), key: key.name, ...body } });
 
-/** Returns the number of signatures with this key requested from the HSM, according to the journal of the shim. */
+/** Returns the number of signatures with this key requested from the HSM, according to the shim's journal. */
 async function asked({ id }: PublishedKey): Promise<number> {
   const rows = await stage.sql<{ cka: string }>(
     `SELECT encode(cka_id, 'hex') AS cka FROM signing_key_version WHERE key_id = $1`,

@@ -62,7 +62,7 @@ describe.skipIf(!has('osslsigncode'))('authenticode', () => {
     const verdict = verify(out);
     expect(verdict).toMatchObject({ ok: true, text: expect.stringContaining('Signature verification: ok') });
     const digest = Buffer.from(body.digest, 'base64').toString('hex').toUpperCase();
-    // The request shows the Authenticode hash of the file as its digest.
+    // The request's digest is the file's Authenticode hash.
     expect(verdict.text.replaceAll(/\s/g, '')).toContain(digest);
     flip(out, MARKER);
     expect(verify(out).ok).toBe(false);

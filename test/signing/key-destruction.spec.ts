@@ -42,7 +42,7 @@ const signed = (key: PublishedKey, body: object = {}) =>
 /** Returns a unique name, because a retried test must not find a key of its first attempt. */
 const fresh = (name: string): string => `${name}-${randomUUID()}`;
 const stateOf = async (key: PublishedKey): Promise<string> => (await call('GET', key)).body.state;
-/** Makes the destruction due now instead of in a week. A lease keeps workers away until the row has been sealed again. */
+/** Makes the destruction due now instead of in a week. A lease prevents workers from claiming the row until it has been sealed again. */
 const due = async (key: PublishedKey) => {
   const change = (set: string) => `UPDATE signing_key_destruction SET ${set} WHERE key_id = '${key.id}'`;
   await stage.sql(change(`lease_until = now() + interval '1 hour'`));
@@ -51,7 +51,7 @@ const due = async (key: PublishedKey) => {
 };
 
 const clients: Client[] = [];
-/** Returns a token of another person's client whose secret this person was shown. */
+/** Returns a token for another person's client whose secret this person has seen. */
 async function clientTokenFor({ accessToken: key }: Approver): Promise<string> {
   const client = await makeClient(service, apiKey, ['admin:*']);
   clients.push(client);
@@ -69,7 +69,7 @@ async function ckaIds({ id }: PublishedKey): Promise<string[]> {
   return rows.map(({ cka }) => cka);
 }
 
-/** Returns the calls with a key in the journal of the shim. */
+/** Returns the calls with a key in the shim's journal. */
 async function asked(key: PublishedKey, kind: 'ask' | 'destroy'): Promise<{ key: string; result: number }[]> {
   const ids = await ckaIds(key);
   return (stage.shim?.journal() ?? []).filter(

@@ -85,7 +85,7 @@ it.each([
   ['jws', KEY.ec],
   ['sigstore-bundle', KEY.ec],
   ['raw', KEY.ec],
-])(`a mangled signature of the format %s by %s is looked at and found bad (seed ${SEED})`, async (format, key) => {
+])(`a mangled signature of the format %s by %s is verified and found invalid (seed ${SEED})`, async (format, key) => {
   const { signature } = await signed({ format, key, timestamp: format === 'cms' });
   const send: Send = (bytes) =>
     call('/api/v1/verify', { digest: DIGEST, key, format, signature: bytes.toString('base64') });

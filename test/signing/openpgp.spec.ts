@@ -211,7 +211,7 @@ describe('the format openpgp', () => {
     const packet = Buffer.from(body.signature, 'base64');
     const at = packet.indexOf(part);
     const digest = digestOf(createHash('sha256').update(part).digest());
-    // Offsets in the hashed part: signature type, fingerprint of the signer, creation time.
+    // Offsets in the hashed part: signature type, signer fingerprint, creation time.
     for (const offset of [1, 9, 31]) {
       const changed = Buffer.from(packet);
       changed.writeUInt8(changed.readUInt8(at + offset) ^ 0x10, at + offset);

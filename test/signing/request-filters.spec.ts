@@ -13,7 +13,7 @@ let service: Service;
 let apiKey: string;
 /** A person who sees only her own requests. */
 let ada: Person;
-/** An API key of the administrator that sees only requests of its owner. */
+/** An API key of the administrator. The key sees only its owner's requests. */
 let pipeline: { id: string; key: string; name: string };
 let release: PublishedKey;
 let other: PublishedKey;
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Creates an API key of the administrator that sees only requests of its owner. */
+/** Creates an API key of the administrator. The key sees only its owner's requests. */
 async function namedKey(name: string) {
   const body = { name, permissions: ['sign:digest', 'sign:read'], expiry: inDays(1) };
   const made = await service.call('POST', '/api/settings/api-keys', { key: apiKey, body });
@@ -143,7 +143,7 @@ describe('a filter of signing requests', () => {
     const reference = randomUUID();
     const ids = [await signed({ reference }), await signed({ reference }), await signed({ reference })];
     const createdAt = async (id = '') => (await read(service, apiKey, id)).body.createdAt as string;
-    // Whole milliseconds, as the API shows them.
+    // Uses whole milliseconds, the precision of times in the API.
     await stage.sql(
       `UPDATE signing_request SET created_at = date_trunc('milliseconds', created_at) WHERE reference = $1`,
       [reference],
@@ -214,7 +214,7 @@ describe('what did this key sign since T', () => {
     const walked = await pages({ key: key.name, status: 'SIGNED', from }, async () => {
       await signed({ key: key.name });
       await signed({ key: other.name });
-      // The row at the cursor leaves the filter. The next page must not skip a row because of it.
+      // The row at the cursor stops matching the filter. The next page must still not skip a row.
       if (isFirst)
         await stage.sql(
           `UPDATE signing_request SET status = 'FAILED', signature = NULL, failure_code = 'hsm.error', failure_detail = '' WHERE id = $1`,
@@ -312,7 +312,7 @@ describe('a filter of signing requests is rejected', () => {
     assertProblem(await list({ cursor }), refusal);
     assertProblem(await list({ reference: `${reference}0`, cursor }), refusal);
     assertProblem(await list({ reference, key: release.name, cursor }), refusal);
-    // Nobody can move a value to another filter.
+    // The cursor is rejected even if another filter has the same value.
     assertProblem(await list({ correlation: reference, cursor }), refusal);
   });
 

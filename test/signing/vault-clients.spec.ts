@@ -16,14 +16,14 @@ const DIGEST = digestOf(CONTENT);
 interface Sent {
   readonly status: number;
   readonly type: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape are looked into
+  // oxlint-disable-next-line typescript/no-explicit-any -- responses can have any shape
   readonly body: any;
 }
 
 let certified: CertifiedStage;
 /** API key that may only sign. */
 let signer: string;
-/** Signatures by name of the key. */
+/** Signatures by key name. */
 const signed = new Map<string, string>();
 
 beforeAll(async () => {
@@ -163,7 +163,7 @@ function membersOf(shape: Shape, body: object): string[] {
 
 const SHA512 = digestOf(CONTENT, 'sha512');
 
-describe('a call that Vault would sign differently than stated', () => {
+describe('a call with parameters that Vault would interpret differently', () => {
   it.each([
     ['/sha2-512', { hash_algorithm: 'sha2-256' }, 'conflicting hash algorithms "sha2-512" and "sha2-256"'],
     [

@@ -165,7 +165,7 @@ describe('the systemd units', () => {
 
   it.runIf(has('systemd-analyze')).each(units)('%s is valid', (file) => {
     const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', join(ROOT, file)], { encoding: 'utf8' });
-    // Programs and accounts of the example do not exist on this machine.
+    // The example's programs and accounts do not exist on this machine.
     const said = stderr
       .split('\n')
       .filter(

@@ -191,7 +191,7 @@ describe('a migration can run next to the previous version under load', () => {
     expect(faultsOf(read('x.ts', text))).toHaveLength(1);
   });
 
-  it('and may drop what no version uses any more, if it says so and raises the epoch', () => {
+  it('and may drop what no version uses any more, if its comment announces it and it raises the epoch', () => {
     const drop = 'ALTER TABLE "sensor" DROP COLUMN "old_api_key_id"';
     expect(of('Contract: epoch 2.', drop, 'UPDATE schema_epoch SET min_reader = 2, min_writer = 2')).toEqual([]);
     expect(of('Contract: epoch 2.', drop)).toHaveLength(1);

@@ -21,7 +21,7 @@ describe.each(operations)('$method $path', ({ operationId, path, summary, scopes
     const media = [raw.requestBody, ...Object.values(raw.responses)].flatMap((part: Schema) =>
       Object.values(part?.content ?? {}),
     );
-    // The example is next to the schema of a body or inside the schema.
+    // The example is next to a body's schema or inside the schema.
     const bare = media.filter(({ example, examples }: Schema) => example === undefined && examples === undefined);
     expect(bare.flatMap(({ schema }: Schema) => withoutExample(schema, operationId))).toEqual([]);
   });

@@ -9,13 +9,13 @@ const CANDIDATES = [
 /** Sets that are always included, whatever sets the pattern has, because they delimit words and white space. */
 const ALWAYS = ['\\w', '\\s'];
 const MAX_VARIANTS = 5;
-/** Indexes into a list of texts that starts with characters contained in most sets: the first two texts and the last text. */
+/** Indexes into a list of strings, which begins with characters contained in most sets: the first two strings and the last string. */
 const VARIANTS = [0, 1, -1];
 const MAX_PUMPS = 160;
 const MAX_NEIGHBOURS = 6;
-/** Suffixes that let a text match or fail to match at the end. */
+/** Suffixes that make a string match or fail to match at the end. */
 const ENDS = ['', '\u0001', 'a\n!'];
-/** Text before the repeated part, which prevents matches of anchors at the start. */
+/** Text before the repeated part. It prevents start anchors from matching. */
 const ELSEWHERE = '\u0001';
 
 type SetNode = AST.CharacterClass | AST.CharacterSet | AST.ExpressionCharacterClass;
@@ -32,7 +32,7 @@ interface Pump {
   readonly text: string;
 }
 
-/** Generates texts that cause costly backtracking: repeated parts of the pattern, preceded by a text that matches the preceding parts. */
+/** Generates strings that cause costly backtracking: repeated parts of the pattern, preceded by a string that matches the preceding parts. */
 class PumpMaker {
   private readonly sets: readonly Members[];
   private readonly typical: readonly string[];
@@ -87,7 +87,7 @@ class PumpMaker {
     return texts.at(index < texts.length ? index : 0) ?? '';
   }
 
-  /** Returns a few short texts that match the part. */
+  /** Returns a few short strings that match the part. */
   private textsOf(part: Part): readonly string[] {
     if (typeof part === 'string') return [part];
     const texts = this.known.get(part) ?? fewOf([...new Set(this.match(part))]);
@@ -167,7 +167,7 @@ function namedIn(pattern: AST.Pattern): string[] {
   });
 }
 
-/** Returns functions that generate attack texts of a given length in UTF-16 code units, from the pattern's own alphabet. */
+/** Returns functions that generate attack strings of a given length in UTF-16 code units, from the pattern's own alphabet. */
 export function attacksOn({ source, flags }: RegExp): ((length: number) => string)[] {
   const options = { unicode: flags.includes('u'), unicodeSets: flags.includes('v') };
   const pattern = new RegExpParser().parsePattern(source, 0, source.length, options);

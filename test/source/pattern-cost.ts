@@ -4,13 +4,13 @@ import type { ProductPattern } from './product-patterns.js';
 
 const LARGE = 16 * 1024;
 const SMALL = LARGE / 4;
-/** Time that a linear pattern never needs for the large text. A quadratic pattern needs ten times as much. */
+/** Time that a linear pattern never exceeds for the large text. A quadratic pattern takes ten times as long. */
 const CHEAP_MS = 2;
-/** Limit for any pattern that is applied to external text, for 16 kB. */
+/** Time limit for matching any pattern against 16 kB of external text. */
 const MAX_MS = 40;
-/** Limit for the ratio of the large to the small text: 4 if linear, 16 if quadratic. */
+/** Limit for the time ratio between the large and the small text, which is 4 for linear and 16 for quadratic patterns. */
 const MAX_GROWTH = 9;
-/** Limit for all attacks on a pattern together. If it is exceeded, the current attack is considered endless. */
+/** Total time limit for all attacks on a pattern. If the limit is exceeded, the current attack is considered endless. */
 const DEADLINE_MS = 4000;
 const TRIES = 5;
 
@@ -47,7 +47,7 @@ const RUN = new Script(`
 `);
 
 /**
- * Returns what is wrong with a pattern: super-linear time for a text of 16 kB, or too much time. Returns undefined if nothing is wrong. The minimum of several
+ * Returns what is wrong with a pattern: super-linear time for 16 kB of text, or too much time. Returns undefined if nothing is wrong. The minimum of several
  * measurements counts, so that other load on the machine does not matter.
  */
 export function costOf({ pattern, isRepeated }: ProductPattern, deadlineMs = DEADLINE_MS): string | undefined {

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 /**
- * Reason why editing the row of a sealed secret cannot send the secret to another destination. `bound`: the destination is in the associated data of the seal.
+ * Reason why editing the row of a sealed secret cannot redirect the secret to another destination. `bound`: the destination is in the seal's associated data.
  * `fixed`: the destination cannot be changed. `stays`: the secret is never sent, only used to sign, decrypt or compare. `itself`: the secret is the
  * destination.
  */
 type Rule = 'bound' | 'fixed' | 'stays' | 'itself';
 
 interface Sealed {
-  /** File that seals the secret, and its number of sealing calls. */
+  /** File that seals the secret, and the number of sealing calls in the file. */
   readonly by: string;
   readonly calls: number;
   /** `entity file: property` of the sealed columns. */
@@ -28,7 +28,7 @@ const SEALED: readonly Sealed[] = [
     columns: ['hosts/model/host.entity.ts: credential'],
     rule: 'bound',
     because: 'sent to address and port of the host, through its jump hosts',
-    shown: ['test/hosts/credential-destination.spec.ts', 'cannot be opened when the database states a different'],
+    shown: ['test/hosts/credential-destination.spec.ts', 'cannot be opened when the database contains a different'],
   },
   {
     by: 'notifications/mail/mailbox.ts',
@@ -160,7 +160,7 @@ function sealedColumns(): string[] {
 }
 
 describe('every sealed secret', () => {
-  it('has a rule that states why nobody can send it to an address of their choice', () => {
+  it('has a rule that explains why nobody can redirect it to an address of their choice', () => {
     expect(sealingCalls()).toEqual(Object.fromEntries(SEALED.map(({ by, calls }) => [by, calls])));
     expect(sealedColumns().sort()).toEqual(SEALED.flatMap(({ columns }) => columns).sort());
   });

@@ -8,7 +8,7 @@ import { placeOf, productSources, ROOT, walk } from './product-sources.js';
 const ID_AS_TEXT = String.raw`(?:\b(?:\w+_)?id"?\s*::\s*(?:text|varchar)\b|\bCAST\(\s*[\w."]*\b(?:\w+_)?id"?\s+AS\s+(?:text|varchar)\s*\))`;
 const COMPARED = String.raw`(?:=|<|>|!=|~|\^@|(?:NOT\s+)?(?:IN|I?LIKE)\b)`;
 
-/** Constructs forbidden in statements of the service, with the reason. */
+/** Constructs forbidden in the service's statements, with the reason. */
 const RULES: readonly {
   readonly name: string;
   readonly pattern: RegExp;
@@ -29,7 +29,7 @@ const RULES: readonly {
     name: 'a system column',
     pattern: /\b(?:ctid|xmin|xmax|cmin|cmax)\b/,
     why: 'it means something else on a partitioned table, and nothing on a distributed one',
-    but: ['src/platform/sealing/catalogue-rules.ts'], // catalogue rows, whose version is intended
+    but: ['src/platform/sealing/catalogue-rules.ts'], // reads the version of catalogue rows intentionally
   },
   {
     name: 'a lock of a session',

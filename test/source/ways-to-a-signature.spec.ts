@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { placeOf, productSources, ROOT, type Source, walk } from './product-sources.js';
 
-/** Types that give access to keys of the HSM, and their methods that create a signature. */
+/** Types that give access to HSM keys, with the methods that create a signature. */
 const SIGNERS: Readonly<Record<string, readonly string[]>> = {
   KeyVault: ['sign', 'signCheckpoint'],
   SigningService: ['submit', 'signOwn'],

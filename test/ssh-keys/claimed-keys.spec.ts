@@ -29,7 +29,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
   });
 
   const sshOf = (user: string, { sshd } = build) => join(sshd.home(user), '.ssh');
-  /** Writes a file of an account with the owner and mode of files that the account creates. */
+  /** Writes a file to the account's .ssh directory, with the same owner and mode as if the account had created it. */
   function put(user: string, name: string, content: string | Buffer, at = build): string {
     const file = join(sshOf(user, at), name);
     writeFileSync(file, content);
@@ -113,7 +113,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
       expect(await stage.sql('SELECT 1 FROM ssh_rotation_held_back')).toEqual([]);
     });
 
-    it('are not rotated even if people state that a host holds the key, nor with onFailure skip', async () => {
+    it('are not rotated even if people declare that a host holds the key, nor with onFailure skip', async () => {
       await field.ask('POST', '/v1/keys', { publicKey: admin.publicKey, custody: 'host' });
       await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days' WHERE id = $1`, [admin.id]);
       // An unprotected file looks genuine. Only a signature with the key in the file shows that the file is forged.
@@ -173,7 +173,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
     await scanned(build);
     await until('the scan', 40, async () => (await privateFiles(nextKeyId))[0]?.modifiedAt);
     expect((await privateFiles(nextKeyId))[0]?.possession).toBe('proven');
-    // A replaced file is only `claimed` again.
+    // After the file is replaced, possession is only `claimed` again.
     const later = new Date(Date.now() + 60_000);
     utimesSync(file, later, later);
     await scanned(build);

@@ -68,7 +68,7 @@ describe.runIf(canRunSshd())('the policy of a team', () => {
     const { status, nextKeyId } = await field.ended(rotation);
     expect(status).toBe('DONE');
     await field.call('DELETE', `/v1/rotation-policies/${id}`);
-    // The log gives the successor the owner of its predecessor.
+    // According to the log, the successor has the same owner as its predecessor.
     await age(nextKeyId, 400);
     await field.ask('POST', '/v1/rotation-policies', policy);
     expect((await field.ended(await ordered(nextKeyId))).status).toBe('DONE');

@@ -28,7 +28,7 @@ describe.runIf(canRunSshd())('an account named as the holder of a key', () => {
   });
 
   const sshOf = (user: string, { sshd } = build) => join(sshd.home(user), '.ssh');
-  /** Writes a file of an account with the owner and mode of files that the account creates. */
+  /** Writes a file to the account's .ssh directory, with the same owner and mode as if the account had created it. */
   function put(user: string, name: string, content: string | Buffer, at = build): string {
     const file = join(sshOf(user, at), name);
     writeFileSync(file, content);

@@ -49,7 +49,7 @@ describe.runIf(canRunSshd())('people are alerted about', () => {
     await smtp.stop();
   });
 
-  /** Waits for the message about this subject and verifies the message like its receiver. */
+  /** Waits for the message about this subject and verifies the message as its receiver does. */
   const heard = async (count: number, subject: string) => {
     const calls = await receiver.calls(PATH, count, 30);
     const messages = calls.map(({ body, headers }) => new Webhook(secret).verify(body, headers as never));

@@ -148,7 +148,7 @@ describe.runIf(canRunSshd())('a host required by a rotation', () => {
     const id = await field.rotate(key.id, [host]);
     expect(await field.ended(id)).toMatchObject({ status: 'HALTED' });
     expect((await field.targets(id))[0].failure).toMatchObject({ code: 'host.privilege' });
-    // The scan uses the same login, which cannot read the file of the other account, so every rotation warns about the unread file.
+    // The scan uses the same login, which cannot read the other account's file, so every rotation warns about the unread file.
     await field.ask('POST', '/v1/scans', { kind: 'ssh-deep', hosts: [host.id] });
     const unread = await until('the end of the scan', 30, async () =>
       (await field.ask('GET', `/v1/rotations/${id}`)).warnings.find((text: string) => text.includes(host.name)),

@@ -43,7 +43,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     return key;
   };
 
-  /** Waits for the rotation ordered by a policy. */
+  /** Waits for the rotation started by a policy. */
   const orderedFor = async (keyId: string): Promise<string> => {
     const [{ id }] = await until('a rotation', 30, async () => {
       const { items } = await field.ask('GET', `/v1/rotations?keyId=${keyId}`);
@@ -135,7 +135,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     const at = await field.addHost();
     const key = await oldKey(at, 'service');
     const before = at.sshd.authorizedKeys('deploy');
-    // The rotation is ordered while the host is down, so that no step runs before the account is disabled.
+    // The rotation is requested while the host is down, so that no step runs before the account is disabled.
     await at.sshd.stop();
     const body = { targets: [{ hostId: at.id, account: 'deploy' }], overlapSeconds: 2 };
     const placed = await service.call('POST', `/v1/keys/${key.id}/rotate`, { key: leaver.accessToken, body });

@@ -206,7 +206,7 @@ describe.runIf(canRunSshd())('SSH CAs in the HSM', () => {
     const retire = (state: string, id = first.id) => field.call('POST', `/v1/ssh-ca/${id}/retire`, { state });
     for (const again of [1, 2]) expect([again, (await retire('RETIRING')).status]).toEqual([again, 200]);
     const made = await certified({}, second.id);
-    // sshd reads a single list, so the list of the second authority must still contain what the first authority revoked.
+    // sshd reads a single list, so the second authority's list must still contain what the first authority revoked.
     expect(await push(second.id)).toMatchObject([{ hostId: at.id, done: true }]);
     const files = [old.file, made.file, revoked.file];
     expect(await Promise.all(files.map((file) => logIn(at, file)))).toEqual(['accepted', 'accepted', 'denied']);
@@ -269,7 +269,7 @@ describe.runIf(canRunSshd())('SSH CAs in the HSM', () => {
       const { status, body } = await field.call('POST', `/v1/hosts/${at.id}/host-keys`, { publicKey: line });
       return status === 201 ? 'kept' : `${status} ${body.code} ${body.errors?.[0]?.detail}`;
     };
-    // The previous pin no longer counts, and the authority that signed the certificate is not trusted yet.
+    // The previous pin no longer applies, and the authority that signed the certificate is not trusted yet.
     expect([await tried(), await enter(certificate)]).toEqual([
       'host.key-unknown',
       expect.stringContaining('422 host-key.certificate is signed by SHA256:'),

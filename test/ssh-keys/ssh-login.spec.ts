@@ -80,7 +80,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
 
   const RELEASE = [{ claim: 'repository', values: ['octo-org/octo-repo'] }];
 
-  it('logs a job in by the claims of its token, as the rule states, without interaction', async () => {
+  it('logs a job in by the claims of its token, as defined by the rule, without interaction', async () => {
     const made = await rule({ conditions: RELEASE, forceCommand: 'true', bindAddress: true });
     const { file, answer } = await loggedIn(await runOf(GITHUB));
     const requestedBy = expect.stringContaining(GITHUB.sub);
@@ -149,7 +149,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
     const ended = await sealwright(['ssh', 'login', '--key', key.file], { env: as(ann) });
     expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/-cert\.pub for deploy until /) });
     expect(await logIn(at, key.file)).toBe('accepted');
-    // People get a terminal unless the rule excludes the extension, which the command would report.
+    // People get a terminal unless the rule excludes the extension, in which case the command reports the missing terminal.
     expect(ended.err).not.toContain('no terminal');
     const text = execFileSync('ssh-keygen', ['-L', '-f', `${key.file}-cert.pub`], { encoding: 'utf8' });
     expect(text).toMatch(/Extensions: \n\s+permit-pty\n/);
@@ -175,7 +175,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
     await drop(made);
   });
 
-  it('is for people of the identity provider named in the rule, whatever address another provider states', async () => {
+  it('is for people of the identity provider named in the rule, whatever address another provider sends', async () => {
     const person = await register(service, 'provided');
     const id = await idOf(stage, person.email);
     const about = [

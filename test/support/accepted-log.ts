@@ -1,6 +1,6 @@
 import { runToEnd } from './service.js';
 
-/** Accepts the log in the database like an operator. Retries, because the printed count is outdated if entries are sequenced concurrently. */
+/** Accepts the log in the database, as an operator does. Retries, because the printed count is outdated if entries are sequenced concurrently. */
 export async function accepted(settings: Record<string, string>): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     const said = await runToEnd(['accept-log'], settings);

@@ -14,7 +14,7 @@ interface PrincipalBase {
   readonly service: Service;
   /**
    * Returns a credential, or undefined for `nobody`.
-   * @param isLast whether the call ends the session of the credential
+   * @param isLast whether the call ends the credential's session
    */
   credential(isLast: boolean): Promise<string | undefined> | string | undefined;
 }
@@ -46,7 +46,7 @@ const AT_ONCE = 8;
 /** Operations that end the caller's session. */
 const LAST_CALLS = ['logout', 'signOut'];
 
-/** Calls an operation about a resource that does not exist, with an empty body. */
+/** Calls an operation on a nonexistent resource, with an empty body. */
 export function callEmpty(service: Service, { method, path }: Operation, key: string | undefined): Promise<Answer> {
   const address = path.replaceAll(/\{\w+\}/g, NOBODY);
   if (method === 'POST' && path.startsWith('/tsa'))
@@ -54,7 +54,7 @@ export function callEmpty(service: Service, { method, path }: Operation, key: st
   return service.call(method, address, { key, body: method === 'GET' || method === 'DELETE' ? undefined : {} });
 }
 
-/** Calls every operation as every principal and compares each outcome with the permission matrix of the document. */
+/** Calls every operation as every principal and compares each outcome with the document's permission matrix. */
 export async function accessTable(document: OpenAPIObject, principals: readonly Principal[]): Promise<AccessCell[]> {
   const rows = matrixRows(permissionMatrix(document));
   const cells: AccessCell[] = [];
@@ -113,7 +113,7 @@ const CODES: Readonly<Record<string, Verdict>> = {
   insufficient_scope: 'scope',
   'auth.step-up': 'step-up',
 };
-/** Texts by which refusals without a code, in the format of Vault or SignServer, are recognized. */
+/** Error messages that identify refusals in the formats of Vault and SignServer, which have no error code. */
 const TEXTS: readonly (readonly [text: RegExp, verdict: Verdict])[] = [
   [/Send "?\\?"?Authorization|X-Vault-Token|credential/, 'credential'],
   [/requires the scope/, 'scope'],

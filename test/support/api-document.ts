@@ -15,17 +15,17 @@ export interface Operation {
   /** Required scopes. Undefined for public operations; [] if any credential is sufficient. */
   readonly scopes: string[] | undefined;
   readonly isPublic: boolean;
-  // oxlint-disable-next-line typescript/no-explicit-any -- the document is looked into freely
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read arbitrary parts of the document
   readonly raw: any;
 }
 
 /** Returns docs/openapi.json. */
-// oxlint-disable-next-line typescript/no-explicit-any -- the document is looked into freely
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read arbitrary parts of the document
 export function shippedDocument(): any {
   return JSON.parse(readFileSync(FILE, 'utf8'));
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- the document is looked into freely
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read arbitrary parts of the document
 export function operationsOf(document: any): Operation[] {
   return Object.entries<Record<string, Operation['raw']>>(document.paths).flatMap(([path, item]) =>
     METHODS.filter((method) => item[method] !== undefined).map((method) => {

@@ -9,7 +9,7 @@ export interface Verdict {
   readonly text: string;
 }
 
-/** Runs a program like the receiver of a signed file. Returns the output and whether the program succeeded. */
+/** Runs a program as the receiver of a signed file does. Returns the output and whether the program succeeded. */
 export function ask(program: string, args: string[], options: { env?: NodeJS.ProcessEnv; cwd?: string } = {}): Verdict {
   const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', ...options });
   if (error !== undefined) throw error;

@@ -5,7 +5,7 @@ import { chromium as chromiumPath } from '../../scripts/lib/commands.mjs';
 /** Path of the system's Chromium; undefined if Chromium is missing. Tests that need a browser are then skipped and listed. */
 export const CHROMIUM = chromiumPath();
 
-/** Starts headless Chromium without GPU emulation, which would take most of the time of every page. Close it in `afterAll`. */
+/** Starts headless Chromium without GPU emulation, which would account for most of the time of every page load. Close it in `afterAll`. */
 export function startChromium(): Promise<Browser> {
   if (CHROMIUM === undefined) throw new Error('there is no Chromium on this machine; `npm test` brings one');
   return chromium.launch({ executablePath: CHROMIUM, args: ['--disable-gpu'] });

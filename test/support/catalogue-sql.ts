@@ -1,6 +1,6 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 
-/** Runs the catalogue check with the code of the service. */
+/** Runs the catalogue check with the service's code. */
 export interface CatalogueReader {
   findings(): Promise<string[]>;
   /** Returns the findings after a change, which is then undone. */

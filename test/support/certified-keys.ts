@@ -9,7 +9,7 @@ export interface KeyOrder {
   readonly purpose?: string;
 }
 
-/** Generates a key, has the authority issue a certificate for the certification request of the key, and imports the chain. */
+/** Generates a key, has the authority issue a certificate for the key's certification request, and imports the chain. */
 export async function certifiedKey(
   service: Service,
   apiKey: string,

@@ -17,7 +17,7 @@ export function someOf<Item>(items: readonly Item[], max: number, random: () => 
   return drawn.slice(0, max).map(({ item }) => item);
 }
 
-/** Hostile texts for URLs, forms and bodies. */
+/** Hostile strings for URLs, forms and bodies. */
 export const HOSTILE_TEXTS = [
   '',
   ' ',
@@ -177,7 +177,7 @@ const HOSTILE_HEADERS = [
   'bytes=0-0,-1,99999999999999999999-',
   'null',
 ];
-/** Invalid or ambiguous JSON texts. */
+/** Invalid or ambiguous JSON documents. */
 const HOSTILE_BODIES = [
   '',
   ' ',

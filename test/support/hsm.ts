@@ -69,7 +69,7 @@ export function pkcs11Tool({ environment, label }: TestToken, ...args: string[])
   return execFileSync('pkcs11-tool', [...where, ...args], { encoding: 'utf8', stdio: 'pipe', env });
 }
 
-/** Returns the objects in the token as listed by pkcs11-tool, one text per object. */
+/** Returns the objects in the token as listed by pkcs11-tool, one string per object. */
 export function objectsIn(token: TestToken, ...filter: string[]): string[] {
   const text = pkcs11Tool(token, '--list-objects', ...filter);
   return text.split(/^(?=\S.* Object)/m).filter((part) => part.includes(' Object'));

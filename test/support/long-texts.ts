@@ -8,7 +8,7 @@ export const LONG_TEXT = randomBytes(7500).toString('base64url');
 type Schema = Readonly<Record<string, unknown>>;
 type Place = readonly (string | number)[];
 
-/** Builds calls with one text of 10,000 characters: in each text of the body, each name of a map, each path and query parameter, each header. */
+/** Builds calls with one string of 10,000 characters: in each string of the body, each map key, each path and query parameter, and each header. */
 export function longCallsOf(operation: Operation, good: GoodValues, schemas: Record<string, Schema>): HostileCall[] {
   const parameters: { in: string; name: string }[] = operation.raw.parameters ?? [];
   const named = (where: string) => parameters.filter((parameter) => parameter.in === where).map(({ name }) => name);
@@ -33,7 +33,7 @@ export function longCallsOf(operation: Operation, good: GoodValues, schemas: Rec
   return calls.map((call) => ({ operation, ...call }));
 }
 
-/** Returns variants of a body with a long text in place of each text in the body or its schema. */
+/** Returns variants of a body with a long string in place of each string in the body or its schema. */
 export function longBodies(body: unknown, schema: Schema = {}, schemas: Record<string, Schema> = {}): unknown[] {
   const places = [...textsIn(body), ...describedTexts(schema, schemas)];
   const once = new Map(places.map((place) => [JSON.stringify(place), place]));
@@ -53,7 +53,7 @@ function textsIn(value: unknown, at: Place = []): Place[] {
   );
 }
 
-/** Returns the places of all texts that a schema describes. A map has two places: a name and a value. */
+/** Returns the positions of all strings that a schema describes. A map has two positions: a name and a value. */
 function describedTexts(
   schema: Schema,
   schemas: Record<string, Schema>,
@@ -80,7 +80,7 @@ function describedTexts(
   ];
 }
 
-/** Replaces the value at a place, creating missing objects and lists on the way. */
+/** Replaces the value at a position, creating missing objects and lists on the way. */
 function withTextAt(value: unknown, [name, ...rest]: Place): unknown {
   if (name === undefined) return LONG_TEXT;
   if (typeof name === 'number') {

@@ -15,7 +15,7 @@ export interface Claim {
 
 const PSS = ['-sigopt', 'rsa_padding_mode:pss', '-sigopt', 'rsa_pss_saltlen:digest'];
 
-/** Runs the openssl command like the receiver of a signed file. */
+/** Runs the openssl command as the receiver of a signed file does. */
 export class Openssl {
   private readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-openssl-'));
 

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import type { Service } from './service.js';
 
-/** Returns the IDs of the key processes of a service, which are its only children. */
+/** Returns the IDs of a service's key processes, which are the service's only children. */
 export function keyProcessesOf(service: Service): number[] {
   return execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' })
     .trim()

@@ -64,7 +64,7 @@ function assertOneRefusal(entries: unknown[], code: string): void {
   expect(entries).toEqual([{ outcome: 'refused', code }]);
 }
 
-/** Asserts a problem of RFC 9457 with the members that every problem of the service has. */
+/** Asserts that the response is an RFC 9457 problem with the members that all of the service's problems have. */
 export function assertProblem(answer: Answer, { status, code, pointer }: Refusal): void {
   expect({ ...answer.body }).toMatchObject({
     type: `urn:sealwright:problem:${code}`,

@@ -78,7 +78,7 @@ export class SshFleet {
     return { ...key, id };
   }
 
-  /** Orders a rotation for `deploy` on these hosts. @returns the rotation ID */
+  /** Requests a rotation for `deploy` on these hosts. @returns the rotation ID */
   async rotate(keyId: string, hosts: readonly ManagedHost[], order: Record<string, unknown> = {}): Promise<string> {
     const targets = hosts.map(({ id }) => ({ hostId: id, account: 'deploy' }));
     const { id } = await this.ask('POST', `/v1/keys/${keyId}/rotate`, { targets, overlapSeconds: 2, ...order });

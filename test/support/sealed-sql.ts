@@ -10,7 +10,7 @@ export interface SealedTableColumn {
   readonly isSealed: boolean;
 }
 
-/** Seals of a database, computed by the code of the service. */
+/** Seals the rows of a database with the service's code. */
 export interface RowSealer {
   /** Seals every row as it is, as if the service had changed it. */
   seal(): Promise<void>;

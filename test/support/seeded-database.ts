@@ -48,7 +48,7 @@ export async function copySeeded(
   }
 }
 
-/** Returns the directory of the template's token, which is stored in the comment of the template database. */
+/** Returns the directory of the template's token, which is stored in the template database's comment. */
 async function placeOfTemplate(client: Client): Promise<string | undefined> {
   const { rows } = await client.query<{ place: string }>(
     `SELECT shobj_description(oid, 'pg_database') AS place FROM pg_database WHERE datname = $1`,

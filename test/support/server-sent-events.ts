@@ -4,7 +4,7 @@ import type { Service } from './service.js';
 export interface ServerSentEvent {
   readonly name: string;
   readonly id: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- event data can have any shape
   readonly data: any;
 }
 

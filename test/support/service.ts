@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { keepLog, noteExchange } from './issued-secrets.js';
 
-/** Records the statements of a service in runs that end with the check `plans`. */
+/** Records a service's statements in runs that end with the check `plans`. */
 const RECORDED: Record<string, string> =
   process.env['SW_TEST_EVIDENCE'] === undefined
     ? {}
@@ -45,7 +45,7 @@ export interface CallOptions {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- responses can have any shape
   readonly body: any;
 }
 

@@ -39,7 +39,7 @@ export async function createKey(
   return body;
 }
 
-/** Returns a key by name, in the format of the API. */
+/** Returns a key by name, in the API format. */
 export async function publishedKey(service: Service, apiKey: string, name: string): Promise<PublishedKey> {
   const { body } = await service.call('GET', '/api/v1/signing-keys?limit=200', { key: apiKey });
   const key = (body.items as PublishedKey[]).find((item) => item.name === name);

@@ -157,7 +157,7 @@ export async function query<Row extends object>(url: string, text: string, value
   }
 }
 
-/** Starts Redis on the port of a killed server. Retries, because the port stays in use for some milliseconds until all threads of the server have ended. */
+/** Starts Redis on the port of a killed server. Retries, because the port stays in use for some milliseconds until all server threads have ended. */
 async function startAgain(dir: string, port: number): Promise<PrivateRedis> {
   for (let attempt = 1; ; attempt += 1) {
     try {

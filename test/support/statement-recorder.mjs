@@ -1,4 +1,4 @@
-// When preloaded into a process of the service (NODE_OPTIONS), this module records each distinct statement sent to the database. The check `plans` explains
+// When preloaded into a service process (NODE_OPTIONS), this module records each distinct statement sent to the database. The check `plans` explains
 // these statements on large tables.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -22,7 +22,7 @@ afterAll(() => stage.close());
 
 interface Asked {
   readonly status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- responses can have any shape
   readonly body: any;
 }
 
@@ -153,7 +153,7 @@ it('a full Redis is DOWN with the reason, and all work still completes', async (
   const began = performance.now();
   const { body } = await service.call('GET', `${headers.get('location')}?wait=20`, { key: apiKey });
   expect(body.status).toBe('SIGNED');
-  // The request is found by polling every 250 ms, which replaces notifications, instead of the slower sweep for lost requests.
+  // The request is found by the 250 ms polling that replaces notifications, not by the slower sweep for lost requests.
   expect(performance.now() - began).toBeLessThan(3000);
   await redis.config('SET', 'maxmemory', '0');
   redis.disconnect();

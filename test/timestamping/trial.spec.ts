@@ -26,7 +26,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Returns the chain published by a trial instance: the certificate of its timestamp key, and the root created for the instance. */
+/** Returns the chain published by a trial instance: the timestamp key's certificate, and the root created for the instance. */
 const chain = async (): Promise<string> => (await service.call('GET', '/tsa/chain.pem')).body;
 
 describe('the timestamp authority of a trial instance', () => {

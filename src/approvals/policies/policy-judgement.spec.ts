@@ -61,14 +61,14 @@ describe('a condition on a verified claim', () => {
   });
 
   it.each(['fix#12', 'fix(1)', 'a,b', '50%', "it's", 'fix-ü', 'a//b', '../tags/v1'])(
-    'holds for the value "refs/heads/%s", which a pattern cannot judge',
+    'holds for the value "refs/heads/%s", which a pattern cannot evaluate',
     (branch) => {
       const run = use({ ...CLAIMS, ref: `refs/heads/${branch}` });
       expect(applies({ conditions: [is('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
       expect(applies({ conditions: [is('verified.ref', 'refs/heads/*')] }, run)).toBe(true);
       expect(applies({ conditions: [isNot('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
       expect(applies({ conditions: [is('verified.ref', 'refs/tags/*')] }, run)).toBe(false);
-      // An exception never holds for such a value, whether it is written with `in` or with `not-in`.
+      // An exception never holds for a value that cannot be evaluated, whether it uses `in` or `not-in`.
       expect(applies({ unless: [is('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
       expect(applies({ unless: [isNot('verified.ref', 'refs/heads/**')] }, run)).toBe(true);
     },
@@ -79,14 +79,14 @@ describe('a condition on a verified claim', () => {
     expect(applies({ conditions: [isNot('verified.groups', 'dev')] }, run('dev'))).toBe(false);
     expect(applies({ conditions: [isNot('verified.groups', 'dev')] }, run('dev', 'prod'))).toBe(true);
     expect(applies({ conditions: [is('verified.groups', 'prod')] }, run('dev', 'prod'))).toBe(true);
-    // An exception holds only if it holds for each value.
+    // An exception applies only if it holds for every value.
     expect(applies({ unless: [is('verified.groups', 'dev')] }, run('dev', 'prod'))).toBe(true);
     expect(applies({ unless: [is('verified.groups', 'dev')] }, run('dev'))).toBe(false);
     expect(applies({ unless: [isNot('verified.groups', 'prod')] }, run('dev', 'prod'))).toBe(true);
     expect(applies({ unless: [isNot('verified.groups', 'prod')] }, run('dev'))).toBe(false);
   });
 
-  it('holds for more values than are judged, because callers choose the length of a list', () => {
+  it('holds for more values than are evaluated, because callers choose the length of a list', () => {
     const groups = (count: number) => use({ ...CLAIMS, groups: Array.from({ length: count }, (_, i) => `group-${i}`) });
     const patterns = Array.from({ length: 50 }, (_, i) => `other/${i}/*`);
     expect(applies({ conditions: [is('verified.groups', ...patterns)] }, groups(50))).toBe(false);
@@ -111,7 +111,7 @@ describe('a condition on a verified claim', () => {
     expect(applies({ unless: [isNot('caller', 'person')] })).toBe(true);
   });
 
-  it('does not treat values stated by the caller as verified', () => {
+  it('does not treat values provided by the caller as verified', () => {
     const said = use(null, { metadata: { 'verified.repository': 'org/app', trust: 'x' } as never });
     expect(Object.keys(said.facts).filter((name) => name.startsWith('verified') || name === 'trust')).toEqual([]);
   });

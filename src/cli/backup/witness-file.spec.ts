@@ -83,7 +83,7 @@ describe('the newest state a witness recorded', () => {
       { origin: 'host/log', publicKey: der },
     );
 
-  it('is the largest one signed by the key of the log, in any order', () => {
+  it('is the largest one signed by the log key, in any order', () => {
     expect(seen(noteOf(5), noteOf(9), noteOf(7))).toMatchObject({ size: 9, root: Buffer.alloc(32, 9) });
   });
 

@@ -50,7 +50,7 @@ const CALLS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   sensor: { once: ['/nowhere'], endpoints: ['tls://127.0.0.1'], stay: ['--stay'] },
 };
 
-/** Options that determine the form. */
+/** Options that select the form of a command. */
 const CHOOSING: Readonly<Record<string, readonly string[]>> = {
   login: ['api-key'],
   sign: ['request', 'format', 'collect'],

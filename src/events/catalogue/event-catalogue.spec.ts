@@ -6,7 +6,7 @@ import type { EventMembers } from './event-type.js';
 
 const DOCUMENT = readFileSync(join(import.meta.dirname, '../../../docs/events.md'), 'utf8');
 
-/** Returns the list of members in docs/events.md. Members of an object follow it, with its name as a prefix. */
+/** Returns the list of members in docs/events.md. The members of an object follow the object, with the object's name as a prefix. */
 function membersList(members: EventMembers, prefix = ''): string[] {
   return Object.entries(members).flatMap(([name, { type, format, isOptional, properties, description }]) => {
     const kind = [format ?? (type === 'array' ? 'list' : type), ...(isOptional ? ['optional'] : [])].join(', ');

@@ -44,11 +44,11 @@ describe('an audit entry', () => {
     ['ssh-rotation.done', { to: 'KEY_REMOVED', hostId: 'host' }],
     ['constructor', {}],
     ['event.announced', { type: 'no.event' }],
-  ])('%s is no event', (action, detail) => {
+  ])('%s is not an event', (action, detail) => {
     expect(typeOf(entry(action, detail))).toBeUndefined();
   });
 
-  it('about a refused action is no event', () => {
+  it('about a refused action is not an event', () => {
     expect(typeOf(entry('signing-key.disabled'))).toBe('signing-key.disabled');
     expect(typeOf(entry('signing-key.disabled', {}, { outcome: 'failed' }))).toBeUndefined();
   });

@@ -134,7 +134,7 @@ describe('input that is not a public key line', () => {
 
 it('a generated key pair is readable by ssh-keygen, and its halves match', () => {
   for (let round = 0; round < 8; round += 1) {
-    const comment = 'x'.repeat(round); // Covers every length of padding.
+    const comment = 'x'.repeat(round); // Covers every padding length.
     const { publicKey, privateKey } = newEd25519Pair(comment);
     const file = join(directory, `pair${round}`);
     writeFileSync(file, privateKey);

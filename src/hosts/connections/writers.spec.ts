@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const FILES = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.spec.ts'));
 const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
-/** Files that may log in to a host without checking whether the host may be changed, each with the files that contain its scripts. */
+/** Files that may log in to a host without checking whether the host may be changed, and the files that contain the scripts they run. */
 const READERS: Record<string, readonly string[]> = {
   'src/discovery/deep/deep-scan.ts': ['src/discovery/deep/scripts.ts'],
   'src/hosts/connections/connection-tester.ts': ['src/hosts/connections/connection-tester.ts'],
@@ -75,7 +75,7 @@ describe('host sessions that write', () => {
   });
 });
 
-/** Scripts that run only in sessions opened with openToChange, because their functions require a ChangeSession. */
+/** Scripts that run only in sessions opened by `openToChange`, because the functions that run them require a ChangeSession. */
 const CHANGERS = [
   'src/hosts/connections/file-scripts.ts',
   'src/ssh-keys/certificate-authority/revocation-push.service.ts',

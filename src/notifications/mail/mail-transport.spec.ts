@@ -28,7 +28,7 @@ async function withServer<Outcome>(options: SMTPServerOptions, work: (config: Co
   }
 }
 
-it('a mail is marked as automatic, so that no out-of-office replies are sent', async () => {
+it('an email is marked as automatic, so that no out-of-office replies are sent', async () => {
   const received: Promise<string>[] = [];
   const onData: SMTPServerOptions['onData'] = (stream, _session, done) =>
     void received.push(text(stream).finally(() => done()));

@@ -8,7 +8,7 @@ const config = { jwtSecrets: ['a secret of the test, long enough for HKDF'] } as
 const seal = new Seal(config, { namesKeys: true } as SealFormat);
 const mail = { id: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11', recipient: 'ann@example.com' };
 
-describe('a sealed mail text', () => {
+describe('a sealed email body', () => {
   it('opens only for its intended recipient', () => {
     const sealed = closeMail(seal, mail, 'https://sealwright.example/reset#secret');
     expect(openMail(seal, mail, sealed)).toBe('https://sealwright.example/reset#secret');
@@ -18,7 +18,7 @@ describe('a sealed mail text', () => {
     );
   });
 
-  it('sealed by a previous version, for the mail alone, still opens', () => {
+  it('sealed by a previous version, without the recipient, still opens', () => {
     expect(openMail(seal, mail, seal.close('mail', mail.id, Buffer.from('hello')))).toBe('hello');
   });
 });

@@ -40,7 +40,7 @@ describe('filteredList', () => {
 describe('createdWithin', () => {
   const columns = { id: 'r.id', createdAt: 'r.created_at' };
 
-  it('bounds the ID with a minute for the difference between clocks', () => {
+  it('bounds the ID with a one-minute tolerance for clock differences', () => {
     const [from, to] = [new Date('2026-01-01T00:00:00Z'), new Date('2026-01-02T00:00:00Z')];
     const [conditions, values] = bound((bind) => createdWithin({ from, to }, columns, bind));
     expect(conditions).toEqual(['r.created_at >= $1', 'r.id >= $2', 'r.created_at < $3', 'r.id < $4']);

@@ -5,7 +5,7 @@ import { ReadSharesInterceptor } from './read-shares.js';
 
 const SHARE = 2;
 
-/** Returns a call that records when its handler runs, and whose answer the test sends. */
+/** Returns a call that records when its handler runs. The test sends the response. */
 function call(interceptor: ReadSharesInterceptor, principal: string | undefined, change: object = {}) {
   const request = { method: 'GET', url: '/v1/keys', query: {}, principal, ...change };
   const context = { switchToHttp: () => ({ getRequest: () => request }) } as unknown as ExecutionContext;

@@ -5,7 +5,7 @@ import { forTerminal, nameInTitle, shorten, truncate, truncateBytes, oneLine } f
 const FAMILY = '👨‍👩‍👧';
 const FLAG = '🇩🇪';
 const E_ACUTE = 'e\u0301';
-/** Strings with any code points, including lone surrogates. */
+/** Strings of any code points, including lone surrogates. */
 const text = string({ unit: oneof(string({ unit: 'grapheme', minLength: 1, maxLength: 3 }), constantFrom('\ud83d', '\udd10', FAMILY, E_ACUTE)) }); // prettier-ignore
 
 describe('a truncated text', () => {

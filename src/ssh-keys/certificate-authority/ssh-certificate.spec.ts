@@ -12,7 +12,7 @@ import { certificateLine, certificateTypeOf, signingOf, toBeSigned } from './ssh
 const directory = mkdtempSync(join(tmpdir(), 'ssh-certificate-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Returns the public key of a key in a security token (PROTOCOL.u2f). */
+/** Returns the public key of a key stored on a security token (PROTOCOL.u2f). */
 function tokenKey(type: string, ...parts: (Buffer | string)[]): SshPublicKey {
   return { type, blob: Buffer.concat([type, ...parts, 'ssh:'].map((part) => wireString(part))) };
 }

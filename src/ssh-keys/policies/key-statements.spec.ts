@@ -37,7 +37,7 @@ describe('the facts stated about a key', () => {
       entry('3', 'requested', 'r2', { keyId: 'older' }),
     ];
     expect(statementsOfRotations(entries, 'new')).toEqual([MADE]);
-    // The rotation of another key, and a key whose rotation nobody requested.
+    // Tests the rotation of another key, and a key whose rotation nobody requested.
     expect(statementsOfRotations(entries, 'old')).toEqual([]);
     expect(statementsOfRotations([made], 'new')).toEqual([]);
   });

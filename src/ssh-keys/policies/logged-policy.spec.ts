@@ -19,7 +19,7 @@ const ENTRY = {
 } as const;
 
 describe('a rotation policy', () => {
-  it('is as its newest entry has it', () => {
+  it('matches its newest log entry', () => {
     expect(isAsLogged(POLICY, ENTRY)).toBe(true);
     const { madeBy: _author, ownerId: _owner, ...order } = ENTRY.detail;
     expect(isAsLogged(POLICY, { ...ENTRY, detail: order })).toBe(true);
@@ -32,11 +32,11 @@ describe('a rotation policy', () => {
     [{ madeBy: { ...POLICY.madeBy, id: 'u2' } }],
     [{ madeBy: { ...POLICY.madeBy, requesters: [] } }],
     [{ ownerId: 'u2' }],
-  ])('is not as logged with %j', (change) => {
+  ])('does not match the log with %j', (change) => {
     expect(isAsLogged({ ...POLICY, ...change }, ENTRY)).toBe(false);
   });
 
-  it('is not as logged without an entry, or after its removal', () => {
+  it('does not match the log without an entry, or after its removal', () => {
     expect(isAsLogged(POLICY, undefined)).toBe(false);
     expect(isAsLogged(POLICY, { ...ENTRY, action: 'ssh-rotation-policy.removed' })).toBe(false);
   });

@@ -209,7 +209,7 @@ describe.runIf(hasTools)('an output that cannot be written', () => {
       'Cannot write nowhere/a.sig: nowhere does not exist (ENOENT).',
     ],
     ['a full device', '--out /dev/full', 1, 'no space left in /dev (ENOSPC)'],
-  ])('%s: the reason is reported in one line', async (_, option, code, said) => {
+  ])('%s: the reason is reported on one line', async (_, option, code, said) => {
     bench.keep('app.bin', 'content');
     const run = await bench.run(`sealwright sign app.bin --key release ${option}`);
     expect(run).toMatchObject({ code, text: expect.stringContaining(said) });

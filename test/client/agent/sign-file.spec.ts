@@ -147,7 +147,7 @@ describe.runIf(hasTools)('sealwright sign with an embedded signature', () => {
       expect(voter.voted.map(({ title }) => title)).toEqual([expect.stringMatching(/^Sign 3 files with the key modules: .*a\.ko/)]); // prettier-ignore
       for (const [name, content] of contents) {
         const signed = readFileSync(bench.at(`modules/${name}`));
-        // The file ends with a 12-byte descriptor and 28 bytes of magic. The last four bytes of the descriptor are the length of the CMS.
+        // The file ends with a 12-byte descriptor and 28 bytes of magic. The descriptor's last four bytes contain the length of the CMS data.
         const length = signed.readUInt32BE(signed.length - 32);
         expect(signed.subarray(0, signed.length - 40 - length)).toEqual(content);
         const cms = bench.keep('module.p7s', signed.subarray(-40 - length, -40));

@@ -19,7 +19,7 @@ export interface SoftwareToken {
 
 const LENGTHS: Readonly<Record<string, number>> = { 'rsa-2048': 256, 'ec-p256': 64 };
 
-/** Returns bytes with the length of a real signature of the key. The bytes differ for every digest. */
+/** Returns bytes that are as long as a real signature by the key. The bytes differ for every digest. */
 export function signatureFor({ key, digest }: Order): Buffer {
   const length = LENGTHS[key.type] ?? 0;
   const seed = createHash('sha512').update(key.name).update(digest).digest();

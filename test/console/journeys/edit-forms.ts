@@ -234,7 +234,7 @@ const EDITABLE: readonly Editable[] = [
       return { read: `/v1/rotation-policies/${id}`, page: '/rotation-policies', row: name };
     },
     field: NAME,
-    // A change makes the caller the creator of the policy and makes the policy due.
+    // A change makes the caller the policy's creator and makes the policy due.
     changes: ['name', 'madeBy', 'dueAt'],
   },
   {

@@ -11,7 +11,7 @@ export async function createPasskey(publicKey: object): Promise<NewPasskeyBody> 
   return shown(() => navigator.credentials.create({ publicKey: options }));
 }
 
-/** signWithPasskey signs a challenge with a passkey of the person, for sign-in or step-up. */
+/** signWithPasskey signs a challenge with one of the person's passkeys, for sign-in or step-up. */
 export async function signWithPasskey(email: string, password: string): Promise<PasskeyAnswerBody> {
   const { data } = await challengePasskey({ body: { email, password } });
   const options = PublicKeyCredential.parseRequestOptionsFromJSON(data.publicKey as never);

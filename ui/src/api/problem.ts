@@ -1,7 +1,7 @@
 export interface ProblemFacts {
   /** HTTP status, or 0 without a response. */
   readonly status: number;
-  /** Stable, see docs/errors.md. */
+  /** Stable error code; see docs/errors.md. */
   readonly code: string;
   readonly title: string;
   readonly detail: string;

@@ -9,7 +9,7 @@ import {
 import ExclamationCircleIcon from '@patternfly/react-icons/dist/esm/icons/exclamation-circle-icon';
 import { useI18n } from '../i18n/i18n.js';
 
-/** Crashed replaces a page that failed to render or to load. After an update, the files of the previous version no longer exist. */
+/** Crashed replaces a page that failed to render or to load. After an update, the previous version's files no longer exist. */
 export function Crashed({ error }: { error: unknown }) {
   const { t } = useI18n();
   return (

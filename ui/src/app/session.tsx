@@ -17,14 +17,14 @@ interface Session {
   readonly signOut: () => Promise<void>;
 }
 
-/** Storage key that marks a browser with a previous sign-in. Others do not read the session, because each 401 would add an audit entry. */
+/** Storage key that marks a browser with a previous sign-in. Other browsers do not read the session, because each 401 would add an audit entry. */
 const SIGNED_IN = 'sealwright.signed-in';
 const wasSignedIn = (): boolean => localStorage.getItem(SIGNED_IN) !== null;
 export const rememberSignIn = (): void => localStorage.setItem(SIGNED_IN, 'yes');
 
 let asked: Promise<CallerView | undefined> | undefined;
 
-/** beginSession reads the session if this browser had one, and returns whether it did. It is called once, before the first render. */
+/** beginSession starts reading the session if this browser was signed in before, and returns whether it was. Called once, before the first render. */
 export function beginSession(): boolean {
   if (wasSignedIn()) {
     asked = me().then(
@@ -37,7 +37,7 @@ export function beginSession(): boolean {
 
 const Context = createContext<Session | undefined>(undefined);
 
-/** SessionProvider provides the session. Only the service knows it, because scripts cannot read the cookie. */
+/** SessionProvider provides the session, which comes from the service because scripts cannot read the cookie. */
 export function SessionProvider({ children }: { children: ReactNode }) {
   const [caller, setCaller] = useState<CallerView>();
   const [isKnown, setKnown] = useState(false);

@@ -13,7 +13,7 @@ import { sshCa } from './en/ssh-ca.js';
 import { states } from './en/states.js';
 import { words } from './en/words.js';
 
-/** All texts of the console. `{name}` is a placeholder. The variant with the suffix `.one` is used if `count` is 1. */
+/** All user-visible text of the console. `{name}` is a placeholder. The variant with the suffix `.one` is used if `count` is 1. */
 export const en = {
   ...words,
   ...shell,

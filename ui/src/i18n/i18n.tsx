@@ -35,7 +35,7 @@ function fill(text: string, values: Values, language: Language): string {
   });
 }
 
-/** I18nProvider provides the texts. English is built in; other languages are loaded on demand. */
+/** I18nProvider provides the messages. English is built in; other languages are loaded on demand. */
 export function I18nProvider({ children }: { children: ReactNode }) {
   const [language, setLanguage] = useState(firstLanguage);
   const [catalogue, setCatalogue] = useState<Catalogue | undefined>(language === 'en' ? en : undefined);

@@ -5,6 +5,6 @@ export function download(name: string, content: BlobPart, type = 'application/oc
   link.href = url;
   link.download = name;
   link.click();
-  // The browser must have started to read it.
+  // Revoke the URL later, because the browser must have started to read it.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

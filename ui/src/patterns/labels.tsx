@@ -30,7 +30,7 @@ const WAITS: Look = ['yellow', UserClockIcon];
 const OFF: Look = ['grey', BanIcon];
 const QUEUED: Look = ['grey', ClockIcon];
 
-/** Color and icon of each status of all resources. The status is always written out too, because color alone is not accessible. */
+/** Color and icon of each status, for all resources. The status is always written out too, because color alone is not accessible. */
 const STATUS_STYLES: Readonly<Record<string, Look>> = {
   SIGNED: GOOD,
   ISSUED: GOOD,

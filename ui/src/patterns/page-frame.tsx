@@ -5,7 +5,7 @@ import { Go } from './go.js';
 
 interface PageFrameProps {
   readonly title: string;
-  /** One sentence: what the page is for. */
+  /** Purpose of the page, in one sentence. */
   readonly lead?: ReactNode;
   /** Buttons next to the heading, limited to those the caller may use. */
   readonly actions?: ReactNode;

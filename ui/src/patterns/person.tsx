@@ -36,7 +36,7 @@ export function useUserOptions(): Option[] | undefined {
     .map(({ id, email }) => ({ value: id, label: email }));
 }
 
-/** useNameOf returns a function from user ID to name. It returns undefined for other IDs and for callers who may not view users. */
+/** useNameOf returns a function from user ID to name. The function returns undefined for unknown IDs and for callers who may not view users. */
 export function useNameOf(): (id: string) => string | undefined {
   const { caller } = useSession();
   const { data } = useUsers();
@@ -49,7 +49,7 @@ export function Person({ id }: { id: string }) {
   return nameOf(id) ?? <span className="sw-mono">{id}</span>;
 }
 
-/** People shows the first of several users by name and the number of the others. */
+/** People shows the first of several users by name and the number of other users. */
 export function People({ ids }: { ids: readonly string[] }) {
   const { t } = useI18n();
   const nameOf = useNameOf();

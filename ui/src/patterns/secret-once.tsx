@@ -10,7 +10,7 @@ interface SecretOnceProps {
   readonly onClose: () => void;
 }
 
-/** SecretOnce shows values that the service never shows again. Only its button closes it, to prevent accidental loss. */
+/** SecretOnce shows values that the service never shows again. Only the button closes the dialog, to prevent accidental loss. */
 export function SecretOnce({ title, secrets, onClose }: SecretOnceProps) {
   const { t } = useI18n();
   return (

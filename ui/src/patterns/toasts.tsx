@@ -22,7 +22,7 @@ export function Toasts({ children }: { children: ReactNode }) {
         {toasts.map(({ id, title, variant }) => (
           <Alert
             key={id}
-            // Toasts are not part of the heading structure of the page.
+            // Toasts are not part of the page's heading structure.
             component="p"
             variant={variant}
             title={title}

@@ -11,7 +11,7 @@ export interface Verified {
   readonly claims: Record<string, unknown>;
 }
 
-/** Claims shown first, because people check them first. The others keep their order. */
+/** Claims shown first, because people check them first. Other claims keep their order. */
 const FIRST = [
   'iss',
   'repository',
@@ -53,7 +53,7 @@ export function VerifiedIdentity({ identity: { trust, claims } }: { identity: Ve
 const SOURCES = ['repository', 'project_path', 'pipeline_slug', 'sub'];
 const MOMENTS = ['ref', 'ref_path', 'branch'];
 
-/** VerifiedLine shows the source of a run in one line, marked as verified. */
+/** VerifiedLine shows the source of a run on a single line, marked as verified. */
 export function VerifiedLine({ identity: { claims } }: { identity: Verified }) {
   const { t } = useI18n();
   const first = (names: readonly string[]) => names.map((name) => claims[name]).find((one) => typeof one === 'string');

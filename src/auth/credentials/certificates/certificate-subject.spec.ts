@@ -34,7 +34,7 @@ async function certificate(name: ConstructorParameters<typeof Name>[0], names: N
   return new X509Certificate(Buffer.from(made.rawData));
 }
 
-/** The RDNs in the order of the certificate, which is the reverse of the order in RFC 4514. */
+/** The RDNs in certificate order, which is the reverse of the order in RFC 4514. */
 const SUBJECT = [
   { C: ['DE'] },
   { O: [{ utf8String: 'Beispiel, GmbH' }] },

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { isCostlyJwk } from './key-set.js';
 
-/** Returns a random odd number with the given number of bits, base64url. */
+/** Returns a random odd number with the given number of bits, encoded as base64url. */
 function odd(bits: number): string {
   const bytes = randomBytes(bits / 8);
   bytes.writeUInt8(bytes.readUInt8() | 0x80);

@@ -11,7 +11,7 @@ let pem: string;
 let der: Buffer;
 let thumbprint: string;
 
-/** Returns a certificate that OpenSSL created. */
+/** Creates a certificate with OpenSSL. */
 function newCertificate(): string {
   const key = join(directory, 'key.pem');
   const order = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key];

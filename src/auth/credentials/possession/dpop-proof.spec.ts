@@ -96,7 +96,7 @@ describe('a DPoP proof is rejected', () => {
     ['for an address with a user in it', { htu: 'https://sign.example.com@evil.example/api/v1/sign' }, /htu/],
     ['for no address', { htu: undefined }, /htu/],
     ['for a list of addresses', { htu: [ADDRESS] }, /htu/],
-    // Keycloak 38333: without a check of `ath`, any proof by any key was accepted.
+    // Keycloak 38333: without an `ath` check, any proof by any key was accepted.
     ['for another token', { ath: hashOf('another') }, /access token/],
     ['for no token', { ath: undefined }, /access token/],
     ['with the token itself in place of its hash', { ath: TOKEN }, /access token/],

@@ -136,7 +136,7 @@ it('an address of many combining marks is refused before it is normalized, which
   );
 });
 
-it('the reason of a refusal quotes what the provider sent as well-formed text', () => {
+it('the reason for a refusal quotes what the provider sent as well-formed text', () => {
   const odd = `${'a'.repeat(199)}\u{1f600}`;
   const reasons = [
     () => assertNameFormat({ nameIdFormat: 'x' } as SamlSettings, odd),

@@ -9,7 +9,7 @@ import { CKA, CKF, CKG_MGF1, CKM, CKO, CKR } from '../../../formats/pkcs/cryptok
 import { Token, type TokenSource } from './token.js';
 import { CryptokiFault } from './rpc-message.js';
 
-/** The tests cover interoperability problems between tools and tokens from bug reports. Each test expects the correct behavior. */
+/** The tests cover interoperability problems between tools and tokens, taken from bug reports. Each test expects the correct behavior. */
 const ROOM = { asksLength: false, size: 1024 };
 const LENGTH_ALONE = { asksLength: true, size: 0 };
 const NO_PARAMETERS = Buffer.alloc(0);

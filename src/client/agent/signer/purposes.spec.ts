@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { keySigns, type Protocol, PROTOCOLS, type AgentPurpose, AGENT_PURPOSES, serves } from './purposes.js';
 
-/** Purposes that each protocol serves. Every other purpose is rejected. */
+/** Purposes supported by each protocol. Every other purpose is rejected. */
 const TABLE: Record<Protocol, readonly AgentPurpose[]> = {
   pkcs11: ['code-signing', 'documents', 'tls-client', 'ssh-login'],
   'ssh-agent': ['ssh-login', 'ssh-signatures'],
@@ -21,7 +21,7 @@ describe('purposes and protocols', () => {
     expect(AGENT_PURPOSES.filter((asked) => keySigns(purpose, asked))).toEqual([purpose]);
   });
 
-  it('keys without a specific purpose sign code and documents; keys of the service itself sign nothing', () => {
+  it('keys without a specific purpose sign code and documents; internal keys of the service sign nothing', () => {
     const signs = (purpose: string) => AGENT_PURPOSES.filter((asked) => keySigns(purpose, asked));
     expect(signs('signing')).toEqual(['code-signing', 'documents']);
     expect([...signs('timestamping'), ...signs('certificates')]).toEqual([]);

@@ -23,7 +23,7 @@ const KEYS = {
   ec: agentKey('ec', 'ec-p256', 'ssh-login', ec.publicKey),
 };
 
-/** A service with two keys that responds to each request and records the request. */
+/** A service with two keys that records each request and responds to it. */
 class OutsideService {
   readonly orders: SignatureOrder[] = [];
   signature = Buffer.alloc(64, 1);
@@ -51,7 +51,7 @@ function connection(): { ours: Duplex; theirs: Socket } {
   return { ours, theirs: theirs as unknown as Socket };
 }
 
-/** Returns the agent's responses to the given bytes. Empty if the agent closes the connection. */
+/** Returns the agent's responses to the given bytes, or an empty list if the agent closes the connection. */
 async function answersTo(service: OutsideService, ...pieces: Buffer[]): Promise<{ type: number; contents: Buffer }[]> {
   const { ours, theirs } = connection();
   const frames = new AgentFrames();

@@ -21,7 +21,7 @@ function read(document: Document) {
   const all: DraftAsset[] = [];
   for (const asset of assetsOfBom(partsOf(document), refs, tally)) {
     all.push(asset);
-    // As in DocumentAssets, links in the asset itself are added immediately.
+    // As in DocumentAssets, links declared in the asset itself are added immediately.
     for (const { to, kind } of asset.links) addLink(refs.of(asset.ref), refs.linkTo(to, kind));
   }
   const names = all.map(({ ref }) => ref);

@@ -67,7 +67,7 @@ describe.skipIf(!existsSync(TRUTH))('public certificates are read as by OpenSSL'
       sigAlg: read.signature.oid,
       notBefore: read.notBefore.toISOString(),
       notAfter: read.notAfter.toISOString(),
-      // OpenSSL prints neither the size of some keys nor the name of some curves.
+      // OpenSSL does not print the size of some keys or the name of some curves.
       bits: bits === null ? null : read.key.bits,
       curve: curve === null ? null : read.key.curve,
     }).toEqual({

@@ -16,7 +16,7 @@ const ORDER: IngestOrder = {
   idempotencyKey: undefined,
 };
 const later = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000).toISOString();
-/** Returns the effective time of a document that contains `time`, and the codes of the remarks about the document. */
+/** Returns the time used for a document whose timestamp is `time`, and the codes of the notes about the document. */
 function counted(time: string | null) {
   const [arrival] = arrivalsOf(ORDER, [{ time } as CheckedDocument], Buffer.alloc(32), NOW);
   return [arrival?.document.time, arrival?.notes.map(({ code }) => code)];

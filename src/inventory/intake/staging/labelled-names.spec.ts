@@ -7,7 +7,7 @@ import { RiskEngine } from '../../judgement/risk/risk-engine.js';
 import { DocumentAssets } from './document-assets.js';
 import { Judge } from './judge.js';
 
-/** Facts about an asset according to the standards, recorded before the verdict was known. */
+/** Facts about an asset according to the standards, which were recorded before the verdict was known. */
 interface Label {
   readonly levels: readonly string[];
   /** Any of these values is correct; null if the family is not checked. */
@@ -60,10 +60,10 @@ function verdictsOf(components: readonly unknown[]): ReadonlyMap<string, RiskVer
 
 const bare = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-/** Returns the key of an asset. Names that differ only in case, hyphens, underscores or spaces have the same key. */
+/** Returns an asset's key. Names that differ only in case, hyphens, underscores or spaces have the same key. */
 const keyOf = (kind: string, name: string) => `${kind} ${name.toLowerCase().replaceAll(/[-_\s]/g, '')}`;
 
-/** Returns the correct answers to whether Shor's algorithm breaks the asset, according to the label; null denotes unknown. */
+/** Returns the label's permitted values for vulnerability to Shor's algorithm; null means unknown. */
 function quantumAllowed({ quantum, quantumVulnerable, mayBeUnknown }: Label): readonly (boolean | null)[] {
   return quantum ?? [quantumVulnerable, ...(mayBeUnknown === true ? [null] : [])];
 }
@@ -117,8 +117,8 @@ function score(assets: readonly LabelledAsset[]): Score {
 }
 
 /**
- * Sets of names that were labelled from the registries before their verdicts were known. Faults revealed by a set have been fixed. Each name in the eighth
- * set is from a different software ecosystem.
+ * Sets of names that were labelled from the registries before their verdicts were known. Faults revealed by a set have been fixed. Each name of the eighth
+ * set is from a different part of the software ecosystems.
  */
 const NAME_SETS = [
   ['registry-names.json', 168],

@@ -217,7 +217,7 @@ describe('the vocabularies', () => {
     ...oidsFile.registries.flatMap((registry) => Object.keys(registry.names)),
     ...curves.flatMap((curve) => curve.oids ?? []),
   ]);
-  /** Names assigned by IANA, which are the first names in the file. */
+  /** The first name of each suite is the name assigned by IANA. */
   const suites = [...new Set(Object.values(suitesFile.suites).map((spellings) => spellings.split(' ')[0] ?? ''))];
 
   it('define every name and every algorithm object identifier', () => {
@@ -234,7 +234,7 @@ describe('the vocabularies', () => {
   });
 
   it('have a rule for every family, so that no family is safe by default', () => {
-    // A mention of PBE is always interpreted as PBES1 or PBES2.
+    // A mention of PBE is always read as PBES1 or PBES2.
     const families = [...knownFamilies().keys()].filter((family) => family !== 'PBE');
     const silent = families.filter((family) =>
       [{}, { bits: 256 }].some((sizes) => {

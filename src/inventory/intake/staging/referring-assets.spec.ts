@@ -21,7 +21,7 @@ const protocol = (ref: string, protocolProperties: object) =>
   });
 const SUITE = { name: 'TLS_AES_256_GCM_SHA384', algorithms: ['AES-256-GCM'], identifiers: ['0x13', '0x02'] };
 
-/** Returns the ids of the assets of a document, by bom-ref. */
+/** Returns the IDs of a document's assets, by bom-ref. */
 function idsOf(components: readonly Part[], dependsOn: Record<string, readonly string[]> = {}, specVersion = '1.6') {
   const dependencies = Object.entries(dependsOn).map(([ref, list]) => ({ ref, dependsOn: list }));
   const document = { bomFormat: 'CycloneDX', specVersion, version: 1, components, dependencies };
@@ -111,7 +111,7 @@ describe('CycloneDX 1.7 names', () => {
     expect(Object.keys(ike({ group: 31, algorithm: 'X25519' }))).toHaveLength(2);
   });
 
-  it('of a family add nothing if the name says the same', () => {
+  it('of a family add nothing if the name contains the same information', () => {
     const signer = (name: string, algorithmFamily?: string) => {
       const algorithmProperties = algorithmFamily === undefined ? {} : { algorithmFamily };
       return idsOf([asset('a', name, { assetType: 'algorithm', algorithmProperties })], {}, '1.7')['a'];

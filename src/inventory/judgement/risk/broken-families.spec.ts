@@ -31,7 +31,7 @@ function judge(name: string, primitive: string | undefined) {
 }
 
 describe('a broken family', () => {
-  it('is listed in this test if the rules say so, including hashes and ciphers', () => {
+  it('is listed in this test if the rules rate it as broken, including hashes and ciphers', () => {
     for (const family of [
       'MD2',
       'MD4',
@@ -99,7 +99,7 @@ it('every family matches a rule, whatever primitive a document states', () => {
   expect(silent).toEqual([]);
 });
 
-/** Names that resemble the name of another algorithm, each with the expected family and level. */
+/** Names that look similar to the name of another algorithm, each with the family and level under which it must be listed. */
 const LOOK_ALIKES: readonly (readonly [name: string, family: string, level: string])[] = [
   ['Streebog-512', 'Streebog', 'LOW'],
   ['GOST R 34.11-2012', 'Streebog', 'LOW'],
@@ -142,7 +142,7 @@ it('the number after a curve name is its size: MNT4-753 is not a 240-bit curve',
   expect(judge('P-256', undefined).verdict.bits).toBe(256);
 });
 
-/** Parameter sets that are written as full names, with the expected facts. */
+/** Parameter sets written as full names, with the facts contained in each name. */
 const SETS: readonly (readonly [name: string, set: string, said: object])[] = [
   ['AES', 'AES-256-CTR', { level: 'NONE', bits: 256 }],
   ['Rijndael', 'AES-256-CTR', { level: 'NONE', bits: 256 }],

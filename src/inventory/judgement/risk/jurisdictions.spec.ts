@@ -158,7 +158,7 @@ describe('deadlines', () => {
   });
 
   it('of an asset include the next date and its source, binding before advisory', () => {
-    // The ASD deadline (advisory) is in 2030, and the executive order's deadline (binding) is in 2031.
+    // The deadline is 2030 according to ASD (advisory), and 2031 according to the executive order (binding).
     const { deadline, deadlineBy } = of('RSA-4096 signature');
     expect(deadline).toBe('2031-12-31');
     expect(deadlineBy).toMatchObject({ date: '2031-12-31', binding: true, authority: 'US EO 14412' });

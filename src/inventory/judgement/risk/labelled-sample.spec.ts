@@ -7,8 +7,8 @@ import { RiskEngine } from './risk-engine.js';
 import { SubjectReader } from './subject-reader.js';
 
 /**
- * A hundred assets that were labelled manually from public sources rather than from the rules. The labels indicate whether Shor's algorithm breaks the asset
- * (`shor`), and whether the asset is unfit for its purpose today (`weak`: broken, disallowed or prohibited by its standard). Names are as written by tools.
+ * A hundred assets that were labelled by hand from public sources rather than from the rules. The labels state whether Shor's algorithm breaks the asset
+ * (`shor`), and whether it is unfit for its purpose today (`weak`: broken, disallowed or prohibited by its standard). Names are written as tools write them.
  */
 const SHOR_AND_FINE = `RSA-2048; RSA-3072; RSA-4096; SHA256withRSA; SHA384withRSA; SHA512withRSA; RSASSA-PSS; SHA256withECDSA; SHA384withECDSA;
   ECDSA; Ed25519; Ed448; EdDSA; X25519; X448; ECDH; EC-secp256r1; EC-secp384r1; EC-secp521r1; ecdsa-sha2-nistp256; ecdsa-sha2-nistp384;

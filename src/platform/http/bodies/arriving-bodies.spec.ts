@@ -81,7 +81,7 @@ describe('the bytes of a body', () => {
     const declared = `Content-Length: ${LIMIT}`;
     expect(await sendEvery(60, declared, ...Array.from({ length: 10 }, () => tenth))).toBe(OK);
     expect(taken).toEqual([Buffer.alloc(LIMIT, 1)]);
-    // The parts take longer than a second, the interval at which the pace is checked.
+    // Sending the parts takes longer than one second, the interval at which the transfer rate is checked.
     const drops = Array.from({ length: 7 }, () => 'a');
     expect(await sendEvery(200, declared, ...drops)).toMatch(/ 408 /);
     expect(await sendEvery(200, 'Transfer-Encoding: chunked', 'ff\r\n', ...drops)).toMatch(/ 408 /);

@@ -5,7 +5,7 @@ import { type BodyLease, BodyMemory } from './body-memory.js';
 
 const MB = 1024 * 1024;
 
-/** Takes memory for bodies until a body is refused. */
+/** Reserves memory for bodies until a body is refused. */
 function fill(memory: BodyMemory, caller: string, bytes: number): BodyLease[] {
   const leases: BodyLease[] = [];
   for (;;) {

@@ -32,7 +32,7 @@ const CONDITIONS: readonly Condition[] = [
 const SEVERITIES = ['info', 'warning', 'critical'];
 const GROUPINGS = ['subject', 'rule'];
 
-/** bodyOf returns the request body. Values of the condition become its parameters. */
+/** bodyOf returns the request body. The condition's values become its parameters. */
 function bodyOf({ level, days, ...values }: Values): object {
   const parameters = { ...(level === undefined ? {} : { level }), ...(days === undefined ? {} : { days }) };
   // An emptied list must be sent, because omitted members stay unchanged.

@@ -25,7 +25,7 @@ const MINUTE = 60_000;
 
 interface Dialog {
   readonly kind: 'edit' | 'remove';
-  /** Undefined for a new one. */
+  /** Undefined for a new rule. */
   readonly of?: AlertRuleView;
 }
 

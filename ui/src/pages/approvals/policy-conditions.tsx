@@ -60,7 +60,7 @@ function Conditions({ name, of }: { name: string; of: readonly Condition[] }) {
   );
 }
 
-/** Judged shows conditions with the values that the request stated. */
+/** Judged shows conditions with the request's values. */
 export function Judged({ conditions }: { conditions: readonly JudgedConditionView[] }) {
   const { t } = useI18n();
   const nameOf = useFactName();
@@ -113,7 +113,7 @@ export function useConditionFields(of: Policy | undefined): Field[] {
     ],
     value: (of?.[name] ?? []).map((condition) => rowOf(condition, options)),
   });
-  // Exceptions must use verified facts. Others stored by earlier versions are shown, so that they can be removed.
+  // Exceptions must use verified facts. Stored exceptions that use other facts are shown, so that they can be removed.
   const caller = others.filter(({ value }) => value === 'caller');
   const stored = (of?.unless ?? [])
     .map(({ fact }) => fact)

@@ -114,7 +114,7 @@ function Need({ tried: { needsApproval, stages } }: { tried: TriedUseView }) {
   );
 }
 
-/** Why shows the conditions that decided the outcome, with the values that the request stated. */
+/** Why shows the conditions that decided the outcome, with the request's values. */
 function Why({ tried: { policies } }: { tried: TriedUseView }) {
   const { t } = useI18n();
   const verdict = policies[0];

@@ -9,7 +9,7 @@ import { Confirm } from '../../patterns/confirm.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** DemoNote states that the inventory contains demo data and offers to remove it. */
+/** DemoNote indicates that the inventory contains demo data and offers to remove it. */
 export function DemoNote() {
   const { t } = useI18n();
   const { may } = useSession();

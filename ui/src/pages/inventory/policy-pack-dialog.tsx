@@ -9,7 +9,7 @@ import { useAction } from '../../patterns/use-action.js';
 const MAX_DAYS = 3660;
 
 interface PolicyPackDialogProps {
-  /** Current version, or undefined for a new one. */
+  /** Current version, or undefined for a new pack. */
   readonly pack?: OwnPack;
   readonly onClose: () => void;
 }

@@ -25,7 +25,7 @@ export function PolicyPackPage() {
   const { one } = useUrlState();
   const asOf = one('asOf');
   const query = useQuery({
-    // A read-only POST.
+    // The operation is a read-only POST.
     queryKey: ['evaluatePolicy', pack, asOf],
     queryFn: async () => (await evaluatePolicy({ body: { pack, ...(asOf === undefined ? {} : { asOf }) } })).data,
     placeholderData: keepPreviousData,

@@ -22,7 +22,7 @@ interface Tested {
 
 interface RuleChangeProps {
   readonly kind: 'put' | 'remove';
-  /** Current version, or undefined for a new one. */
+  /** Current version, or undefined for a new rule. */
   readonly rule?: RuleView;
   /** Version of the rule set, sent as If-Match to prevent overwriting concurrent changes. */
   readonly version: number;

@@ -8,7 +8,7 @@ interface SourceLinkProps {
   readonly url?: string | null | undefined;
 }
 
-/** SourceLink links to the document that states a deadline or position. */
+/** SourceLink links to the document that contains a deadline or position. */
 export function SourceLink({ authority, jurisdiction, provision, appliesTo, url }: SourceLinkProps) {
   const details = [provision, appliesTo].filter(Boolean).join('; ');
   const name = url ? (

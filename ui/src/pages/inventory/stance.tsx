@@ -17,12 +17,12 @@ const COLORS: Record<OpinionView['stance'], LabelProps['color']> = {
 
 interface StanceProps {
   readonly opinion: OpinionView | undefined;
-  /** Shows the authority instead of the position, which the column states. */
+  /** Shows the authority instead of the position, which the column heading contains. */
   readonly byName?: boolean;
   readonly look: (opinion: OpinionView) => void;
 }
 
-/** Stance shows the position of an authority on an algorithm. A click opens the details. */
+/** Stance shows an authority's position on an algorithm. A click opens the details. */
 export function Stance({ opinion, byName = false, look }: StanceProps) {
   const { t, named } = useI18n();
   if (opinion === undefined || opinion.stance === 'SILENT') return <span className="sw-muted">–</span>;
@@ -36,7 +36,7 @@ export function Stance({ opinion, byName = false, look }: StanceProps) {
   );
 }
 
-/** useStanceDialog returns a single dialog for all positions on a page, because a popover for each would mean thousands. */
+/** useStanceDialog returns a single dialog for all positions on a page, because one popover per position would mean thousands of popovers. */
 export function useStanceDialog(): { readonly look: (opinion: OpinionView) => void; readonly dialog: ReactNode } {
   const [opinion, look] = useState<OpinionView>();
   return { look, dialog: opinion && <Opinion opinion={opinion} onClose={() => look(undefined)} /> };

@@ -10,7 +10,7 @@ import { StatusLabel } from '../../patterns/labels.js';
 import { Day, Moment } from '../../patterns/moment.js';
 import { KeyTerms } from './key-terms.js';
 
-/** KeyCertificate shows the subject, issuer and expiry of the certificate of a key. */
+/** KeyCertificate shows the subject, issuer and expiry of a key's certificate. */
 function KeyCertificate({ signingKey: { certificateId } }: { signingKey: SigningKeyView }) {
   const { t } = useI18n();
   const query = useQuery({

@@ -74,7 +74,7 @@ export function selfSignedBodyOf(metadata: unknown): SelfSignedCertificateBody |
   return { subject, ...(typeof notAfter === 'string' ? { notAfter } : {}) } as SelfSignedCertificateBody;
 }
 
-/** useStoreCertificate stores the certificate of a signed request. It repeats the original call, which finds the existing signature. */
+/** useStoreCertificate stores a signed request's certificate. It repeats the original call, which finds the existing signature. */
 export function useStoreCertificate(keyId: string) {
   const { t } = useI18n();
   return useAction((body: SelfSignedCertificateBody) => createSelfSignedCertificate({ path: { id: keyId }, body }), {

@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 
 const QUIET = 4;
 
-/** QrCode draws a QR code as one SVG path, in the browser because its text is a secret. It is dark on light in both color schemes, as readers expect. */
+/** QrCode draws a QR code as one SVG path, in the browser because the content is a secret. It is dark on light in both color schemes, as scanners expect. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const { size, path } = useMemo(() => {
     const code = qrcode(0, 'M');

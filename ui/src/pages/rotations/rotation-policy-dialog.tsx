@@ -12,7 +12,7 @@ const LAST_HOUR = 23;
 type Terms = Omit<RotationPolicyView, 'id' | 'heldBack' | 'madeBy' | 'version' | 'createdAt' | 'dueAt'>;
 
 interface Props {
-  /** Undefined for a new one. */
+  /** Undefined for a new policy. */
   readonly of?: RotationPolicyView;
   readonly onClose: () => void;
 }

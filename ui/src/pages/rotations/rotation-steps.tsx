@@ -7,7 +7,7 @@ import { Moment } from '../../patterns/moment.js';
 
 type Step = RotationTargetView['steps'][number];
 
-/** RotationSteps lists the steps on an account with the responses of the host. */
+/** RotationSteps lists the steps on an account with the host's responses. */
 export function RotationSteps({ target, onClose }: { target: RotationTargetView; onClose: () => void }) {
   const { t, named } = useI18n();
   return (

@@ -154,7 +154,7 @@ function Details({ scan }: { scan: ScanView }) {
   );
 }
 
-/** responseText returns the facts of a result in one line. */
+/** responseText returns a result's facts on a single line. */
 function responseText({ facts }: ScanResultView): string {
   const { version, versions, subject } = (facts ?? {}) as Readonly<Record<string, unknown>>;
   return [version, versions, subject]

@@ -8,7 +8,7 @@ import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Permissions that a workload token can grant. The API accepts no others. */
+/** Permissions that a workload token can grant. The API rejects all other permissions. */
 const SCOPES: readonly WorkloadTrustBody['scopes'][number][] = [
   'sign:digest',
   'sign:read',

@@ -38,7 +38,7 @@ export function GeneralSettingsPage() {
   );
 }
 
-/** MailTest sends a test email and shows the response of the SMTP server. */
+/** MailTest sends a test email and shows the SMTP server's response. */
 function MailTest() {
   const { t } = useI18n();
   const { may } = useSession();

@@ -226,7 +226,7 @@ export function providerBody(values: Values, all: Values): never {
   const isContext = [contextClasses, contextComparison, contextAccepted].some((value) => value !== undefined);
   return {
     ...plain,
-    // Send all certificates as one text; the service reports what it cannot parse.
+    // Send all certificates as one string; the service reports what it cannot parse.
     ...(certificates === undefined ? {} : { certificates: [certificates] }),
     ...(nameIdFormat === undefined ? {} : { nameIdFormat: formatOf(nameIdFormat) }),
     ...(admitsOthers === undefined ? {} : { defaultRoles: admitsOthers === true ? (all['defaultRoles'] ?? []) : null }),

@@ -26,7 +26,7 @@ const FILE_EXTENSIONS: Record<SigningRequestView['format'], string> = {
 export const signatureFileOf = (request: SigningRequestView): string =>
   `${fileNameOf(request) ?? request.requestId}.${FILE_EXTENSIONS[request.format]}`;
 
-/** shellQuote quotes text as a single POSIX shell shellQuote. */
+/** shellQuote quotes text as a single POSIX shell word. */
 const shellQuote = (text: string) => (/^[\w.,/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /**

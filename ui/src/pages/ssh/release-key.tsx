@@ -50,7 +50,7 @@ function Ask({ id, onReleased, onClose }: AskProps) {
   );
 }
 
-/** Released shows the private key. Only its button closes it, because each release is an audit entry. */
+/** Released shows the private key. Only the button closes the dialog, because each release adds an audit entry. */
 function Released({ released, onClose }: { released: ReleasedKeyView; onClose: () => void }) {
   const { t } = useI18n();
   const { fingerprint, privateKey } = released;

@@ -14,7 +14,7 @@ import { useAction } from '../../patterns/use-action.js';
 const CUSTODIES = ['service', 'hsm', 'human', 'host'] as const;
 type Custody = (typeof CUSTODIES)[number];
 
-/** rotateBody returns the request body. Custody `host` has a holder, `human` a public key, the others neither. */
+/** rotateBody returns the request body. Only custody `host` has a holder, and only custody `human` has a public key. */
 function rotateBody({ holderHost, holderAccount, holderPath, ...values }: Values): RotateSshKeyBody {
   const holder = { hostId: holderHost, account: holderAccount, path: holderPath };
   return { ...values, ...(values['custody'] === 'host' ? { holder } : {}) } as never;

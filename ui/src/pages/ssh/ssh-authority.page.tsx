@@ -151,7 +151,7 @@ function Holder({ certificate: { keyId, verified } }: { certificate: IssuedSshCe
   );
 }
 
-/** Until shows the expiry of a certificate and until when the host can renew it. */
+/** Until shows when a certificate expires and until when the host can renew it. */
 function Until({ certificate: { validBefore, renewableUntil } }: { certificate: IssuedSshCertificateView }) {
   const { t } = useI18n();
   return (

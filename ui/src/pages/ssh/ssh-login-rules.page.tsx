@@ -27,7 +27,7 @@ type Dialog =
   | { readonly kind: 'try' }
   | { readonly kind: 'remove'; readonly of: SshLoginRuleView };
 
-/** SshLoginRulesPage lists the rules by which callers get SSH certificates whose content they cannot choose. */
+/** SshLoginRulesPage lists the rules under which callers get SSH certificates. Callers cannot choose the content. */
 export function SshLoginRulesPage() {
   const { t, named } = useI18n();
   const { may } = useSession();

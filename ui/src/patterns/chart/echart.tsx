@@ -37,7 +37,7 @@ export interface EChartProps {
 
 const reduced = window.matchMedia('(prefers-reduced-motion: reduce)');
 
-/** useIsNear reports whether a chart is near the viewport. Drawing all charts of a page at once would delay it. */
+/** useIsNear reports whether a chart is near the viewport. Drawing all charts of a page at once would delay the page. */
 function useIsNear(box: RefObject<HTMLElement | null>): boolean {
   const [isNear, setNear] = useState(false);
   useEffect(() => {
@@ -51,7 +51,7 @@ function useIsNear(box: RefObject<HTMLElement | null>): boolean {
   return isNear;
 }
 
-/** EChart draws a chart as SVG in the colors of the theme, and follows the size of its container. */
+/** EChart draws a chart as SVG in the theme colors, and follows the size of its container. */
 export function EChart({ option, onSelect, label }: EChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<EChartsType>(undefined);
