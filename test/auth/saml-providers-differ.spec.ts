@@ -112,7 +112,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('a provider certificate', () => {
     [
       'no base64',
       () => 'sixty-four characters of nothing, and a few more, to be sure of it.',
-      /not a certificate in PEM or base64/,
+      /not a PEM or base64 certificate/,
     ],
     [
       'bytes behind it',
@@ -120,7 +120,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('a provider certificate', () => {
       /bytes after the certificate/,
     ],
     ['a key that signs no XML', () => selfSigned('-newkey', 'ed25519'), /ed25519/],
-    ['nothing', () => ' ', /not a certificate in PEM or base64/],
+    ['nothing', () => ' ', /not a PEM or base64 certificate/],
   ])('%s is rejected with an explanation and a pointer', async (_, form, words) => {
     const text = form(idp.certificate);
     const answer = await put({ certificates: [idp.certificate, text] });

@@ -53,6 +53,6 @@ describe('a BKS key store', () => {
       expect(() => read(bytes)).toThrow(/damaged or of type UBER, which is not supported/);
     const costly = Buffer.from(STORE);
     costly.writeUInt32BE(2 ** 31, 28);
-    expect(() => read(costly, PASSWORD)).toThrow(/more than 3,000,000 rounds/);
+    expect(() => read(costly, PASSWORD)).toThrow(/more than 3,000,000 password hashing rounds/);
   });
 });
