@@ -239,7 +239,10 @@ describe('the verifier names the index of SQL changes', () => {
     await settled();
     expect(await verified()).toMatchObject({ code: 0 });
     const { code, findings } = await verified('--state', at('state'));
-    expect([code, findings[0]?.detail]).toEqual([1, expect.stringMatching(/^the first \d+ leaves differ from the leaves of/)]);
+    expect([code, findings[0]?.detail]).toEqual([
+      1,
+      expect.stringMatching(/^the first \d+ leaves differ from the leaves of/),
+    ]);
     const quick = await verified('--state', at('state'), '--quick');
     expect(quick).toMatchObject({ code: 1, findings: [{ detail: expect.stringContaining('it was forked') }] });
   });
