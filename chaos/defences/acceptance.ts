@@ -4,7 +4,7 @@ import type { Mutation } from './mutation.js';
 export const ACCEPTANCE: readonly Mutation[] = [
   {
     finding: 29,
-    defence: 'an operator accepts foreign leaves only by the digest of their list',
+    defence: 'an operator can accept foreign leaves only with the digest of their list',
     file: 'src/audit/log/log-acceptance.ts',
     text: '      if (doubtful.digest !== digest) return undefined;\n',
     instead: '',
@@ -13,7 +13,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'an accepted foreign leaf states that the service did not write it',
+    defence: 'an accepted foreign leaf records that the service did not write it',
     file: 'src/audit/log/log-acceptance.ts',
     text: '    if (range.to > range.from) await restateLeaves(tx, range, isOwn);\n',
     instead: '',
@@ -22,7 +22,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'an acceptance covers only the damage that it names',
+    defence: 'an acceptance covers only the damage that it lists',
     file: 'src/audit/history/accepted-damage.ts',
     text: '  if (!Array.isArray(damaged)) return EVERYTHING;',
     instead: '  return EVERYTHING;',
@@ -31,7 +31,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'health reports a leaf that the service did not append',
+    defence: 'the health check reports a leaf that the service did not append',
     file: 'src/audit/log/log-health.ts',
     text: 'fault ?? (isDelayed ? await this.anchors.foreignLeaf() : undefined)',
     instead: 'fault',
@@ -40,7 +40,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'a trigger is compared with its whole definition',
+    defence: "a trigger's whole definition is compared",
     file: 'src/platform/sealing/catalogue-rules.ts',
     text: 't.tgenabled, t.tgtype, CASE',
     instead: "t.tgenabled, CASE t.tgrelid::regclass::text WHEN 'audit_entry' THEN 58 ELSE 27 END, CASE",
@@ -49,7 +49,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'a claim judges again whether the requester has the right',
+    defence: "the requester's rights are verified again when a request is claimed",
     file: 'src/signing/requests/approval-check.ts',
     text: 'await this.approvals.lostGround(tx, approval.id, keys)',
     instead: 'undefined as { code: string; message: string } | undefined',
@@ -58,7 +58,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'a claim judges again whether the approvers may vote',
+    defence: "the approvers' eligibility is verified again when a request is claimed",
     file: 'src/approvals/decisions/approval-extension.ts',
     text: '      if (await votes.counts(vote.person, Number(vote.stage))) given.push(vote);',
     instead: '      given.push(vote);',
@@ -67,7 +67,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'accepted rows do not make earlier rows of others valid',
+    defence: 'accepting some rows does not make earlier rows of other people valid',
     file: 'src/audit/history/rights-rules.ts',
     text: '  if (!Array.isArray(edits))\n',
     instead: "  if (typeof policySet === 'number')\n",
@@ -76,7 +76,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'a vote that waited for a lock is judged by the rights after it',
+    defence: 'a vote that waited for a lock is checked against the rights after the wait',
     file: 'src/approvals/decisions/voting.service.ts',
     text: '      await this.logged.assertDatabaseUnchanged(tx);\n      const voted = await this.cast(tx, caller, { id, ballot }, use);\n',
     instead:
@@ -86,7 +86,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'the last administrator is counted by sealed rows',
+    defence: 'the last administrator is determined from sealed rows',
     file: 'src/auth/people/users/administrators.ts',
     text: 'seals.opened(User, row.person)',
     instead: 'seals.rowText(User).decoded(row.person)',
@@ -95,7 +95,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'a revocation that SQL inserted is on no list',
+    defence: 'a revocation that was inserted with SQL is not on the list',
     file: 'src/ssh-keys/certificate-authority/revocation-records.ts',
     text: 'const isComplete = known !== undefined && !this.ledger.isDamaged;',
     instead: 'const isComplete = false;',
@@ -104,7 +104,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'no unsealed time delays the renewal of old keys',
+    defence: 'an unsealed time cannot delay the renewal of old keys',
     file: 'src/auth/credentials/key-sets/key-renewals.ts',
     text: 'const isDue = hasPaused && (!isKnown || (fresh && ageOf(row.keysAskedAt) > PAUSE_MS));',
     instead: 'const isDue = ageOf(row.keysAskedAt) > PAUSE_MS && (fresh || !isKnown);',

@@ -7,7 +7,7 @@ const REPORTED = 'test/inventory/reported-sources.spec.ts';
 export const COSTS: readonly Mutation[] = [
   {
     finding: 7,
-    defence: 'the size of a YAML document without its aliases is known before it is read',
+    defence: 'the size of a YAML document with expanded aliases is determined before it is read',
     file: 'src/hosts/import/ansible-yaml.ts',
     text: '  if (size > written + MAX_UNFOLDED) throw unfolded();',
     instead: '',
@@ -16,7 +16,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 8,
-    defence: 'an address is searched for NUL in as many steps as it is long',
+    defence: 'a URL is searched for NUL in linear time',
     file: 'src/platform/http/server/query-checks.ts',
     text: `return query !== -1 && url.includes('%00', query);`,
     instead: String.raw`return query !== -1 && /\?.*%00/.test(url);`,
@@ -24,7 +24,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 11,
-    defence: 'the key of a sensor may report and nothing else',
+    defence: "a sensor's key can only report",
     file: 'src/sensors/sensor-keys.service.ts',
     text: `['sensors:report', 'inventory:report']`,
     instead: `['sensors:report', 'inventory:write']`,
@@ -33,7 +33,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 11,
-    defence: 'a key of a sensor from the version before may do no more',
+    defence: 'a sensor key from the previous version can only report',
     file: 'src/auth/credentials/api-keys/api-keys.service.ts',
     text: '  if (!ofSensor) return permissions;',
     instead: '  return permissions;',
@@ -51,7 +51,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 11,
-    defence: 'a time of the future counts as now',
+    defence: 'a future time counts as the current time',
     file: 'src/inventory/intake/staging/arrivals.ts',
     text: 'return time === null || Date.parse(time) <= latest ? document',
     instead: 'return true ? document',
@@ -59,7 +59,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 13,
-    defence: 'in dev the service listens on this machine alone',
+    defence: 'in the dev profile, the service listens on localhost only',
     file: 'src/platform/config/config.ts',
     text: `(this.profile === 'dev' ? '127.0.0.1' : '0.0.0.0')`,
     instead: `'0.0.0.0'`,
@@ -68,7 +68,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 13,
-    defence: 'registration is open only where nobody else can call',
+    defence: 'registration is open only while nobody else can connect',
     file: 'src/platform/config/config.ts',
     text: 'return !this.isProd && isLoopback(this.host);',
     instead: 'return !this.isProd;',
@@ -77,7 +77,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 13,
-    defence: 'a Host is compared with the names of the service',
+    defence: "the Host header is compared with the service's names",
     file: 'src/platform/http/server/host-names.ts',
     text: 'return isIP(bare(name)) !== 0 && bare(name) === localAddress;',
     instead: 'return true;',
@@ -85,7 +85,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 13,
-    defence: 'a call to a name that is not ours is refused',
+    defence: 'a request with another host name is refused',
     file: 'src/platform/http/server/host-names.ts',
     text: 'done(isFine ? undefined : foreign(request.headers.host));',
     instead: 'done(undefined);',
@@ -94,7 +94,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 16,
-    defence: 'no pattern of the product backtracks over text from outside',
+    defence: 'no regular expression backtracks on untrusted text',
     file: 'src/inventory/model/secrets.ts',
     text: String.raw`/(?<![\w-])eyJ[\w-]{8,}\.`,
     instead: String.raw`/\beyJ[\w-]{8,}\.`,
@@ -102,7 +102,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 16,
-    defence: 'one budget of rounds for all parts of a key store',
+    defence: 'all parts of a key store share one budget of rounds',
     file: 'src/formats/pkcs/password-encryption.ts',
     text: '    this.left -= cost;',
     instead: '',
@@ -110,7 +110,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 16,
-    defence: 'a thread that gives no sign of life is ended',
+    defence: 'a thread that makes no progress is terminated',
     file: 'src/inventory/intake/imports/stall-watch.ts',
     text: '      else this.stalled();',
     instead: '',
@@ -118,7 +118,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 16,
-    defence: 'the connection of a target that switches protocols is closed',
+    defence: 'a connection is closed when the target switches protocols',
     file: 'src/platform/outbound/outbound-client.ts',
     text: '      socket.destroy();\n      reject',
     instead: '      reject',
@@ -127,7 +127,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 7,
-    defence: 'a SARIF document expands to a multiple of its size at most',
+    defence: 'a SARIF document can expand only to a limited multiple of its size',
     file: 'src/inventory/intake/sarif/expansion-limit.ts',
     text: '    if (this.left >= 0) return;',
     instead: '    return;',
@@ -136,7 +136,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 11,
-    defence: 'the bytes of a certificate describe it, and no statement',
+    defence: 'a certificate is described by its bytes, not by statements',
     file: 'src/inventory/intake/staging/asset-describers.ts',
     text: '`(NOT ${IS_REFUTED} AND (${IS_FREE} OR ${IS_HIGHER}))`',
     instead: '`(${IS_FREE} OR ${IS_HIGHER})`',
@@ -145,7 +145,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 11,
-    defence: 'no statement of another owner changes the expiry of an asset',
+    defence: "other owners' statements do not change an asset's expiry",
     file: 'src/inventory/intake/staging/asset-describers.ts',
     text: 'CASE WHEN x.is_foreign OR NOT x.is_alone AND a.floor_level IS NOT NULL THEN ${END} ELSE s.not_after END',
     instead: 's.not_after',
@@ -154,7 +154,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 11,
-    defence: 'the keys of one person share a turn',
+    defence: 'all keys of one person share a turn',
     file: 'src/inventory/intake/imports/ingest-threads.ts',
     text: 'this.waiting.push(order.caller.ownerId,',
     instead: 'this.waiting.push(order.caller.id,',
@@ -163,7 +163,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 11,
-    defence: 'a name of a source is stored without secrets',
+    defence: 'source names are stored without secrets',
     file: 'src/inventory/intake/staging/arrivals.ts',
     text: 'withoutSecrets(stated)',
     instead: 'stated',
@@ -172,7 +172,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 16,
-    defence: 'reads of one caller run only as its share of the database connections',
+    defence: "a caller's reads use only its share of the database connections",
     file: 'src/platform/http/read-shares.ts',
     text: 'if (reads.running < this.share) reads.running += 1;',
     instead: 'if (reads.running >= 0) reads.running += 1;',
@@ -181,7 +181,7 @@ export const COSTS: readonly Mutation[] = [
   },
   {
     finding: 16,
-    defence: 'a reporter adds a limited number of sets of cipher suites',
+    defence: 'a reporter can add only a limited number of cipher suite sets',
     file: 'src/inventory/intake/staging/merge.ts',
     text: 'if (reporter !== null && written.some((row) => row.reporter !== null)) await assertFewVerdicts(tx, reporter);',
     instead: 'if (reporter === "" && written.length > 0) await assertFewVerdicts(tx, reporter);',

@@ -7,7 +7,7 @@ const AUTHORITY = 'src/ssh-keys/certificate-authority/ssh-authority.entity.ts';
 export const DATABASE: readonly Mutation[] = [
   {
     finding: 29,
-    defence: 'policies judge the name in the sealed row of a signing key',
+    defence: "policies are evaluated with the name in the signing key's sealed row",
     file: 'src/signing/keys/signing-key.reader.ts',
     text: "    if (sealsOf(this.db.manager).trusted(SigningKey, key) === null) throw notSealed('signing_key', key.id);",
     instead: '',
@@ -16,7 +16,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'policies judge the name in the sealed row of an SSH authority',
+    defence: "policies are evaluated with the name in the SSH authority's sealed row",
     file: AUTHORITY,
     text: 'assertSealed(tx, SshAuthority, await tx.findOneBy(SshAuthority, { id }))',
     instead: 'await tx.findOneBy(SshAuthority, { id })',
@@ -25,7 +25,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'hosts are told to trust no authority that SQL inserted',
+    defence: 'an authority that was inserted with SQL is not listed as trusted for hosts',
     file: AUTHORITY,
     text: "trustedRows(tx, SshAuthority, await tx.find(SshAuthority, { where, order: { id: 'ASC' } }))",
     instead: "tx.find(SshAuthority, { where, order: { id: 'ASC' } })",
@@ -34,7 +34,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'a certificate is logged as it was asked for, not as its row was read back',
+    defence: 'a certificate is logged as requested, not as read back from its row',
     file: 'src/ssh-keys/certificate-authority/ssh-certificates.service.ts',
     text: '      if (judged.demand !== undefined) {',
     instead: `      Object.assign(certificate, await tx.findOneByOrFail(SshCertificate, { id }));
@@ -44,7 +44,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'revocations are those of the log as well as those of the rows',
+    defence: 'the revocation list combines the revocations in the log and in the rows',
     file: 'src/ssh-keys/certificate-authority/revocation-records.ts',
     text: 'read?.logged ?? []',
     instead: 'read?.rows ?? []',
@@ -53,7 +53,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'a host renews the certificate that the log describes',
+    defence: 'a host renews only the certificate that the log describes',
     file: 'src/ssh-keys/renewal/renewal-reasons.ts',
     text: 'if (!(await this.approvals.isLogged(authority, certificate)))',
     instead: 'if (authority.id === certificate.id)',
@@ -62,7 +62,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'an entry whose seal was removed vouches for nothing',
+    defence: 'an entry whose seal was removed is not trusted',
     file: 'src/audit/log/vouched-entries.ts',
     text: '      if (!(await this.anchors.mayLackSeal(new Date(row.at)))) return false;',
     instead: '',
@@ -71,7 +71,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'the bytes of an envelope have the digest that was logged',
+    defence: 'an envelope is signed only if its digest is in the log',
     file: 'src/signing/requests/signer.ts',
     text: '    assertSignedDigest(request, key.type);',
     instead: '',
@@ -80,7 +80,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: "no operation is carried out if the database drops the operation's audit entry",
+    defence: 'no operation is carried out if the database drops its audit entry',
     file: 'src/audit/entries/audit.service.ts',
     text: "    if (!rows.every(({ id }) => ids.has(id))) throw notWritten('audit_entry');",
     instead: '',
@@ -89,7 +89,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'a change that the database leaves out is an error',
+    defence: 'a change that the database drops is reported as an error',
     file: 'src/platform/sealing/sealed-rows.ts',
     text: '    if (affected !== 1) throw notWritten(text.table);',
     instead: '',
@@ -98,7 +98,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'the log decides whether a rotation needs approval',
+    defence: 'the log determines whether a rotation needs approval',
     file: 'src/ssh-keys/rotation/planning/rotation-clearance.ts',
     text: "return order.detail['approval'] === true;",
     instead: 'return rotation.approvalDemand !== null;',
@@ -107,7 +107,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'evidence is verified with its public key where the digest is enough',
+    defence: "the evidence's signature is verified with its public key if the digest is sufficient",
     file: 'src/verifier/evidence-verifier.ts',
     text: '    if (faults.length === 0) faults.push(...faultsOfSignature(evidence, logged));',
     instead: '',
@@ -116,7 +116,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'a rotation policy judges keys by the custody and owner in the log',
+    defence: 'a rotation policy uses the custody and owner of a key in the log',
     file: 'src/ssh-keys/policies/aged-keys.service.ts',
     text: 'if (!(await this.logged.agrees(key, policy.keyOwner !== null))) continue;',
     instead: 'await this.logged.agrees(key, policy.keyOwner !== null);',

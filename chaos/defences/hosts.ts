@@ -13,7 +13,7 @@ const DIFF = 'src/ssh-keys/rotation/key-lines/unified-diff.ts';
 export const HOSTS: readonly Mutation[] = [
   {
     finding: 1,
-    defence: 'the signature of a holder is verified with the old key',
+    defence: "the holder's signature is verified with the old key",
     file: RESIDENT,
     text: `    if (!isSshsigBy(key.blob, signature, { message, namespace: HOLDER_NAMESPACE }))
       throw unproven(rotation, NOT_THE_KEY);
@@ -32,7 +32,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 1,
-    defence: 'a policy by age takes the custody host only where people said so',
+    defence: 'an age-based policy rotates keys with custody `host` only if a user set the custody',
     file: 'src/ssh-keys/policies/aged-keys.service.ts',
     text: `k.custody = 'host' AND (f.proven = 1`,
     instead: `k.custody IN ('host', 'unknown') AND (f.proven = 1`,
@@ -41,7 +41,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 1,
-    defence: 'an alert about a key that is only claimed',
+    defence: 'an alert is raised for a key whose possession is only claimed',
     file: 'src/ssh-keys/policies/held-back-keys.ts',
     text: '.filter(({ keyId }) => isNew.has(keyId))',
     instead: '.filter(() => false)',
@@ -50,7 +50,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 1,
-    defence: 'a date that an account can choose makes no key older',
+    defence: 'a date that an account can set does not make its key older',
     file: 'src/ssh-keys/keys/ssh-key-sightings.ts',
     text: '(uid === 0 && modifiedAt !== null ? [modifiedAt] : [])',
     instead: '(modifiedAt !== null ? [modifiedAt] : [])',
@@ -59,7 +59,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 2,
-    defence: 'a key line is refused where it is read, if it holds a control character',
+    defence: 'a key line that contains a control character is refused when it is read',
     file: 'src/formats/ssh/key-line.ts',
     text: 'return isLine(line) ? line : undefined;',
     instead: 'return line;',
@@ -67,7 +67,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 2,
-    defence: 'a line is refused where it is written, if it would become two',
+    defence: 'a value that would become two lines is refused when it is written',
     file: KEY_FILE,
     text: '  if (isLine(text)) return text;',
     instead: '  return text;',
@@ -75,7 +75,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 2,
-    defence: 'a file is refused whose lines hold a line feed, as a byte or as half of a character',
+    defence: 'a file is refused if a line contains a line feed, as a byte or as half of a character',
     file: KEY_FILE,
     text: '    if (NO_LINE.test(text))',
     instead: '    if (text === undefined)',
@@ -83,7 +83,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 2,
-    defence: 'approvers are shown every line that is added at the end of a file',
+    defence: 'approvers see every line that is added at the end of a file',
     file: DIFF,
     text: '  to(before.length, after.length);',
     instead: '  to(before.length, Math.min(before.length, after.length));',
@@ -91,7 +91,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 2,
-    defence: 'a diff that does not give the file as it will be is refused',
+    defence: 'a diff that does not produce the new file is refused',
     file: DIFF,
     text: 'return withDiff(before, diff, encodingOf(before, after)).equals(after);',
     instead: 'return true;',
@@ -100,7 +100,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 2,
-    defence: 'a text becomes one line before it is a header or a line of a mail',
+    defence: 'text is reduced to one line before it is used in an email header or line',
     file: 'src/platform/text/truncate.ts',
     text: ".replaceAll(CONTROLS, ' ')",
     instead: '',
@@ -108,7 +108,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 6,
-    defence: 'a credential is dropped when its host gets another address',
+    defence: "a credential is dropped when its host's address changes",
     file: 'src/hosts/records/host-moves.ts',
     text: 'const credential = host.credentialKind !== null && !move.keepsCredential;',
     instead: 'const credential = false;',
@@ -117,7 +117,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 6,
-    defence: 'the whole way to a host is in the associated data of the seal',
+    defence: 'the full path to a host is in the associated data of the seal',
     file: 'src/hosts/model/jump-hosts.ts',
     text: 'destination.map(({ id, address, port }) => [id, address, port])',
     instead: 'destination.slice(-1).map(({ id }) => id)',
@@ -126,7 +126,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 6,
-    defence: 'the address of a jump host changes only if dependent credentials may be dropped',
+    defence: 'the address of a jump host changes only if the credentials of hosts behind it may be dropped',
     file: 'src/hosts/records/host-moves.ts',
     text: '    if (!isWanted) throw credentialsBehindProblem(behind.length);',
     instead: '',
@@ -135,7 +135,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 6,
-    defence: 'pinned keys wait to be confirmed again after a move',
+    defence: 'pinned keys must be confirmed again after an address change',
     file: 'src/hosts/records/host-moves.ts',
     text: `{ state: 'tofu-pending', decidedBy: null, decidedAt: null }`,
     instead: `{ state: 'pinned' }`,
@@ -144,7 +144,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 6,
-    defence: 'the recipient is in the associated data of a mail',
+    defence: "an email's recipient is in its associated data",
     file: 'src/notifications/mail/mailbox.ts',
     text: 'return seal.close(SEAL, `${id} ${recipient}`, Buffer.from(text));',
     instead: 'return seal.close(UNBOUND_SEAL, id, Buffer.from(text));',
@@ -152,7 +152,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 9,
-    defence: 'the file of a holder is a regular one of that account, with no other name',
+    defence: "the holder's file must be a regular file of the account, with only one link",
     file: SCRIPTS,
     text: `  "regular file|$me|1") ;;`,
     instead: `  "regular file|"*) ;;`,
@@ -161,7 +161,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 9,
-    defence: 'nobody else can change the directories of the file of a holder',
+    defence: "nobody else can change the directories of the holder's file",
     file: SCRIPTS,
     text: `    *) unproven "The directory $at is owned by another account, or other accounts can change it." ;;`,
     instead: '    *) ;;',
@@ -170,7 +170,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 9,
-    defence: 'a new private key has the mode 600, not that of the file before it',
+    defence: 'a new private key has mode 600, not the mode of the previous file',
     file: SCRIPTS,
     text: '  chmod 600 "$next"',
     instead: '  chmod --reference="$1" "$next"',
@@ -179,7 +179,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 10,
-    defence: 'a revocation list goes into the file that sshd names, and into no other',
+    defence: 'a revocation list is written only to the file in the sshd configuration',
     file: 'src/ssh-keys/certificate-authority/revocation-push.service.ts',
     text: `if (expected !== undefined && expected !== path) return { hostId, path, done: false, code: 'ssh-ca.list-path' };`,
     instead: 'path = expected ?? path;',
@@ -188,7 +188,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 10,
-    defence: 'a host that is looked at only is not written to',
+    defence: 'inventory-only hosts are not written to',
     file: 'src/hosts/connections/ssh-connections.service.ts',
     text: '    await this.assertManaged(hostId);',
     instead: '',
@@ -197,7 +197,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 10,
-    defence: 'a session that writes comes from the one door that asks whether the host is managed',
+    defence: 'only the method that verifies that a host is managed opens a session for changes',
     file: 'src/ssh-keys/certificate-authority/revocation-push.service.ts',
     text: 'const session = await this.changes.openToChange(hostId, { correlation });',
     instead: 'const session = await this.connections.open(hostId, { correlation });',
@@ -205,7 +205,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 10,
-    defence: 'root writes nowhere where others choose',
+    defence: 'root does not write to locations that others control',
     file: 'src/hosts/connections/file-scripts.ts',
     text: `\${MUST_BE_ROOTS}
 rm -f`,
@@ -215,7 +215,7 @@ rm -f`,
   },
   {
     finding: 10,
-    defence: 'the intent is in the audit log before a host is written to',
+    defence: 'the intent is recorded in the audit log before a host is written to',
     file: 'src/ssh-keys/certificate-authority/revocation-push.service.ts',
     text: `    await this.note(caller, 'ssh-ca.list-push-requested', authorityId, { path, hostIds });`,
     instead: '',
@@ -233,7 +233,7 @@ rm -f`,
   },
   {
     finding: 9,
-    defence: 'what a process with the rights of an account prints counts for this account alone',
+    defence: "output of a process that has an account's rights counts for that account only",
     file: 'src/discovery/deep/host-reading.ts',
     text: 'else if (!requested.has(path)) place = undefined;',
     instead: '',
@@ -242,7 +242,7 @@ rm -f`,
   },
   {
     finding: 9,
-    defence: 'the owners of files share the limits of a deep scan',
+    defence: 'file owners share the limits of a deep scan',
     file: 'src/discovery/deep/scripts.ts',
     text: 'key = $1 "_" $2;',
     instead: 'key = $1;',
@@ -251,7 +251,7 @@ rm -f`,
   },
   {
     finding: 9,
-    defence: 'a deep scan waits for no file',
+    defence: 'a deep scan does not wait for a file',
     file: 'src/discovery/deep/scripts.ts',
     text: 'within ${FILE_SECONDS} sh -c',
     instead: 'sh -c',
@@ -260,7 +260,7 @@ rm -f`,
   },
   {
     finding: 9,
-    defence: 'the sensor opens a FIFO without waiting',
+    defence: 'the sensor opens a FIFO without blocking',
     file: 'src/client/sensor/tree.ts',
     text: 'constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)',
     instead: 'constants.O_RDONLY',

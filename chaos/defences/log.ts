@@ -11,7 +11,7 @@ const VERIFIER = 'src/verifier/evidence-verifier.ts';
 export const LOG: readonly Mutation[] = [
   {
     finding: 12,
-    defence: 'an order reaches a key only by the label that its purpose and owner have in the token',
+    defence: "a request uses a key only if the key's label in the token matches purpose and owner",
     file: 'src/hsm/pkcs11/key-directory.ts',
     text: 'labels.includes(this.attribute(object, CKA.LABEL).toString())',
     instead: 'true',
@@ -20,7 +20,7 @@ export const LOG: readonly Mutation[] = [
   },
   {
     finding: 12,
-    defence: 'the label of a sealed key is in its associated data',
+    defence: "a sealed key's label is in its associated data",
     file: 'src/hsm/pkcs11/software-keys.ts',
     text: "return Buffer.from(label === '' ? place : `${place}\\0${label}`);",
     instead: 'return Buffer.from(place);',
@@ -29,7 +29,7 @@ export const LOG: readonly Mutation[] = [
   },
   {
     finding: 17,
-    defence: 'no checkpoint over a tree that is not the continuation of the last one',
+    defence: 'no checkpoint is signed for a tree that does not extend the previous one',
     file: TOKEN_LOG,
     text: `      if (!continues(start, { size, root, proof: order.proof })) return { kind: 'held', why: 'forked', anchor: start };`,
     instead: '',
@@ -38,7 +38,7 @@ export const LOG: readonly Mutation[] = [
   },
   {
     finding: 17,
-    defence: 'no checkpoint over a shorter tree',
+    defence: 'no checkpoint is signed for a smaller tree',
     file: TOKEN_LOG,
     text: `      if (size < start.size) return { kind: 'held', why: 'rolled-back', anchor: start };`,
     instead: '',
@@ -47,7 +47,7 @@ export const LOG: readonly Mutation[] = [
   },
   {
     finding: 17,
-    defence: 'no checkpoint by another key than the one of the last',
+    defence: 'no checkpoint is signed with another key than the previous one',
     file: TOKEN_LOG,
     text: `      if (!key.ckaId.equals(start.ckaId)) return { kind: 'held', why: 'other-key', anchor: start };`,
     instead: '',
@@ -56,7 +56,7 @@ export const LOG: readonly Mutation[] = [
   },
   {
     finding: 17,
-    defence: 'a log without an anchor starts only from a note of its own key and name',
+    defence: 'a log without an anchor starts only from a note with its own key and name',
     file: TOKEN_LOG,
     text: '    if (signed?.origin !== origin) return undefined;',
     instead: `    if (signed === undefined) return { origin, ckaId: key.ckaId, size: 0, root: EMPTY_ROOT, since: Date.now() };`,
@@ -65,7 +65,7 @@ export const LOG: readonly Mutation[] = [
   },
   {
     finding: 17,
-    defence: 'an entry without a leaf is found by list, export and checks',
+    defence: 'list, export and checks detect an entry without a leaf',
     file: 'src/audit/log/log-gaps.ts',
     text: 'export const IS_UNLOGGED = `NOT EXISTS (SELECT FROM log_waiting w',
     instead: 'export const IS_UNLOGGED = `false AND NOT EXISTS (SELECT FROM log_waiting w',
@@ -83,7 +83,7 @@ export const LOG: readonly Mutation[] = [
   },
   {
     finding: 17,
-    defence: 'a checkpoint in the database counts only with the signature of the key of the log',
+    defence: "a checkpoint in the database is valid only with the log key's signature",
     file: 'src/verifier/log-verifier.ts',
     text: `if (this.checkpoint === undefined) this.found('the checkpoint is not signed with the log key');`,
     instead: '',
@@ -92,7 +92,7 @@ export const LOG: readonly Mutation[] = [
   },
   {
     finding: 18,
-    defence: 'the log decides whether there must be an approval',
+    defence: 'the log determines whether an approval is required',
     file: 'src/verifier/evidence-approval.ts',
     text: '  if (logged !== approvalId)',
     instead: '  if (logged === undefined && approvalId !== undefined)',
@@ -101,7 +101,7 @@ export const LOG: readonly Mutation[] = [
   },
   {
     finding: 18,
-    defence: 'public key and attributes are compared with what the log says of them',
+    defence: 'public key and attributes are compared with the log',
     file: VERIFIER,
     text: '      ...faultsOfKey(evidence, logged),',
     instead: '',
@@ -109,7 +109,7 @@ export const LOG: readonly Mutation[] = [
   },
   {
     finding: 18,
-    defence: 'a step that was cut out of the file is missed',
+    defence: 'a step that was removed from the file is detected',
     file: VERIFIER,
     text: '      ...faultsOfSteps(evidence, facts),',
     instead: '',

@@ -12,7 +12,7 @@ const LOGGED = 'src/approvals/decisions/logged-approvals.ts';
 export const OWNER: readonly Mutation[] = [
   {
     finding: 27,
-    defence: 'a row that grants something counts only with its seal',
+    defence: 'a row that grants rights is valid only with its seal',
     file: 'src/platform/sealing/row-seals.ts',
     text: 'if (this.matches(entity, row) && !this.isOlder(entity, row)) return row;',
     instead: 'if (row.seal !== undefined || (this.matches(entity, row) && !this.isOlder(entity, row))) return row;',
@@ -21,7 +21,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 27,
-    defence: 'a vote needs a vouched sign-in of its session',
+    defence: 'a vote requires a session whose sign-in is in the log',
     file: LOGGED,
     text: 'if (signIn === undefined || ended.length > 0) throw sessionUnknown();',
     instead: `if (signIn === undefined) return '';`,
@@ -30,7 +30,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 27,
-    defence: 'policies count only as the set that the service wrote last',
+    defence: 'policies are valid only as the set that the service wrote last',
     file: 'src/approvals/policies/policy-set.ts',
     text: 'if (isWhole || !seals.demandsSealOf(ApprovalPolicyRevision)) return policies;',
     instead: 'if (isWhole || policies.length >= 0) return policies;',
@@ -39,7 +39,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'a person votes only with the rights that the whole signed log gives',
+    defence: 'a person can vote only with rights that follow from the whole signed log',
     file: LOGGED,
     text: 'if (objection !== undefined) throw rightsEnded(objection);',
     instead: '',
@@ -48,7 +48,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'an entry that was removed from the log is missed before a vote',
+    defence: 'an entry that was removed from the log is detected before a vote',
     file: 'src/audit/history/rights-ledger.ts',
     text: '  if (fault !== undefined) throw fault;\n',
     instead: '',
@@ -57,7 +57,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'a process refuses an earlier state of an account than it has read',
+    defence: 'a process refuses account states older than a state that it has read',
     file: 'src/platform/sealing/row-seals.ts',
     text: 'this.read.get(key) ?? 0',
     instead: '0',
@@ -66,7 +66,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'the parties of a renewed approval are those of the log',
+    defence: 'the parties of a renewed approval are read from the log',
     file: 'src/approvals/approvals.service.ts',
     text: 'const { approval: old, logged } = await this.logged.asLogged(tx, row, await this.logged.signedRights());',
     instead: 'const old = row; const logged = { basis: undefined };',
@@ -75,7 +75,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'the sealed row of a credential lists who was shown its secret',
+    defence: "a credential's sealed row lists everyone to whom its secret was disclosed",
     file: 'src/auth/rights/secret-disclosures.ts',
     text: 'people.push(...(row?.disclosedTo ?? []));',
     instead: '',
@@ -84,7 +84,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'uploaded keys without a known uploader give nothing',
+    defence: 'uploaded keys without a known uploader grant nothing',
     file: 'src/auth/rights/effective-rights.ts',
     text: 'const its = uploaderId === null ? null : personIn(seals, uploaderId, uploader);',
     instead: 'const its = personIn(seals, trust.ownerId, owner);',
@@ -93,7 +93,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'objects that the migrations did not make are found',
+    defence: 'objects that the migrations did not create are detected',
     file: 'src/platform/sealing/catalogue-rules.ts',
     text: '...found.filter((object) => !isOurs(object))',
     instead: '...found.filter(() => false)',
@@ -102,7 +102,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'nobody votes while the database has such objects',
+    defence: 'nobody can vote while the database contains foreign objects',
     file: 'src/platform/sealing/catalogue-check.ts',
     text: '    if (found.length === 0) return;\n    const detail',
     instead: '    if (found.length >= 0) return;\n    const detail',
@@ -111,7 +111,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'an approval that ended stays ended by the signed log',
+    defence: 'an approval that ended in the signed log cannot be reopened',
     file: LOGGED,
     text: 'if (logged === undefined || logged.hasEnded || !isAbout(logged, row)) throw mismatch();',
     instead: 'if (logged === undefined || !isAbout(logged, row)) throw mismatch();',
@@ -120,7 +120,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'policies that a process has not seen are compared with the log',
+    defence: 'policies that a process has not read before are compared with the log',
     file: 'src/approvals/policies/policy-evaluation.ts',
     text: 'if (isOlder(stored, logged)) throw rolledBack();',
     instead: '',
@@ -129,7 +129,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'an entry does not take back what was logged since about the same',
+    defence: 'an entry does not override later entries about the same fact',
     file: 'src/audit/history/rights-history.ts',
     text: `if (id <= (this.newest.get(fact) ?? '')) return false;`,
     instead: '',
@@ -138,7 +138,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'an entry about another fact does not hide one that is logged late',
+    defence: 'an entry about another fact does not hide an entry that is logged late',
     file: 'src/audit/history/rights-rules.ts',
     text: '`${fact} of ${entry.targetId}`',
     instead: '`${entry.targetId}`',
@@ -147,7 +147,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'a named member is a member according to the log',
+    defence: 'a named member must be a member according to the log',
     file: 'src/audit/history/rights-history.ts',
     text: "membership !== 'named' &&",
     instead: '',
@@ -156,7 +156,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'an entry with a number is not numbered again',
+    defence: 'an entry that has a number is not numbered again',
     file: 'src/audit/log/log-sequencer.ts',
     text: 'rows.filter(({ repeated }) => !repeated)',
     instead: 'rows',
@@ -165,7 +165,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'rules and parties of an approval are those of the log',
+    defence: 'rules and parties of an approval are read from the log',
     file: LOGGED,
     text: 'return Object.assign(row, rules, parties, text);',
     instead: 'return Object.assign(row, text);',
@@ -174,7 +174,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'nobody votes for another document than the one of the hash',
+    defence: 'a vote applies only to the document with the given hash',
     file: LOGGED,
     text: 'if (row === undefined || !textHash(row.shown).equals(hash)) throw mismatch();',
     instead: 'if (row === undefined) throw mismatch();',
@@ -183,7 +183,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'only what was asked for is renewed',
+    defence: 'an approval is renewed only for the requested content',
     file: 'src/signing/requests/approval-renewal.ts',
     text: 'if (!held.every((one) => cover.holds(one))) return;',
     instead: '',
@@ -192,7 +192,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'a key is destroyed only if the log has its destruction as scheduled',
+    defence: 'a key is destroyed only if the log contains its scheduled destruction',
     file: 'src/signing/keys/signing-key-destroyer.ts',
     text: '  if (!destructions.has(key.id)) return undefined;',
     instead: '',
@@ -201,7 +201,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'each step of a rotation needs its order and its earlier steps in the log',
+    defence: 'each rotation step requires the request and all earlier steps in the log',
     file: 'src/ssh-keys/rotation/steps/step-executor.ts',
     text:
       '        : this.clearance.assertApproved(work.rotation));\n' +
@@ -221,7 +221,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'a row with an earlier edit than the log has is rejected',
+    defence: 'a row with an older revision than the log is refused',
     file: 'src/platform/sealing/row-seals.ts',
     text: 'const logged = this.logged.edits.get(key);',
     instead: 'const logged: number | undefined = undefined;',
@@ -230,7 +230,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'a rejection counts although its entry is missing',
+    defence: 'a rejection counts even if its entry is missing',
     file: 'src/approvals/decisions/logged-approval.ts',
     text: 'const rejections = new Set([...found, ...(known.rejectedBy ?? [])]);',
     instead: 'const rejections = new Set([...found]);',
@@ -248,7 +248,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'an account that the log has is not made again',
+    defence: 'an account that exists in the log is not created again',
     file: 'src/auth/model/users.service.ts',
     text: '  if (added.length === 1) await sealsOf(tx).assertNoAccount(addressName(account.email), ...names);\n',
     instead: '',
@@ -257,7 +257,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'a revocation is recorded unless the log has it',
+    defence: 'a revocation is recorded unless the log contains it',
     file: 'src/auth/credentials/api-keys/api-keys.service.ts',
     text: `if (affected === 1 || !(await this.audit.isRecorded(tx, 'api-key.revoked', id)))`,
     instead: 'if (affected === 1)',
@@ -266,7 +266,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'a request that the log has as signed is not signed again',
+    defence: 'a request that the log records as signed is not signed again',
     file: 'src/signing/requests/claim-check.ts',
     text: 'if (about.some(({ action }) => ENDS.includes(action))) return false;',
     instead: '',
@@ -275,7 +275,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 28,
-    defence: 'the names of groups come from the log',
+    defence: 'group names are read from the log',
     file: 'src/approvals/policies/policy-checks.ts',
     text: '    assertNamed(tx, groups, logged);\n',
     instead: '',
@@ -284,7 +284,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'the root that is signed is computed from the verified leaves',
+    defence: 'the signed root is computed from the verified leaves',
     file: 'src/audit/log/log-sequencer.ts',
     text: '    return tree.root();',
     instead: '    return rootOf(tx, size);',
@@ -293,7 +293,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 29,
-    defence: 'the catalogue is read with operators of pg_catalog alone',
+    defence: 'the catalogue is read only with operators from pg_catalog',
     file: 'src/platform/sealing/catalogue-rules.ts',
     text: '(text, operator) => text.replaceAll(` ${operator} `, ` OPERATOR(pg_catalog.${operator}) `)',
     instead: '(text) => text',
@@ -302,7 +302,7 @@ export const OWNER: readonly Mutation[] = [
   },
   {
     finding: 27,
-    defence: 'a row that the service has ended is not reported as forged',
+    defence: 'a row that the service ended is not reported as forged',
     file: 'src/platform/sealing/row-seals.ts',
     text: '    if (!this.hasEnded(entity, row)) this.report(entity, row);',
     instead: '    this.report(entity, row);',

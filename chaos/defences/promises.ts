@@ -9,7 +9,7 @@ const CERTIFICATE_APPROVALS = 'src/ssh-keys/certificate-authority/ssh-certificat
 export const PROMISES: readonly Mutation[] = [
   {
     finding: 20,
-    defence: 'a policy about a key that is not there is refused',
+    defence: 'a policy that names a nonexistent key is refused',
     file: 'src/approvals/policies/policy-checks.ts',
     text: '    if (unknown === undefined) return;',
     instead: '    return;',
@@ -18,7 +18,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 20,
-    defence: 'a policy with more votes than people is refused',
+    defence: 'a policy that requires more votes than the group has people is refused',
     file: 'src/approvals/policies/policy-checks.ts',
     text: '  if (count >= threshold) return;',
     instead: '  return;',
@@ -27,7 +27,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 20,
-    defence: 'a group does not shrink below what a policy asks of it',
+    defence: 'a group cannot shrink below the threshold of a policy',
     file: 'src/approvals/groups/membership.ts',
     text: '  if (policy === undefined) return;',
     instead: '  return;',
@@ -36,7 +36,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 20,
-    defence: 'an SSH certificate is signed as it was approved',
+    defence: 'an SSH certificate is signed only as approved',
     file: CERTIFICATE_APPROVALS,
     text: 'if (!isGiven || !granted.hash.equals(approvalHash(documentOf(authority, certificate)))) return',
     instead: 'if (!isGiven) return',
@@ -45,7 +45,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 20,
-    defence: 'a row of a certificate is signed only if the log says that it was asked for as it is',
+    defence: 'a certificate row is signed only if the log contains an identical request',
     file: CERTIFICATE_APPROVALS,
     text: 'if (!(await this.isLogged(authority, certificate))) return false;',
     instead: 'void authority;',
@@ -54,7 +54,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'a row in the queue is signed only if the log says that it was accepted',
+    defence: 'a queued row is signed only if the log contains its acceptance',
     file: 'src/signing/requests/claim-check.ts',
     text: 'const notLogged = rows.filter((row) => !isVouched(row));',
     instead: 'const notLogged = rows.filter((row) => !isVouched(row) && row.id === undefined);',
@@ -63,7 +63,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'the policies of the moment are asked when a request is claimed',
+    defence: 'the current policies are evaluated when a request is claimed',
     file: 'src/signing/requests/claim-check.ts',
     text: '    await this.refused.fail(tx, needed, NEEDED);\n    const refused = new Set([...notLogged, ...needed].map(({ id }) => id));',
     instead: '    void needed;\n    const refused = new Set(notLogged.map(({ id }) => id));',
@@ -71,7 +71,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'what anybody can begin without a credential is counted by network',
+    defence: 'operations that need no credential are limited per network',
     file: 'src/auth/oauth/device-flow.service.ts',
     text: `    await this.throttle.assertMayTry([{ rule: 'device flow from network', subject: networkOf(address) }]);`,
     instead: '',
@@ -80,7 +80,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'the addresses of one /64 count as one',
+    defence: 'the addresses of a /64 count as one network',
     file: 'src/platform/http/origin.ts',
     text: 'const GROUPS_OF_NETWORK = 4;',
     instead: 'const GROUPS_OF_NETWORK = 8;',
@@ -88,7 +88,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'refusals of one caller fill no more of the log than some hundred entries a minute',
+    defence: 'the log records only a few hundred refusals per minute for each caller',
     file: 'src/audit/entries/audit-refusals.ts',
     text: '    return known.count <= MAX_EACH;',
     instead: '    return true;',
@@ -97,7 +97,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'the pass of the explorer ends with the session or key that it names',
+    defence: 'the explorer cookie becomes invalid with the session or key that it names',
     file: 'src/system/console/explorer.service.ts',
     text: 'return holder !== undefined && (await this.credentials.isValid(holder));',
     instead: 'return holder !== undefined;',
@@ -106,7 +106,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'the client sends no credential over plain HTTP to another machine',
+    defence: 'the client sends no credential to another machine over plain HTTP',
     file: 'src/client/api/transport.ts',
     text: `if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowsHttp)`,
     instead: 'if (false)',
@@ -114,7 +114,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'a provider does not lower the last administrator',
+    defence: 'a provider cannot demote the last administrator',
     file: 'src/auth/sso/sign-in/provided-rights.service.ts',
     text: 'const isLast = await isLastAdministrator(tx, user, roles);',
     instead: 'const isLast = false;',
@@ -122,7 +122,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'checkpoints have a second to themselves after each key generation',
+    defence: 'checkpoints have the token to themselves for a second after each key generation',
     file: 'src/hsm/pkcs11/token-changes.ts',
     text: 'const isResting = performance.now() < this.restUntil && this.mayBegin();',
     instead: 'const isResting = false;',
@@ -130,7 +130,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 30,
-    defence: 'only the browser that began carries a ticket to the page',
+    defence: 'only the browser that started the sign-in delivers a ticket to the page',
     file: 'src/auth/sso/sign-in/sso-sign-in.service.ts',
     text: 'return forBrowser || !isBound ?',
     instead: 'return forBrowser ?',
@@ -138,7 +138,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 30,
-    defence: 'the way back is judged after dot segments were removed',
+    defence: 'the return path is validated after dot segments are removed',
     file: 'src/auth/sso/sign-in/sso-transactions.ts',
     text: 'const isOwn = isPath(path) && new URL(path, publicUrl).origin === new URL(publicUrl).origin;',
     instead: 'const isOwn = true;',
@@ -146,7 +146,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 30,
-    defence: 'a redirect to a provider carries no fragment along',
+    defence: 'a redirect to a provider does not preserve the fragment',
     file: 'src/auth/credentials/callers/cookies.ts',
     text: "url.includes('#') ? url : `${url}#`",
     instead: 'url',
@@ -154,7 +154,7 @@ export const PROMISES: readonly Mutation[] = [
   },
   {
     finding: 30,
-    defence: 'no other site starts a sign-in',
+    defence: 'another site cannot start a sign-in',
     file: 'src/auth/sso/api/sso-login.ts',
     text: 'if (isSentByAnotherSite(request)) {',
     instead: 'if (false) {',

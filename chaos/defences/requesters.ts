@@ -4,7 +4,7 @@ import type { Mutation } from './mutation.js';
 export const REQUESTERS: readonly Mutation[] = [
   {
     finding: 23,
-    defence: 'an ML-DSA signature over a digest is not one over a document with the same bytes',
+    defence: 'an ML-DSA signature over a digest is not valid for a document with the same bytes',
     file: 'src/hsm/process/key-process-vault.ts',
     text: 'order.message === undefined ? digestContext(algorithm) : Buffer.alloc(0)',
     instead: 'Buffer.alloc(digestContext(algorithm).length * 0)',
@@ -13,7 +13,7 @@ export const REQUESTERS: readonly Mutation[] = [
   },
   {
     finding: 23,
-    defence: 'a digest is no text',
+    defence: 'text is not accepted as a digest',
     file: 'src/signing/requests/sign-request-validator.ts',
     text: 'assertNoText(bytes);',
     instead: 'void assertNoText;',
@@ -22,7 +22,7 @@ export const REQUESTERS: readonly Mutation[] = [
   },
   {
     finding: 18,
-    defence: 'evidence contains every entry about the approval',
+    defence: 'evidence must contain every entry about the approval',
     file: 'src/verifier/evidence-approval.ts',
     text: 'if (missing.length > 0)',
     instead: 'if (missing.length < 0)',
@@ -31,7 +31,7 @@ export const REQUESTERS: readonly Mutation[] = [
   },
   {
     finding: 18,
-    defence: 'a bundle contains the log entry of its own signature',
+    defence: 'a bundle must contain the log entry of its own signature',
     file: 'src/verifier/evidence-bundle.ts',
     text: 'entries.every(isOwn) ?',
     instead: 'entries.every(isLogged) ?',
@@ -40,7 +40,7 @@ export const REQUESTERS: readonly Mutation[] = [
   },
   {
     finding: 22,
-    defence: 'a CMS has the versions of RFC 5652',
+    defence: 'a CMS message must have the versions that RFC 5652 requires',
     file: 'src/signing/verification/signed-data-reader.ts',
     text: 'assertVersion(version, SIGNER_VERSIONS);',
     instead: 'tagged(version, DER.integer);',
@@ -49,7 +49,7 @@ export const REQUESTERS: readonly Mutation[] = [
   },
   {
     finding: 23,
-    defence: 'with a constraint on algorithms, no digest is truncated',
+    defence: 'a key with an algorithm constraint signs no truncated digest',
     file: 'src/signing/keys/key-constraints.ts',
     text: 'if (algorithms !== undefined && isTruncated(key.type, use)) {',
     instead: 'if (algorithms === undefined && isTruncated(key.type, use)) {',
@@ -58,7 +58,7 @@ export const REQUESTERS: readonly Mutation[] = [
   },
   {
     finding: 20,
-    defence: 'a trust names the GitLab pipelines that other pipelines start',
+    defence: 'a trust must name the GitLab pipelines that are started by other pipelines',
     file: 'src/auth/workload/trust-match.ts',
     text: '!(isProtected && isNamed(source))',
     instead: '!(isProtected && GITLAB_STARTED_BY_PIPELINES.has(source))',
@@ -66,7 +66,7 @@ export const REQUESTERS: readonly Mutation[] = [
   },
   {
     finding: 20,
-    defence: 'the claims of a run alone do not choose an account',
+    defence: 'an account name cannot be derived from the claims of a run alone',
     file: 'src/ssh-keys/login/ssh-login-rules.service.ts',
     text: "if (authority?.kind === 'user') assertFixedPart(order);",
     instead: 'void assertFixedPart;',
@@ -75,7 +75,7 @@ export const REQUESTERS: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'the timestamp relay serves only signatures of its program',
+    defence: 'the timestamp relay timestamps only signatures that its program obtained',
     file: 'src/client/agent/tools/timestamp-relay.ts',
     text: 'if (!imprints.has(imprintIn(query)))',
     instead: "if (imprintIn(query) === 'none')",
@@ -83,7 +83,7 @@ export const REQUESTERS: readonly Mutation[] = [
   },
   {
     finding: 16,
-    defence: 'verifications share the event loop',
+    defence: 'callers share the event loop for verifications',
     file: 'src/hsm/public-verifier.ts',
     text: 'return this.share.run(caller, () => this.verifiesNow(key, signed));',
     instead: 'return Promise.resolve(this.verifiesNow(key, signed));',
@@ -91,7 +91,7 @@ export const REQUESTERS: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'withdrawn requests are mailed a limited number of times',
+    defence: 'emails about withdrawn requests are limited',
     file: 'src/approvals/notices/approval-notices.ts',
     text: '(await isMuted(tx, kind, approval))',
     instead: '(await isMuted(tx, kind, approval).then(() => false))',

@@ -12,7 +12,7 @@ const INVITATIONS = 'src/auth/people/users/invitation-rights.ts';
 export const RIGHTS: readonly Mutation[] = [
   {
     finding: 3,
-    defence: 'a credential may do what each of the people behind it may do now',
+    defence: 'a credential has only the rights that all people behind it currently have',
     file: EFFECTIVE,
     text: '    rights = common(rights, scopesOf(person.roles));',
     instead: '',
@@ -20,7 +20,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'a credential is void when one of the people behind it is disabled',
+    defence: 'a credential is invalid if a person behind it is disabled',
     file: EFFECTIVE,
     text: 'if (person === null || person.disabled) return undefined;',
     instead: 'if (person === null) return undefined;',
@@ -28,7 +28,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'the owner of a client is one of the people behind its tokens',
+    defence: "a client's owner is one of the people behind the client's tokens",
     file: 'src/auth/credentials/sessions/session-callers.ts',
     text: 'people: user === undefined ? people : [user, ...people], limits',
     instead: `people: [user ?? { roles: ['admin'], disabled: false }], limits`,
@@ -37,7 +37,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'every key that a call names must be within the limits of its credential',
+    defence: "every key that a call names must be within the credential's limits",
     file: 'src/access/key-patterns.ts',
     text: '  if (includesKey(keys, name)) return;',
     instead: `  if (name !== '') return;`,
@@ -46,7 +46,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'a limited credential grants at most its own limits',
+    defence: 'a limited credential grants no more than its own limits',
     file: 'src/access/key-patterns.ts',
     text: '  if (includesPatterns(keys, granted)) return undefined;',
     instead: '  if (granted !== undefined || keys === undefined) return undefined;',
@@ -64,7 +64,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'an edit of an API key counts, so that an earlier row is detected',
+    defence: 'an edit of an API key increases its revision, so that an earlier row is detected',
     file: 'src/auth/model/api-key.entity.ts',
     text: `  edits: 'revision',
 `,
@@ -74,7 +74,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'the limits of a token are those of its client now',
+    defence: 'a token has the current limits of its client',
     file: 'src/auth/credentials/sessions/session-callers.ts',
     text: '  return client?.signingKeys ?? undefined;',
     instead: "  return client?.id === '' ? [] : undefined;",
@@ -83,7 +83,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 4,
-    defence: 'a device is let in only by whoever has just shown who they are',
+    defence: 'a device can be approved only after recent authentication',
     file: 'src/auth/oauth/device-flow.controller.ts',
     text: `  @Fresh()
   async approveDevice`,
@@ -93,7 +93,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 4,
-    defence: 'the session of a client is as fresh as its last step-up',
+    defence: "a client's session is only as fresh as its last step-up",
     file: 'src/auth/credentials/callers/access.guard.ts',
     text: 'const since = session?.clientId === null ? session.authenticatedAt : (session?.steppedUpAt ?? null);',
     instead: 'const since = session?.authenticatedAt ?? null;',
@@ -101,7 +101,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 4,
-    defence: 'the session of a device is as old as the sign-in of whoever let it in',
+    defence: 'a device session is only as fresh as the sign-in of the person who approved it',
     file: 'src/auth/oauth/token-endpoint.service.ts',
     text: 'const came = { ...(external === null ? {} : { external }), ...until, authenticatedAt };',
     instead: 'const came = { ...(external === null ? {} : { external }), ...until };',
@@ -110,7 +110,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 5,
-    defence: 'whoever was ever shown the secret of a credential counts as its requester',
+    defence: "everyone to whom a credential's secret was disclosed counts as its requester",
     file: 'src/auth/rights/secret-disclosures.ts',
     text: 'return [...new Set([ownerId, ...behind, ...(ordered?.requesters ?? []), ...(trust?.changedBy ?? []), ...known])];',
     instead: 'return [ownerId];',
@@ -119,7 +119,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 5,
-    defence: 'none of the requesters votes',
+    defence: 'requesters cannot vote',
     file: 'src/approvals/decisions/voting.service.ts',
     text: '    if (behind.some((one) => voters.requesters.includes(one))) throw ownRequest();',
     instead: '',
@@ -128,7 +128,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 5,
-    defence: 'a vote of a requester that is in the log is not counted',
+    defence: "a requester's vote that is in the log is not counted",
     file: 'src/approvals/decisions/logged-approval.ts',
     text: 'approvals.has(person) || excluded.has(person) ||',
     instead: 'approvals.has(person) ||',
@@ -137,7 +137,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 5,
-    defence: 'evidence does not count votes of requesters either',
+    defence: "evidence verification does not count requesters' votes",
     file: 'src/verifier/evidence-approval.ts',
     text: 'filter((id) => !never.has(id) && !counted.has(id))',
     instead: 'filter((id) => id !== requester.person && !counted.has(id))',
@@ -145,7 +145,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 5,
-    defence: 'whoever was shown the present secret is one of the people behind a client',
+    defence: "everyone to whom a client's current secret was disclosed is one of the people behind the client",
     file: EFFECTIVE,
     text: 'const shown = issuedTo === null ? [] : [personIn(seals, issuedTo, receiver)];',
     instead: 'const shown: (PersonNow | null)[] = receiver === undefined ? [null] : [];',
@@ -154,7 +154,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 14,
-    defence: 'the right of the inviter is looked at again when an invitation is accepted',
+    defence: "the inviter's rights are verified again when an invitation is accepted",
     file: INVITATIONS,
     text: '      if (!(await this.rights.holdsUntilCommit(tx, id, wanted(row.roles)))) return undefined;',
     instead: '',
@@ -163,7 +163,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 14,
-    defence: 'open invitations are taken back with the right to give them',
+    defence: 'pending invitations are revoked when the inviter loses the right to invite',
     file: INVITATIONS,
     text: 'if (inviter !== null && (await this.rights.holds(inviter, wanted(roles), tx))) continue;',
     instead: 'continue;',
@@ -172,7 +172,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 15,
-    defence: 'a refresh token is valid only for the client that it was issued to',
+    defence: 'a refresh token is valid only for the client to which it was issued',
     file: 'src/auth/credentials/sessions/refresh-tokens.ts',
     text: 'if (shown !== undefined && shown.clientId !== clientId) {',
     instead: 'if (shown !== undefined && false) {',
@@ -181,7 +181,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 19,
-    defence: 'a schedule starts only while whoever made it may order it',
+    defence: 'a schedule starts only while its creator may start the operation',
     file: 'src/schedules/schedule-starter.ts',
     text: 'if (await this.rights.allHold(givers, wanted, tx)) return target.start?.(tx, run);',
     instead: 'return target.start?.(tx, run);',
@@ -190,7 +190,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 19,
-    defence: 'a rotation policy orders only while whoever wrote it may',
+    defence: 'a rotation policy starts rotations only while its author may rotate keys',
     file: 'src/ssh-keys/policies/rotation-policy-rights.ts',
     text: `if (isLogged && (await this.rights.allHold(giversOf(policy.madeBy, policy.ownerId), ['keys:rotate']))) return true;`,
     instead: 'if (isLogged) return true;',
@@ -199,7 +199,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'an API key is limited to everybody behind the call that created it',
+    defence: 'a new API key is limited to the rights of everyone behind the call that created it',
     file: 'src/auth/credentials/api-keys/api-keys.service.ts',
     text: '      ...limitsBy(caller, caller.ownerId),',
     instead: '',
@@ -208,7 +208,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'a key that replaces itself keeps everybody behind it',
+    defence: 'an API key that replaces itself keeps everyone behind it',
     file: 'src/auth/credentials/api-keys/api-key-renewal.service.ts',
     text: 'const limits = limitsBy(caller, ownerId);',
     instead: 'const limits = limitsBy({ ownerId: caller.ownerId }, ownerId);',
@@ -217,7 +217,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'a token of a client ends with the secret by which it was obtained',
+    defence: "a client's token becomes invalid when the secret that obtained it is replaced",
     file: 'src/auth/credentials/sessions/session-callers.ts',
     text: 'client?.id === session.clientId && admitsSession(client, session) ? client : null',
     instead: 'client?.id === session.clientId && client.revokedAt === null ? client : null',
@@ -226,7 +226,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'what grants something that lasts is judged past the cache',
+    defence: 'rights are read past the cache before lasting rights are granted',
     file: 'src/auth/credentials/callers/access.guard.ts',
     text: 'const again = await this.credentials.callerAgain(caller, request);',
     instead: 'const again = isFresh(caller) ? caller : await this.credentials.callerAgain(caller, request);',
@@ -235,7 +235,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 4,
-    defence: 'a sign-in with a password that is changed meanwhile opens no session',
+    defence: 'a sign-in opens no session if its password is changed before it completes',
     file: 'src/auth/credentials/sessions/session-grounds.ts',
     text: 'if (password !== undefined && !isSamePassword(user, password))',
     instead: 'if (password !== undefined && isSamePassword(user, { passwordHash: null, factors: null }))',
@@ -244,7 +244,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'a provider that is disabled ends what it opened',
+    defence: 'disabling a provider ends its sessions',
     file: 'src/auth/sso/providers/identity-provider-changes.service.ts',
     text: 'if (known?.enabled === true && !row.enabled)',
     instead: 'if (known?.enabled === true && row.name === "")',
@@ -253,7 +253,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'a provider from which a rule is removed ends what it opened',
+    defence: 'removing a rule from a provider ends its sessions',
     file: 'src/auth/sso/providers/identity-provider-changes.service.ts',
     text: 'if (isNarrower && row.enabled) {',
     instead: 'if (isNarrower && row.name === "") {',
@@ -262,7 +262,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'a run ends with the uploaded key that signed its token',
+    defence: "a run's session ends when the uploaded key that signed its token is removed",
     file: 'src/auth/credentials/sessions/session-callers.ts',
     text: 'if (!hasKeyOfRun(issuer, run)) return undefined;',
     instead: 'if (!hasKeyOfRun(issuer, run) && run.id === "") return undefined;',
@@ -271,7 +271,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 21,
-    defence: 'a sign-in is judged by the rules of the provider as they are when it ends',
+    defence: "a sign-in is evaluated with the provider's rules at the time it completes",
     file: 'src/auth/sso/sign-in/sso-sign-in.service.ts',
     text: 'const isSame = now?.enabled === true && now.version === version;',
     instead: 'const isSame = now !== null || version > 0;',
@@ -280,7 +280,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'a token of a client ends with the published key by which it was obtained',
+    defence: "a client's token becomes invalid when the published key that obtained it is removed",
     file: 'src/auth/oauth/client-keys.ts',
     text: `async ({ proofSince }) => ({
         proofSince: await afterSessionsOf(tx, id, proofSince),
@@ -291,7 +291,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'a call under way ends with the secret by which its token was obtained',
+    defence: 'a call in progress fails if the secret that obtained its token is replaced',
     file: 'src/auth/rights/still-may.ts',
     text: 'if (isOpen && (await isAdmitted(tx, now))) return;',
     instead: 'if (isOpen) return;',
@@ -300,7 +300,7 @@ export const RIGHTS: readonly Mutation[] = [
   },
   {
     finding: 3,
-    defence: 'an identity token ends when its issuer is disabled',
+    defence: 'an identity token becomes invalid when its issuer is disabled',
     file: 'src/auth/workload/workload-exchange.service.ts',
     text: '    assertIssuedSince(issuer, verified);\n',
     instead: '',

@@ -9,7 +9,7 @@ const CHANGES = 'test/approvals/policy-changes.spec.ts';
 export const TRUST: readonly Mutation[] = [
   {
     finding: 22,
-    defence: 'a certificate in a message counts only if it was onboarded for the key',
+    defence: 'a certificate in a message counts only if it was imported for the key',
     file: 'src/signing/verification/certificate-check.ts',
     text: 'own !== undefined && (leaf === undefined || own.raw.equals(leaf.raw))',
     instead: 'own !== undefined',
@@ -18,7 +18,7 @@ export const TRUST: readonly Mutation[] = [
   },
   {
     finding: 22,
-    defence: 'the signed attribute names the certificate of the signer',
+    defence: "the signed attribute must identify the signer's certificate",
     file: 'src/signing/verification/certificate-check.ts',
     text: 'certificateIds.every((ids) => isNamedBy(ids, chain))',
     instead: 'chain.length > 0',
@@ -27,7 +27,7 @@ export const TRUST: readonly Mutation[] = [
   },
   {
     finding: 22,
-    defence: 'a timestamp names the certificate of its authority',
+    defence: 'a timestamp must identify the certificate of its authority',
     file: 'src/signing/timestamping/timestamp-check.ts',
     text: '  assertNamed(own, signer);',
     instead: '',
@@ -36,7 +36,7 @@ export const TRUST: readonly Mutation[] = [
   },
   {
     finding: 23,
-    defence: 'a condition on what the caller chooses holds for a signature over its own digest',
+    defence: "conditions on caller-chosen facts are met by signatures over the caller's digest",
     file: JUDGEMENT,
     text: 'return interchangeable.includes(condition.fact) ? { ...judgement, holds: true } : judgement;',
     instead: 'return interchangeable.length > 99 ? { ...judgement, holds: true } : judgement;',
@@ -45,7 +45,7 @@ export const TRUST: readonly Mutation[] = [
   },
   {
     finding: 23,
-    defence: 'an exception on what callers choose never holds',
+    defence: 'an exception based on a caller-chosen fact never applies',
     file: JUDGEMENT,
     text: 'return isExceptionFact(condition.fact) ? judgement : { ...judgement, holds: false };',
     instead: 'return judgement;',
@@ -54,7 +54,7 @@ export const TRUST: readonly Mutation[] = [
   },
   {
     finding: 24,
-    defence: 'the last vote is judged by the policies of now',
+    defence: 'the current policies are evaluated when the last vote is cast',
     file: 'src/approvals/decisions/approval-moves.ts',
     text: 'this.extension.extend(tx, approval, demand, votes)',
     instead: 'this.extension.extend(tx, approval, undefined, votes)',
@@ -63,7 +63,7 @@ export const TRUST: readonly Mutation[] = [
   },
   {
     finding: 24,
-    defence: 'an approved request is judged by the policies of now when it is claimed',
+    defence: 'the current policies are evaluated when an approved request is claimed',
     file: 'src/signing/requests/approval-renewal.ts',
     text: 'claimed.filter((one) => fallsShort || isRotated(one, versions))',
     instead: 'claimed.filter((one) => isRotated(one, versions))',
@@ -72,7 +72,7 @@ export const TRUST: readonly Mutation[] = [
   },
   {
     finding: 25,
-    defence: 'a policy that names an SSH key covers the keys that replaced it',
+    defence: 'a policy that names an SSH key also covers its replacements',
     file: JUDGEMENT,
     text: '[WHOLE, use.key, ...(use.formerKeys ?? [])]',
     instead: '[WHOLE, use.key]',
@@ -81,7 +81,7 @@ export const TRUST: readonly Mutation[] = [
   },
   {
     finding: 26,
-    defence: 'a certificate of an unknown type is taken for no public key',
+    defence: 'a certificate of an unknown type is not accepted as a public key',
     file: 'src/formats/ssh/certificate-type.ts',
     text: '/-cert|^x509v3-|^pgp-sign-/i',
     instead: '/-cert-v01@openssh\\.com$/',
@@ -90,7 +90,7 @@ export const TRUST: readonly Mutation[] = [
   },
   {
     finding: 23,
-    defence: 'a provenance names no repository of a list, of which a trust may have accepted another',
+    defence: 'provenance names no repository if the token lists several',
     file: 'src/signing/attestations/provenance-statement.ts',
     text: '  return others.length === 0 ? value : undefined;',
     instead: '  return others.length === 0 ? value : value;',
@@ -99,7 +99,7 @@ export const TRUST: readonly Mutation[] = [
   },
   {
     finding: 30,
-    defence: 'two providers with the same issuer create one account for a subject',
+    defence: 'two providers with the same issuer cannot create two accounts for one subject',
     file: 'src/auth/sso/sign-in/sso-sign-in.service.ts',
     text: '    await this.assertNoTwin(tx, assertion);\n',
     instead: '',
@@ -108,7 +108,7 @@ export const TRUST: readonly Mutation[] = [
   },
   {
     finding: 22,
-    defence: 'the NameID format is not chosen by the first person who signs in',
+    defence: 'the first person who signs in does not determine the NameID format',
     file: 'src/auth/sso/providers/saml-name-format.ts',
     text: `if (expected === undefined) throw new Problem('forbidden', 'sso.name-format', UNTESTED);`,
     instead: 'if (expected === undefined) return;',
