@@ -117,7 +117,7 @@ export const HOSTS: readonly Mutation[] = [
   },
   {
     finding: 6,
-    defence: 'the full path to a host is in the associated data of the seal',
+    defence: "the full path to a host is in the seal's associated data",
     file: 'src/hosts/model/jump-hosts.ts',
     text: 'destination.map(({ id, address, port }) => [id, address, port])',
     instead: 'destination.slice(-1).map(({ id }) => id)',
