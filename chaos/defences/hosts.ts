@@ -251,7 +251,7 @@ rm -f`,
   },
   {
     finding: 9,
-    defence: 'a deep scan does not wait for a file',
+    defence: 'a deep scan does not block on a FIFO',
     file: 'src/discovery/deep/scripts.ts',
     text: 'within ${FILE_SECONDS} sh -c',
     instead: 'sh -c',

@@ -35,7 +35,7 @@ export const OWNER: readonly Mutation[] = [
     text: 'if (isWhole || !seals.demandsSealOf(ApprovalPolicyRevision)) return policies;',
     instead: 'if (isWhole || policies.length >= 0) return policies;',
     spec: ROWS,
-    test: 'is not avoided by deleting, changing or restoring the policy',
+    test: 'cannot be bypassed by deleting, changing or restoring the policy',
   },
   {
     finding: 28,

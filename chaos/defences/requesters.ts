@@ -27,7 +27,7 @@ export const REQUESTERS: readonly Mutation[] = [
     text: 'if (missing.length > 0)',
     instead: 'if (missing.length < 0)',
     spec: 'src/verifier/evidence-approval.spec.ts',
-    test: 'is invalid without a rejection, or without an extension and what followed',
+    test: 'is invalid if the entry of a rejection, or of an extension and all later entries, is missing',
   },
   {
     finding: 18,

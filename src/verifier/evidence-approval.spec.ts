@@ -124,7 +124,7 @@ describe('an approval whose history was logged with the claim of the request', (
     expect(faults([...entries, later])).toEqual({ faults: [], unsaid: [] });
   });
 
-  it('is invalid without a rejection, or without an extension and what followed', () => {
+  it('is invalid if the entry of a rejection, or of an extension and all later entries, is missing', () => {
     expect(faults(without(1)).faults).toEqual(['entries about its approval are missing: 1']);
     expect(faults(without(4, 5, 6)).faults).toEqual(['entries about its approval are missing: 3']);
   });

@@ -106,7 +106,7 @@ describe('an approval under N of M', () => {
     ]);
   });
 
-  it('is not avoided by deleting, changing or restoring the policy: nothing is signed until the policy is back', async () => {
+  it('cannot be bypassed by deleting, changing or restoring the policy: nothing is signed until the policy is back', async () => {
     const attempt = () => sign(service, { key: apiKey, body: { digest: digestOf('no policy'), key: guarded.name } });
     const unavailable = { status: 503, code: 'approval-policy.changed' };
     await sql(`CREATE TABLE kept_policy AS SELECT * FROM approval_policy`);

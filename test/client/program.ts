@@ -18,7 +18,7 @@ export interface Start {
   readonly hear?: (err: string) => void;
 }
 
-/** Runs the built command line in a separate process. */
+/** Runs the built CLI in a separate process. */
 export async function sealwright(args: string[], { env, input = '', hear }: Start = {}): Promise<EndedProgram> {
   const { PATH } = process.env;
   const child = spawn(process.execPath, [PROGRAM, ...args], { env: { PATH, ...env }, stdio: 'pipe' });

@@ -112,7 +112,7 @@ export class WebhooksController {
 
   /**
    * Test a webhook
-   * @remarks Sends a test message, or the example of an event, and returns its delivery.
+   * @remarks Sends a test message or an example event, and returns the delivery.
    */
   @Post(':id/test')
   @HttpCode(202)

@@ -61,7 +61,7 @@ export class ApprovalPolicyBody {
   @Name(1, 100) name: string;
   /** Kind of request that needs approval. */
   @Optional(OneOf(POLICY_SUBJECTS, { default: 'signing-request' })) subject?: PolicySubject;
-  /** Names of the keys to which the policy applies; `*` is every key. @example ["release"] */
+  /** Names of the keys to which the policy applies; `*` means all keys. @example ["release"] */
   @ListOf(Text(1, 64), { min: 1, max: 200, unique: true }) keys: string[];
   /** Stages in order: the group of a stage votes once the previous stage has passed. */
   @ListOf(PolicyStageBody, { min: 1, max: 10 }) stages: PolicyStageBody[];

@@ -32,7 +32,7 @@ export class ApprovalPolicy extends SealedEntity {
   @Column('text')
   subject: PolicySubject;
 
-  /** Key names; `*` is every key. */
+  /** Key names; `*` means all keys. */
   @Column('text', { array: true })
   keys: string[];
 

@@ -120,8 +120,8 @@ function assertNamed(tx: EntityManager, groups: readonly NamedGroup[], logged: R
   for (const { id, name } of groups) {
     const known = logged.groups.get(id)?.name;
     if (known === name) continue;
-    const other = known === undefined ? 'does not contain it' : `has the name "${known}"`;
-    const detail = `The approver group ${id} has the name "${name}" in the database, but the audit log ${other}: the row was modified outside the service. Rename the group in the console or with the API.`;
+    const other = known === undefined ? 'is not in the audit log' : `is named "${known}" in the audit log`;
+    const detail = `Approver group ${id} is named "${name}" in the database, but ${other}. The row was modified outside the service. Rename the group in the console or with the API.`;
     throw new Problem('conflict', 'row.not-sealed', detail);
   }
 }

@@ -130,9 +130,9 @@ export class TriedStageView {
 export class TriedUseView {
   /** @example release */
   key: string;
-  /** ID of the past signing request. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the signing request that was evaluated. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId?: string;
-  /** ID of the past SSH certificate. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  /** ID of the SSH certificate whose request was evaluated. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   certificateId?: string;
   needsApproval: boolean;
   /** Groups that would have to approve; empty if no approval is needed. */

@@ -63,7 +63,7 @@ function formsOf(password: string): string[] {
   return [...new Set([password.normalize('NFC'), password, password.normalize('NFD')])];
 }
 
-/** Returns a PHC string that no password matches and whose verification has the same cost. Computing a real hash would take 100 ms and 64 MB at each start. */
+/** Returns a PHC string that no password matches and that costs as much to verify as a real hash. Computing a real hash would take 100 ms at each start. */
 function hashOfNothing(): string {
   const { memoryCost, timeCost, parallelism } = COST;
   const random = (bytes: number) => randomBytes(bytes).toString('base64').replaceAll('=', '');

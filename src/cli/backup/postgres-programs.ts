@@ -64,7 +64,7 @@ async function programsIn(directory: string): Promise<PostgresPrograms | undefin
   }
 }
 
-/** Server is the database host of the snapshot, which is one of the configured hosts. */
+/** Server is the configured database host to which the command is connected. `pg_dump --snapshot` must use the host that exported the snapshot. */
 export interface Server {
   readonly host: string;
   readonly port: number;

@@ -85,7 +85,8 @@ async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place:
   if (place !== undefined && !isUrl(place))
     throw usageError('--quick cannot be used with a file, because it queries the service.');
   const before = openNote(state.checkpoint, publicKey);
-  if (before === undefined) throw new ClientError(EXIT.failed, 'The stored checkpoint is not signed with that key.');
+  if (before === undefined)
+    throw new ClientError(EXIT.failed, 'The checkpoint in the state file is not signed with the log key.');
   const client = await api(place);
   const { note } = (await client.call('GET', '/api/v1/audit/log/checkpoint')) as { note: string };
   const now = openNote(note, publicKey);

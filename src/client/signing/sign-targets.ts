@@ -72,7 +72,7 @@ function assertFollows(file: string, tool: FileTool, options: OptionValues): voi
     throw usageError(`--timestamp has no effect on ${name}, because ${tool.program} does not support timestamps. Sign it in a separate call without --timestamp.`); // prettier-ignore
   if (algorithm === undefined || tool.algorithms.some((one) => one === algorithm)) return;
   const known = tool.algorithms.length === 0 ? `${tool.program} chooses the hash itself` : `${tool.program} supports ${tool.algorithms.join(', ')}`; // prettier-ignore
-  throw usageError(`--algorithm ${algorithm} has no effect on ${name}: ${known}.`);
+  throw usageError(`--algorithm ${algorithm} cannot be used for ${name}: ${known}.`);
 }
 
 /** Throws if a file cannot be read, before the first file is signed. */

@@ -48,7 +48,7 @@ const APPROVAL = {
   title: text('One-line summary of the request.', 'Sign build 4711 with the key release'),
   hash: text('SHA-256 of the document that approvers see, base64.', 'n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg='),
   policies: texts('Names of the policies that require the approval.', ['releases']),
-  stage: count('Current stage, from 0.', 0),
+  stage: count('Index of the current stage, starting at 0.', 0),
   group: optional(text('Approver group of the current stage.', 'release managers')),
   threshold: optional(count('Votes that the current stage requires.', 2)),
   requester: part('The person behind the request.', {

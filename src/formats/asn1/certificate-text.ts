@@ -14,7 +14,9 @@ const ADVICE =
 export function readCertificates(text: string): X509Certificate[] {
   const whole = text.trim();
   if (whole.includes('PRIVATE KEY'))
-    throw new Error('this is a private key, which is now disclosed; only the certificate is needed');
+    throw new Error(
+      'this is a private key, which must now be considered compromised: generate a new key pair and send only its certificate',
+    );
   if (!whole.includes('-----')) return [certificateIn(whole)];
   const found: X509Certificate[] = [];
   for (let rest = whole; rest !== '';) {

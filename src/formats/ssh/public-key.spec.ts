@@ -113,11 +113,11 @@ describe('input that is not a public key line', () => {
     ['a certificate', () => file('own-cert.pub'), /^is a certificate/],
     ['RFC 4716', () => keygen('-e', '-f', 'own.pub'), /^is in RFC 4716 format/],
     ['PEM', () => keygen('-e', '-m', 'PKCS8', '-f', 'rsa2048.pub'), /^is PEM/],
-    ['a private key', () => file('own'), /^is a private key, which is now disclosed/],
+    ['a private key', () => file('own'), /^is a private key, which must now be considered compromised/],
     [
       'a private key of PuTTY',
       () => 'PuTTY-User-Key-File-3: ssh-ed25519\n',
-      /^is a private key, which is now disclosed/,
+      /^is a private key, which must now be considered compromised/,
     ],
     ['two lines', () => file('own.pub').repeat(2), /^must be a single line/],
     ['options in front', () => `no-pty ${file('own.pub')}`, /^must be a public key in the form/],

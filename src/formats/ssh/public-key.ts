@@ -103,11 +103,11 @@ export function publicKeyOfBlob(blob: Buffer): SshPublicKey {
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [
     /^-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----/,
-    'is a private key, which is now disclosed: generate a new key pair and send the public key',
+    'is a private key, which must now be considered compromised: generate a new key pair and send the public key',
   ],
   [
     /^PuTTY-User-Key-File-/,
-    'is a private key, which is now disclosed: generate a new key pair and send the line that PuTTYgen shows',
+    'is a private key, which must now be considered compromised: generate a new key pair and send the line that PuTTYgen shows',
   ],
   [/^---- BEGIN SSH2 PUBLIC KEY ----/, 'is in RFC 4716 format: convert it with ssh-keygen -i -f FILE'],
   [/^-----BEGIN PUBLIC KEY-----/, 'is PEM: convert it with ssh-keygen -i -m PKCS8 -f FILE'],

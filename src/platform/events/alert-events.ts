@@ -66,7 +66,7 @@ export interface AlertEvent {
   readonly count?: number;
   /** Facts shown to people, starting with `where` and `why`. Never contains secrets. */
   readonly facts?: AlertFacts;
-  /** Whether the condition recorded earlier for this subject has ended, such as an HSM that responds again or an approval that was granted. */
+  /** Whether the condition recorded earlier for this subject has ended, for example because the HSM responds again or the approval was granted. */
   readonly over?: boolean;
 }
 

@@ -90,7 +90,7 @@ export function WholeNumber(): PropertyDecorator {
   );
 }
 
-/** OneKeyLine validates a public key in one line, as in a .pub file. A trailing line break is allowed. */
+/** OneKeyLine validates that a value is a single-line public key, as in a .pub file. A trailing line break is allowed. */
 export function OneKeyLine(): PropertyDecorator {
   return (target, propertyName) =>
     registerDecorator({

@@ -8,7 +8,7 @@ import type { AuthorizedRequest } from './reauthorization.js';
 const MAX_WAITING = 100;
 const RETRY_SECONDS = 10;
 
-/** WaitingCallsInterceptor limits the calls with `?wait=` of each caller. Throws Problem `wait.too-many`. */
+/** WaitingCallsInterceptor limits the number of concurrent `?wait=` calls per caller. Throws Problem `wait.too-many`. */
 @Injectable()
 export class WaitingCallsInterceptor implements NestInterceptor {
   private readonly waiting = new OpenCalls(MAX_WAITING, (max) => {

@@ -145,7 +145,7 @@ export function foreignObjects(found: readonly CatalogueObject[]): string[] {
 }
 
 /**
- * isMisleading returns true if the object of a finding can mislead statements. A disabled or missing trigger of the service no longer protects entries, but
+ * isMisleading reports whether the database object in a finding can change the meaning of SQL statements. A disabled or missing trigger of the service no longer protects entries, but
  * does not change the meaning of statements.
  */
 export function isMisleading(found: string): boolean {

@@ -151,7 +151,8 @@ export class VerificationSubjects {
   private async ofRequest(order: VerificationOrder, request: ShownRequest): Promise<Subject> {
     const { digest, algorithm, scheme, format, keyId, keyVersion } = request;
     const signature = order.signature ?? request.signature;
-    if (signature === null) throw missing('/requestId', 'the request is not signed; send the signature');
+    if (signature === null)
+      throw missing('/requestId', 'the signing request has no signature yet; send the signature in `signature`');
     await this.assertConsistent(order, request);
     const signer = {
       key: await this.keys.known(EVERY_KEY, keyId),

@@ -68,7 +68,10 @@ export class HeldBackKeys {
     );
   }
 
-  /** Returns keys of unknown custody that exceed the age limit, counted from their first sighting or from the date of their file. */
+  /**
+   * Returns keys with unknown custody that exceed the age limit. A key's age is measured from when it was first seen or from the modification time of its
+   * file, whichever is earlier.
+   */
   private claims(tx: EntityManager, { id, maxAgeDays, keyOwner, mostPerHour }: RotationPolicy): Promise<Claimed[]> {
     return tx.query(
       `SELECT k.id AS "keyId", k.fingerprint, h.name AS host, f.account, f.path, f.modified_at AS "modifiedAt"

@@ -46,7 +46,7 @@ export class CreateApiKeyBody {
   @IsAddressBlocks()
   addresses?: string[];
   /**
-   * Names of the signing keys that the key can use. `*` matches any characters. If omitted, the key can use every signing key that you can use,
+   * Names of the signing keys that the API key can use. `*` matches any characters. If omitted, the API key can use every signing key that you can use,
    * including keys created later.
    */
   @Optional(KeyPatternList({ min: 1, example: ['release-*'] })) keys?: string[];
@@ -71,7 +71,7 @@ export class ChangeApiKeyBody {
   @ArrayMaxSize(32)
   @IsAddressBlocks()
   addresses?: string[] | null;
-  /** Names of the signing keys that the key can use. `*` matches any characters; null allows every signing key. */
+  /** Names of the signing keys that the API key can use. `*` matches any characters; null allows every signing key. */
   @Optional(KeyPatternList({ min: 1, nullable: true, example: ['release-*'] })) @Nullable() keys?: string[] | null;
 
   toChange(): ApiKeyChange {
@@ -102,7 +102,7 @@ export class ApiKeyView {
   lastUsedFrom: string | null;
   /** IP addresses and CIDR blocks from which the key can be used; null allows every address. */
   @ApiProperty({ type: [String], nullable: true, example: ['192.0.2.0/24'] }) addresses: string[] | null;
-  /** Names of the signing keys that the key can use, in which `*` matches any characters; null allows every signing key. */
+  /** Names of the signing keys that the API key can use, in which `*` matches any characters; null allows every signing key. */
   @ApiProperty({ type: [String], nullable: true, example: ['release-*'] }) keys: string[] | null;
   /** Permissions of a key created by an earlier version that have no effect, because only people can use them. */
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true, example: [] }) withoutEffect: Scope[];

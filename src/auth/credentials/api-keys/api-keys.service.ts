@@ -212,7 +212,7 @@ export class ApiKeysService implements OnApplicationShutdown {
     const now = new Date();
     if (revoked) {
       const detail =
-        'This API key was revoked, or the account of a user behind it was disabled. Ask an administrator for a new key.';
+        'This API key was revoked, or the account of its owner or of another user who has seen the key was disabled. Ask an administrator for a new key.';
       throw new Problem('unauthenticated', 'auth.revoked-key', detail);
     }
     if (expiry <= now)

@@ -77,7 +77,7 @@ export function ruleOf(order: CertificateRegistration, now: Date): CertificateRu
   if (subject === undefined)
     throw refused(
       '/tls_client_auth_subject_dn',
-      'specify exactly one subject of the certificate (RFC 8705 section 2.1.2)',
+      'is missing: specify one of the tls_client_auth_* members (RFC 8705 section 2.1.2)',
     );
   const authority = (certificate: X509Certificate) => {
     assertIsAuthority(certificate);

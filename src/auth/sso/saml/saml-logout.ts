@@ -57,7 +57,7 @@ export class SamlLogout {
       return await this.answerTo(providers, message, arrived.relayState);
     } catch (error) {
       this.logger.warn(`rejected a SAML logout message: ${error instanceof Error ? error.message : 'unknown error'}`);
-      throw new Problem('malformed', 'sso.logout-message', 'The logout message of the identity provider is invalid.');
+      throw new Problem('malformed', 'sso.logout-message', 'The logout message from the identity provider is invalid.');
     }
   }
 

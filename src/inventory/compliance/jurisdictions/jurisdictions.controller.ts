@@ -19,7 +19,7 @@ export class JurisdictionsController {
 
   /**
    * Get the jurisdiction matrix
-   * @remarks Compares the positions of all authorities on the algorithms in the inventory on a given day.
+   * @remarks Compares all authorities' positions on the algorithms in the inventory as of a given date.
    */
   @Get('quantum-risk/jurisdictions')
   @Needs('inventory:read')
@@ -52,7 +52,7 @@ export class JurisdictionsController {
 
   /**
    * Get jurisdictions of an asset
-   * @remarks Compares the positions of all authorities on the algorithms of one asset on a given day.
+   * @remarks Compares all authorities' positions on an asset's algorithms as of a given date.
    */
   @Get('assets/:id/jurisdictions')
   @Needs('inventory:read')

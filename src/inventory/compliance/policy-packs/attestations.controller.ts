@@ -24,7 +24,7 @@ export class AttestationsController {
 
   /**
    * Evaluate a policy pack
-   * @remarks Evaluates the inventory against a policy pack on a given day. The result is not stored.
+   * @remarks Evaluates the inventory against a policy pack as of a given date. The result is not stored.
    */
   @Post('evaluations')
   @HttpCode(HttpStatus.OK)

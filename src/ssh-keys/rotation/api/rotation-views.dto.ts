@@ -104,7 +104,7 @@ export class RotationTargetView {
   wave: number;
   /** Last completed step. */
   @ApiProperty({ enum: TARGET_STATES, example: 'OVERLAP' }) state: TargetState;
-  /** Outcome of the target. OPEN until the target is finished. */
+  /** Outcome of the rotation for this target. `OPEN` until the rotation of the target has ended. */
   @ApiProperty({ enum: TARGET_OUTCOMES, example: 'OPEN' }) outcome: TargetOutcome;
   failure?: RotationFailureView;
   /** Time at which sshd stops accepting the old key. @example 2026-11-21T14:00:00Z */
