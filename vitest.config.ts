@@ -65,6 +65,7 @@ const ON_STORES = {
   hookTimeout: 900_000,
   // A machine that stalls for a second must not fail the run. A test that fails twice has a defect.
   retry: 1,
+  expect: { poll: { timeout: 60_000 } },
   sequence: { groupOrder: 1 },
   maxWorkers: slow ? FILES_ON_SLOW : FILES_AT_ONCE,
   // Test files share no state, so modules are loaded once per worker instead of once per file.

@@ -235,6 +235,10 @@ describe('the verifier names the index of SQL changes', () => {
   it('for a log that diverged since, even if an operator accepted it', async () => {
     await until('the service to hold the log', 30, async () => service.log().includes('log.rolled-back'));
     await accepted(stage.settings);
+    // Each process reads the acceptance on its own.
+    const signsAgain = async () =>
+      (await sign(service, { key: apiKey, body: { digest: digestOf('again') } })).status === 200;
+    await until('the service to sign again', 30, signsAgain);
     await signed(500);
     await settled();
     expect(await verified()).toMatchObject({ code: 0 });

@@ -135,16 +135,17 @@ const OWNED: Record<string, Collection> = {
   },
   '/api/settings/api-keys/': {
     make: async () => {
-      const { id } = await newApiKey(place.service, place.apiKey, ['admin:*']);
+      const body = { name: 'owned', permissions: ['admin:*'], keys: ['release-*'], expiry: inDays(1) };
+      const { id } = (await call('POST', '/api/settings/api-keys', { key: place.apiKey, body })).body;
       return { ...(await adminsAndKeyWith(['settings:write'])), id };
     },
     refused: { status: 403, code: 'api-key.beyond-caller' },
-    bodies: { rotateApiKey: { expiry: inDays(1), overlapHours: 1 } },
-    forAll: ['revokeApiKey'],
+    bodies: { rotateApiKey: { expiry: inDays(1), overlapHours: 1 }, changeApiKey: { keys: null } },
+    forAll: ['getApiKey', 'revokeApiKey'],
   },
   '/api/settings/oauth-clients/': {
     make: async () => {
-      const body = { name: 'owned', permissions: ['admin:*'] };
+      const body = { name: 'owned', permissions: ['admin:*'], signingKeys: ['release-*'] };
       const { client_id: id } = (await call('POST', '/api/settings/oauth-clients', { key: place.apiKey, body })).body;
       return { ...(await adminsAndKeyWith(['settings:write'])), id };
     },
@@ -152,8 +153,9 @@ const OWNED: Record<string, Collection> = {
     bodies: {
       replaceOAuthClientKeys: { jwks: { keys: [generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })] } },
       replaceOAuthClientCertificates: { certificates: [selfSigned()] },
+      changeOAuthClient: { signingKeys: null },
     },
-    forAll: ['revokeOAuthClient'],
+    forAll: ['getOAuthClient', 'revokeOAuthClient'],
   },
 };
 
@@ -199,6 +201,7 @@ const TABLES: Record<string, string> = {
   ssh_rotation_policy: '/v1/rotation-policies/',
   sso_transaction: NOWHERE,
   timestamp: NOWHERE,
+  webhook_endpoint: '/api/webhooks/',
   workload_trust: '/api/settings/workload-trusts/',
 };
 
@@ -214,7 +217,11 @@ async function answerOf({ method, path, operationId }: Operation, { bodies }: Co
   const body = bodies?.[operationId];
   const response = await fetch(`${place.service.url}${path.replace(/\{\w+\}/, id)}`, {
     method,
-    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(method === 'PATCH' ? { 'if-match': '"1"' } : {}),
+    },
     body: body === undefined ? null : JSON.stringify(body),
   });
   const isProblem = response.headers.get('content-type')?.includes('problem+json') === true;

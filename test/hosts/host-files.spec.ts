@@ -213,7 +213,7 @@ describe.runIf(canRunSshd())('an SSH session with a real sshd', () => {
     const slow = attempt('slow');
     slow.input.write('slo');
     await expect
-      .poll(() => readdirSync(place).filter((name) => name.endsWith('.tmp')))
+      .poll(() => readdirSync(place).filter((name) => name.endsWith('.tmp')), { timeout: 30_000 })
       .not.toContain('.sealwright.r3.1.tmp');
     const next = attempt('next');
     next.input.end('next');
