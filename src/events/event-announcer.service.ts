@@ -14,6 +14,10 @@ export interface Announcement extends Omit<WebhookMessage, 'type' | 'id'> {
   readonly subject: AnnouncedEvent['subject'];
   /** ID of the subject's owner, for events that only the owner may receive. */
   readonly ownerId?: string;
+  /** IDs of the approver groups whose members may also receive the event. */
+  readonly groupIds?: readonly string[];
+  /** ID of the credential that caused the event, for events that not all credentials of the owner may receive. */
+  readonly callerId?: string;
 }
 
 const ANNOUNCER = { kind: 'system', id: 'events', name: 'events' } as const;
@@ -36,10 +40,18 @@ export class EventAnnouncer {
    * @returns IDs of the deliveries
    */
   async announce(tx: EntityManager, announcement: Announcement, others: readonly string[] = []): Promise<string[]> {
-    const { subject, ownerId, ...message } = announcement;
+    const { subject, ownerId, groupIds, callerId, ...message } = announcement;
     const { type, at, data } = message;
     const id = newId();
-    const detail = { type, timestamp: at.toISOString(), subject, owner: ownerId, data };
+    const detail = {
+      type,
+      timestamp: at.toISOString(),
+      subject,
+      owner: ownerId,
+      groups: groupIds,
+      caller: callerId,
+      data,
+    };
     await this.audit.append(tx, [
       {
         id,

@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { login } from '../auth/people.js';
-import { type ApprovalFixture, newApprover, openApprovalFixture, unique } from '../approvals/approvers.js';
+import {
+  type ApprovalFixture,
+  held,
+  newApprover,
+  newGuardedKey,
+  openApprovalFixture,
+  unique,
+} from '../approvals/approvers.js';
 import { about, algorithm, bom } from '../inventory/documents.js';
-import { newApiKey } from '../support/access.js';
+import { inDays, newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { createKey, digestOf, sign, until } from '../support/signing.js';
 import { beat, registerSensor } from '../sensors/sensor-calls.js';
@@ -158,6 +165,52 @@ describe('the list of events', () => {
     expect(all.map(({ type }) => type)).toEqual(['import.completed', 'import.completed']);
     const { events } = await readFeed(place.service, key, { after: start, types: 'import.*' });
     expect(events).toHaveLength(1);
+  });
+});
+
+describe('the list of events of a caller without audit:read', () => {
+  it('contains approvals only for the requester and for members of their groups', async () => {
+    const { service, apiKey } = place;
+    const ann = await newApprover(place);
+    const mallory = await newApprover(place, ['operator']);
+    const start = await latest(service, apiKey);
+    const { key } = await newGuardedKey(place, [{ members: [ann], threshold: 1 }]);
+    const { approvalId } = await held(place, { digest: digestOf(unique('secret')), key: key.name });
+    const direct = await service.call('GET', `/api/v1/approvals/${approvalId}`, { key: mallory.accessToken });
+    expect(direct.status).toBe(404);
+    const seen = await feedOf(start, 'approval.*', 1, ann.accessToken);
+    expect(seen.map(({ type, data }) => [type, data.approvalId])).toEqual([['approval.requested', approvalId]]);
+    const { events } = await readFeed(service, mallory.accessToken, { after: start, types: 'approval.*' });
+    expect(events).toEqual([]);
+  });
+
+  it('contains only the signing keys to which the credential is limited', async () => {
+    const { service, apiKey } = place;
+    const prefix = unique('release');
+    const { body: limited } = await service.call('POST', '/api/settings/api-keys', {
+      key: apiKey,
+      body: { name: unique('limited'), permissions: ['signing-keys:read'], expiry: inDays(1), keys: [`${prefix}-*`] },
+    });
+    const start = await latest(service, apiKey);
+    await createKey(service, apiKey, { name: unique('other'), type: 'ec-p256' });
+    const key = await createKey(service, apiKey, { name: `${prefix}-1`, type: 'ec-p256' });
+    const seen = await feedOf(start, 'signing-key.created', 1, limited.key);
+    expect(seen.map(({ data }) => data.keyId)).toEqual([key.id]);
+  });
+
+  it('contains no imports of another sensor of the same owner', async () => {
+    const { service, apiKey } = place;
+    const [first, second] = [
+      await registerSensor(service, apiKey, { name: unique('sensor') }),
+      await registerSensor(service, apiKey, { name: unique('sensor') }),
+    ];
+    const start = await latest(service, apiKey);
+    const body = bom([algorithm({ name: 'RSA-2048' })], about(unique('source')));
+    const sent = await service.call('POST', '/api/ingest?async=true', { key: first.key, body });
+    expect((await service.call('GET', `/api/imports/${sent.body.id}`, { key: second.key })).status).toBe(404);
+    const seen = await feedOf(start, 'import.*', 1, first.key);
+    expect(seen.map(({ data }) => data.importId)).toEqual([sent.body.id]);
+    expect((await readFeed(service, second.key, { after: start })).events).toEqual([]);
   });
 });
 

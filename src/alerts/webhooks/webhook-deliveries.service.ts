@@ -9,7 +9,9 @@ import { Problem } from '../../platform/errors/problem.js';
 import { WebhookDelivery, type WebhookDeliveryStatus } from '../../notifications/webhooks/webhook-delivery.entity.js';
 import { EVENT_CATALOGUE, type EventName } from '../../events/catalogue/event-catalogue.js';
 import { exampleOf } from '../../events/catalogue/event-type.js';
-import { Webhooks } from '../../notifications/webhooks/webhooks.js';
+import { WebhookEndpoint } from '../../notifications/webhooks/webhook-endpoint.entity.js';
+import { OWNERS_LOCK, Webhooks } from '../../notifications/webhooks/webhooks.js';
+import { sharedAdvisoryLock } from '../../platform/database/statements.js';
 
 /** Lists and redelivers webhook messages, and sends test messages. */
 @Injectable()
@@ -50,17 +52,23 @@ export class WebhookDeliveriesService {
     });
   }
 
-  /** Queues a finished delivery again, with the same ID. */
+  /** Queues a finished delivery again, with the same ID. Messages for an earlier owner of the endpoint are refused. */
   async redeliver(caller: Caller, id: string): Promise<WebhookDelivery> {
     return this.db.transaction(async (tx) => {
+      await sharedAdvisoryLock(tx, OWNERS_LOCK);
       const delivery = await tx.findOneBy(WebhookDelivery, { id });
       if (delivery === null) throw new Problem('missing', 'webhook.no-delivery', 'Webhook delivery not found.');
       const [, affected]: [unknown, number] = await tx.query(
         `UPDATE webhook_delivery d SET status = 'PENDING', tries = 0, next_try_at = now(), ended_at = NULL FROM webhook_endpoint e
-         WHERE d.id = $1 AND d.status <> 'PENDING' AND e.id = d.endpoint_id AND e.enabled`,
+         WHERE d.id = $1 AND d.status <> 'PENDING' AND e.id = d.endpoint_id AND e.enabled
+           AND (e.owned_since IS NULL OR d.created_at >= e.owned_since)`,
         [id],
       );
-      if (affected !== 1) throw delivery.status === 'PENDING' ? pending() : disabled();
+      if (affected !== 1) {
+        if (delivery.status === 'PENDING') throw pending();
+        const isEnabled = await tx.existsBy(WebhookEndpoint, { id: delivery.endpointId, enabled: true });
+        throw isEnabled ? ofEarlierOwner() : disabled();
+      }
       const target = { kind: 'webhook', id: delivery.endpointId };
       const detail = { delivery: id, type: delivery.type };
       await this.audit.appendBy(tx, caller, { action: 'webhook.redelivered', target, detail });
@@ -74,6 +82,14 @@ function pending(): Problem {
     'conflict',
     'webhook.pending',
     'This delivery is still pending, so there is no need to request it again.',
+  );
+}
+
+function ofEarlierOwner(): Problem {
+  return new Problem(
+    'conflict',
+    'webhook.earlier-owner',
+    'This message was composed for an earlier owner of the webhook endpoint. List the events instead.',
   );
 }
 

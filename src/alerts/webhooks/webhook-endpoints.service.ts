@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { isDeepStrictEqual } from 'node:util';
 import { DataSource, type EntityManager, LessThanOrEqual } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import { stillMay } from '../../auth/rights/still-may.js';
 import { newId } from '../../platform/database/new-id.js';
+import { advisoryLock } from '../../platform/database/statements.js';
 import { writeUnique } from '../../platform/errors/database-error.js';
 import { assertListed } from '../../platform/database/list-limit.js';
 import { Problem, missing } from '../../platform/errors/problem.js';
@@ -18,6 +20,7 @@ import {
 } from '../../notifications/webhooks/webhook-endpoint.entity.js';
 import { giveUpWaiting, WebhookDeliveryRepository } from '../../notifications/webhooks/webhook-delivery.repository.js';
 import { WebhookSecrets, newWebhookSecret } from '../../notifications/webhooks/webhook-secrets.js';
+import { OWNERS_LOCK } from '../../notifications/webhooks/webhooks.js';
 import { EVENT_CATALOGUE, eventsOf, isDerived } from '../../events/catalogue/event-catalogue.js';
 import { assertKnownEvents } from '../../events/catalogue/known-events.js';
 import { ownerOf } from '../../events/webhooks/webhook-viewer.js';
@@ -100,21 +103,23 @@ export class WebhookEndpointsService {
     const { format, name: present, ...before } = await this.get(id);
     if (events !== undefined) assertMayReceive(caller, events);
     if (url !== undefined) await this.assertTarget(url);
+    const owner = newOwner(before, change, caller);
     const next = {
       ...(name === undefined ? {} : { name }),
       ...(events === undefined ? {} : { events: [...events] }),
       ...(enabled === undefined ? {} : { enabled, disabledReason: null }),
       ...(url === undefined ? {} : await this.target(id, url, format)),
-      ...(events === undefined && url === undefined && enabled !== true ? {} : ownerOf(caller)),
+      ...owner,
       ...(followsAnew(before, change) ? { feedPosition: feedPositionOf(events ?? before.events) } : {}),
     };
     return this.write(name ?? present, async (tx) => {
       await stillMay(tx, caller);
+      if (owner !== undefined) await advisoryLock(tx, OWNERS_LOCK);
       const { affected } = await tx.update(WebhookEndpoint, { id, version }, { ...next, version: version + 1 });
       if (affected !== 1) throw staleProblem(`/api/webhooks/${id}`);
       const shown = url === undefined ? {} : { url: shownUrl(url, format) };
       await this.record(tx, caller, 'webhook.changed', id, { ...change, ...shown });
-      if (enabled === false) await giveUpWaiting(tx, id);
+      if (enabled === false || owner !== undefined) await giveUpWaiting(tx, id);
       return tx.findOneByOrFail(WebhookEndpoint, { id });
     });
   }
@@ -196,6 +201,19 @@ function assertMayReceive({ scopes }: Caller, events: readonly string[]): void {
   if (first === undefined) return;
   const detail = `${first.pointer}: ${first.detail} Remove the event, or ask an administrator for the permission.`;
   throw new Problem('forbidden', 'webhook.event-forbidden', detail, { errors });
+}
+
+/** Returns the columns of a new owner, because the caller changes the URL or the events, or enables the endpoint. Undefined if the owner stays the same. */
+function newOwner(
+  { givers, ownerId }: Pick<WebhookEndpoint, 'givers' | 'ownerId'>,
+  { url, events, enabled }: WebhookEndpointChange,
+  caller: Caller,
+) {
+  const owner = ownerOf(caller);
+  // Different workloads of one trust have the same givers, and own nothing.
+  const isSame = owner.ownerId !== '' && isDeepStrictEqual(owner, { givers, ownerId });
+  if (isSame || (events === undefined && url === undefined && enabled !== true)) return undefined;
+  return { ...owner, ownedSince: () => 'clock_timestamp()' };
 }
 
 /** Reports whether the endpoint starts to follow the audit log with this change. The endpoint does not receive earlier events. */

@@ -5,12 +5,12 @@ import type { ActingPerson, RightsHistory } from '../../audit/history/rights-his
 import { RightsLedger } from '../../audit/history/rights-ledger.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import { Session } from '../../auth/model/session.entity.js';
+import { VOTE_SCOPE } from '../../auth/rights/group-membership.js';
 import { CatalogueCheck } from '../../platform/sealing/catalogue-check.js';
 import { timeOfId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { findTrusted } from '../../platform/sealing/sealed-rows.js';
 import { type KnownOfApproval, type LoggedApproval, loggedApprovalIn } from './logged-approval.js';
-import { VOTE_SCOPE } from '../groups/membership.js';
 import { votesAs, type VotersOf } from '../groups/voters.js';
 import type { VoterSession } from './approval-entries.js';
 import type { Approval } from '../model/approval.entity.js';

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { isMember } from '../../auth/rights/group-membership.js';
 import { EventAnnouncer } from '../../events/event-announcer.service.js';
 import { firstIdAt, uuidOf } from '../../platform/database/new-id.js';
 import { type AlertEvent, recordAlertEvents } from '../../platform/events/alert-events.js';
@@ -7,7 +8,7 @@ import { claimDue, whenDue } from '../../platform/work/claim.js';
 import { Mailbox } from '../../notifications/mail/mailbox.js';
 import { Background } from '../../platform/work/background.js';
 import { Approval, isDecided, isRequester, type NoticeKind, putNotice } from '../model/approval.entity.js';
-import { ADDED_BY_REQUESTER, isMember, possibleMembers } from '../groups/membership.js';
+import { ADDED_BY_REQUESTER, possibleMembers } from '../groups/membership.js';
 import { NoticedApprovals } from './noticed-approvals.js';
 import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 

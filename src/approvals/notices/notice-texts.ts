@@ -72,6 +72,8 @@ export function messageOf(kind: NoticeKind, approval: Approval, at: Date, link: 
   return {
     type,
     subject: { kind: 'approval', id },
+    ownerId: approval.ownerId,
+    groupIds: approval.groupIds,
     at,
     title: `${words}: ${title}`,
     facts: factsOf(approval),

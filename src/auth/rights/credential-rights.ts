@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { isId, uuidOf } from '../../platform/database/new-id.js';
-import { includesKey } from '../../access/key-patterns.js';
+import { includesKey, type KeyPatterns } from '../../access/key-patterns.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { JsonRow } from '../../platform/sealing/row-text.js';
@@ -85,11 +85,22 @@ export async function holdsNow(tx: EntityManager, id: string, scopes: Iterable<S
 
 /** Returns the current rights of a person, an API key or an OAuth client. Returns undefined if it is disabled, revoked or unknown. */
 export async function rightsOf(tx: EntityManager, id: string): Promise<ReadonlySet<Scope> | undefined> {
+  return (await limitedRightsOf(tx, id))?.scopes;
+}
+
+/** limitedRightsOf is like rightsOf, and also returns the signing keys that the person, API key or OAuth client can use. */
+export async function limitedRightsOf(
+  tx: EntityManager,
+  id: string,
+): Promise<{ scopes: ReadonlySet<Scope>; keys: KeyPatterns } | undefined> {
   const [row]: GiverRow[] = await tx.query(GIVER, [id]);
   const giver = row && giverIn(tx, row);
   if (!giver) return undefined;
-  if (!('permissions' in giver)) return effectiveRights({ people: [giver], limits: [] });
-  return effectiveRights({ people: peopleOf(sealsOf(tx), giver, row), limits: [giver.permissions] });
+  const isPerson = !('permissions' in giver);
+  const scopes = isPerson
+    ? effectiveRights({ people: [giver], limits: [] })
+    : effectiveRights({ people: peopleOf(sealsOf(tx), giver, row), limits: [giver.permissions] });
+  return scopes && { scopes, keys: isPerson ? undefined : giver.signingKeys };
 }
 
 /** canUseKeys reports whether an API key or an OAuth client can use these signing keys. Returns false if it is revoked or unknown. */

@@ -17,7 +17,8 @@ function membersList(members: EventMembers, prefix = ''): string[] {
 /** Returns the section about an event in docs/events.md. */
 function sectionOf(name: (typeof EVENT_NAMES)[number]): string {
   const { description, permission, isOwnOnly, data } = EVENT_CATALOGUE[name];
-  const own = isOwnOnly ? ' Without `audit:read`, only your own.' : '';
+  const groups = name.startsWith('approval.') ? ' and those of your approver groups' : '';
+  const own = isOwnOnly ? ` Without \`audit:read\`, only your own${groups}.` : '';
   return [`### ${name}`, `${description} Permission: \`${permission}\`.${own}`, membersList(data).join('\n')].join(
     '\n\n',
   );
@@ -25,7 +26,9 @@ function sectionOf(name: (typeof EVENT_NAMES)[number]): string {
 
 const sections = DOCUMENT.split(/^(?=### )/m)
   .slice(1)
-  .map((section) => section.split(/^## /m)[0]?.trim());
+  .map((section) => section.split(/^## /m)[0]?.trim())
+  // Joins the lines of a paragraph.
+  .map((section) => section?.replaceAll(/(?<!\n)\n(?=\w)/g, ' '));
 
 describe('docs/events.md', () => {
   it.each(EVENT_NAMES)('describes %s as the catalogue does', (name) => {

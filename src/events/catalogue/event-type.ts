@@ -44,6 +44,10 @@ export interface EventType {
   readonly permission: Scope;
   /** Whether callers without `audit:read` receive only events about their own resources. */
   readonly isOwnOnly?: true;
+  /** Scope that a caller needs to receive events of the owner's other credentials. Absent if no scope is needed. */
+  readonly othersNeed?: Scope;
+  /** Member of `data` with the name of the signing key. Credentials that are limited to other signing keys do not receive the event. */
+  readonly keyMember?: string;
   /** Whether endpoints created by versions that stored no owner receive the event, because those versions sent it. */
   readonly needsNoOwner?: true;
   /** Whether the delivery log shows the message to everyone who can read webhooks. */

@@ -58,7 +58,7 @@ const APPROVAL = {
   expiresAt: moment('Time at which the approval expires.'),
   supersededBy: optional(id('ID of the approval that replaces this approval.')),
 };
-const APPROVALS = { permission: 'approvals:read', needsNoOwner: true, data: APPROVAL } as const;
+const APPROVALS = { permission: 'approvals:read', isOwnOnly: true, needsNoOwner: true, data: APPROVAL } as const;
 
 /** Approval events, which EventAnnouncer records with each notice. */
 export const APPROVAL_EVENTS = {

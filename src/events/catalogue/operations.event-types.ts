@@ -13,7 +13,7 @@ import {
   texts,
 } from './event-type.js';
 
-const IMPORTS = { permission: 'inventory:report', isOwnOnly: true } as const;
+const IMPORTS = { permission: 'inventory:report', isOwnOnly: true, othersNeed: 'inventory:write' } as const;
 
 /** Inventory events about imports and certificates, which EventAnnouncer records. */
 export const INVENTORY_EVENTS = {

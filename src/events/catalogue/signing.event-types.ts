@@ -55,7 +55,7 @@ const waiting = (entry: EventEntry, opening: EventEntry | undefined) => ({
   ...requestData(entry, opening),
   approvalId: entry.detail['approval'],
 });
-const OWN_REQUESTS = { permission: 'sign:read', isOwnOnly: true } as const;
+const OWN_REQUESTS = { permission: 'sign:read', isOwnOnly: true, keyMember: 'key' } as const;
 
 /** Events of signing requests. */
 export const SIGNING_REQUEST_EVENTS = {
@@ -137,7 +137,7 @@ function keyAction(action: string, ...facts: string[]): EventSource[] {
   ];
 }
 
-const KEYS = { permission: 'signing-keys:read' } as const;
+const KEYS = { permission: 'signing-keys:read', keyMember: 'name' } as const;
 
 /** Events of signing keys. */
 export const SIGNING_KEY_EVENTS = {

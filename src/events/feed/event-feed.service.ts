@@ -8,7 +8,7 @@ import { Cursors, DEFAULT_LIMIT } from '../../platform/http/cursors.js';
 import { EVENT_CATALOGUE, EVENT_NAMES, type EventName, eventsOf, isEventName } from '../catalogue/event-catalogue.js';
 import { assertKnownEvents } from '../catalogue/known-events.js';
 import { EventFeedReader } from './event-feed.reader.js';
-import { maySee } from './event-viewer.js';
+import { viewerFor } from './event-viewer.js';
 import type { LoggedEvent } from './logged-event.js';
 
 export interface EventPage {
@@ -45,12 +45,15 @@ export class EventFeed {
   async page(caller: Caller, { types, after, limit = DEFAULT_LIMIT }: EventQuery): Promise<EventPage> {
     const wanted = typesFor(caller, types);
     const { manager } = this.db;
+    const viewer = await viewerFor(manager, caller);
     let position = await this.positionAfter(manager, after);
     const items: LoggedEvent[] = [];
     for (let windows = 0; windows < MAX_WINDOWS; windows += 1) {
-      const { events, end, size } = await this.reader.window(manager, position, wanted);
+      const { events, end, size } = await this.reader.window(manager, position, wanted, {
+        viewer,
+        max: limit - items.length,
+      });
       for (const event of events) {
-        if (!maySee(caller, event)) continue;
         if (items.length === limit) return { items, cursor: await this.cursorBefore(manager, position), more: true };
         items.push(event);
         position = event.index + 1;

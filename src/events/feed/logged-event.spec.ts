@@ -25,6 +25,15 @@ const ACCEPTED = entry('signing.accepted', { to: 'QUEUED', owner: 'ann', key: 'r
 const WORKLOAD = entry('signing.accepted', { owner: 'ann', trust: 'ci', issuer: 'https://ci', subject: 'repo:shop' });
 const typeOf = (row: EntryRow) => loggedEvent(row, 7, ACCEPTED)?.type;
 
+const viewer = (scopes: Scope[], more: Partial<EventViewer> = {}): EventViewer => ({
+  scopes: new Set(scopes),
+  callerId: 'ann-key',
+  ownerId: 'ann',
+  keys: [],
+  groups: new Set(),
+  ...more,
+});
+
 describe('an audit entry', () => {
   it.each([
     ['approval.rejected', 'signing-request.rejected'],
@@ -74,11 +83,6 @@ describe('an audit entry', () => {
 
 describe('an event about a request', () => {
   const signed = (opening: EntryRow | undefined) => loggedEvent(entry('signing.signed'), 7, opening)!;
-  const viewer = (scopes: Scope[], more: Partial<EventViewer> = {}): EventViewer => ({
-    scopes: new Set(scopes),
-    ownerId: 'ann',
-    ...more,
-  });
   const run = (sub: string, trust = 'ci') =>
     viewer(['sign:read'], {
       identity: { trust: { id: '1', name: trust }, claims: { iss: 'https://ci', sub } } as never,
@@ -103,5 +107,71 @@ describe('an event about a request', () => {
     expect(maySee(run('repo:other'), signed(WORKLOAD))).toBe(false);
     expect(maySee(run('repo:shop', 'other'), signed(WORKLOAD))).toBe(false);
     expect(maySee(run('repo:shop'), signed(ACCEPTED))).toBe(false);
+  });
+});
+
+describe('an event about an approval', () => {
+  const announced = (facts: object) =>
+    loggedEvent(entry('event.announced', { type: 'approval.requested', data: {}, ...facts }), 7, undefined)!;
+  const event = announced({ owner: 'ann', groups: ['managers', 'lawyers'] });
+
+  it('is for its requester, for members of its approver groups and for readers of the audit log', () => {
+    const bob = (more: Partial<EventViewer>) => viewer(['approvals:read'], { ownerId: 'bob', ...more });
+    expect(maySee(viewer(['approvals:read']), event)).toBe(true);
+    expect(maySee(bob({}), event)).toBe(false);
+    expect(maySee(bob({ groups: new Set(['lawyers']) }), event)).toBe(true);
+    expect(maySee(bob({ groups: new Set(['testers']) }), event)).toBe(false);
+    expect(maySee(viewer(['approvals:read', 'audit:read'], { ownerId: 'bob' }), event)).toBe(true);
+    expect(maySee(viewer(['sign:read'], { groups: new Set(['lawyers']) }), event)).toBe(false);
+  });
+
+  it('that was recorded without its parties is only for readers of the audit log', () => {
+    const earlier = announced({});
+    expect(maySee(viewer(['approvals:read'], { groups: new Set(['lawyers']) }), earlier)).toBe(false);
+    expect(maySee(viewer(['approvals:read', 'audit:read']), earlier)).toBe(true);
+  });
+});
+
+describe('an event about an import', () => {
+  const announced = (facts: object) =>
+    loggedEvent(
+      entry('event.announced', { type: 'import.completed', owner: 'ann', data: {}, ...facts }),
+      7,
+      undefined,
+    )!;
+
+  it('is for the credential that sent the document, and for its owner with the permission to write', () => {
+    const event = announced({ caller: 'sensor' });
+    expect(maySee(viewer(['inventory:report'], { callerId: 'sensor' }), event)).toBe(true);
+    expect(maySee(viewer(['inventory:report'], { callerId: 'other' }), event)).toBe(false);
+    expect(maySee(viewer(['inventory:report', 'inventory:write']), event)).toBe(true);
+    expect(maySee(viewer(['inventory:report', 'inventory:write'], { ownerId: 'bob' }), event)).toBe(false);
+  });
+
+  it('that was recorded without the credential is not for credentials that may only report', () => {
+    expect(maySee(viewer(['inventory:report']), announced({}))).toBe(false);
+    expect(maySee(viewer(['inventory:report', 'inventory:write']), announced({}))).toBe(true);
+  });
+});
+
+describe('an event that names a signing key', () => {
+  const requested = entry(
+    'signing-key.requested',
+    { name: 'release-1', type: 'ec-p256' },
+    { targetKind: 'signing-key' },
+  );
+  const created = (opening: EntryRow | undefined) => loggedEvent(entry('signing-key.generated'), 7, opening)!;
+
+  it('is for viewers whose credentials all include the key', () => {
+    const limited = (...keys: EventViewer['keys']) => viewer(['signing-keys:read', 'audit:read'], { keys });
+    expect(maySee(limited(), created(requested))).toBe(true);
+    expect(maySee(limited(undefined, null), created(requested))).toBe(true);
+    expect(maySee(limited(['release-*']), created(requested))).toBe(true);
+    expect(maySee(limited(['release-*'], ['test-*']), created(requested))).toBe(false);
+    expect(maySee(limited(['*']), created(undefined))).toBe(false);
+    expect(maySee(limited(undefined), created(undefined))).toBe(true);
+    const signed = loggedEvent(entry('signing.signed'), 7, ACCEPTED)!;
+    expect(maySee(viewer(['sign:read'], { keys: [['release']] }), signed)).toBe(true);
+    expect(maySee(viewer(['sign:read'], { keys: [['other']] }), signed)).toBe(false);
   });
 });

@@ -14,6 +14,10 @@ export interface AnnouncedEvent {
   readonly subject: { readonly kind: string; readonly id: string };
   /** ID of the subject's owner, for events that only the owner may receive. */
   readonly owner?: string;
+  /** IDs of the approver groups whose members may also receive the event. */
+  readonly groups?: readonly string[];
+  /** ID of the credential that caused the event, for types with `othersNeed`. */
+  readonly caller?: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
@@ -37,6 +41,12 @@ function entryOf(row: EntryRow): EventEntry {
     source: row.source,
     detail: row.detail,
   };
+}
+
+/** mayBeEvent reports whether an entry, which may not be verified yet, has the action and the facts of an event. */
+export function mayBeEvent(row: EntryRow): boolean {
+  // An entry that was inserted with SQL can have any JSON value as its detail.
+  return row.action === ANNOUNCED || (row.detail instanceof Object && sourceOf(entryOf(row)) !== undefined);
 }
 
 /** openingActionOf returns the action of the first entry about the same target, which the event of this entry requires; undefined if there is none. */

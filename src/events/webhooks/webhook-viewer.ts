@@ -1,9 +1,10 @@
 import type { EntityManager } from 'typeorm';
 import { type Caller, giversOf, orderedBy } from '../../access/caller.js';
+import type { KeyPatterns } from '../../access/key-patterns.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
-import { rightsOf } from '../../auth/rights/credential-rights.js';
+import { limitedRightsOf } from '../../auth/rights/credential-rights.js';
 import type { WebhookEndpoint } from '../../notifications/webhooks/webhook-endpoint.entity.js';
-import type { EventViewer } from '../feed/event-viewer.js';
+import { type EventViewer, viewerGroups } from '../feed/event-viewer.js';
 
 type Owned = Pick<WebhookEndpoint, 'givers' | 'ownerId'>;
 
@@ -22,13 +23,18 @@ export function ownerOf(caller: Caller): Owned {
  */
 export async function viewerOf(tx: EntityManager, { givers, ownerId }: Owned): Promise<EventViewer | undefined> {
   if (givers === null || givers.length === 0) return undefined;
-  let scopes: readonly Scope[] | undefined;
+  const person = ownerId ?? '';
+  // A workload is always limited to some signing keys, but the endpoint outlives its trust, which contains the limits.
+  const keys: KeyPatterns[] = person === '' ? [[]] : [];
+  let common: readonly Scope[] | undefined;
   for (const giver of givers) {
-    const held = await rightsOf(tx, giver);
+    const held = await limitedRightsOf(tx, giver);
     if (held === undefined) return undefined;
-    scopes = scopes === undefined ? [...held] : both(scopes, held);
+    common = common === undefined ? [...held.scopes] : both(common, held.scopes);
+    keys.push(held.keys);
   }
-  return { scopes: new Set(scopes), ownerId: ownerId ?? '' };
+  const scopes = new Set(common);
+  return { scopes, ownerId: person, callerId: givers[0] ?? '', keys, groups: await viewerGroups(tx, scopes, person) };
 }
 
 /** Returns the scopes in both sets; `admin:*` includes every scope. */

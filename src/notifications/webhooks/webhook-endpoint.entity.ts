@@ -51,6 +51,10 @@ export class WebhookEndpoint {
   @Column('text', { nullable: true })
   ownerId: string | null;
 
+  /** Time of the last change of the owner; null if the owner has not changed. Earlier messages are not sent to the new owner. */
+  @Column('timestamptz', { nullable: true })
+  ownedSince: Date | null;
+
   /** Index of the first leaf in the audit log whose event has not been queued. Null if the endpoint subscribes to no events derived from the log. */
   @Column('bigint', { nullable: true })
   feedPosition: string | null;

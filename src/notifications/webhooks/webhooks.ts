@@ -1,9 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { columns } from '../../platform/database/statements.js';
+import { columns, sharedAdvisoryLock } from '../../platform/database/statements.js';
 import { newId } from '../../platform/database/new-id.js';
 import { WebhookEndpoint } from './webhook-endpoint.entity.js';
 import { webhookBody, type WebhookMessage } from './webhook-message.js';
+
+/**
+ * OWNERS_LOCK is the name of the advisory lock on the owners of endpoints. A transaction that queues messages for an owner shares the lock until it commits,
+ * so that a new owner can discard all earlier messages.
+ */
+export const OWNERS_LOCK = 'webhook owners';
 
 export type Receiver = Pick<WebhookEndpoint, 'id' | 'format'>;
 
@@ -20,12 +26,13 @@ export interface QueuedMessage {
 /** Webhooks queues messages for webhook endpoints, in the caller's transaction. WebhookSender sends the messages. */
 @Injectable()
 export class Webhooks {
-  /** Returns the enabled endpoints with one of these subscriptions, and the enabled endpoints in `others`. */
+  /** Returns the enabled endpoints with one of these subscriptions, and the enabled endpoints in `others`. Their owners cannot change until the commit. */
   async subscribers(
     tx: EntityManager,
     subscriptions: readonly string[],
     others: readonly string[] = [],
   ): Promise<(Receiver & Pick<WebhookEndpoint, 'givers' | 'ownerId'>)[]> {
+    await sharedAdvisoryLock(tx, OWNERS_LOCK);
     return tx.query(
       `SELECT id, format, givers, owner_id AS "ownerId" FROM webhook_endpoint
        WHERE enabled AND (events && $1::text[] OR id = ANY($2::uuid[])) ORDER BY id`,

@@ -173,7 +173,7 @@ export class ImportRunner implements BeforeApplicationShutdown {
 
 /** Returns the event about a finished import. */
 function announcementOf({ id, order: { caller } }: Claimed, end: End): Announcement {
-  const common = { subject: { kind: 'import', id }, ownerId: caller.ownerId, at: new Date() };
+  const common = { subject: { kind: 'import', id }, ownerId: caller.ownerId, callerId: caller.id, at: new Date() };
   if ('outcome' in end) {
     const { source, received, created, updated, rejected } = end.outcome;
     const counts = { received, created, updated, rejected: rejected.length };

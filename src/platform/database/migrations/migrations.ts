@@ -10,6 +10,7 @@ import { KeysOfCredentials1798000048600 } from './1798000048600-keys-of-credenti
 import { OwnersOfWebhooks1798000048700 } from './1798000048700-owners-of-webhooks.js';
 import { SubjectsOfDeliveries1798000048710 } from './1798000048710-subjects-of-deliveries.js';
 import { ListFilters1798000048800 } from './1798000048800-list-filters.js';
+import { ChangesOfWebhookOwners1798000048910 } from './1798000048910-changes-of-webhook-owners.js';
 
 /** MIGRATIONS lists all migrations, oldest first. Each migration runs in a separate transaction. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
@@ -24,4 +25,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   OwnersOfWebhooks1798000048700,
   SubjectsOfDeliveries1798000048710,
   ListFilters1798000048800,
+  ChangesOfWebhookOwners1798000048910,
 ];
