@@ -65,8 +65,8 @@ export const PROMISES: readonly Mutation[] = [
     finding: 21,
     defence: 'the current policies are evaluated when a request is claimed',
     file: 'src/signing/requests/claim-check.ts',
-    text: '    await this.refused.fail(tx, needed, NEEDED);\n    const refused = new Set([...notLogged, ...needed].map(({ id }) => id));',
-    instead: '    void needed;\n    const refused = new Set(notLogged.map(({ id }) => id));',
+    text: '    return rows.filter((_row, i) => held[i] === true);',
+    instead: '    return rows.filter((_row, i) => held[i] === undefined);',
     spec: 'test/approvals/queued.spec.ts',
   },
   {

@@ -1,10 +1,10 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, SignedIn, TheCaller } from '../access/access.js';
 import type { Caller } from '../access/caller.js';
 import { Repeatable } from '../access/repeatable.js';
-import { answerEvents } from '../platform/http/event-stream.js';
+import { answerEvents, EventStream } from '../platform/http/event-stream.js';
 import { IdParam } from '../platform/http/id-param.js';
 import type { IdempotentUse } from '../platform/http/idempotency-keys.js';
 import { ApprovalWatch } from './decisions/approval-watch.js';
@@ -42,11 +42,7 @@ export class ApprovalsController {
    */
   @Get(':id/events')
   @Needs('approvals:read')
-  @ApiProduces('text/event-stream')
-  @ApiOkResponse({
-    schema: { type: 'string', example: EVENT_EXAMPLE },
-    description: 'Server-sent events, each containing the approval',
-  })
+  @EventStream('approval', EVENT_EXAMPLE)
   async followApproval(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

@@ -17,7 +17,7 @@ import { APPROVALS_ACTOR, type ApprovalManifest, movedEntry, requestedEntry } fr
 import { ApprovalExtension } from './decisions/approval-extension.js';
 import { isApproved, type LoggedApproval } from './decisions/logged-approval.js';
 import { LoggedApprovals } from './decisions/logged-approvals.js';
-import { basisOf, type RequestBasis } from './decisions/requester-standing.js';
+import { basisOf, lostRequester, type RequestBasis, type Requester } from './decisions/requester-standing.js';
 import { textHash } from './model/approval-text.js';
 
 export { approvalHash, textHash } from './model/approval-text.js';
@@ -58,6 +58,12 @@ interface RenewalOrder extends ShownSubject {
   readonly id: string;
   /** The uses to evaluate under the current policies. */
   readonly uses: readonly KeyUseToApprove[];
+}
+
+/** UnheldRequest is a request that needs no approval. `keys` contains the names of the signing keys that it uses. */
+export interface UnheldRequest extends Requester {
+  readonly basis: RequestBasis;
+  readonly keys: readonly string[];
 }
 
 export interface KnownApproval {
@@ -127,6 +133,16 @@ export class ApprovalsService {
    */
   lostGround(tx: EntityManager, id: string, keys: readonly string[] = []): Promise<Problem | undefined> {
     return this.extension.lostGround(tx, id, keys);
+  }
+
+  /** Like `lostGround`, for requests that need no approval. Returns one result per request, in order. */
+  async lostRights(tx: EntityManager, requests: readonly UnheldRequest[]): Promise<(Problem | undefined)[]> {
+    if (requests.length === 0) return [];
+    const rights = await this.logged.latestRights();
+    const lost: (Problem | undefined)[] = [];
+    for (const { basis, keys, ...requester } of requests)
+      lost.push(await lostRequester(tx, requester, rights, basis, keys));
+    return lost;
   }
 
   /**

@@ -1,9 +1,9 @@
 import { Body, Controller, Get, Headers, HttpStatus, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../access/access.js';
 import type { Caller } from '../access/caller.js';
-import { answerEvents } from '../platform/http/event-stream.js';
+import { answerEvents, EventStream } from '../platform/http/event-stream.js';
 import { IdParam } from '../platform/http/id-param.js';
 import { IDEMPOTENCY_KEY } from '../platform/http/idempotency-keys.js';
 import {
@@ -69,11 +69,7 @@ export class SigningController {
    */
   @Get('requests/:id/events')
   @Needs('sign:read')
-  @ApiProduces('text/event-stream')
-  @ApiOkResponse({
-    schema: { type: 'string', example: EVENT_EXAMPLE },
-    description: 'Server-sent events, each containing the request',
-  })
+  @EventStream('request', EVENT_EXAMPLE)
   async followSigningRequest(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
 import type { Service } from '../support/service.js';
 import { createKey, digestOf, read, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -41,6 +42,51 @@ it('a policy created while a request is queued for signing applies to it', async
   expect(await end(first)).toMatchObject({ status: 'FAILED', failure: { code: 'approval.needed' } });
   expect(await end(second)).toMatchObject({ status: 'SIGNED' });
   await worker.kill('SIGKILL');
+});
+
+it('a request queued without approval is not signed once its requester has lost the right to make it', async () => {
+  const place = { stage, service: api, apiKey };
+  const { name } = await createKey(api, apiKey, { name: unique('free'), type: 'ec-p256' });
+  const signer = () => newApiKey(api, apiKey, ['sign:digest']);
+  const [kept, revoked, narrowed] = [await signer(), await signer(), await signer()];
+  const [disabled, demoted] = [await newApprover(place, ['operator']), await newApprover(place, ['operator'])];
+  const ask = async (key: string) => {
+    const { status, body } = await sign(api, {
+      key,
+      body: { digest: digestOf(randomBytes(8)), key: name, async: true },
+    });
+    expect(status).toBe(202);
+    return body.requestId as string;
+  };
+  const wanted = new Map([
+    [await ask(kept.key), 'SIGNED'],
+    [await ask(revoked.key), 'FAILED approval.withdrawn'],
+    [await ask(narrowed.key), 'FAILED approval.withdrawn'],
+    [await ask(disabled.accessToken), 'FAILED approval.withdrawn'],
+    [await ask(demoted.accessToken), 'FAILED approval.withdrawn'],
+  ]);
+  const change = async (method: string, path: string, body?: object) => {
+    const headers = { 'if-match': '"1"' };
+    expect((await api.call(method, `/api/settings/${path}`, { key: apiKey, headers, body })).status).toBeLessThan(300);
+  };
+  await change('DELETE', `api-keys/${revoked.id}`);
+  await change('PATCH', `api-keys/${narrowed.id}`, { keys: ['nothing-*'] });
+  await change('PATCH', `users/${disabled.id}`, { disabled: true });
+  await change('PATCH', `users/${demoted.id}`, { roles: ['viewer'] });
+  const worker = await stage.start({ role: 'worker' });
+  try {
+    const states = await until('the ends', 60, async () => {
+      const rows = await stage.sql<{ id: string; state: string }>(
+        `SELECT id, concat_ws(' ', status, failure_code) AS state FROM signing_request
+         WHERE id = ANY($1::uuid[]) AND status IN ('SIGNED', 'FAILED')`,
+        [[...wanted.keys()]],
+      );
+      return rows.length === wanted.size && rows;
+    });
+    expect(new Map(states.map(({ id, state }) => [id, state]))).toEqual(wanted);
+  } finally {
+    await worker.kill('SIGKILL');
+  }
 });
 
 it('an approved request that was held back is evaluated again, with the rights of its approvers and its requester', async () => {

@@ -113,6 +113,32 @@ describe('an API key limited to "release-*"', () => {
     for (const format of ['cms', 'jws', 'sigstore-bundle', 'dsse']) await refused({ key: OTHER, format });
   });
 
+  it.each(
+    OPERATIONS.filter(({ path }) => /\/signing-keys\/\{id\}|\/transit\/[^{]*\{name\}/.test(path)).map(
+      (one) => [one.operationId, one] as const,
+    ),
+  )('cannot find out with %s whether another key exists', async (_, operation) => {
+    const shown = async (name: string) => {
+      const headers: Record<string, string> = operation.method === 'PATCH' ? { 'if-match': '"1"' } : {};
+      const path = operation.path.replace(/\{(?:id|name)\}/, name).replace('{type}', 'public-key');
+      const body = bodyOf(operation);
+      const answer = await place.call(operation.method, path, { body, by: bound, headers });
+      const { code, detail, errors } = answer.body;
+      return [answer.status, JSON.stringify({ code, detail, errors }).replaceAll(name, 'NAME')];
+    };
+    expect(await shown(OTHER)).toEqual(await shown('unknown'));
+  });
+
+  it('is not shown the other keys in an export with own keys', async () => {
+    const exported = async (by?: string) =>
+      JSON.stringify((await place.call('GET', '/api/export/cyclonedx?own=true', { by })).body);
+    expect(await exported()).toContain(`${OTHER} v1`);
+    const shown = await exported(bound);
+    expect(shown).toContain(`${place.own.name} v1`);
+    expect(shown).not.toContain(`${OTHER} v1`);
+    expect(shown).not.toContain(`"symbol":"${OTHER}"`);
+  });
+
   it('is refused a batch with another key as a whole, so that nothing is recorded', async () => {
     const count = () => place.stage.sql(`SELECT count(*) FROM signing_request`);
     const before = await count();

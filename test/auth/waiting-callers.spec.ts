@@ -23,7 +23,7 @@ it('a caller whose API key is revoked, or whose client gets another secret, whil
   const gone = await newApiKey(service, apiKey, ['sign:digest', 'sign:read']);
   const stays = await newApiKey(service, apiKey, ['sign:digest', 'sign:read']);
   // Asynchronous requests are not signed before the worker starts.
-  const { body } = await sign(service, { key: gone.key, body: { digest: digestOf('x'), async: true } });
+  const { body } = await sign(service, { key: stays.key, body: { digest: digestOf('x'), async: true } });
   const path = `/api/v1/sign/requests/${body.requestId}`;
   const wait = (key: string) => service.call('GET', `${path}?wait=30`, { key });
   const client = await makeClient(service, apiKey, ['sign:digest', 'sign:read']);

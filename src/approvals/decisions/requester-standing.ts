@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { type Caller, credentialsOf } from '../../access/caller.js';
+import { includesKey } from '../../access/key-patterns.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import type { RightsHistory } from '../../audit/history/rights-history.js';
 import { WorkloadTrust } from '../../auth/model/workload.entity.js';
@@ -19,9 +20,12 @@ export interface RequestBasis {
   readonly people: readonly string[];
   /** IDs of the API keys and OAuth clients through which the call was made. */
   readonly credentials: readonly string[];
-  /** The revision of a workload's trust and its issuer at the time of the request. */
-  readonly run?: { readonly trust: string; readonly trustRevision: number; readonly issuer: string };
+  /** A workload's trust; for a request that needed approval, also the trust's revision and issuer at the time of the request. */
+  readonly run?: { readonly trust: string; readonly trustRevision?: number; readonly issuer?: string };
 }
+
+/** Requester identifies who made a request, and what kind of request. */
+export type Requester = Pick<Approval, 'requestedBy' | 'ownerId' | 'requesterName' | 'subjectKind'>;
 
 /** A requester must have at least one of these scopes for each kind of subject. */
 export const REQUEST_SCOPES: Readonly<Record<ApprovalKind, readonly [Scope, ...Scope[]]>> = {
@@ -44,7 +48,7 @@ export async function basisOf(tx: EntityManager, caller: Caller): Promise<Reques
 }
 
 /**
- * lostRequester returns the reason why an approval could no longer be requested: a person behind the request was disabled or lost the required right, a key or
+ * lostRequester returns the reason why a request could no longer be made: a person behind the request was disabled or lost the required right, a key or
  * client was revoked or can no longer use a signing key, or the trust or issuer of a workload no longer allows the run. Returns undefined if the basis of the
  * request is still valid.
  *
@@ -53,12 +57,12 @@ export async function basisOf(tx: EntityManager, caller: Caller): Promise<Reques
  */
 export async function lostRequester(
   tx: EntityManager,
-  approval: Approval,
+  requester: Requester,
   rights: RightsHistory,
   basis: RequestBasis | undefined,
   keys: readonly string[],
 ): Promise<Problem | undefined> {
-  const { requestedBy, ownerId, requesterName } = approval;
+  const { requestedBy, ownerId, requesterName } = requester;
   const lost = lostRight(requesterName);
   // Checks the log, because the rows may have been restored or deleted outside the service.
   const known = [requestedBy, ownerId, ...(basis?.people ?? []), ...(basis?.credentials ?? [])];
@@ -67,7 +71,7 @@ export async function lostRequester(
   if (asked !== undefined && isWithdrawn(rights, asked)) return lost;
   const run = await rightsOfRun(tx, requestedBy, asked?.trust);
   for (const id of basis?.credentials ?? []) if (!(await canUseKeys(tx, id, keys))) return lost;
-  return (await holds(tx, run, basis, approval)) ? undefined : lost;
+  return (await holds(tx, run, basis, requester, keys)) ? undefined : lost;
 }
 
 /** lostRight returns the Problem `approval.withdrawn` for a requester who can no longer make the request. */
@@ -76,10 +80,10 @@ export function lostRight(requesterName: string): Problem {
   return new Problem('refused', 'approval.withdrawn', detail);
 }
 
-async function isHeld(tx: EntityManager, basis: RequestBasis, approval: Approval): Promise<boolean> {
+async function isHeld(tx: EntityManager, basis: RequestBasis, requester: Requester): Promise<boolean> {
   for (const id of new Set([...basis.people, ...basis.credentials])) {
     const now = await rightsOf(tx, id);
-    if (now === undefined || !isEnough(now, basis, approval)) return false;
+    if (now === undefined || !isEnough(now, basis, requester)) return false;
   }
   return true;
 }
@@ -87,7 +91,7 @@ async function isHeld(tx: EntityManager, basis: RequestBasis, approval: Approval
 function isEnough(
   now: ReadonlySet<Scope> | undefined,
   basis: RequestBasis | undefined,
-  { subjectKind }: Approval,
+  { subjectKind }: Requester,
 ): boolean {
   if (now === undefined) return false;
   const needed = basis?.scopes ?? [];
@@ -95,15 +99,19 @@ function isEnough(
   return needed.every((scope) => mayDo(now, scope));
 }
 
-/** Reports whether the trust is unchanged since the request. A change to a trust also revokes the tokens of its runs. */
-async function isTrustSame(tx: EntityManager, run: RequestBasis['run']): Promise<boolean> {
+/**
+ * Reports whether the trust is unchanged since the request, because a change to a trust also revokes the tokens of its runs. If the revision at the time of the
+ * request is unknown, reports whether the trust still allows the signing keys.
+ */
+async function isTrustSame(tx: EntityManager, run: RequestBasis['run'], keys: readonly string[]): Promise<boolean> {
   if (run === undefined) return true;
   const trust = await findTrusted(tx, WorkloadTrust, { id: run.trust });
+  if (run.trustRevision === undefined) return trust !== null && keys.every((name) => includesKey(trust.keys, name));
   return trust?.revision === run.trustRevision && trust.issuerId === run.issuer;
 }
 
 /** Reports whether the requester of a request without a basis has one of the scopes for its kind. True for a requester that is not a user, key or client. */
-async function mayRequest(tx: EntityManager, { requestedBy, ownerId, subjectKind }: Approval): Promise<boolean> {
+async function mayRequest(tx: EntityManager, { requestedBy, ownerId, subjectKind }: Requester): Promise<boolean> {
   for (const id of [requestedBy, ownerId]) {
     if (!(await isGiver(tx, id))) continue;
     const now = await rightsOf(tx, id);
@@ -117,16 +125,17 @@ async function holds(
   tx: EntityManager,
   run: ReadonlySet<Scope> | undefined | null,
   basis: RequestBasis | undefined,
-  approval: Approval,
+  requester: Requester,
+  keys: readonly string[],
 ): Promise<boolean> {
-  if (run !== null) return isEnough(run, basis, approval) && isTrustSame(tx, basis?.run);
-  if (basis === undefined) return mayRequest(tx, approval);
-  return basis.run === undefined && isHeld(tx, basis, approval);
+  if (run !== null) return isEnough(run, basis, requester) && isTrustSame(tx, basis?.run, keys);
+  if (basis === undefined) return mayRequest(tx, requester);
+  return basis.run === undefined && isHeld(tx, basis, requester);
 }
 
 /** Reports whether the trust or the issuer of a run was removed according to the log. */
 function isWithdrawn({ withdrawn }: RightsHistory, { trust, issuer }: NonNullable<RequestBasis['run']>): boolean {
-  return withdrawn.has(trust) || withdrawn.has(issuer);
+  return withdrawn.has(trust) || (issuer !== undefined && withdrawn.has(issuer));
 }
 
 function isDisabled({ people }: RightsHistory, id: string): boolean {

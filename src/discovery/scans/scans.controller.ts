@@ -1,10 +1,10 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
-import { answerEvents } from '../../platform/http/event-stream.js';
+import { answerEvents, EventStream } from '../../platform/http/event-stream.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import type { IdempotentUse } from '../../platform/http/idempotency-keys.js';
 import { CreateScanBody, ScanPage, ScanQuery, ScanResultPage, ScanResultQuery, ScanView } from './scans.dto.js';
@@ -93,11 +93,7 @@ export class ScanEventsController {
    */
   @Get(':id/events')
   @Needs('discovery:run')
-  @ApiProduces('text/event-stream')
-  @ApiOkResponse({
-    schema: { type: 'string', example: EVENT_EXAMPLE },
-    description: 'Server-sent events, each containing the scan',
-  })
+  @EventStream('scan', EVENT_EXAMPLE)
   async followScan(@Param() { id }: IdParam, @Res() reply: FastifyReply): Promise<void> {
     await answerEvents(reply, this.reader.watch, () => this.reader.follow(id, (scan) => ScanView.of(scan)));
   }

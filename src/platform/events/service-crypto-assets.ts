@@ -4,6 +4,8 @@ import { Injectable } from '@nestjs/common';
 export interface ServiceCryptoAsset {
   readonly certificate?: string;
   readonly publicKey?: string;
+  /** Name of the signing key to which the asset belongs. Callers that cannot use the signing key are not shown the asset. */
+  readonly signingKey?: string;
   readonly occurrence: { readonly location: string; readonly symbol?: string };
 }
 

@@ -1,3 +1,5 @@
+import { applyDecorators, SetMetadata } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import type { RowWatch } from '../database/row-watch.js';
@@ -18,6 +20,19 @@ const open = new OpenCalls(MAX_STREAMS, (max) => {
   const detail = `You have ${max} open event streams, which is the limit. Close some of them, or poll the resource with ?wait=.`;
   return new Problem('overloaded', 'stream.too-many', detail, { retryAfter: RETRY_SECONDS });
 });
+
+export const EVENT_STREAM = Symbol('event stream');
+
+/** EventStream marks a handler that responds with server-sent events (`answerEvents`). `what` names the resource that each event contains. */
+export const EventStream = (what: string, example: string): MethodDecorator =>
+  applyDecorators(
+    SetMetadata(EVENT_STREAM, true),
+    ApiProduces('text/event-stream'),
+    ApiOkResponse({
+      schema: { type: 'string', example },
+      description: `Server-sent events, each containing the ${what}`,
+    }),
+  );
 
 export interface Followed<View> {
   readonly id: string;

@@ -35,6 +35,11 @@ describe('filteredList', () => {
     expect(new Set(lists.map((filter) => filteredList('list', filter))).size).toBe(lists.length);
     expect(filteredList('list', { a: 1, b: 2 })).toBe(filteredList('list', { b: 2, a: 1 }));
   });
+
+  it('has the same length for every filter, because the name is part of each cursor', () => {
+    const lengths = ['a', '版'.repeat(200)].map((reference) => filteredList('list', { reference }).length);
+    expect(lengths[0]).toBe(lengths[1]);
+  });
 });
 
 describe('createdWithin', () => {

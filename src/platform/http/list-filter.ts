@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm';
 import { firstIdAt } from '../database/new-id.js';
 import { Problem } from '../errors/problem.js';
@@ -28,10 +29,15 @@ export function binderOf<Row extends ObjectLiteral>(query: SelectQueryBuilder<Ro
   };
 }
 
-/** filteredList returns the name of a list for its cursors. A cursor of one filter is rejected with another filter. */
+/**
+ * filteredList returns the name of a list for its cursors, which includes a digest of the filter, because a cursor with a long filter would exceed the length
+ * limit of cursors. A cursor of one filter is rejected with another filter.
+ */
 export function filteredList(list: string, filter: object): string {
   const given = Object.entries(filter).filter(([, value]) => value !== undefined);
-  return given.length === 0 ? list : `${list} ${JSON.stringify(given.sort(([a], [b]) => (a < b ? -1 : 1)))}`;
+  if (given.length === 0) return list;
+  const text = JSON.stringify(given.sort(([a], [b]) => (a < b ? -1 : 1)));
+  return `${list} ${createHash('sha256').update(text).digest('base64url')}`;
 }
 
 /** invalidFilter returns the Problem for the value of a query parameter. `detail` completes a sentence that begins with the name of the parameter. */

@@ -1,14 +1,29 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { type Observable, Subject } from 'rxjs';
 import { expect, it } from 'vitest';
+import { EventStream } from './event-stream.js';
 import { ReadSharesInterceptor } from './read-shares.js';
 
 const SHARE = 2;
 
+class Handlers {
+  list(): void {}
+
+  @EventStream('key', '')
+  follow(): void {}
+}
+
 /** Returns a call that records when its handler runs. The test sends the response. */
-function call(interceptor: ReadSharesInterceptor, principal: string | undefined, change: object = {}) {
+function call(
+  interceptor: ReadSharesInterceptor,
+  principal: string | undefined,
+  { of = Handlers.prototype.list, ...change }: { of?: () => void; [name: string]: unknown } = {},
+) {
   const request = { method: 'GET', url: '/v1/keys', query: {}, principal, ...change };
-  const context = { switchToHttp: () => ({ getRequest: () => request }) } as unknown as ExecutionContext;
+  const context = {
+    getHandler: () => of,
+    switchToHttp: () => ({ getRequest: () => request }),
+  } as unknown as ExecutionContext;
   const answer = new Subject<string>();
   const seen = { isRunning: false, error: undefined as unknown, end: () => answer.complete() };
   const handler = {
@@ -48,15 +63,23 @@ it('changes, streams, calls that wait for a change and public reads need no shar
   const free = [
     call(interceptor, 'build', { method: 'POST' }),
     call(interceptor, 'build', { query: { wait: '30' } }),
-    call(interceptor, 'build', { url: '/v1/rotations/1/events?x=1' }),
+    call(interceptor, 'build', { of: Handlers.prototype.follow }),
     call(interceptor, undefined),
   ];
   await settled();
   expect(free.map(({ isRunning }) => isRunning)).toEqual([true, true, true, true]);
-  const list = call(interceptor, 'build', { url: '/api/v1/events?after=latest' });
-  await settled();
-  expect(list.isRunning).toBe(false);
 });
+
+it.each(['/api/v1/events?after=latest', '/api/v1/sign/requests?reference=/x/events', '/api/assets?location=/a/events'])(
+  'a list needs a share, even if its URL looks like the URL of an event stream: %s',
+  async (url) => {
+    const interceptor = new ReadSharesInterceptor(SHARE);
+    for (let i = 0; i < SHARE; i += 1) call(interceptor, 'build');
+    const list = call(interceptor, 'build', { url });
+    await settled();
+    expect(list.isRunning).toBe(false);
+  },
+);
 
 it('a caller has at most 1000 reads that wait for their turn', async () => {
   const interceptor = new ReadSharesInterceptor(SHARE);

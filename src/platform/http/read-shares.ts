@@ -1,17 +1,12 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { defer, finalize, mergeMap, type Observable } from 'rxjs';
 import { Problem } from '../errors/problem.js';
+import { EVENT_STREAM } from './event-stream.js';
 import type { AuthorizedRequest } from './reauthorization.js';
 
 /** Maximum number of reads per caller and process that wait for their turn. */
 const MAX_QUEUED = 1000;
 const RETRY_SECONDS = 5;
-/**
- * Event streams and calls with `?wait=` have their own limits, because most of the time they use no database connection. `/api/v1/events` is a list, not a
- * stream.
- */
-const EVENT_STREAM = /\/(?!v1\/)[^/]+\/events(?:\?|$)/;
-
 interface Reads {
   running: number;
   readonly queued: (() => void)[];
@@ -19,7 +14,8 @@ interface Reads {
 
 /**
  * ReadSharesInterceptor limits the reads of one caller that run at the same time, so that slow reads of one caller do not use all database connections of the
- * process. Further reads of the caller wait for their turn. Throws Problem `read.too-many` if too many are waiting.
+ * process. Further reads of the caller wait for their turn. Event streams and calls with `?wait=` have their own limits, because most of the time they use no
+ * database connection. Throws Problem `read.too-many` if too many are waiting.
  */
 @Injectable()
 export class ReadSharesInterceptor implements NestInterceptor {
@@ -29,9 +25,10 @@ export class ReadSharesInterceptor implements NestInterceptor {
   constructor(private readonly share: number) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const { method, query, url, principal } = context.switchToHttp().getRequest<AuthorizedRequest>();
+    const { method, query, principal } = context.switchToHttp().getRequest<AuthorizedRequest>();
     const { wait } = query as { wait?: unknown };
-    const isShort = !(Number(wait ?? 0) > 0) && !EVENT_STREAM.test(url);
+    const isStream = Reflect.getMetadata(EVENT_STREAM, context.getHandler()) === true;
+    const isShort = !(Number(wait ?? 0) > 0) && !isStream;
     const isRead = method === 'GET' || method === 'HEAD';
     if (!isRead || principal === undefined || !isShort) return next.handle();
     return defer(() => this.turn(principal)).pipe(mergeMap((release) => next.handle().pipe(finalize(release))));

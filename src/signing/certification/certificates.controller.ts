@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpStatus, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpStatus, Param, Post, Query, Res, UseGuards } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
@@ -20,6 +20,7 @@ import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { CertificatesService } from '../certificates/certificates.service.js';
 import { CertificationRequestsService } from './certification-requests.service.js';
 import { SelfSignedCertificatesService } from './self-signed-certificates.service.js';
+import { SigningKeyNameGuard } from '../keys/signing-key-name.guard.js';
 import { SigningKeyName } from '../keys/signing-key-name.pipe.js';
 
 @ApiTags('Certificates')
@@ -37,6 +38,7 @@ export class CertificatesController {
    * @remarks Creates a PKCS #10 request, signed in the HSM, for a certificate authority of your choice.
    */
   @Post('signing-keys/:id/csr')
+  @UseGuards(SigningKeyNameGuard)
   @Needs('signing-keys:write')
   @Fresh()
   async createCertificationRequest(
@@ -54,6 +56,7 @@ export class CertificatesController {
    * repeat the call after approval.
    */
   @Post('signing-keys/:id/self-signed-certificate')
+  @UseGuards(SigningKeyNameGuard)
   @Needs('signing-keys:write')
   @Fresh()
   @ApiOkResponse({ type: SelfSignedCertificateView, description: 'Signed and stored' })
@@ -77,6 +80,7 @@ export class CertificatesController {
    * @remarks Imports the certificate of a signing key with its chain.
    */
   @Post('signing-keys/:id/certificate')
+  @UseGuards(SigningKeyNameGuard)
   @Needs('signing-keys:write')
   @Fresh()
   async importCertificate(

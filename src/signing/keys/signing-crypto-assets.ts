@@ -19,17 +19,19 @@ export class SigningCryptoAssets {
       `SELECT k.name, v.version, encode(v.public_key, 'base64') AS key FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id
        WHERE v.public_key IS NOT NULL AND v.destroyed_at IS NULL ORDER BY k.id, v.version`,
     );
-    const certificates: { name: string; certificate: string }[] = await this.db.query(
-      `SELECT coalesce(k.name, c.subject) AS name, encode(c.chain[1], 'base64') AS certificate
+    const certificates: { name: string; signingKey: string | null; certificate: string }[] = await this.db.query(
+      `SELECT coalesce(k.name, c.subject) AS name, k.name AS "signingKey", encode(c.chain[1], 'base64') AS certificate
        FROM certificate c LEFT JOIN signing_key k ON k.id = c.key_id ORDER BY c.id`,
     );
     return [
       ...keys.map(({ name, version, key }) => ({
         publicKey: key.replaceAll('\n', ''),
+        signingKey: name,
         occurrence: { location: 'Sealwright signing keys', symbol: `${name} v${version}` },
       })),
-      ...certificates.map(({ name, certificate }) => ({
+      ...certificates.map(({ name, signingKey, certificate }) => ({
         certificate: certificate.replaceAll('\n', ''),
+        ...(signingKey === null ? {} : { signingKey }),
         occurrence: { location: 'Sealwright certificates', symbol: name },
       })),
     ];

@@ -1,4 +1,16 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query, UseInterceptors, Delete } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Query,
+  UseInterceptors,
+  Delete,
+  UseGuards,
+} from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller, Fresh } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
@@ -22,10 +34,12 @@ import { SigningKeyLifeService } from './signing-key-life.service.js';
 import { SigningKeyTermsService } from './signing-key-terms.service.js';
 import { SigningKeysService } from './signing-keys.service.js';
 import { SigningKeyDestructionService } from './signing-key-destruction.service.js';
+import { SigningKeyNameGuard } from './signing-key-name.guard.js';
 import { SigningKeyName } from './signing-key-name.pipe.js';
 
 @ApiTags('Signing keys')
 @Controller('api/v1/signing-keys')
+@UseGuards(SigningKeyNameGuard)
 export class SigningKeysController {
   constructor(
     private readonly keys: SigningKeysService,
@@ -153,6 +167,7 @@ export class SigningKeysController {
 
 @ApiTags('Signing keys')
 @Controller('api/v1/signing-keys/:id/destruction')
+@UseGuards(SigningKeyNameGuard)
 export class SigningKeyDestructionController {
   constructor(private readonly destructions: SigningKeyDestructionService) {}
 

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
@@ -11,10 +11,12 @@ import {
   RevokeOpenPgpBody,
 } from './openpgp-certificates.dto.js';
 import { OpenPgpCertificatesService } from './openpgp-certificates.service.js';
+import { SigningKeyNameGuard } from '../keys/signing-key-name.guard.js';
 import { SigningKeyName } from '../keys/signing-key-name.pipe.js';
 
 @ApiTags('OpenPGP')
 @Controller('api/v1')
+@UseGuards(SigningKeyNameGuard)
 export class OpenPgpCertificatesController {
   constructor(private readonly certificates: OpenPgpCertificatesService) {}
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { identitySha256 } from '../../access/identity/verified-identity.js';
-import { ApprovalsService } from '../../approvals/approvals.service.js';
+import { ApprovalsService, type UnheldRequest } from '../../approvals/approvals.service.js';
 import type { EntryRow } from '../../audit/entries/entry-row.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import type { MaybeHeld } from './approval-check.js';
@@ -28,7 +28,8 @@ const NEEDED = {
 
 /**
  * ClaimCheck verifies claimed requests, because anyone with write access to the database can insert a row into the queue. Before a request is signed, the
- * audit log must confirm that the service accepted the request, and the policies must not require an approval that the request does not have.
+ * audit log must confirm that the service accepted the request, the policies must not require an approval that the request does not have, and the requester
+ * must still have the right to make the request.
  */
 @Injectable()
 export class ClaimCheck {
@@ -53,7 +54,9 @@ export class ClaimCheck {
     );
     await this.refused.fail(tx, notLogged, NOT_LOGGED);
     await this.refused.fail(tx, needed, NEEDED);
-    const refused = new Set([...notLogged, ...needed].map(({ id }) => id));
+    const unheld = logged.filter((row) => row.approvalId === null && !needed.includes(row));
+    const lost = await this.failWithoutRight(tx, unheld, about);
+    const refused = new Set([...notLogged, ...needed, ...lost].map(({ id }) => id));
     const passed = rows.filter(({ id }) => !refused.has(id));
     return passed.map((row) => ({ ...row, publicKeySha256: publicKeySha256In(about.get(row.id) ?? []) }));
   }
@@ -69,6 +72,48 @@ export class ClaimCheck {
     const { held } = await this.approvals.judgeNow(tx, 'signing-request', rows.map(useOfRequest));
     return rows.filter((_row, i) => held[i] === true);
   }
+
+  /**
+   * Fails the requests whose requester has lost the right to make them, and returns these requests. A request can wait for hours, in which its credential may be
+   * revoked, limited to other keys, or lose a person behind it. Requests of one caller for one key are checked once.
+   */
+  private async failWithoutRight<One extends ClaimedRow>(
+    tx: EntityManager,
+    rows: readonly One[],
+    about: ReadonlyMap<string, readonly EntryRow[]>,
+  ): Promise<One[]> {
+    const known = rows.map((row) => ({ row, request: unheldOf(row, about.get(row.id) ?? []) }));
+    const groups = [...Map.groupBy(known, ({ request }) => JSON.stringify(request)).values()];
+    const lost = await this.approvals.lostRights(
+      tx,
+      groups.flatMap(([first]) => first?.request ?? []),
+    );
+    const failed: One[] = [];
+    for (const [i, group] of groups.entries()) {
+      const problem = lost[i];
+      if (problem === undefined) continue;
+      const requests = group.map(({ row }) => row);
+      await this.refused.fail(tx, requests, { code: problem.code, detail: problem.message });
+      failed.push(...requests);
+    }
+    return failed;
+  }
+}
+
+/** Returns who made a request that needs no approval, and with which credentials, according to the log. */
+function unheldOf({ requestedBy, ownerId, identity, keyName }: ClaimedRow, about: readonly EntryRow[]): UnheldRequest {
+  const { actorKind, actorName, detail } = about.find(({ action }) => action === 'signing.accepted') as EntryRow;
+  const own = actorKind === 'api-key' || actorKind === 'oauth-client' ? [requestedBy] : [];
+  const clients = (detail['clients'] ?? []) as readonly string[];
+  const basis = { scopes: [], people: [ownerId], credentials: [...own, ...clients] };
+  return {
+    subjectKind: 'signing-request',
+    requestedBy,
+    ownerId,
+    requesterName: actorName,
+    basis: identity === null ? basis : { ...basis, run: { trust: identity.trust.id } },
+    keys: [keyName],
+  };
 }
 
 /** Returns the SHA-256 of the public key for which a request was accepted, or to which it was bound after a rotation. */

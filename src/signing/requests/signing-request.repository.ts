@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
+import { type Caller, credentialsOf } from '../../access/caller.js';
 import { loggedIdentity } from '../../access/identity/verified-identity.js';
 import { POLICY_REVISION } from '../../approvals/policies/approval-subject.port.js';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
@@ -213,6 +214,7 @@ function acceptedEntry({ row, envelope, caller, keyFacts, policies }: NewSigning
       keyId,
       ...keyFacts,
       owner: row.ownerId,
+      clients: clientsOf(caller),
       metadataSha256: metadataSha256(metadata),
       reference: row.reference ?? undefined,
       ...loggedIdentity(row.identity),
@@ -222,6 +224,12 @@ function acceptedEntry({ row, envelope, caller, keyFacts, policies }: NewSigning
       policySet: policies,
     },
   };
+}
+
+/** Returns the OAuth clients through which a user made the call; undefined if there are none. */
+function clientsOf(caller: Caller): string[] | undefined {
+  const clients = credentialsOf(caller).filter((id) => id !== caller.id);
+  return clients.length === 0 ? undefined : clients;
 }
 
 /** Returns the SHA-256 of the canonical JSON, base64. */

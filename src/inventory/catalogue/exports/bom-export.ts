@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { newId } from '../../../platform/database/new-id.js';
 import { Clock } from '../../../platform/work/clock.js';
 import type { Caller } from '../../../access/caller.js';
+import type { KeyLimits } from '../../../access/key-patterns.js';
 import { JsonSignaturesService } from '../../../signing/verification/json-signatures.service.js';
 import type { JsonSignature } from '../../../verifier/json-signature.js';
 import { type AssetFilter, conditionsOf } from '../assets/asset-filter.js';
@@ -41,6 +42,8 @@ interface Wanted {
   readonly version: ExportVersion;
   /** Principal whose limit on concurrent exports applies. */
   readonly principal: string | undefined;
+  /** Limits the signing keys among the own assets. */
+  readonly caller: KeyLimits;
 }
 
 /** A request for a document, by a client that may already have the document. */
@@ -94,8 +97,8 @@ export class BomExporter {
    *
    * @throws Problem if signing fails.
    */
-  async openSigned(given: AssetFilter, { caller, key, filename, ...wanted }: SigningReader): Promise<Readable> {
-    const signer = await this.signatures.signer(caller, key, { filename });
+  async openSigned(given: AssetFilter, { key, filename, ...wanted }: SigningReader): Promise<Readable> {
+    const signer = await this.signatures.signer(wanted.caller, key, { filename });
     const snapshot = await this.exports.open(wanted.principal);
     let body: Readable | undefined;
     try {
@@ -110,10 +113,10 @@ export class BomExporter {
     }
   }
 
-  private async sourceOf(snapshot: Snapshot, given: AssetFilter, { own, version }: Wanted): Promise<Source> {
+  private async sourceOf(snapshot: Snapshot, given: AssetFilter, { own, version, caller }: Wanted): Promise<Source> {
     const filter = Object.assign({}, given, { state: given.state ?? 'active' });
     const shown = conditionsOf(filter, 'a', this.clock.now());
-    const lines = own === true ? await this.own.lines(snapshot, shown) : NOTHING_OWN;
+    const lines = own === true ? await this.own.lines(snapshot, shown, caller) : NOTHING_OWN;
     const edition = await editionOf(snapshot, { filter, version }, lines);
     return {
       snapshot,

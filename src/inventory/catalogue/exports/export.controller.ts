@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { pipeline, Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
-import { Needs, TheCaller } from '../../../access/access.js';
+import { callerOf, Needs, TheCaller } from '../../../access/access.js';
 import type { Caller } from '../../../access/caller.js';
 import { MayBeOlder } from '../../../platform/instances/may-be-older.js';
 import { type AuthorizedRequest, watchRight, whileAuthorized } from '../../../platform/http/reauthorization.js';
@@ -74,6 +74,7 @@ export class ExportController {
       own,
       version,
       principal: request.principal,
+      caller: callerOf(request),
       knows: (current) => isKnown(known, etagOf(current)),
     });
     void reply

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { includesKey, type KeyLimits } from '../../../access/key-patterns.js';
 import { ServiceCryptoAssets } from '../../../platform/events/service-crypto-assets.js';
 import { hashId } from '../../model/asset-identity.js';
 import { componentOf } from '../../intake/staging/asset-rows.js';
@@ -22,9 +23,16 @@ export const NOTHING_OWN: OwnLines = { components: [], dependencies: [] };
 export class OwnComponents {
   constructor(private readonly cryptoAssets: ServiceCryptoAssets) {}
 
-  /** Returns lines for the components that the export does not already contain. */
-  async lines(snapshot: Snapshot, { where, values }: Pick<ShownComponent, 'where' | 'values'>): Promise<OwnLines> {
-    const assets = await this.cryptoAssets.all();
+  /** Returns lines for the components that the export does not already contain, without signing keys that the caller cannot use. */
+  async lines(
+    snapshot: Snapshot,
+    { where, values }: Pick<ShownComponent, 'where' | 'values'>,
+    { keys }: KeyLimits,
+  ): Promise<OwnLines> {
+    const all = await this.cryptoAssets.all();
+    const assets = all.flatMap(({ signingKey, ...asset }) =>
+      signingKey === undefined || includesKey(keys, signingKey) ? [asset] : [],
+    );
     const draft = readSensorScan({ assets }, 'strict');
     const found = new DocumentAssets(draft, { id: hashId('source', NAME), name: NAME });
     const conditions = [...where, `a.id = ANY($${values.length + 1}::uuid[])`].join(' AND ');

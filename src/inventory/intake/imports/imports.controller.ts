@@ -1,9 +1,9 @@
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../../access/access.js';
 import type { Caller } from '../../../access/caller.js';
-import { answerEvents } from '../../../platform/http/event-stream.js';
+import { answerEvents, EventStream } from '../../../platform/http/event-stream.js';
 import { IdParam } from '../../../platform/http/id-param.js';
 import { ImportPageView, ImportsQuery, ImportView, ImportWaitQuery } from './imports.dto.js';
 import { ImportsService } from './imports.service.js';
@@ -46,11 +46,7 @@ export class ImportsController {
    */
   @Get(':id/events')
   @Needs('inventory:report')
-  @ApiProduces('text/event-stream')
-  @ApiOkResponse({
-    schema: { type: 'string', example: EVENT_EXAMPLE },
-    description: 'Server-sent events, each containing the import',
-  })
+  @EventStream('import', EVENT_EXAMPLE)
   async followImport(@TheCaller() caller: Caller, @Param() { id }: IdParam, @Res() reply: FastifyReply): Promise<void> {
     await answerEvents(reply, this.imports.rows, () => this.imports.follow(caller, id, (row) => ImportView.of(row)));
   }

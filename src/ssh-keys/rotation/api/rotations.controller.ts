@@ -1,10 +1,10 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, TheCaller } from '../../../access/access.js';
 import type { Caller } from '../../../access/caller.js';
 import { Repeatable } from '../../../access/repeatable.js';
-import { answerEvents } from '../../../platform/http/event-stream.js';
+import { answerEvents, EventStream } from '../../../platform/http/event-stream.js';
 import { assertId, IdParam } from '../../../platform/http/id-param.js';
 import { PageQuery } from '../../../platform/http/page.js';
 import type { IdempotentUse } from '../../../platform/http/idempotency-keys.js';
@@ -159,11 +159,7 @@ export class RotationEventsController {
    */
   @Get(':id/events')
   @Needs('keys:read')
-  @ApiProduces('text/event-stream')
-  @ApiOkResponse({
-    schema: { type: 'string', example: EVENT_EXAMPLE },
-    description: 'Server-sent events, each containing the rotation',
-  })
+  @EventStream('rotation', EVENT_EXAMPLE)
   async followRotation(@Param() { id }: IdParam, @Res() reply: FastifyReply): Promise<void> {
     await answerEvents(reply, this.reader.watch, () => this.reader.follow(id, (shown) => RotationView.of(shown)));
   }
