@@ -193,9 +193,9 @@ export const OWNER: readonly Mutation[] = [
   {
     finding: 28,
     defence: 'a key is destroyed only if the log contains its scheduled destruction',
-    file: 'src/signing/keys/signing-key-destroyer.ts',
-    text: '  if (!destructions.has(key.id)) return undefined;',
-    instead: '',
+    file: 'src/audit/history/rights-rules.ts',
+    text: 'history.destructions.delete(targetId)',
+    instead: 'history.destructions.has(targetId)',
     spec: 'test/signing/key-destruction.spec.ts',
     test: 'is not executed by rows restored after the cancellation',
   },

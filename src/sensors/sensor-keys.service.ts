@@ -5,6 +5,7 @@ import {
   type ApiKeyRotationOrder,
 } from '../auth/credentials/api-keys/api-key-renewal.service.js';
 import { ApiKeysService, type NewApiKey } from '../auth/credentials/api-keys/api-keys.service.js';
+import { VouchedEntries } from '../audit/log/vouched-entries.js';
 import type { Caller } from '../access/caller.js';
 import type { Scope } from '../access/scopes.js';
 import { SensorApiKey } from './sensor.entity.js';
@@ -12,6 +13,8 @@ import { truncate } from '../platform/text/truncate.js';
 
 /** Permissions of a sensor: to send heartbeats and report findings. */
 const PERMISSIONS: readonly Scope[] = ['sensors:report', 'inventory:report'];
+/** Actions of entries that record the API key issued to a sensor. */
+const KEY_ISSUED = ['sensor.registered', 'sensor.key-renewed'];
 
 export interface SensorKey {
   readonly id: string;
@@ -25,6 +28,7 @@ export class SensorKeys {
   constructor(
     private readonly apiKeys: ApiKeysService,
     private readonly renewal: ApiKeyRenewalService,
+    private readonly vouched: VouchedEntries,
   ) {}
 
   async make(
@@ -39,7 +43,7 @@ export class SensorKeys {
 
   /**
    * Rotates the key of a sensor. The old key remains valid for the overlap period, as does an earlier key that the sensor may still be using. If the key has
-   * expired or was revoked, the sensor gets a new key instead.
+   * expired or was revoked, or the log does not confirm that it was issued to the sensor, the sensor gets a new key of the caller instead.
    */
   async renew(
     tx: EntityManager,
@@ -48,7 +52,9 @@ export class SensorKeys {
     order: ApiKeyRotationOrder,
   ): Promise<SensorKey> {
     const { id, apiKeyId } = sensor;
-    if (!(await this.apiKeys.isLive(tx, apiKeyId))) return this.make(tx, caller, sensor, order.expiry);
+    const issued = await this.vouched.about(tx, [id], KEY_ISSUED, { apiKey: apiKeyId });
+    if (issued.length === 0 || !(await this.apiKeys.isLive(tx, apiKeyId)))
+      return this.make(tx, caller, sensor, order.expiry);
     return note(tx, id, await this.renewal.rotateIn(tx, caller, apiKeyId, { ...order, permissions: PERMISSIONS }));
   }
 

@@ -69,6 +69,18 @@ const CHANGES: Readonly<Record<string, readonly [ddl: string, found: string]>> =
   'a rule': ['CREATE RULE quiet AS ON INSERT TO audit_entry DO INSTEAD NOTHING', 'rule public.audit_entry quiet'],
   'row-level security': ['ALTER TABLE audit_entry ENABLE ROW LEVEL SECURITY', 'row-security public.audit_entry'],
   'a table that inherits rows': ['CREATE TABLE child () INHERITS (audit_entry)', 'inheritance child'],
+  'a foreign key through which an update runs the trigger of another table': [
+    `CREATE SCHEMA away; ALTER TABLE approval ADD CONSTRAINT approval_states UNIQUE (id, status);
+     CREATE TABLE away.shadow (id uuid, status text, FOREIGN KEY (id, status) REFERENCES approval (id, status) ON UPDATE CASCADE);
+     CREATE FUNCTION away.evil() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+     CREATE TRIGGER evil BEFORE UPDATE ON away.shadow FOR EACH ROW EXECUTE FUNCTION away.evil()`,
+    'foreign-key public.approval shadow_id_status_fkey',
+  ],
+  'a foreign key of a table of the service': [
+    `CREATE SCHEMA away; CREATE TABLE away.shadow (id uuid PRIMARY KEY);
+     ALTER TABLE approval ADD CONSTRAINT evil FOREIGN KEY (id) REFERENCES away.shadow ON DELETE CASCADE NOT VALID`,
+    'foreign-key public.approval evil',
+  ],
   'a default that calls a function': [
     `ALTER TABLE approval ALTER COLUMN title SET DEFAULT set_config('search_path', 'evil', false)`,
     'expression public.approval.title',

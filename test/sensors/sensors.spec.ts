@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inDays } from '../support/access.js';
+import { inDays, newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
@@ -136,6 +136,24 @@ describe.concurrent('a sensor', () => {
     await until('a refusal', 6, async () => (await beat(service, old)).status === 401);
     const renewed = await service.call('POST', `/api/sensors/${id}/key`, { key, body: { expiry: inDays(60) } });
     expect(renewed.status).toBe(201);
+    expect((await beat(service, renewed.body.key)).status).toBe(200);
+  });
+
+  it('receives no key of another owner if SQL assigned that key to the sensor', async () => {
+    const { id } = await registerSensor(service, key);
+    const other = await newApiKey(service, key, ['sensors:report', 'inventory:report']);
+    await stage.sql(`UPDATE sensor SET api_key_id = $1 WHERE id = $2`, [other.id, id]);
+    const renewed = await service.call('POST', `/api/sensors/${id}/key`, {
+      key,
+      body: { expiry: inDays(20), overlapHours: 0 },
+    });
+    expect(renewed.status).toBe(201);
+    const rows = await stage.sql(
+      `SELECT n.name LIKE 'sensor %' AS own, o.replaced_by AS replaced FROM api_key o, sensor s JOIN api_key n ON n.id = s.api_key_id
+       WHERE o.id = $1 AND s.id = $2`,
+      [other.id, id],
+    );
+    expect(rows).toEqual([{ own: true, replaced: null }]);
     expect((await beat(service, renewed.body.key)).status).toBe(200);
   });
 

@@ -3,6 +3,7 @@ import { type Client, makeClient, postForm } from '../auth/oauth-calls.js';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DatabaseOwner } from '../audit/database-owner.js';
 import { newApiKey } from '../support/access.js';
 import { Authority } from '../support/authority.js';
 import { certifiedKey } from '../support/certified-keys.js';
@@ -227,6 +228,26 @@ it.each<[string, (leaver: Approver) => Promise<string>]>([
   await until('a worker says why', 30, () =>
     Promise.resolve(workers.some((one) => one.log().includes(reason)) ? true : undefined),
   );
+  expect(await stateOf(key)).toBe('PENDING_DESTRUCTION');
+  expect(await asked(key, 'destroy')).toEqual([]);
+});
+
+it('a key destruction is not carried out in the name of a person whose entry was inserted into the database', async () => {
+  const place = { stage, service, apiKey };
+  const [leaver, admin] = [await newApprover(place, ['admin']), await newApprover(place, ['admin'])];
+  const key = await createKey(service, apiKey, { name: fresh('left'), type: 'ec-p256' });
+  expect((await call('POST', key, '/destruction', { days: 7 }, leaver.accessToken)).status).toBe(200);
+  await service.call('PATCH', `/api/settings/users/${leaver.id}`, { key: apiKey, body: { roles: ['operator'] } });
+  const id = randomUUID();
+  await stage.sql(
+    `INSERT INTO audit_entry (id, at, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail)
+     VALUES ($1, now() + interval '1 hour', 'signing-key.destruction-scheduled', 'done', 'user', $2, 'x', 'signing-key', $3, 'x', '', '{}')`,
+    [id, admin.id, key.id],
+  );
+  await due(key);
+  const refused = () => workers.some((one) => one.log().includes(`${key.name} was not destroyed: `));
+  await until('a decision', 30, async () => refused() || (await stateOf(key)) === 'DESTROYED');
+  await new DatabaseOwner(place.stage).unlocked(`DELETE FROM audit_entry WHERE id = '${id}'`);
   expect(await stateOf(key)).toBe('PENDING_DESTRUCTION');
   expect(await asked(key, 'destroy')).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -161,6 +161,42 @@ describe.skipIf(!has('gpg'))('an OpenPGP certificate for a signing key', () => {
       'timestamping',
     ])
       assertProblem(await certify(await newKey('ec-p256', purpose)), { status: 403, code: 'signing-key.purpose' });
+  });
+});
+
+/** Inserts a statement about a key into the database, with an ID lower than any that the service assigns. */
+async function insertStatement(key: Key, kind: string, digest: Buffer, content: Buffer): Promise<void> {
+  await stage.sql(
+    `INSERT INTO openpgp_statement (id, key_id, key_version, kind, user_id, hashed_part, algorithm, digest)
+     VALUES ($1, $2, 1, $3, $4, $5, 'sha256', $6)`,
+    [`00000000${randomUUID().slice(8)}`, key.id, kind, kind === 'certification' ? USER : null, content, digest],
+  );
+}
+
+describe('an OpenPGP statement that was inserted into the database', () => {
+  const digest = createHash('sha256').update('chosen by the attacker').digest();
+
+  it('is not signed: the service composes the bytes to sign itself', async () => {
+    const [key, other] = [await newKey(), await newKey()];
+    await certify(other);
+    // The hashed part is one that the service could have composed, so that only the digest reveals the attack.
+    const [{ part } = { part: Buffer.alloc(0) }] = await stage.sql<{ part: Buffer }>(
+      `SELECT hashed_part AS part FROM openpgp_statement WHERE key_id = $1`,
+      [other.id],
+    );
+    const { fingerprint } = (await certify(key, { userIds: ['First <first@example.org>'] })).body;
+    const own = Buffer.from(part);
+    Buffer.from(fingerprint as string, 'hex').copy(own, own.indexOf(Buffer.from([22, 33, 4])) + 3);
+    await insertStatement(key, 'certification', digest, own);
+    const { status, body } = await certify(key);
+    const signed = await stage.sql<{ digest: Buffer }>(`SELECT digest FROM signing_request WHERE key_id = $1`, [
+      key.id,
+    ]);
+    expect(signed.some((one) => one.digest.equals(digest))).toBe(false);
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { userIds: expect.arrayContaining([expect.objectContaining({ userId: USER, status: 'SIGNED' })]) },
+    });
   });
 });
 

@@ -73,7 +73,7 @@ export interface RightsHistoryState {
   readonly groups: readonly (readonly [string, LoggedGroup])[];
   readonly policies: readonly (readonly [string, number])[];
   readonly withdrawn: readonly (readonly [string, number])[];
-  readonly destructions: readonly string[];
+  readonly destructions: readonly (readonly [string, readonly string[]])[];
   readonly policySet: number;
   readonly policySetAt: number;
   readonly refused: readonly (readonly [string, number])[];
@@ -133,8 +133,8 @@ export class RightsHistory {
    * destroyed or whose destruction is scheduled, with the time in milliseconds.
    */
   readonly withdrawn: Map<string, number>;
-  /** Signing keys whose destruction is scheduled. */
-  readonly destructions: Set<string>;
+  /** Signing keys whose destruction is scheduled, with the IDs of everyone whose rights the call required: the caller and the people behind it. */
+  readonly destructions: Map<string, readonly string[]>;
   /** Revision of each approval policy; 0 if the policy was removed. */
   readonly policies: Map<string, number>;
   /** Revision of the policy set; 0 if the log does not contain it. */
@@ -176,7 +176,7 @@ export class RightsHistory {
     this.revoked = new Map(state.revoked);
     this.groups = new Map(state.groups);
     this.withdrawn = new Map(state.withdrawn);
-    this.destructions = new Set(state.destructions);
+    this.destructions = new Map(state.destructions);
     this.policies = new Map(state.policies);
     this.policySet = state.policySet;
     this.policySetAt = state.policySetAt;

@@ -171,7 +171,11 @@ const RULES: Readonly<Record<string, Rule>> = {
   'signing-key.enabled': restore,
   'signing-key.destruction-scheduled': each(
     withdraw,
-    about('destruction', (history, { targetId }) => void history.destructions.add(targetId)),
+    about(
+      'destruction',
+      (history, { actorId, targetId, detail }) =>
+        void history.destructions.set(targetId, [actorId, ...texts(detail['behind'])]),
+    ),
   ),
   'signing-key.destruction-called-off': about(
     'destruction',

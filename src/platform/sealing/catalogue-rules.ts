@@ -11,6 +11,7 @@ export interface CatalogueObject {
     | 'operator'
     | 'cast'
     | 'inheritance'
+    | 'foreign-key'
     | 'type'
     | 'expression'
     | 'setting';
@@ -45,8 +46,9 @@ function withBuiltInOperators(sql: string): string {
 /**
  * READ_CATALOGUE is the query that lists objects that can change the meaning of statements: functions and operators in the schemas of the search path, and
  * casts that use user-defined functions or convert between built-in types. For the relations of the service, whose names are the parameter, the query lists
- * everything except plain columns, indexes and constraints. All names and operators in the query are qualified, so that no name resolves to an object that
- * an attacker placed in the search path.
+ * everything except plain columns, indexes and constraints other than foreign keys: a foreign key with ON UPDATE CASCADE makes a statement update another
+ * table, whose triggers then run. All names and operators in the query are qualified, so that no name resolves to an object that an attacker placed in the
+ * search path.
  */
 export const READ_CATALOGUE = withBuiltInOperators(`
   WITH path AS (${PATH}),
@@ -68,6 +70,8 @@ export const READ_CATALOGUE = withBuiltInOperators(`
       (c.castsource >= ${FIRST_NORMAL_OID} OR c.casttarget >= ${FIRST_NORMAL_OID}) AND (c.castfunc < ${FIRST_NORMAL_OID} OR ${IS_OF_EXTENSION('c.castfunc')}))
   UNION ALL SELECT 'inheritance', r.name, i.inhparent::pg_catalog.regclass::text FROM pg_catalog.pg_inherits i JOIN relation r ON r.oid = i.inhrelid
   UNION ALL SELECT 'inheritance', i.inhrelid::pg_catalog.regclass::text, r.name FROM pg_catalog.pg_inherits i JOIN relation r ON r.oid = i.inhparent
+  UNION ALL SELECT 'foreign-key', r.name || ' ' || k.conname, '' FROM pg_catalog.pg_constraint k JOIN relation r ON r.oid = k.conrelid OR r.oid = k.confrelid
+    WHERE k.contype = 'f'
   UNION ALL SELECT 'type', r.name || '.' || a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod)
     FROM pg_catalog.pg_attribute a JOIN relation r ON r.oid = a.attrelid AND r.relkind = 'r'
     WHERE a.attnum > 0 AND NOT a.attisdropped AND (a.atttypid >= ${FIRST_NORMAL_OID} OR a.attcollation >= ${FIRST_NORMAL_OID})

@@ -26,6 +26,9 @@ interface ClaimedDestruction extends ClaimedRow {
 interface Claim extends ClaimedRow {
   readonly name: string;
   readonly purpose: KeyPurpose;
+  /** See `RightsHistory.destructions`. */
+  readonly orderedBy: readonly string[];
+  readonly hasBegun: boolean;
 }
 
 interface LivingVersion {
@@ -110,22 +113,14 @@ export class SigningKeyDestroyer {
   }
 
   /**
-   * Reports whether the requester of a destruction still has the permission to schedule it, because a destroyed private key cannot be restored. A
-   * destruction that has begun is always completed. If the requester has lost the permission, the key remains pending until the destruction is
-   * cancelled or scheduled again.
+   * Reports whether everyone who scheduled a destruction, according to the log, still has the permission to schedule it, because a destroyed private key
+   * cannot be restored. A destruction that has begun is always completed. If someone has lost the permission, the key remains pending until the destruction
+   * is cancelled or scheduled again.
    */
-  private async isStillOrdered(tx: EntityManager, { id, name }: Claim): Promise<boolean> {
-    const [order]: { kind: string; id: string; actor: string; behind: string[] | null; begun: boolean }[] =
-      await tx.query(
-        `SELECT e.actor_kind AS kind, e.actor_id AS id, e.actor_name AS actor, e.detail -> 'behind' AS behind, k.state = 'DESTROYING' AS begun FROM audit_entry e
-       JOIN signing_key k ON k.id = $1::uuid
-       WHERE e.target_id = $1::text AND e.action = 'signing-key.destruction-scheduled' AND e.outcome = 'done' ORDER BY e.at DESC LIMIT 1`,
-        [id],
-      );
-    if (order === undefined || order.begun || order.kind === 'system') return true;
-    if (await allHoldNow(tx, [order.id, ...(order.behind ?? [])], ['admin:*'])) return true;
+  private async isStillOrdered(tx: EntityManager, { name, orderedBy, hasBegun }: Claim): Promise<boolean> {
+    if (hasBegun || (await allHoldNow(tx, orderedBy, ['admin:*']))) return true;
     this.logger.warn(
-      `signing key ${name} was not destroyed: ${order.actor}, who scheduled the destruction, or the owner of the credential used, is no longer permitted to destroy it; cancel the destruction or schedule it again`,
+      `signing key ${name} was not destroyed: ${orderedBy[0]}, who scheduled the destruction, or the owner of the credential used, is no longer permitted to destroy it; cancel the destruction or schedule it again`,
     );
     return false;
   }
@@ -208,7 +203,8 @@ function vouchedClaim(
   const [plan, key] = [seals.opened(SigningKeyDestruction, planned), seals.opened(SigningKey, keyed)];
   if (plan === null || key === null || plan.keyId !== key.id || plan.destroyAt.getTime() > Date.now() + MAX_CLOCK_MS)
     return undefined;
-  if (!destructions.has(key.id)) return undefined;
-  const isPlanned = key.state === 'PENDING_DESTRUCTION' || key.state === 'DESTROYING';
-  return isPlanned ? { id, attempt, name: key.name, purpose: key.purpose } : undefined;
+  const orderedBy = destructions.get(key.id);
+  const hasBegun = key.state === 'DESTROYING';
+  if (orderedBy === undefined || !(hasBegun || key.state === 'PENDING_DESTRUCTION')) return undefined;
+  return { id, attempt, name: key.name, purpose: key.purpose, orderedBy, hasBegun };
 }

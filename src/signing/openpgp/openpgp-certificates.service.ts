@@ -55,7 +55,7 @@ export class OpenPgpCertificatesService {
   ): Promise<OpenPgpCertificate> {
     const key = await this.keyFor(caller, id);
     assertEnd(key, expiresAt, this.clock.now());
-    const known = await this.statements.of([key]);
+    const known = await this.statements.requested(key);
     const first = known.find(({ kind }) => kind === 'certification')?.userId ?? userIds[0];
     for (const userId of userIds) {
       const columns = { kind: 'certification', userId, expiresAt } as const;
@@ -74,7 +74,7 @@ export class OpenPgpCertificatesService {
   /** Signs a revocation with the active version of a key. A revocation cannot be undone. */
   async revoke(caller: Caller, id: string, { reason, text }: RevocationOrder): Promise<OpenPgpCertificate> {
     const key = await this.keyFor(caller, id);
-    const known = await this.statements.of([key]);
+    const known = await this.statements.requested(key);
     const columns = { kind: 'revocation', userId: null, expiresAt: null } as const;
     const metadata = { filename: `${key.name}.asc`, purpose: 'OpenPGP revocation', reason, text };
     const compose = (hash: FormatDigest) => revocationOf(key, { at: this.clock.now(), reason, text, hash });
@@ -114,8 +114,8 @@ export class OpenPgpCertificatesService {
   }
 
   /**
-   * Requests the signature of a statement unless it exists or has been requested. The statement is stored before its signature is requested, so that it
-   * survives a crash.
+   * Requests the signature of a statement unless it exists or has been requested. The statement is stored before its signature is requested, so that every
+   * signature has a statement, even after a crash.
    */
   private async ask(
     caller: Caller,
@@ -130,14 +130,13 @@ export class OpenPgpCertificatesService {
     const { known, columns, metadata, compose } = order;
     // If several statements have the same subject, the newest is in effect, so an earlier statement with the same content does not count.
     const newest = known.findLast(({ kind, userId }) => kind === columns.kind && userId === columns.userId);
-    const same = newest?.expiresAt?.getTime() === columns.expiresAt?.getTime() ? newest : undefined;
-    if (same !== undefined && same.status !== null && same.status !== 'FAILED') return this.statements.confirm();
+    if (newest !== undefined && newest.expiresAt?.getTime() === columns.expiresAt?.getTime())
+      return this.statements.confirm();
     const [algorithm = 'sha256'] = digestsForOpenPgp(key.type);
-    const composed = same?.status === null ? same : compose(algorithm);
-    if (same?.status !== null) {
-      const row = { ...columns, hashedPart: composed.hashedPart, algorithm, digest: composed.digest };
-      await this.statements.add(caller, { id: newId(), keyId: key.keyId, keyVersion: key.version, ...row });
-    }
+    // Never reads the bytes to sign from a stored statement, which anyone with write access to the database can insert.
+    const composed = compose(algorithm);
+    const row = { ...columns, hashedPart: composed.hashedPart, algorithm, digest: composed.digest };
+    await this.statements.add(caller, { id: newId(), keyId: key.keyId, keyVersion: key.version, ...row });
     await this.signing.submit(caller, {
       digest: composed.digest.toString('base64'),
       algorithm,

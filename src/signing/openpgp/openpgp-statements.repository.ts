@@ -1,10 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
+import type { EntryRow } from '../../audit/entries/entry-row.js';
+import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import type { Caller } from '../../access/caller.js';
 import type { SigningStatus } from '../signing-request.entity.js';
 import { OpenPgpStatement } from './openpgp-statement.entity.js';
 import { confirmRead } from '../../platform/database/statements.js';
+
+const WRITTEN = 'signing-key.openpgp-statement';
+const ABOUT_REQUEST = ['signing.accepted', 'signing.signed', 'signing.failed'];
 
 /** A statement with the newest request for its signature. `status` is null until a request exists. */
 export interface RequestedStatement extends OpenPgpStatement {
@@ -27,16 +32,15 @@ export class OpenPgpStatementsRepository {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
+    private readonly vouched: VouchedEntries,
   ) {}
 
   /** Stores a statement before its signature is requested. */
   async add(caller: Caller, statement: Omit<OpenPgpStatement, 'createdAt'>): Promise<void> {
-    const { keyId: id, keyVersion, kind, userId, expiresAt, digest } = statement;
     await this.db.transaction(async (tx) => {
       await tx.insert(OpenPgpStatement, statement);
-      const detail = { keyVersion, kind, userId, expiresAt, digest: digest.toString('base64') };
-      const target = { kind: 'signing-key', id };
-      await this.audit.appendBy(tx, caller, { action: 'signing-key.openpgp-statement', target, detail });
+      const target = { kind: 'signing-key', id: statement.keyId };
+      await this.audit.appendBy(tx, caller, { action: WRITTEN, target, detail: detailOf(statement) });
     });
   }
 
@@ -46,6 +50,23 @@ export class OpenPgpStatementsRepository {
    */
   confirm(): Promise<void> {
     return confirmRead(this.db);
+  }
+
+  /**
+   * Returns the statements of a version that were requested and whose requests have not failed, oldest first. The log must confirm each statement and its
+   * request, because anyone with write access to the database can insert both rows.
+   */
+  async requested(version: VersionName): Promise<RequestedStatement[]> {
+    const statements = await this.of([version]);
+    const ids = statements.flatMap(({ requestId }) => requestId ?? []);
+    const written = await this.vouched.about(this.db.manager, [version.keyId], [WRITTEN]);
+    const about = await this.vouched.about(this.db.manager, ids, ABOUT_REQUEST);
+    return statements.filter((one) => {
+      const facts = Object.entries(detailOf(one));
+      const isWritten = written.some(({ detail }) => facts.every(([name, value]) => detail[name] === value));
+      const own = about.filter(({ targetId }) => targetId === one.requestId);
+      return isWritten && isRequested(one, own);
+    });
   }
 
   /** Returns the statements of these versions, oldest first. */
@@ -65,4 +86,23 @@ export class OpenPgpStatementsRepository {
       [versions.map(({ keyId }) => keyId), versions.map(({ version }) => version)],
     );
   }
+}
+
+/** Returns the logged details of a statement. */
+function detailOf({
+  keyVersion,
+  kind,
+  userId,
+  expiresAt,
+  digest,
+}: Omit<OpenPgpStatement, 'createdAt'>): Record<string, unknown> {
+  return { keyVersion, kind, userId, expiresAt: expiresAt?.toISOString() ?? null, digest: digest.toString('base64') };
+}
+
+/** Reports whether the log entries about a request confirm that it was accepted for the statement, has not failed, and is signed if its row is SIGNED. */
+function isRequested({ status, digest }: RequestedStatement, about: readonly EntryRow[]): boolean {
+  const accepted = about.find(({ action }) => action === 'signing.accepted');
+  if (accepted?.detail['digest'] !== digest.toString('base64') || status === 'FAILED') return false;
+  const actions = about.map(({ action }) => action);
+  return !actions.includes('signing.failed') && (status !== 'SIGNED' || actions.includes('signing.signed'));
 }
