@@ -135,6 +135,26 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
   });
 });
 
+describe.skipIf(!hasOathtool)('a removed authenticator app', () => {
+  it('is not accepted again when its row and the earlier account row are restored', async () => {
+    const person = await enrol();
+    const id = await idOf(stage, person.email);
+    const kept = `SELECT to_jsonb(u) AS account, to_jsonb(f) AS factor FROM user_account u JOIN second_factor f ON f.user_id = u.id WHERE u.id = $1`;
+    const [earlier] = await stage.sql<{ account: object; factor: object }>(kept, [id]);
+    const path = `/api/auth/second-factors/${person.factor}`;
+    expect((await service.call('DELETE', path, { key: person.accessToken })).status).toBe(204);
+    await stage.sql('DELETE FROM user_account WHERE id = $1', [id]);
+    const insert = (table: string, row: object | undefined) =>
+      stage.sql(`INSERT INTO ${table} SELECT * FROM jsonb_populate_record(NULL::${table}, $1)`, [JSON.stringify(row)]);
+    await insert('user_account', earlier?.account);
+    await insert('second_factor', earlier?.factor);
+    // The other process has not read the later row of the account. It reads the audit log at least every five seconds.
+    const attempt = async () =>
+      (await loginWith(person, { totp: codeOf(person.secret, 30) }, other)).body.code as string;
+    await expect.poll(attempt, { timeout: 20_000, interval: 2000 }).toBe('auth.wrong-credentials');
+  });
+});
+
 describe.skipIf(!hasOathtool)('a recovery code', () => {
   it('works once, even if sent twice concurrently', async () => {
     const person = await enrol();

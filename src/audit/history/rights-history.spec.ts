@@ -75,6 +75,15 @@ describe('an entry that is logged late counts despite newer entries', () => {
     expect(userAfter([3, 'second-factor.added', added('f')], [2, 'second-factor.reset']).hasFactor('eve')).toBe(true);
   });
 
+  it('and rejects a removed authenticator and earlier rows of its account', () => {
+    const edited = { ...added('f'), detail: { accountEdit: 7 } };
+    const removed = userAfter([2, 'second-factor.added', added('f')], [3, 'second-factor.removed', edited]);
+    expect([...removed.revoked.keys()]).toEqual(['f']);
+    expect(removed.edits.get('eve')).toBe(7);
+    const reset = userAfter([2, 'second-factor.added', added('f')], [3, 'second-factor.reset']);
+    expect([...reset.revoked.keys()]).toEqual(['f']);
+  });
+
   it('about a policy, with the revision that the change made', () => {
     const history = new RightsHistory();
     const change = (at: number, revision: number) =>

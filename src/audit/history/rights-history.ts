@@ -125,7 +125,7 @@ export class RightsHistory {
   readonly people: Map<string, LoggedPerson>;
   /** Ended sessions of users, with the time in milliseconds. */
   readonly ended: Map<string, number>;
-  /** API keys and OAuth clients that were revoked, with the time in milliseconds. */
+  /** API keys and OAuth clients that were revoked, and second factors that were removed, with the time in milliseconds. */
   readonly revoked: Map<string, number>;
   readonly groups: Map<string, LoggedGroup>;
   /**
@@ -291,11 +291,13 @@ export class RightsHistory {
     this.change(userId, { factors: { ...this.people.get(userId)?.factors, [factorId]: entryId } });
   }
 
-  /** Removes the user's factors that were added before an entry: all factors, or only `factorId`. */
+  /** Removes the user's factors that were added before an entry: all factors, or only `factorId`. A removed factor never becomes valid again. */
   removeFactors(userId: string, entryId: string, factorId?: string): void {
     const known = Object.entries(this.people.get(userId)?.factors ?? {});
     const kept = known.filter(([id, added]) => (factorId !== undefined && id !== factorId) || added > entryId);
     this.change(userId, { factors: Object.fromEntries(kept) });
+    const removed = factorId === undefined ? known.flatMap(([id, added]) => (added > entryId ? [] : [id])) : [factorId];
+    for (const id of removed) this.revoked.set(id, timeOfId(entryId));
   }
 
   /** Sets the revision of a changed policy, unless the policy was removed or the policies were accepted later. */

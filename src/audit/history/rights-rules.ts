@@ -74,6 +74,10 @@ const setProvider: Rule = (entry) => {
   const use = isDisabled ? withdraw : restore;
   return isDisabled || entry.detail['admitsLess'] === true ? each(use, narrow)(entry) : use(entry);
 };
+/** Sets the edit counter of the account whose factors changed. Entries of earlier versions do not contain the counter. */
+const editAccount = lasting(({ edits }, { actorId, detail: { accountEdit } }) => {
+  if (typeof accountEdit === 'number') edits.set(actorId, Math.max(accountEdit, edits.get(actorId) ?? 0));
+});
 /** A key whose destruction has begun never signs again and cannot be restored. */
 const destroyKey = lasting((history, { id, targetId }) => {
   history.withdrawn.set(targetId, timeOfId(id));
@@ -141,11 +145,13 @@ const RULES: Readonly<Record<string, Rule>> = {
   'user.roles-from-provider': setUser,
   'user.groups-from-provider': setGroupsAtProvider,
   // When a factor is added or removed, the actor is the user and the target is the factor.
-  'second-factor.added': about('factor', (history, { id, actorId, targetId }) =>
-    history.addFactor(actorId, targetId, id),
+  'second-factor.added': each(
+    about('factor', (history, { id, actorId, targetId }) => history.addFactor(actorId, targetId, id)),
+    editAccount,
   ),
-  'second-factor.removed': about('factor', (history, { id, actorId, targetId }) =>
-    history.removeFactors(actorId, id, targetId),
+  'second-factor.removed': each(
+    about('factor', (history, { id, actorId, targetId }) => history.removeFactors(actorId, id, targetId)),
+    editAccount,
   ),
   'second-factor.reset': about('factors', (history, { id, targetId }) => history.removeFactors(targetId, id)),
   'session.ended': lasting((history, { id, targetId, detail: { user } }) => {

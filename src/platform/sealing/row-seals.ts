@@ -27,7 +27,7 @@ const MAX_READ = 100_000;
 export interface LoggedRows {
   /** Edit counter of each row in the audit log, by ID. */
   readonly edits: ReadonlyMap<string, number>;
-  /** Time at which API keys and clients were revoked, by ID. */
+  /** Time at which API keys and clients were revoked, or second factors removed, by ID. */
   readonly revoked: ReadonlyMap<string, number>;
   /** Time at which providers, issuers, trusts and rules were removed or disabled, by ID. */
   readonly withdrawn: ReadonlyMap<string, number>;

@@ -5,6 +5,7 @@ import { DataSource, type EntityManager, IsNull, Not } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { Problem, missing } from '../../../platform/errors/problem.js';
+import { sealsOf } from '../../../platform/sealing/row-seals.js';
 import { LastingSeal } from '../../../platform/sealing/lasting-seal.js';
 import type { Actor, Caller } from '../../../access/caller.js';
 import type { Origin } from '../../../platform/http/origin.js';
@@ -96,7 +97,7 @@ export class SecondFactorsService {
       const { affected } = await tx.delete(SecondFactor, { id, userId: caller.id });
       if (affected !== 1) throw missing('second-factor');
       await changeFactors(tx, caller.id, (ids) => ids.filter((one) => one !== id));
-      await this.record(tx, caller, 'second-factor.removed', id);
+      await this.record(tx, caller, 'second-factor.removed', id, accountEditIn(tx, caller));
       await this.notices.accountChanged(
         tx,
         caller.name,
@@ -148,9 +149,14 @@ export class SecondFactorsService {
 
   private async added(tx: EntityManager, caller: Caller, id: string): Promise<string[]> {
     await changeFactors(tx, caller.id, (ids) => [...ids, id].sort());
-    await this.record(tx, caller, 'second-factor.added', id);
+    await this.record(tx, caller, 'second-factor.added', id, accountEditIn(tx, caller));
     await this.notices.accountChanged(tx, caller.name, 'An authenticator was added to your account', caller.origin);
     const isFirst = (await tx.countBy(SecondFactor, { userId: caller.id, confirmedAt: Not(IsNull()) })) === 1;
     return isFirst ? this.recovery.replace(tx, caller.id) : [];
   }
+}
+
+/** accountEditIn returns the edit counter of the account whose factors the transaction changed, so that an earlier row of the account is detected. */
+function accountEditIn(tx: EntityManager, { id }: Caller): Record<string, unknown> {
+  return { accountEdit: sealsOf(tx).notedEdit(tx, id) };
 }
