@@ -92,6 +92,30 @@ it('a ticket that is being exchanged gives no session after the rule that admitt
   expect((await exchanged)['access_token']).toBeUndefined();
 });
 
+it('sign-ins at a provider cannot overtake the change that disables the provider', async () => {
+  const { service, apiKey, provider } = place;
+  const change = { rules: [RELEASE_RULE] };
+  await putQuirky(service, apiKey, { name: 'main', provider, change });
+  personAt(provider, 'first', ['release']);
+  let answer = () => {};
+  provider.is({ ...provider.quirks, held: new Promise<void>((resolve) => (answer = resolve)) });
+  const first = arrive(service, 'main');
+  await until('the provider is asked', 30, () => Promise.resolve(provider.seen.length > 0));
+  // The sign-in holds its locks on the provider until this lock is released.
+  await lock('SELECT FROM sso_transaction FOR UPDATE');
+  answer();
+  await untilWaiting(1);
+  const disabled = putQuirky(service, apiKey, { name: 'main', provider, change: { ...change, enabled: false } });
+  await untilWaiting(2);
+  personAt(provider, 'second', ['release']);
+  const second = arrive(service, 'main');
+  await settledOrWaiting(second, 3);
+  await keeper.query('COMMIT');
+  expect((await first).status).toBe(303);
+  expect(await second).toMatchObject({ status: 401, code: 'sso.provider-changed' });
+  expect((await disabled).status).toBe(200);
+});
+
 it('a device that is being approved gets no token after the sessions of the person have ended', async () => {
   const { service, stage, apiKey } = place;
   const person = await register(service);

@@ -105,6 +105,18 @@ describe('a person from a provider', () => {
     assertProblem(await service.call('POST', path, { key: apiKey }), ofProvider);
   });
 
+  it('cannot be given other roles by an administrator, which the next sign-in would undo, but can be disabled', async () => {
+    person('managed', ['chiefs']);
+    await signInAt(service, 'main');
+    const path = `/api/settings/users/${await idOf(stage, 'managed@rights.example')}`;
+    const patch = (body: object) => service.call('PATCH', path, { key: apiKey, body });
+    assertProblem(await patch({ roles: ['viewer'] }), { status: 409, code: 'user.of-provider' });
+    expect((await patch({ roles: ['approver', 'admin'], disabled: true })).status).toBe(200);
+    expect((await arrive(service, 'main')).code).toBe('sso.disabled');
+    await service.call('DELETE', '/api/settings/identity-providers/main', { key: apiKey });
+    expect((await patch({ roles: ['viewer'] })).body.roles).toEqual(['viewer']);
+  });
+
   it('keeps 16,384 characters of groups, first those of approver groups', async () => {
     const ssoGroups = [{ provider: 'main', group: 'the last one' }];
     const body = { name: 'approvers of main', members: [], ssoGroups };

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SamlAccount, SamlPeer, SIMPLESAMLPHP } from '../fakes/simplesamlphp.js';
 import { ROLES } from '../../src/access/scopes.js';
 import { newApiKey } from '../support/access.js';
+import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -160,6 +161,19 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     ['a forged assertion before the signed one', beside],
   ])('rejects a response with %s', async (_, change) => {
     await assertRefused(await changed(change));
+  });
+
+  it('counts neither a post in the background of another page nor an accepted response toward the limit of a network', async () => {
+    const response = await responseFor(new Browser(), 'ada');
+    await stage.change('DELETE FROM attempt_count');
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-dest': 'empty' };
+    for (const name of ['callback', 'logout']) {
+      const sent = await service.call('POST', `/api/auth/saml/${name}`, { headers, body: 'SAMLResponse=x' });
+      assertProblem(sent, { status: 403, code: 'auth.cross-site' });
+    }
+    expect(await stage.sql('SELECT FROM attempt_count')).toEqual([]);
+    expect((await post(response)).status).toBe(303);
+    expect(await stage.sql('SELECT FROM attempt_count')).toEqual([]);
   });
 
   it('rejects an oversized response', async () => {

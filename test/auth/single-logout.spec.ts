@@ -329,6 +329,15 @@ describe('a logout token', () => {
   });
 });
 
+it('limits the valid logout tokens of a provider that end nothing', async () => {
+  await stage.change('DELETE FROM attempt_count');
+  const useless = async () => (await post(await idp.sign(claims({ sub: 'nobody' })))).status;
+  expect(await useless()).toBe(200);
+  await stage.change('UPDATE attempt_count SET attempts = 1010');
+  expect(await useless()).toBe(200);
+  expect(await useless()).toBe(429);
+});
+
 it('limits the messages of a network that end nothing, without a session or a logout token', async () => {
   const guess = () => {
     const query = new URLSearchParams({ iss: idp.issuer, sid: randomUUID() }).toString();

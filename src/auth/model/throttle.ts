@@ -47,6 +47,7 @@ const RULES = {
   'sign-in elsewhere from network': { free: 200, longest: 900 },
   'SAML message from network': { free: 200, longest: 900 },
   'logout message from network': { free: 100, longest: 900 },
+  'logout token of provider': { free: 1000, longest: 60 },
 } as const satisfies Record<string, Rule>;
 
 export type ThrottleRule = keyof typeof RULES;

@@ -58,7 +58,7 @@ interface KnownSession {
  * verifies the rows.
  */
 const READ = `
-  SELECT to_jsonb(s) AS session, to_jsonb(u) AS person, to_jsonb(c) AS client, ${ownerColumns('c')}, to_jsonb(t) AS trust, to_jsonb(i) AS issuer,
+  SELECT to_jsonb(s) - 'id_token' AS session, to_jsonb(u) AS person, to_jsonb(c) AS client, ${ownerColumns('c')}, to_jsonb(t) AS trust, to_jsonb(i) AS issuer,
     ${personNow('t.owner_id')} AS trust_owner, ${peopleNow('t.behind')} AS trust_others, ${peopleNow('i.behind')} AS issuer_others, up.id AS uploader_id, ${personNow(uuidOf('up.id'))} AS uploader, to_jsonb(w) AS run, to_jsonb(p) AS provider
   FROM auth_session s
   LEFT JOIN user_account u ON u.id = s.user_id

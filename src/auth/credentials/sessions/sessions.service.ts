@@ -189,10 +189,12 @@ export class SessionsService {
     this.callers.forget(id);
   }
 
-  /** Returns the valid sessions of a person, newest first. */
+  /** Returns the valid sessions of a person, newest first, without their logout hints, which can be long. */
   async listOf(userId: string): Promise<Session[]> {
+    const columns = this.db.getMetadata(Session).columns.map(({ propertyName }) => propertyName);
     return this.db
       .createQueryBuilder(Session, 'session')
+      .select(columns.filter((name) => name !== 'logoutHint').map((name) => `session.${name}`))
       .where('session.userId = :userId', { userId })
       .andWhere('session.endedAt IS NULL')
       .andWhere('session.expiresAt > now()')

@@ -1,7 +1,7 @@
 import { sealsOf } from '../../../platform/sealing/row-seals.js';
 import { assertSealed, changeSealed, findGenuine } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import { Cursors, type Page } from '../../../platform/http/cursors.js';
 import { filteredList, whereNamed } from '../../../platform/http/list-filter.js';
@@ -85,6 +85,7 @@ export class UserAdministrationService {
       const now = caller.kind === 'system' ? caller : await stillMay(tx, caller);
       assertMayGrant(now, user.roles);
       assertMayGrant(now, change.roles ?? []);
+      if (caller.kind !== 'system') await assertRolesRemain(tx, user, change);
       const roles = [...(change.roles ?? user.roles)];
       const disabled = change.disabled ?? user.disabled;
       const staysAdministrator = roles.includes('admin') && !disabled;
@@ -102,6 +103,26 @@ export class UserAdministrationService {
       return tx.findOneByOrFail(User, { id });
     });
   }
+}
+
+/**
+ * Rejects a change of the roles of a user whose identity provider sets the roles again at the next sign-in. The machine's operator may change them until then.
+ *
+ * @throws Problem 409 `user.of-provider`
+ */
+async function assertRolesRemain(
+  tx: EntityManager,
+  { id, email, roles: before }: User,
+  { roles }: UserChange,
+): Promise<void> {
+  if (roles === undefined || [...roles].sort().join() === [...before].sort().join()) return;
+  const [provider]: { name: string }[] = await tx.query(
+    `SELECT p.name FROM external_identity e JOIN identity_provider p ON p.id = e.provider_id WHERE e.user_id = $1 LIMIT 1`,
+    [id],
+  );
+  if (provider === undefined) return;
+  const detail = `The identity provider "${provider.name}" sets the roles of "${email}" at every sign-in. Change the user's groups at the provider or the provider's rules, or disable the account.`;
+  throw new Problem('conflict', 'user.of-provider', detail);
 }
 
 function lastAdministrator(): Problem {

@@ -10,7 +10,7 @@ import { OidcLogout } from '../oidc/oidc-logout.js';
 import { OidcService } from '../oidc/oidc.service.js';
 import { ProviderNameParam } from './identity-provider-views.dto.js';
 import { SignInPageFilter } from './sign-in-page.filter.js';
-import { SsoLogin } from './sso-login.js';
+import { assertOpened, SsoLogin } from './sso-login.js';
 import { FrontChannelQuery, OidcKeySetView, OidcKeysQuery, SsoLoginQuery } from './sso.dto.js';
 
 /** Maximum length of a logout token request, in bytes. */
@@ -125,6 +125,7 @@ export class OidcController {
   @Get('frontchannel-logout')
   @Public()
   async frontChannelLogout(@Req() request: FastifyRequest, @Query() { iss, sid }: FrontChannelQuery): Promise<void> {
+    assertOpened(request, 'iframe');
     await this.logout.bySession(iss, sid, originOf(request));
   }
 }

@@ -10,7 +10,7 @@ import { SamlLogout } from '../saml/saml-logout.js';
 import { SamlService } from '../saml/saml.service.js';
 import { SsoBeginnings } from '../sign-in/sso-transactions.js';
 import { SignInPageFilter } from './sign-in-page.filter.js';
-import { SsoLogin } from './sso-login.js';
+import { assertOpened, SsoLogin } from './sso-login.js';
 import { SamlLogoutQuery, SamlMetadataQuery, SsoLoginQuery } from './sso.dto.js';
 
 /** Maximum length of a posted message, in bytes. Responses with hundreds of groups are long. */
@@ -65,9 +65,11 @@ export class SamlController {
     @Res() reply: FastifyReply,
     @TheRawBody() body: RawBody,
   ): Promise<void> {
+    assertOpened(request);
     await this.beginnings.assertMayAnswer(originOf(request));
     const values = new URLSearchParams(body.bytes.toString('utf8')).getAll('SAMLResponse');
     const place = await this.saml.finish(values.length === 1 ? values[0] : undefined, originOf(request));
+    await this.beginnings.answered(originOf(request));
     await reply.redirect(place, 303);
   }
 
@@ -84,6 +86,7 @@ export class SamlController {
     @Res() reply: FastifyReply,
     @Query() _message: SamlLogoutQuery,
   ): Promise<void> {
+    assertOpened(request, 'iframe');
     await this.beginnings.assertMayAnswer(originOf(request));
     // The signature covers the query string as received.
     const query = request.url.slice(request.url.indexOf('?') + 1);
@@ -116,6 +119,7 @@ export class SamlController {
     @Res() reply: FastifyReply,
     @TheRawBody() body: RawBody,
   ): Promise<void> {
+    assertOpened(request, 'iframe');
     await this.beginnings.assertMayAnswer(originOf(request));
     const message = fromForm(new URLSearchParams(body.bytes.toString('utf8')));
     await reply.redirect(await this.logout.take(message, originOf(request)), 303);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../../platform/config/config.js';
+import { Problem } from '../../../platform/errors/problem.js';
 import { originOf } from '../../../platform/http/origin.js';
 import { type Redirect, SsoCookie } from '../../credentials/callers/cookies.js';
 import { returnPath, SsoBeginnings, type SsoOrder } from '../sign-in/sso-transactions.js';
@@ -39,4 +40,16 @@ export class SsoLogin {
  */
 function isSentByAnotherSite({ headers }: FastifyRequest): boolean {
   return ['cross-site', 'same-site'].includes(headers['sec-fetch-site'] ?? 'none');
+}
+
+/**
+ * assertOpened rejects a message from a page that sends requests in the background: the page could exhaust the limit of its visitor's network. Browsers that
+ * send Sec-Fetch-Dest open messages as documents. Providers also open logout messages in frames.
+ *
+ * @throws Problem 403 `auth.cross-site`
+ */
+export function assertOpened({ headers }: FastifyRequest, inFrame?: 'iframe'): void {
+  const destination = headers['sec-fetch-dest'] ?? 'document';
+  if (destination === 'document' || destination === inFrame) return;
+  throw new Problem('forbidden', 'auth.cross-site', 'A sign-in or logout message must be opened as a page.');
 }

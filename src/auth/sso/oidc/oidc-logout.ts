@@ -43,15 +43,16 @@ export class OidcLogout {
   /** Handles a logout token (Back-Channel Logout 1.0 section 2.6). A replayed token does not end sessions that began after it was issued. */
   async byToken(token: string | undefined, origin: Origin): Promise<void> {
     await this.beginnings.logout(origin, async () => {
-      await this.endBy(await this.verified(token), origin);
+      const verified = await this.verified(token);
+      await this.beginnings.verifiedLogout(verified.provider.id, () => this.endBy(verified, origin));
       return true;
     });
   }
 
-  private async endBy({ provider, claims }: VerifiedLogout, origin: Origin): Promise<void> {
+  private async endBy({ provider, claims }: VerifiedLogout, origin: Origin): Promise<boolean> {
     const { sid, sub, iat = 0 } = claims;
     const sessions = typeof sid === 'string' ? [sid] : undefined;
-    await this.logouts.end(provider, { sessions, subject: sub, before: new Date((iat + 1) * 1000) }, origin);
+    return this.logouts.end(provider, { sessions, subject: sub, before: new Date((iat + 1) * 1000) }, origin);
   }
 
   /** Handles front-channel logout, which is authorized by the provider's session ID alone. */

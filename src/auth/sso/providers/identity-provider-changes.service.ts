@@ -14,6 +14,7 @@ import type { Caller } from '../../../access/caller.js';
 import type { RoleName } from '../../../access/scopes.js';
 import { Session } from '../../model/session.entity.js';
 import { stillMay } from '../../rights/still-may.js';
+import { lockTokens } from '../../credentials/sessions/session-grounds.js';
 import { SessionsService } from '../../credentials/sessions/sessions.service.js';
 import { administratorsWhoCanSignIn, lockAdministrators } from '../../people/users/administrators.js';
 import { assertMayGrant } from '../../people/users/user-administration.service.js';
@@ -230,8 +231,10 @@ function rolesIn({ rules, defaultRoles }: IdentityProviderOrder): RoleName[] {
   return [...rules.flatMap(({ roles }) => roles), ...(defaultRoles ?? [])];
 }
 
-/** Reads and locks the provider until the transaction ends. */
-function locked(tx: EntityManager, name: string): Promise<IdentityProvider | null> {
+/** Reads and locks the provider until the transaction ends. The row lock alone would wait as long as sign-ins keep acquiring shared locks on the row. */
+async function locked(tx: EntityManager, name: string): Promise<IdentityProvider | null> {
+  const known = await tx.findOne(IdentityProvider, { select: { id: true }, where: { name } });
+  if (known !== null) await lockTokens(tx, 'identity provider', known.id);
   return tx.findOne(IdentityProvider, { where: { name }, lock: { mode: 'pessimistic_write' } });
 }
 

@@ -54,6 +54,11 @@ describe('a provider assertion', () => {
     expect(boundedAssertion(assertion({})).authenticatedAt).toEqual(new Date(0));
   });
 
+  it('has no logout hint that would not fit in a URL', () => {
+    const hintOf = (length: number) => boundedAssertion(assertion({ logoutHint: 'h'.repeat(length) })).logoutHint;
+    expect([hintOf(8192)?.length, hintOf(8193)]).toEqual([8192, null]);
+  });
+
   it('limits an endless provider session to ten years', () => {
     const inTenYears = Date.now() + 10.1 * 366 * 24 * 3600_000;
     for (const time of ['9999-12-31T23:59:59Z', '+012000-01-01T00:00:00Z', '+275760-09-13T00:00:00Z'])

@@ -14,7 +14,7 @@ export interface Assertion {
   /** Authentication contexts: `acr` of OIDC, every AuthnContextClassRef of SAML. */
   readonly contexts: readonly string[];
   readonly externalSession: string | null;
-  /** Hint for a logout at the provider: the ID token of OIDC as received, or the NameID of SAML as JSON. */
+  /** Hint for a logout at the provider: the ID token of OIDC as received, or the NameID of SAML as JSON; null if the hint is too long. */
   readonly logoutHint: string | null;
   /** Time at which the person authenticated at the provider; null if not reported. */
   readonly authenticatedAt: Date | null;
@@ -43,6 +43,11 @@ const MAX_CONTEXT_CHARACTERS = 2000;
 const MAX_SKEW_MS = 10 * 60_000;
 /** MAX_SESSION_MS limits the end of the session at the provider. No session of the service lasts that long, and PostgreSQL has a maximum timestamp. */
 const MAX_SESSION_MS = 10 * 366 * 24 * 3600_000;
+/**
+ * MAX_LOGOUT_HINT is the maximum length of the logout hint. A longer hint does not fit in the URL of a logout, and each row of a sign-in and of a session
+ * contains the hint.
+ */
+const MAX_LOGOUT_HINT = 8192;
 /** Maximum nesting of claims; deeper claims cannot be serialized as JSON. */
 const MAX_CLAIM_DEPTH = 32;
 /** Maximum length of an authentication method. The names in RFC 8176 have at most 6 characters. */
@@ -50,13 +55,14 @@ const MAX_METHOD_LENGTH = 100;
 
 /**
  * boundedAssertion rejects identifiers, contexts and claims that are too long, too deep, or cannot be stored unchanged. It omits authentication
- * methods that are too long or cannot be stored, omits authentication times before 1970 or in the future, and limits the end of the session.
+ * methods that are too long or cannot be stored, omits authentication times before 1970 or in the future, omits a logout hint that is too long, and
+ * limits the end of the session.
  * PostgreSQL does not accept NUL and replaces unpaired surrogates, so the row would not match its seal.
  *
  * @throws Problem `sso.refused`
  */
 export function boundedAssertion(assertion: Assertion): Assertion {
-  const { subject, externalSession, contexts, methods, authenticatedAt, sessionEnd } = assertion;
+  const { subject, externalSession, contexts, methods, authenticatedAt, sessionEnd, logoutHint } = assertion;
   for (const identifier of [subject, externalSession ?? ''])
     assertStorable('identifier', identifier, MAX_IDENTIFIER_LENGTH);
   for (const context of contexts) assertStorable('authentication context', context, MAX_CONTEXT_LENGTH);
@@ -74,6 +80,7 @@ export function boundedAssertion(assertion: Assertion): Assertion {
     ...assertion,
     methods: methods.filter((method) => method.length <= MAX_METHOD_LENGTH && isStorable(method)),
     authenticatedAt: isTime ? authenticatedAt : null,
+    logoutHint: (logoutHint?.length ?? 0) > MAX_LOGOUT_HINT ? null : logoutHint,
     sessionEnd: sessionEnd && new Date(Math.min(sessionEnd.getTime(), Date.now() + MAX_SESSION_MS)),
   };
 }

@@ -116,6 +116,7 @@ export class SsoSignInService {
     assertNothingLeftOut(claims, provider.rules, assertion.withheld);
     const roles = rolesOf(claims, provider.rules, provider.defaultRoles);
     const { ticket, userId } = await this.db.transaction(async (tx) => {
+      await admitTokens(tx, 'identity provider', provider.id);
       const identity = { provider, subject, groups: await keptGroups(tx, provider.id, groupsOf(claims)) };
       await assertSameProvider(tx, assertion);
       const session = assertion.externalSession ?? undefined;

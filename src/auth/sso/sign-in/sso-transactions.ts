@@ -13,7 +13,7 @@ import { SsoTransaction } from './sso.entity.js';
 import { networkOf } from '../../../platform/http/origin.js';
 import type { Origin } from '../../../platform/http/origin.js';
 import { Background } from '../../../platform/work/background.js';
-import { Throttle } from '../../model/throttle.js';
+import { Throttle, type ThrottledAttempt } from '../../model/throttle.js';
 
 /** A request to sign in at an identity provider. */
 export interface SsoOrder {
@@ -298,6 +298,11 @@ export class SsoBeginnings {
     await this.throttle.assertMayTry([{ rule: 'SAML message from network', subject: networkOf(address) }]);
   }
 
+  /** Resets the count of SAML messages after a response that was accepted. */
+  async answered({ address }: Origin): Promise<void> {
+    await this.throttle.succeeded([{ rule: 'SAML message from network', subject: networkOf(address) }]);
+  }
+
   /**
    * Handles an OpenID Connect logout message. Messages that are refused or end no session are throttled per network, because each message reads the provider's
    * keys or sessions. A message that takes effect resets the count, because a provider sends the logouts of all its users from one network.
@@ -305,9 +310,23 @@ export class SsoBeginnings {
    * @param end handles the message; resolves to whether it took effect
    * @throws Problem 429 `auth.too-many-attempts`
    */
-  async logout({ address }: Origin, end: () => Promise<boolean>): Promise<void> {
-    const attempts = [{ rule: 'logout message from network', subject: networkOf(address) }] as const;
-    await this.throttle.assertMayTry(attempts);
-    if (await end()) await this.throttle.succeeded(attempts);
+  logout({ address }: Origin, end: () => Promise<boolean>): Promise<void> {
+    return this.countUnless(end, { rule: 'logout message from network', subject: networkOf(address) });
+  }
+
+  /**
+   * Handles a verified logout token. Tokens that end no session are throttled per provider, because each token delays the provider's sign-ins. The limit is
+   * higher than the limit per network: a provider also sends a token after a sign-out here, which has already ended the session.
+   *
+   * @param end ends the sessions; resolves to whether a session ended
+   * @throws Problem 429 `auth.too-many-attempts`
+   */
+  verifiedLogout(providerId: string, end: () => Promise<boolean>): Promise<void> {
+    return this.countUnless(end, { rule: 'logout token of provider', subject: providerId });
+  }
+
+  private async countUnless(hasEffect: () => Promise<boolean>, attempt: ThrottledAttempt): Promise<void> {
+    await this.throttle.assertMayTry([attempt]);
+    if (await hasEffect()) await this.throttle.succeeded([attempt]);
   }
 }
