@@ -39,6 +39,7 @@ describe('signing in', () => {
       id: sub,
       name: email,
       scopes: ['admin:*'],
+      keys: null,
       session: sid,
     });
   });

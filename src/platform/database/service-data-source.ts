@@ -3,8 +3,8 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 
 /** Connections that transactions leave free for single statements. */
 const RESERVED = 2;
-/** Maximum time that a transaction waits for its turn. The pool uses the same limit for a free connection. */
-const PATIENCE_MS = 2000;
+/** Maximum time that a transaction waits for its turn. */
+const PATIENCE_MS = 5000;
 
 type Work<Result> = (tx: EntityManager) => Promise<Result>;
 

@@ -162,7 +162,7 @@ export class TransitController {
   }
 
   /**
-   * Sign with Transit (hash in path)
+   * Sign with Transit hash path
    * @remarks Signs through the Vault Transit API. The path contains the hash algorithm.
    */
   @Post('sign/:name/:hash')
@@ -179,7 +179,7 @@ export class TransitController {
   }
 
   /**
-   * Sign with Transit (hash in path, PUT)
+   * Sign with Transit hash path (PUT)
    * @remarks Signs through the Vault Transit API. The path contains the hash algorithm.
    */
   @Put('sign/:name/:hash')
@@ -230,7 +230,7 @@ export class TransitController {
   }
 
   /**
-   * Verify with Transit (hash in path)
+   * Verify with Transit hash path
    * @remarks Verifies through the Vault Transit API. The path contains the hash algorithm.
    */
   @Post('verify/:name/:hash')
@@ -248,7 +248,7 @@ export class TransitController {
   }
 
   /**
-   * Verify with Transit (hash in path, PUT)
+   * Verify with Transit hash path (PUT)
    * @remarks Verifies through the Vault Transit API. The path contains the hash algorithm.
    */
   @Put('verify/:name/:hash')
