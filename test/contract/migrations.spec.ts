@@ -88,6 +88,7 @@ describe('a database of the version before the baseline', () => {
     await stage.sql('ALTER TABLE api_key DROP COLUMN signing_keys, DROP COLUMN revision');
     await stage.sql('ALTER TABLE oauth_client DROP COLUMN signing_keys, DROP COLUMN revision');
     await stage.sql('ALTER TABLE webhook_endpoint DROP COLUMN givers, DROP COLUMN owner_id, DROP COLUMN feed_position');
+    await stage.sql('ALTER TABLE webhook_endpoint DROP COLUMN owned_since');
     await stage.sql('ALTER TABLE webhook_delivery DROP COLUMN subject, DROP COLUMN position');
     const before = await tables();
     expect(await migrate()).toMatchObject({ code: 0, output: expect.stringContaining('applied Baseline') });
