@@ -267,9 +267,7 @@ export class SigningKeyReader {
    * their seals.
    */
   private async assertNotDestroyed({ keyId }: ActiveKey): Promise<void> {
-    const logged = await this.ledger.recent();
-    if (logged === undefined && this.ledger.fault !== undefined) throw this.ledger.fault;
-    if (logged?.destroyedKeys.has(keyId) === true) throw inactive();
+    if ((await this.ledger.recent())?.destroyedKeys.has(keyId) === true) throw inactive();
   }
 
   private async readActive(nameOrId: string): Promise<ActiveKey | null> {
