@@ -240,7 +240,7 @@ export const COSTS: readonly Mutation[] = [
     text: 'if (enabled === false || owner !== undefined) await giveUp',
     instead: 'if (enabled === false) await giveUp',
     spec: 'test/events/webhook-ownership.spec.ts',
-    test: 'sends no messages of its earlier owner to whoever sets its URL',
+    test: 'sends no messages of its earlier owner to the caller who sets its URL',
   },
   {
     finding: 11,
@@ -249,7 +249,7 @@ export const COSTS: readonly Mutation[] = [
     text: `\n           AND (e.owned_since IS NULL OR d.created_at >= e.owned_since)`,
     instead: '',
     spec: 'test/events/webhook-ownership.spec.ts',
-    test: 'sends no messages of its earlier owner to whoever sets its URL',
+    test: 'sends no messages of its earlier owner to the caller who sets its URL',
   },
   {
     finding: 11,

@@ -44,7 +44,7 @@ const underWay = async (...statements: [text: string, values?: unknown[]][]) => 
 const settle = () => new Promise((resolve) => setTimeout(resolve, 4000));
 
 describe('an endpoint', () => {
-  it('sends no messages of its earlier owner to whoever sets its URL, neither pending nor delivered ones', async () => {
+  it('sends no messages of its earlier owner to the caller who sets its URL, neither pending nor delivered ones', async () => {
     const { service, apiKey } = place;
     const mallory = await newApiKey(service, apiKey, ['webhooks:write', 'webhooks:read']);
     const endpoint = await endpointFor(['signing-request.signed']);
