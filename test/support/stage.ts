@@ -9,6 +9,7 @@ import { startPostgres, type PrivatePostgres } from '../../scripts/lib/postgres.
 import { startRedis, type PrivateRedis } from '../../scripts/lib/redis.mjs';
 import { buildShim, type Shim } from '../fakes/pkcs11-shim/shim.js';
 import { keepDatabase } from './issued-secrets.js';
+import { KeptConnections } from './kept-connections.js';
 import { createMigratedDatabase } from './migrated-database.js';
 import { createToken, type TestToken } from './hsm.js';
 import { copySeeded } from './seeded-database.js';
@@ -79,6 +80,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
   if (postgres !== undefined) await migrate(postgres.url);
   const databaseUrl = postgres?.url ?? (await createMigratedDatabase(adminUrl(), migrate));
   const settings = settingsFor(databaseUrl);
+  const connections = new KeptConnections(databaseUrl);
   return {
     settings,
     token,
@@ -90,7 +92,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       return postgres;
     },
     databaseUrl,
-    sql: (text, values) => query(databaseUrl, text, values),
+    sql: (text, values) => connections.query(text, values),
     change: async <Row extends object>(text: string, values?: unknown[]) => {
       sealer ??= await openRowSealer(settings);
       return sealer.change<Row>(text, values);
@@ -126,6 +128,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
     close: async () => {
       await Promise.all(services.map((service) => service.kill('SIGKILL')));
       await sealer?.close();
+      await connections.close();
       await keepDatabase(databaseUrl);
       await redis.stop();
       await postgres?.stop();
