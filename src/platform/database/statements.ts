@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { EntityManager } from 'typeorm';
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 
 /**
  * confirmRead makes the commit of this transaction or statement wait until a standby has everything that was read, if commits are synchronous (decision
@@ -47,7 +47,21 @@ function parameter(value: unknown, type: ColumnType): unknown {
  */
 export async function prepared<Row>(tx: EntityManager, name: string, text: string, values: unknown[]): Promise<Row[]> {
   if (tx.queryRunner === undefined) throw new Error('prepared statements must be executed in a transaction');
-  const client = (await tx.queryRunner.connect()) as PoolClient;
+  return preparedOn(tx.queryRunner, name, text, values);
+}
+
+/** preparedRead is like `prepared`, for a statement without parameters outside of a transaction. */
+export async function preparedRead<Row>(db: DataSource, name: string, text: string): Promise<Row[]> {
+  const runner = db.createQueryRunner();
+  try {
+    return await preparedOn(runner, name, text, []);
+  } finally {
+    await runner.release();
+  }
+}
+
+async function preparedOn<Row>(runner: QueryRunner, name: string, text: string, values: unknown[]): Promise<Row[]> {
+  const client = (await runner.connect()) as PoolClient;
   const { rows } = await client.query<Row & object>({ name, text, values });
   return rows;
 }

@@ -104,9 +104,10 @@ export class BackgroundJobs implements OnModuleDestroy, BeforeApplicationShutdow
    * While the database is unavailable, no job runs.
    */
   private async startDue(): Promise<void> {
-    const jobs = [...this.jobs.values()].filter((job) => job.isReady && this.due.canSelect(job));
+    const selectable = [...this.jobs.values()].filter((job) => this.due.canSelect(job));
+    const jobs = selectable.filter((job) => job.isReady);
     const late = sleep(LOOK_PATIENCE_MS, 'late' as const, { ref: false });
-    const due = await Promise.race([this.due.among(jobs), late]).catch((error: unknown) => {
+    const due = await Promise.race([this.due.among(selectable), late]).catch((error: unknown) => {
       if (!isDatabaseTrouble(error)) for (const job of jobs) void job.run();
       throw error;
     });

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
+import { preparedRead } from '../database/statements.js';
 import { fromOf } from './claim.js';
 import type { BackgroundJob } from './background-job.js';
 import type { DueLook } from './background.js';
@@ -18,11 +19,14 @@ export class DueJobs {
     return options.scope === 'cluster' || options.due !== undefined;
   }
 
-  /** Returns the names of the given jobs that are due. Each check reads one row of an index. */
+  /**
+   * Returns the names of the given jobs that are due. Each check reads one row of an index. Planning the statement takes much longer than running it, so it
+   * is prepared, and the jobs must be the same in every call.
+   */
   async among(jobs: readonly BackgroundJob[]): Promise<ReadonlySet<string>> {
     const looks = jobs.flatMap((job) => this.looksOf(job));
     if (looks.length === 0) return new Set();
-    const rows: { job: string }[] = await this.db.query(looks.join(' UNION ALL '));
+    const rows = await preparedRead<{ job: string }>(this.db, 'due-jobs', looks.join(' UNION ALL '));
     return new Set(rows.map(({ job }) => job));
   }
 
