@@ -97,7 +97,7 @@ export const ACCEPTANCE: readonly Mutation[] = [
     finding: 29,
     defence: 'a revocation that was inserted with SQL is not on the list',
     file: 'src/ssh-keys/certificate-authority/revocation-records.ts',
-    text: 'const isComplete = known !== undefined && !this.ledger.isDamaged;',
+    text: 'const isComplete = known !== undefined && this.ledger.fault === undefined;',
     instead: 'const isComplete = false;',
     spec: 'test/audit/forged-keys.spec.ts',
     test: 'does not put revocations on its list that SQL inserted',

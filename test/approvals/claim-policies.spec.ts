@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PEERS_HERE } from '../auth/people.js';
 import { exchange, newTrust, trustIssuer } from '../auth/workload-calls.js';
@@ -176,4 +177,15 @@ it('no claim of anybody frees a run from a policy while several issuers are enab
   await expect.poll(() => waits(hosted), { timeout: 20_000 }).toBe(true);
   expect(await waits(rowOf('self-hosted runners: on another'))).toBe(false);
   await other.stop();
+});
+
+it('an issuer whose row is hidden from the database for a moment still counts', async () => {
+  const issuers = await stage.sql<{ id: string }>('SELECT id FROM workload_issuer WHERE enabled ORDER BY id');
+  expect(issuers).toHaveLength(2);
+  const hosted = prepared.find(({ row }) => row.name === 'all but hosted runners: hosted') as Prepared;
+  await stage.sql(`CREATE TABLE hidden_issuer AS SELECT * FROM workload_issuer WHERE id = $1`, [issuers[1]?.id]);
+  await stage.sql('DELETE FROM workload_issuer WHERE id = $1', [issuers[1]?.id]);
+  // Policies that were read before the row was hidden remain valid for up to five seconds.
+  for (const end = Date.now() + 8000; Date.now() < end; await sleep(1000)) expect(await waits(hosted)).toBe(true);
+  await stage.sql('INSERT INTO workload_issuer SELECT * FROM hidden_issuer');
 });

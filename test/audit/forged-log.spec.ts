@@ -1,8 +1,13 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ENTRY_COLUMNS, type EntryRow } from '../../src/audit/entries/entry-row.js';
+import { logLeafOf } from '../../src/audit/log/log-leaf.js';
+import { leafHash } from '../../src/verifier/merkle-tree.js';
 import { type Approver, type ApprovalFixture, heldFor, newApprovers, newGroup, openApprovalFixture, unique, vote } from '../approvals/approvers.js'; // prettier-ignore
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
-import { digestOf } from '../support/signing.js';
+import { digestOf, until } from '../support/signing.js';
 import { DatabaseOwner } from './database-owner.js';
 
 /** The attacker owns the database but does not have the service's settings, and replays genuine data: old entries of the audit log, old policies. */
@@ -106,4 +111,58 @@ describe('a replayed audit log entry', () => {
     await number();
     expect(await doctor()).toContain('appears twice in the log');
   });
+});
+
+describe('a signed leaf that was replaced in the database', () => {
+  it('changes nothing in a process that reads it before its root, once the leaf is restored', async () => {
+    const settled = () =>
+      until('a checkpoint covers all entries', 45, async () => {
+        const [row] = await sql<{ isOpen: boolean }>(
+          `SELECT EXISTS (SELECT FROM log_waiting) OR (SELECT size FROM log_head) <> coalesce((SELECT max(size) FROM log_checkpoint), 0) AS "isOpen"`,
+        );
+        return row?.isOpen === false;
+      });
+    const read = () => service.call('GET', '/api/v1/signing-keys', { key: apiKey });
+    const created = await service.call('POST', '/v1/ssh-ca', {
+      key: apiKey,
+      body: { name: unique('ca'), kind: 'user' },
+    });
+    const authority = created.body.id as string;
+    const isRevoked = async () => {
+      const list = await fetch(`${service.url}/v1/ssh-ca/${authority}/krl`);
+      return Buffer.from(await list.arrayBuffer()).includes('forged-key-id');
+    };
+    await settled();
+    await read();
+    await expect.poll(isRevoked).toBe(false);
+    // A process reads the log at most every five seconds, so it has not read the next leaf yet.
+    await sleep(6000);
+    await read();
+    await sleep(1000);
+    const id = `7${randomUUID().slice(1)}`;
+    await attacker.unlocked(
+      `INSERT INTO audit_entry (id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail)
+       VALUES ('${id}', 'ssh-ca.revoked', 'done', 'user', 'x', 'x', 'ssh-ca', '${authority}', 'x', '', '{"kind": "keyId", "value": "forged-key-id"}')`,
+    );
+    const [entry] = await sql<EntryRow>(`SELECT ${ENTRY_COLUMNS} FROM audit_entry e WHERE e.id = $1`, [id]);
+    const newKey = { name: unique('key'), type: 'ec-p256' };
+    expect((await service.call('POST', '/api/v1/signing-keys', { key: apiKey, body: newKey })).status).toBe(201);
+    await settled();
+    const [last] = await sql<{ index: string }>(`SELECT index FROM log_leaf ORDER BY index DESC LIMIT 1`);
+    const index = Number(last?.index);
+    const leaf = await keep('log_leaf', `index = ${index}`);
+    const tile = await keep('log_tile', `level = 0 AND index = ${Math.floor(index / 256)}`);
+    await sql(`UPDATE log_leaf SET entry_id = $1, kind = 'entry' WHERE index = $2`, [id, index]);
+    await sql(`UPDATE log_tile SET hashes = overlay(hashes placing $1 FROM $2) WHERE level = 0 AND index = $3`, [
+      leafHash(logLeafOf(entry as EntryRow)),
+      (index % 256) * 32 + 1,
+      Math.floor(index / 256),
+    ]);
+    for (const end = Date.now() + 8000; Date.now() < end; await sleep(1000)) await read();
+    await leaf();
+    await tile();
+    await attacker.unlocked(`DELETE FROM audit_entry WHERE id = '${id}'`);
+    for (const end = Date.now() + 12_000; Date.now() < end; await sleep(1000)) await read();
+    expect(await isRevoked()).toBe(false);
+  }, 150_000);
 });

@@ -233,7 +233,7 @@ export class PolicyEvaluation {
     let stored = first;
     for (let reading = 1; reading <= MAX_READINGS; reading += 1) {
       const name = nameOf(stored);
-      if (name === this.confirmed && !this.ledger.isDamaged) return { stored };
+      if (name === this.confirmed && this.ledger.fault === undefined) return { stored };
       let logged: RightsHistory;
       try {
         logged = await this.ledger.latest();

@@ -84,6 +84,18 @@ describe('an entry that is logged late counts despite newer entries', () => {
     expect([...reset.revoked.keys()]).toEqual(['f']);
   });
 
+  it('about an issuer, which counts until it is disabled or removed', () => {
+    const origins = (...changes: [string, object?][]) => [
+      ...userAfter(...changes.map(([action, detail = {}], at) => [at, action, { detail }] as [number, string, Said]))
+        .origins,
+    ];
+    const created: [string, object] = ['workload-issuer.created', { enabled: true }];
+    expect(origins(created)).toEqual([['eve', 'workload-issuer']]);
+    expect(origins(created, ['workload-issuer.changed', { enabled: false }])).toEqual([]);
+    expect(origins(created, ['workload-issuer.removed'])).toEqual([]);
+    expect(origins(['identity-provider.changed', { enabled: true }])).toEqual([['eve', 'identity-provider']]);
+  });
+
   it('about a policy, with the revision that the change made', () => {
     const history = new RightsHistory();
     const change = (at: number, revision: number) =>

@@ -85,6 +85,7 @@ export interface RightsHistoryState {
   readonly destroyedKeys: readonly string[];
   readonly sshRevocations: readonly LoggedRevocation[];
   readonly narrowed: readonly (readonly [string, number])[];
+  readonly origins: readonly (readonly [string, string])[];
 }
 
 const EMPTY: RightsHistoryState = {
@@ -106,6 +107,7 @@ const EMPTY: RightsHistoryState = {
   destroyedKeys: [],
   sshRevocations: [],
   narrowed: [],
+  origins: [],
 };
 
 /** PolicyBehind is a policy that is older in the database than in the log. */
@@ -163,6 +165,8 @@ export class RightsHistory {
    * know whom the provider would still admit, so earlier actions of the provider's users no longer count.
    */
   readonly narrowed: Map<string, number>;
+  /** Issuers and identity providers that are enabled: maps each ID to `workload-issuer` or `identity-provider`. */
+  readonly origins: Map<string, string>;
   /**
    * ID of the newest entry about each fact, such as the roles of a user. An attacker with write access to the database can have an old entry logged again,
    * or delay an entry and have it logged later. Neither attack may undo later entries about the same fact, and a later entry about another fact must not
@@ -189,6 +193,7 @@ export class RightsHistory {
     this.destroyedKeys = new Set(state.destroyedKeys);
     this.sshRevocations = new Map(state.sshRevocations.map((one) => [revocationName(one), one]));
     this.narrowed = new Map(state.narrowed);
+    this.origins = new Map(state.origins);
   }
 
   state(): RightsHistoryState {
@@ -217,6 +222,7 @@ export class RightsHistory {
       destroyedKeys: [...this.destroyedKeys],
       sshRevocations: [...this.sshRevocations.values()],
       narrowed: [...this.narrowed],
+      origins: [...this.origins],
     };
   }
 

@@ -149,9 +149,9 @@ export class RightsLedger {
     return this.seen;
   }
 
-  /** Whether this process found changed or removed entries when it last read the log. */
-  get isDamaged(): boolean {
-    return this.seenFault !== undefined;
+  /** The fault that this process found when it last read the log: entries were changed or removed, or the HSM has no record of the log. */
+  get fault(): Problem | undefined {
+    return this.seenFault;
   }
 
   /**
@@ -211,7 +211,7 @@ export class RightsLedger {
   }
 
   private async upToDate(): Promise<LedgerState> {
-    const size = await this.leaves.signedSize();
+    const size = await this.signedSize();
     const [damaged] = this.state?.damaged ?? [];
     // The damaged entry was restored, so the log is read again from the stored snapshot. A snapshot is never taken from a damaged log.
     if (damaged !== undefined && (await this.leaves.isIntact(damaged.from))) this.state = undefined;
@@ -219,6 +219,19 @@ export class RightsLedger {
     // A read in progress may have started with a smaller tree.
     while (state.tree.size < size) state = await this.read();
     return state;
+  }
+
+  /** Returns the number of signed leaves. If the HSM has no record of the log, rows cannot be verified until it has. */
+  private async signedSize(): Promise<number> {
+    try {
+      return await this.leaves.signedSize();
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'audit-log.incomplete') {
+        this.seenFault = error;
+        this.seals.learn(this.seen ?? new RightsHistory(), error);
+      }
+      throw error;
+    }
   }
 
   private read(): Promise<LedgerState> {
@@ -232,7 +245,11 @@ export class RightsLedger {
     const begun = (await this.begun()) ?? new LedgerState();
     this.state = undefined;
     try {
-      await this.leaves.follow(begun.tree, (leaf) => begun.visit(leaf));
+      // Callers have the history of the last read, which must not contain leaves whose root has not been compared.
+      const unconfirmed: VerifiedLeaf[] = [];
+      const isShared = begun.history === this.seen;
+      await this.leaves.follow(begun.tree, (leaf) => (isShared ? void unconfirmed.push(leaf) : begun.visit(leaf)));
+      for (const leaf of unconfirmed) begun.visit(leaf);
       this.state = begun;
       this.remember(begun);
       return begun;

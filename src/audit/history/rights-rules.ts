@@ -69,9 +69,15 @@ const restore = about('use', (history, { targetId }) => void history.withdrawn.d
 const narrow = lasting(({ narrowed }, { id, targetId }) =>
   narrowed.set(targetId, Math.max(timeOfId(id), narrowed.get(targetId) ?? 0)),
 );
+/** Sets whether an issuer or identity provider is enabled. */
+const setOrigin = about('origin', ({ origins }, { action, targetId, detail }) => {
+  const [kind = '', change] = action.split('.');
+  if (change === 'removed' || detail['enabled'] === false) origins.delete(targetId);
+  else origins.set(targetId, kind);
+});
 const setProvider: Rule = (entry) => {
   const isDisabled = entry.detail['enabled'] === false;
-  const use = isDisabled ? withdraw : restore;
+  const use = each(isDisabled ? withdraw : restore, setOrigin);
   return isDisabled || entry.detail['admitsLess'] === true ? each(use, narrow)(entry) : use(entry);
 };
 /** Sets the edit counter of the account whose factors changed. Entries of earlier versions do not contain the counter. */
@@ -168,8 +174,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   'oauth-client.revoked': revoke,
   'identity-provider.created': setProvider,
   'identity-provider.changed': setProvider,
-  'identity-provider.removed': each(withdraw, narrow),
-  'workload-issuer.removed': withdraw,
+  'identity-provider.removed': each(withdraw, narrow, setOrigin),
+  'workload-issuer.created': setOrigin,
+  'workload-issuer.changed': setOrigin,
+  'workload-issuer.removed': each(withdraw, setOrigin),
   'workload-trust.removed': withdraw,
   'ssh-login-rule.removed': withdraw,
   'user.invitation-revoked': withdraw,

@@ -29,9 +29,9 @@ export class VerifiedLeaves {
     private readonly leaves: LeafRowsReader,
   ) {}
 
-  /** Returns the number of leaves that the HSM signed. Rejects if the HSM does not respond. */
+  /** Returns the number of leaves that the HSM signed. Rejects if the HSM does not respond or has no record of the log. */
   async signedSize(): Promise<number> {
-    return (await this.anchors.newest())?.size ?? 0;
+    return (await this.anchors.ofSignedLog())?.size ?? 0;
   }
 
   /** Reports whether the entry of a leaf still matches the hash of the leaf. */
@@ -50,7 +50,7 @@ export class VerifiedLeaves {
    * @throws ForkedLeaves
    */
   async follow(tree: GrowingRoot, visit: (leaf: VerifiedLeaf) => void): Promise<void> {
-    const anchor = await this.anchors.newest();
+    const anchor = await this.anchors.ofSignedLog();
     if (anchor === undefined) return;
     while (tree.size < anchor.size) {
       const to = Math.min(tree.size + PAGE, anchor.size);

@@ -49,7 +49,7 @@ export class LogAcceptance {
 
   async standing(tx: EntityManager = this.db.manager): Promise<LogStanding> {
     this.keys.forget();
-    const [fault, anchor, size] = [await this.faultOf(tx), await this.anchors.newest(), await checkpointSizeOf(tx)];
+    const [fault, anchor, size] = [await this.anchors.fault(), await this.anchors.newest(), await checkpointSizeOf(tx)];
     return { fault, anchor, size, root: await rootOf(tx, size) };
   }
 
@@ -121,14 +121,6 @@ export class LogAcceptance {
     const [anchor, key, size] = [await this.anchors.newest(), await this.keys.read(), await checkpointSizeOf(tx)];
     if (anchor !== undefined && anchor.size <= size && (await hasRoot(tx, anchor))) return anchor.size;
     return key === undefined ? 0 : checkpointedSize(tx, key, size);
-  }
-
-  /** Returns the log's fault. A log without an anchor has a fault if the database has no checkpoint signed by the log key. */
-  private async faultOf(tx: EntityManager): Promise<Problem | undefined> {
-    const fault = await this.anchors.fault();
-    if (fault !== undefined) return fault;
-    const key = await this.keys.read();
-    return key === undefined ? undefined : this.anchors.unanchored(tx, key);
   }
 
   /** Removes checkpoints that do not belong to this log. @returns the note of the newest removed checkpoint */

@@ -32,15 +32,19 @@ export class LogAnchors {
     const path = start === undefined || start.size > size ? [] : consistencyPath(start.size, size);
     const proof = path.length === 0 ? [] : await rangeHashes(tx, path);
     const answer = await this.vault.signCheckpoint({ origin, ckaId, publicKey, size, root, proof, lastNote });
-    if (answer.kind === 'held') throw logHeld(answer.why, answer.anchor, size);
+    if (answer.kind === 'held') {
+      // The cached key may have been read while its row was changed.
+      this.keys.forget();
+      throw logHeld(answer.why, answer.anchor, size);
+    }
     return signedNote({ origin, size, root }, Buffer.from(answer.signature), publicKey);
   }
 
-  /** Returns the log's fault according to the token; undefined if there is none, or if nothing has been signed yet. */
+  /** Returns the log's fault according to the token; undefined if there is none, or if the log has no key yet. */
   async fault(): Promise<Problem | undefined> {
     const [key, anchor] = [await this.keys.read(), await this.newest()];
     const size = await checkpointSizeOf(this.db.manager);
-    if (anchor === undefined) return undefined;
+    if (anchor === undefined) return key && this.unanchored(this.db.manager, key);
     if (key === undefined) return anchor.size === 0 ? undefined : logHeld('other-key', anchor, size);
     if (!key.ckaId.equals(anchor.ckaId)) return logHeld('other-key', anchor, size);
     if (size < anchor.size) return logHeld('rolled-back', anchor, size);
@@ -66,9 +70,11 @@ export class LogAnchors {
     }
   }
 
-  /** Returns the fault of a log that has a key but no anchor. The log continues at its newest checkpoint, which the key must have signed. */
-  async unanchored(tx: EntityManager, key: MadeLogKey): Promise<Problem | undefined> {
-    if ((await this.newest()) !== undefined) return undefined;
+  /**
+   * Returns the fault of a log that has a key but no anchor. The log of an earlier version continues at its newest checkpoint, which the key must have
+   * signed.
+   */
+  private async unanchored(tx: EntityManager, key: MadeLogKey): Promise<Problem | undefined> {
     const [last]: { note: string }[] = await tx.query(`SELECT note FROM log_checkpoint ORDER BY size DESC LIMIT 1`);
     const isSigned = openNote(last?.note ?? '', key.publicKey)?.origin === key.origin;
     return isSigned ? undefined : logHeld('no-anchor', undefined, await checkpointSizeOf(tx));
@@ -98,9 +104,25 @@ export class LogAnchors {
     return since > 0 && at.getTime() < since + UPGRADE_MS;
   }
 
-  /** Returns the newest anchor; undefined if there is none. */
+  /**
+   * Returns the newest anchor; undefined if the log has no key yet. The key is created together with the first anchor, so a missing anchor of an existing
+   * key means that the row of the key was changed, or that an earlier version wrote the log and this version has not signed a checkpoint yet.
+   *
+   * @throws Problem `audit-log.incomplete`
+   */
+  async ofSignedLog(): Promise<LogAnchor | undefined> {
+    const anchor = await this.newest();
+    if (anchor !== undefined || (await this.keys.read()) === undefined) return anchor;
+    // The key may have been created since the first call.
+    const created = await this.newest();
+    if (created !== undefined) return created;
+    const detail = `The HSM has no record of the audit log that the log_key table names, so current rights cannot be verified. Retry after 10 seconds. If the problem persists, an operator must check "log" in /actuator/health.`;
+    throw new Problem('unavailable', 'audit-log.incomplete', detail, { retryAfter: 10 });
+  }
+
+  /** Returns the newest anchor; undefined if there is none. Reads the name of the log each time, because its row may have been changed for one read. */
   async newest(): Promise<LogAnchor | undefined> {
-    const key = await this.keys.current();
+    const key = await this.keys.read();
     return this.vault.logAnchor(key?.origin ?? this.keys.origin);
   }
 }

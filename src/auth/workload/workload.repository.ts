@@ -55,8 +55,11 @@ export async function holdIssuer(
 
 /** hasSeveralIssuers reports whether more than one issuer is enabled, in which case conditions on claims must name the issuer. */
 export async function hasSeveralIssuers(tx: EntityManager): Promise<boolean> {
-  const rows: unknown[] = await tx.query('SELECT 1 FROM workload_issuer WHERE enabled LIMIT 2');
-  return rows.length > 1;
+  const rows: { id: string }[] = await tx.query('SELECT id FROM workload_issuer WHERE enabled LIMIT 2');
+  return sealsOf(tx).areSeveral(
+    'workload-issuer',
+    rows.map(({ id }) => id),
+  );
 }
 
 /** Returns the current rights of a trust's tokens; undefined if a person behind the trust is disabled or unknown. */

@@ -43,14 +43,22 @@ export class Canary {
 
   /** Signs with the canary key to check that the token works. Throws the error of the token, or a fatal KeyProcessFault. */
   async probe(): Promise<void> {
-    const { token, directory } = this.parts;
-    token.assertPresent();
-    if (this.pair === undefined || directory.all(CKO.PRIVATE_KEY, KEY).length === 0) {
-      throw new KeyProcessFault('unavailable', 'the token no longer contains its canary key', true);
-    }
-    if (!(await this.works(this.pair))) {
+    if (!(await this.works(this.presentPair()))) {
       throw new KeyProcessFault('wrong-signature', 'a signature of the canary key did not verify', true);
     }
+  }
+
+  /** Checks that the token still contains its objects: a token that was removed or replaced finds nothing, without an error. Throws like `probe`. */
+  assertPresent(): void {
+    this.presentPair();
+  }
+
+  private presentPair(): Pair {
+    const { token, directory } = this.parts;
+    token.assertPresent();
+    if (this.pair === undefined || directory.all(CKO.PRIVATE_KEY, KEY).length === 0)
+      throw new KeyProcessFault('unavailable', 'the token no longer contains its canary key', true);
+    return this.pair;
   }
 
   private async workingPair(): Promise<Pair | undefined> {

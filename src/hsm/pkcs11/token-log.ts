@@ -12,6 +12,7 @@ import type {
   LogAnchor,
   NewLogOrder,
 } from '../key-vault.js';
+import type { Canary } from './canary.js';
 import { LOG_LABEL, publicKeyInfoOf } from './key-directory.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { Handle } from './pkcs11-token.js';
@@ -42,11 +43,20 @@ export class TokenLog {
   /** Serializes the calls, because reading the anchor and writing the next anchor must be atomic. */
   private readonly changes: TokenChanges;
 
-  constructor(parts: SigningParts, signer: TokenSigner, generator: TokenGenerator, changes: TokenChanges) {
+  private readonly canary: Canary;
+
+  constructor(
+    parts: SigningParts,
+    signer: TokenSigner,
+    generator: TokenGenerator,
+    changes: TokenChanges,
+    canary: Canary,
+  ) {
     this.parts = parts;
     this.signer = signer;
     this.generator = generator;
     this.changes = changes;
+    this.canary = canary;
   }
 
   /** Generates the key and the anchor of a log. Throws KeyProcessFault `refused` if a checkpoint of a log with this origin has been signed, with any key. */
@@ -64,8 +74,13 @@ export class TokenLog {
     });
   }
 
+  /** Returns the newest anchor. Throws a fatal KeyProcessFault if the token was removed, so that a removed token is not taken for one without the log. */
   anchor({ origin }: { readonly origin: string }): Promise<{ anchor?: LogAnchor }> {
-    return this.changes.runNext(() => Promise.resolve(answerOf(this.newest(origin))));
+    return this.changes.runNext(() => {
+      const newest = this.newest(origin);
+      if (newest === undefined) this.canary.assertPresent();
+      return Promise.resolve(answerOf(newest));
+    });
   }
 
   /**

@@ -86,13 +86,8 @@ class KeyProcess {
     const parts = { token, pool, directory: new KeyDirectory(token, session), limitMs: deadlineMs };
     const signer = new TokenSigner(parts);
     const changes = new TokenChanges(() => void this.parts());
-    const running = {
-      pool,
-      signer,
-      handlers: callHandlers(parts, signer, changes),
-      canary: new Canary(parts),
-      changes,
-    };
+    const canary = new Canary(parts);
+    const running = { pool, signer, handlers: callHandlers(parts, signer, changes, canary), canary, changes };
     setInterval(() => this.tick(pool), Math.max(FASTEST_TICK_MS, Math.min(SLOWEST_TICK_MS, deadlineMs / 4)));
     await running.canary.prepare();
     await running.canary.probe();
@@ -210,12 +205,12 @@ class KeyProcess {
   }
 }
 
-function callHandlers(parts: SigningParts, signer: TokenSigner, changes: TokenChanges): CallHandlers {
+function callHandlers(parts: SigningParts, signer: TokenSigner, changes: TokenChanges, canary: Canary): CallHandlers {
   const generator = new TokenGenerator(parts, signer);
   const destroyer = new TokenDestroyer(parts);
   const sealer = new TokenSealer(parts, changes);
   const software = new SoftwareKeys(parts.token, sealer);
-  const log = new TokenLog(parts, signer, generator, changes);
+  const log = new TokenLog(parts, signer, generator, changes, canary);
   const rows = new TokenRowMark(parts, changes);
   return {
     generate: async ({ type, identity, ...order }) => {

@@ -31,6 +31,8 @@ export interface LoggedRows {
   readonly revoked: ReadonlyMap<string, number>;
   /** Time at which providers, issuers, trusts and rules were removed or disabled, by ID. */
   readonly withdrawn: ReadonlyMap<string, number>;
+  /** Issuers and identity providers that are enabled: maps each ID to `workload-issuer` or `identity-provider`. */
+  readonly origins: ReadonlyMap<string, string>;
   /** IDs of accounts by the names under which the accounts were created: `addressName`, `subjectName`. */
   readonly accounts: ReadonlyMap<string, string>;
 }
@@ -77,6 +79,7 @@ export class RowSeals {
     edits: new Map(),
     revoked: new Map(),
     withdrawn: new Map(),
+    origins: new Map(),
     accounts: new Map(),
   };
   private logFault: Problem | undefined;
@@ -195,6 +198,17 @@ export class RowSeals {
    */
   async assertUpToDate(): Promise<void> {
     if (this.log !== undefined) this.logged = await this.log.current();
+  }
+
+  /**
+   * Reports whether several issuers or identity providers are enabled, in the database or in the audit log: the row of one may have been hidden for a moment.
+   *
+   * @param ids IDs of the enabled rows, whose seals are not verified
+   */
+  async areSeveral(kind: 'workload-issuer' | 'identity-provider', ids: readonly string[]): Promise<boolean> {
+    await this.catchUp();
+    const logged = [...this.logged.origins].filter(([, one]) => one === kind);
+    return new Set([...ids, ...logged.map(([id]) => id)]).size > 1;
   }
 
   /** Rejects rows with an edit counter while the log has a fault, and triggers a read of the log unless the log was read within the last few seconds. */

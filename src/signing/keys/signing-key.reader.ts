@@ -267,7 +267,9 @@ export class SigningKeyReader {
    * their seals.
    */
   private async assertNotDestroyed({ keyId }: ActiveKey): Promise<void> {
-    if ((await this.ledger.recent())?.destroyedKeys.has(keyId) === true) throw inactive();
+    const logged = await this.ledger.recent();
+    if (logged === undefined && this.ledger.fault !== undefined) throw this.ledger.fault;
+    if (logged?.destroyedKeys.has(keyId) === true) throw inactive();
   }
 
   private async readActive(nameOrId: string): Promise<ActiveKey | null> {

@@ -44,7 +44,7 @@ export class RevocationRecords {
     this.remember(read?.logged ?? []);
     const known = this.ledger.known();
     this.remember(known?.sshRevocations.values() ?? []);
-    const isComplete = known !== undefined && !this.ledger.isDamaged;
+    const isComplete = known !== undefined && this.ledger.fault === undefined;
     const rows = (read?.rows ?? []).filter(({ authorityId }) => !isComplete || read?.unnamed.has(authorityId) === true);
     const extra = rows.filter((one) => !this.remembered.has(revocationName(one)));
     return [...this.remembered.values(), ...extra];

@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import type { Claims } from '../../access/identity/verified-identity.js';
 import { IdentityProvider } from '../../auth/model/identity-provider.entity.js';
 import { hasSeveralIssuers } from '../../auth/workload/workload.repository.js';
+import { sealsOf } from '../../platform/sealing/row-seals.js';
 import type { LoginSubject } from '../certificate-authority/ssh-login-rule.entity.js';
 import type { RequiredOrigin } from './login-principals.js';
 
@@ -17,5 +18,7 @@ export async function requiredOrigin(
 ): Promise<RequiredOrigin> {
   if (subject === 'workload') return (await hasSeveralIssuers(tx)) ? ['iss', '/iss'] : undefined;
   if (claims['provider'] === undefined) return undefined;
-  return (await tx.countBy(IdentityProvider, { enabled: true })) > 1 ? ['provider', 'sub'] : undefined;
+  const enabled = await tx.find(IdentityProvider, { select: { id: true }, where: { enabled: true } });
+  const ids = enabled.map(({ id }) => id);
+  return (await sealsOf(tx).areSeveral('identity-provider', ids)) ? ['provider', 'sub'] : undefined;
 }
