@@ -61,7 +61,7 @@ const LONG_FILES = 'test/**/*.long.spec.ts';
 
 const ON_STORES = {
   // High enough for a busy machine. A test that exceeds this limit hangs.
-  testTimeout: 600_000,
+  testTimeout: 400_000,
   hookTimeout: 900_000,
   // A machine that stalls for a second must not fail the run. A test that fails twice has a defect.
   retry: 1,
