@@ -2,7 +2,7 @@ import { loadavg } from 'node:os';
 import { algorithmUsesOf } from '../src/inventory/judgement/names/algorithm-uses.js';
 import { knownFamilies } from '../src/inventory/judgement/vocabularies/families.js';
 import curvesFile from '../src/inventory/judgement/vocabularies/curves.json' with { type: 'json' };
-import namesFile from '../src/inventory/judgement/vocabularies/names.json' with { type: 'json' };
+import namesFile from '../src/inventory/judgement/vocabularies/opaque-names.json' with { type: 'json' };
 
 /** Measures the time to parse an algorithm name that this process has not seen before, for every vocabulary name in four variants. */
 const ROUNDS = 10;

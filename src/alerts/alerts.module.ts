@@ -13,7 +13,7 @@ import { AlertNotifier } from './notices/alert-notifier.js';
 import { AlertRule } from './model/alert-rule.entity.js';
 import { AlertRulesController } from './rules/alert-rules.controller.js';
 import { AlertRulesService } from './rules/alert-rules.service.js';
-import { CertificateWatcher } from './intake/certificate.watcher.js';
+import { InventoryCertificateWatcher } from './intake/inventory-certificate.watcher.js';
 import { HsmWatcher } from './intake/hsm.watcher.js';
 import { DisabledWebhooks, WebhookEndpointsService } from './webhooks/webhook-endpoints.service.js';
 import { WebhookDeliveriesService } from './webhooks/webhook-deliveries.service.js';
@@ -38,6 +38,6 @@ export class AlertsModule {}
 /** Background module: opens alerts and notifies their recipients. */
 @Module({
   imports: [AlertsModule, AuditModule, HsmModule, NotificationsWorkerModule],
-  providers: [AlertIntake, AlertNotifier, CertificateWatcher, DisabledWebhooks, HsmWatcher],
+  providers: [AlertIntake, AlertNotifier, InventoryCertificateWatcher, DisabledWebhooks, HsmWatcher],
 })
 export class AlertsWorkerModule {}

@@ -19,7 +19,7 @@ import { HeldBatches } from './batches/held-batches.js';
 import { HeldRequests } from './requests/held-requests.js';
 import { ApprovalGate } from './requests/approval-gate.js';
 import { Certificate } from './certificates/certificate.entity.js';
-import { CertificateEndings } from './certificates/certificate-endings.service.js';
+import { SigningCertificateEndings } from './certificates/signing-certificate-endings.service.js';
 import { CertificatesController } from './certification/certificates.controller.js';
 import { CertificatesReader } from './certificates/certificates.reader.js';
 import { CertificatesService } from './certificates/certificates.service.js';
@@ -195,6 +195,6 @@ export class SigningModule {}
 /** SigningWorkerModule signs the requests of job signals and recovers requests whose signal or process was lost. */
 @Module({
   imports: [ApprovalsModule, SigningModule],
-  providers: [CertificateEndings, SigningProcessor, SigningRecovery, SigningUpkeep, StoppedKeyRequests],
+  providers: [SigningCertificateEndings, SigningProcessor, SigningRecovery, SigningUpkeep, StoppedKeyRequests],
 })
 export class SigningWorkerModule {}

@@ -14,7 +14,7 @@ import { MailTestService } from './settings/mail-test.service.js';
 import { DatabasePool, OperationsMetrics } from './operations/operations.metrics.js';
 import { OperationsReader } from './operations/operations.reader.js';
 import { OperationsService } from './operations/operations.service.js';
-import { Retention } from './operations/retention.js';
+import { ConfiguredRetention } from './operations/configured-retention.js';
 import { SettingsController } from './settings/settings.controller.js';
 
 @Module({
@@ -30,7 +30,7 @@ import { SettingsController } from './settings/settings.controller.js';
     OperationsMetrics,
     OperationsReader,
     OperationsService,
-    Retention,
+    ConfiguredRetention,
   ],
   exports: [OperationsService],
 })

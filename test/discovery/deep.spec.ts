@@ -3,7 +3,7 @@ import { createPrivateKey, randomUUID } from 'node:crypto';
 import { chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { READ, HOST_SURVEY, WALK } from '../../src/discovery/deep/scripts.js';
+import { READ, HOST_SURVEY, WALK } from '../../src/discovery/deep/host-scripts.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { SshFleet, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Answer } from '../support/service.js';

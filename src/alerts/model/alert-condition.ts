@@ -54,7 +54,7 @@ export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> =
       'Compare the result with the previous scan of this source: either its configuration or a risk rule was changed.',
   },
   'certificate-expiring': {
-    events: ['certificate.ending'], // CertificateWatcher covers certificates in the inventory.
+    events: ['certificate.ending'], // InventoryCertificateWatcher covers certificates in the inventory.
     counts: 'once',
     headline: 'A certificate expires soon',
     advice:

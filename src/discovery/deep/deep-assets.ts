@@ -13,7 +13,7 @@ interface Place {
 }
 
 /** Maximum number of items in one message. */
-const MAX_ITEMS = 3000;
+const MAX_DEEP_ITEMS = 3000;
 
 /** assetsOfHost converts the findings of a deep scan to inventory items. The host's item depends on all other items. */
 export function assetsOfHost(place: Place, reading: HostReading): AssetsFound {
@@ -27,7 +27,7 @@ export function assetsOfHost(place: Place, reading: HostReading): AssetsFound {
     })),
     ...reading.keyStores.map((store) => keyStore(place, store)),
   ];
-  const kept = items.slice(0, MAX_ITEMS);
+  const kept = items.slice(0, MAX_DEEP_ITEMS);
   const host = {
     component: {
       type: 'device',

@@ -10,7 +10,7 @@ import type { ProbeResult, ScanResult } from '../scan-result.entity.js';
 import { assetsOfHost } from './deep-assets.js';
 import { type HostReading, readFiles, readKeyFiles, readKeyUses } from './host-reading.js';
 import { type HostSurvey, readSurvey } from './host-survey.js';
-import { fieldTextOf, HOST_SURVEY, READ, readScriptOutput, type ScriptLine, WALK } from './scripts.js';
+import { fieldTextOf, HOST_SURVEY, READ, readScriptOutput, type ScriptLine, WALK } from './host-scripts.js';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;

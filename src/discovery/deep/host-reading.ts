@@ -3,7 +3,7 @@ import type { FoundSshKey, SshKeyUse } from '../../platform/queue/inbox-messages
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { keyBitsOf, sshFingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import type { HostSurvey } from './host-survey.js';
-import { shown, readScriptOutput, type ScriptLine, fieldTextOf } from './scripts.js';
+import { shown, readScriptOutput, type ScriptLine, fieldTextOf } from './host-scripts.js';
 
 /** Facts about a private key file. Its content stays on the host. */
 export interface PrivateKeyFile extends FoundSshKey {

@@ -5,7 +5,7 @@ import {
   readConfigured,
   readEffective,
 } from '../../platform/ssh/key-files.js';
-import { shown, type ScriptLine, fieldTextOf } from './scripts.js';
+import { shown, type ScriptLine, fieldTextOf } from './host-scripts.js';
 
 /** Facts about a host that the file search depends on. */
 export interface HostSurvey {

@@ -9,7 +9,7 @@ const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
 /** Files that may log in to a host without checking whether the host may be changed, and the files that contain the scripts they run. */
 const READERS: Record<string, readonly string[]> = {
-  'src/discovery/deep/deep-scan.ts': ['src/discovery/deep/scripts.ts'],
+  'src/discovery/deep/deep-scan.ts': ['src/discovery/deep/host-scripts.ts'],
   'src/hosts/connections/connection-tester.ts': ['src/hosts/connections/connection-tester.ts'],
   'src/hosts/connections/ssh-connections.service.ts': [],
   'src/ssh-keys/rotation/steps/rotation-precheck.ts': [

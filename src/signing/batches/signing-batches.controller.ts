@@ -8,11 +8,11 @@ import { TakesJson } from '../../platform/http/bodies/json-body.js';
 import { IDEMPOTENCY_KEY } from '../../platform/http/idempotency-keys.js';
 import { WaitQuery } from '../signing-requests.dto.js';
 import { DualSignaturesService, SigningBatchesService } from './signing-batches.service.js';
-import { MAX_ITEMS, SignBatchBody, SignDualBody, SigningBatchView } from './signing-batches.dto.js';
+import { MAX_BATCH_ITEMS, SignBatchBody, SignDualBody, SigningBatchView } from './signing-batches.dto.js';
 import { SigningBatchesReader } from './signing-batches.reader.js';
 
 /** Each item has at most a digest, a reference and a kilobyte of metadata. */
-const LIMITS = { bytes: MAX_ITEMS * 2048, values: MAX_ITEMS * 40, scope: 'sign:digest' };
+const LIMITS = { bytes: MAX_BATCH_ITEMS * 2048, values: MAX_BATCH_ITEMS * 40, scope: 'sign:digest' };
 
 @ApiTags('Signing')
 @Controller('api/v1/sign')

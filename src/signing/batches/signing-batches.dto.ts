@@ -7,7 +7,7 @@ import { SIGNING_STATUSES } from '../signing-request.entity.js';
 import type { BatchItem, ShownBatch } from './signing-batches.reader.js';
 import type { BatchOrder } from './signing-batches.service.js';
 
-export const MAX_ITEMS = 1000;
+export const MAX_BATCH_ITEMS = 1000;
 
 const BATCH_FORMATS = DIGEST_FORMATS.filter((one) => !['authenticode', 'openpgp'].includes(one));
 
@@ -30,7 +30,7 @@ export class BatchItemBody {
 
 export class SignBatchBody extends SignatureOptionsBody {
   /** 1 to 1,000. */
-  @ListOf(BatchItemBody, { min: 1, max: MAX_ITEMS }) items: BatchItemBody[];
+  @ListOf(BatchItemBody, { min: 1, max: MAX_BATCH_ITEMS }) items: BatchItemBody[];
   /** `authenticode` and `openpgp` need more than a digest and cannot be signed in a batch. */
   @Optional(OneOf(BATCH_FORMATS, { default: 'raw' })) format?: SignatureFormat = 'raw';
 

@@ -1,7 +1,7 @@
 import { Problem } from '../../platform/errors/problem.js';
 import type { WeakValues } from './weak-values.js';
 
-const MAX_ITEMS = 1000;
+const MAX_TRANSIT_ITEMS = 1000;
 /** Maximum number of items processed in parallel. A higher number would delay other callers. */
 const AT_ONCE = 8;
 
@@ -24,7 +24,7 @@ export type BatchResult<Result> = (Result | { readonly error: string }) & { read
 export async function eachOf<Result extends object>(
   items: readonly WeakValues[],
   work: (item: WeakValues) => Promise<Result>,
-  { max = MAX_ITEMS, atOnce = AT_ONCE, isOpen = () => true }: BatchLimits = {},
+  { max = MAX_TRANSIT_ITEMS, atOnce = AT_ONCE, isOpen = () => true }: BatchLimits = {},
 ): Promise<BatchResult<Result>[]> {
   if (items.length === 0) throw refusal('missing batch input to process');
   if (items.length > max) throw refusal(`batch_input has more than ${max} items`);

@@ -3,6 +3,7 @@ import { Transform } from 'class-transformer';
 import { Matches } from 'class-validator';
 import { Name } from '../../../platform/http/fields/fields.js';
 import type { SecondFactor } from './second-factor.entity.js';
+import { TOTP_CODE } from './totp.js';
 
 /** Removes spaces from a code, because apps display the code in two groups. */
 export const InGroups = () =>
@@ -15,7 +16,7 @@ export class BeginTotpBody {
 
 export class ConfirmTotpBody {
   /** Six digits from the app. */
-  @ApiProperty({ example: '123456' }) @InGroups() @Matches(/^\d{6}$/) code: string;
+  @ApiProperty({ example: '123456' }) @InGroups() @Matches(TOTP_CODE) code: string;
 }
 
 export class NewTotpView {

@@ -1,6 +1,6 @@
 import { changeSealed, insertSealed } from '../../../platform/sealing/sealed-rows.js';
 import { Injectable } from '@nestjs/common';
-import { generateSecret, generateURI, verifySync } from 'otplib';
+import { generateSecret, generateURI } from 'otplib';
 import { DataSource, type EntityManager, IsNull, Not } from 'typeorm';
 import { AuditService, type EntryRecorder } from '../../../audit/entries/audit.service.js';
 import { newId } from '../../../platform/database/new-id.js';
@@ -13,11 +13,10 @@ import { AccountNotices } from '../../model/account-notices.js';
 import { RecoveryCode, SecondFactor } from './second-factor.entity.js';
 import { changeFactors, factorsNow } from './factor-list.js';
 import { RecoveryCodes } from './recovery-codes.js';
+import { timeStepOf, TOTP_CODE } from './totp.js';
 
 const SEAL = 'totp seed';
 export const SEALED_SEED = { table: 'second_factor', column: 'seed', purpose: SEAL, place: 't.id::text' } as const;
-/** Accepted deviation: one time step in either direction, because clocks differ and typing takes time. */
-const TOLERANCE_SECONDS = 30;
 const MAX_AUTHENTICATORS = 5;
 
 /**
@@ -136,13 +135,12 @@ export class SecondFactorsService {
 
   /** Verifies a code and stores its time step by compare-and-set, so that only one of several concurrent uses succeeds (RFC 6238 section 5.2). */
   private async takes({ id, seed }: SecondFactor, code: string): Promise<boolean> {
-    if (seed === null || !/^\d{6}$/.test(code)) return false;
-    const secret = (await this.seal.open(SEAL, id, seed)).toString();
-    const result = verifySync({ secret, token: code, epochTolerance: TOLERANCE_SECONDS });
-    if (!result.valid || !('timeStep' in result)) return false;
+    if (seed === null || !TOTP_CODE.test(code)) return false;
+    const step = timeStepOf(code, (await this.seal.open(SEAL, id, seed)).toString());
+    if (step === undefined) return false;
     const [taken]: [unknown[], number] = await this.db.query(
       `UPDATE second_factor SET last_step = $2, last_used_at = now() WHERE id = $1 AND last_step < $2 RETURNING id`,
-      [id, result.timeStep],
+      [id, step],
     );
     return taken.length === 1;
   }

@@ -9,10 +9,11 @@ import { PasskeyAnswerBody } from '../second-factors/passkeys.dto.js';
 import { InGroups } from '../second-factors/second-factors.dto.js';
 import type { Newcomer } from '../users/registration.service.js';
 import type { Tokens } from '../../credentials/callers/token-grants.js';
+import { TOTP_CODE } from '../second-factors/totp.js';
 
 class FactorsBody {
   /** Six digits from your authenticator app, if you have one. */
-  @ApiProperty({ example: '123456', required: false }) @IsOptional() @InGroups() @Matches(/^\d{6}$/) totp?: string;
+  @ApiProperty({ example: '123456', required: false }) @IsOptional() @InGroups() @Matches(TOTP_CODE) totp?: string;
   /** One of your recovery codes, instead of `totp`. @example 7YKQ-2MDA-X0CE-91RT */
   @Optional(Text(1, 40)) recoveryCode?: string;
   /** Response of a passkey to `passkey-challenge`, instead of `totp`. */

@@ -34,7 +34,7 @@ export interface BatchSettings {
 }
 
 /** Maximum number of items in a batch, as set by the service. A batch has at most one approval. */
-const MAX_ITEMS = 1000;
+const MAX_ITEMS_PER_BATCH = 1000;
 /** Maximum length of an item's command line, in characters. The service limits the metadata of a batch item to 1 KB. */
 const MAX_COMMAND_LINE = 200;
 const POLL_S = 30;
@@ -54,8 +54,8 @@ export async function signNoted(
   answered = new AnsweredOrders(),
 ): Promise<AnsweredOrders> {
   for (const group of byKey(orders))
-    for (let at = 0; at < group.length; at += MAX_ITEMS) {
-      const part = group.slice(at, at + MAX_ITEMS);
+    for (let at = 0; at < group.length; at += MAX_ITEMS_PER_BATCH) {
+      const part = group.slice(at, at + MAX_ITEMS_PER_BATCH);
       const items = await batchOf(api, part, settings);
       part.forEach((order, index) => answered.add(order, resultOf(order, items[index])));
     }

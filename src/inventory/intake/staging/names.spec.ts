@@ -4,7 +4,7 @@ import type { AlgorithmPurpose } from '../../model/risk-subject.js';
 import type { RiskVerdict } from '../../model/risk-verdict.js';
 import { knownFamilies } from '../../judgement/vocabularies/families.js';
 import curvesFile from '../../judgement/vocabularies/curves.json' with { type: 'json' };
-import namesFile from '../../judgement/vocabularies/names.json' with { type: 'json' };
+import namesFile from '../../judgement/vocabularies/opaque-names.json' with { type: 'json' };
 import { findByOid } from '../../judgement/vocabularies/object-identifiers.js';
 import oidsFile from '../../judgement/vocabularies/oids.json' with { type: 'json' };
 import suitesFile from '../../judgement/vocabularies/tls-suites.json' with { type: 'json' };

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { readAlgorithm } from '../names/algorithm-uses.js';
 import curvesFile from '../vocabularies/curves.json' with { type: 'json' };
 import { knownFamilies } from '../vocabularies/families.js';
-import namesFile from '../vocabularies/names.json' with { type: 'json' };
+import namesFile from '../vocabularies/opaque-names.json' with { type: 'json' };
 import oidsFile from '../vocabularies/oids.json' with { type: 'json' };
 import suitesFile from '../vocabularies/tls-suites.json' with { type: 'json' };
 import { READING_EDITION } from './reading-edition.js';

@@ -1,4 +1,4 @@
-import familiesFile from './families.json' with { type: 'json' };
+import familiesFile from './family-words.json' with { type: 'json' };
 
 /** FamilyRole is the role of the algorithms in a family. `key` denotes a public key that can sign, encrypt or agree on keys. */
 export type FamilyRole = 'key' | 'sign' | 'exchange' | 'cipher' | 'hash' | 'mac' | 'kdf' | 'random' | 'other';

@@ -1,4 +1,4 @@
-import namesFile from './names.json' with { type: 'json' };
+import namesFile from './opaque-names.json' with { type: 'json' };
 
 /** Meaning of a name in a vocabulary. */
 interface KnownName {

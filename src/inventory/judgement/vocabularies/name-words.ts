@@ -1,6 +1,6 @@
 import { knownFamilies } from './families.js';
 import { curveNames, findCurve } from './object-identifiers.js';
-import wordsFile from './words.json' with { type: 'json' };
+import wordsFile from './other-words.json' with { type: 'json' };
 
 export type WordPurpose = 'signature' | 'encryption' | 'key-establishment';
 

@@ -3,7 +3,7 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { fieldTextOf, readScriptOutput, type ScriptLine, WALK } from './scripts.js';
+import { fieldTextOf, readScriptOutput, type ScriptLine, WALK } from './host-scripts.js';
 
 const KEY = '-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n-----END RSA PRIVATE KEY-----\n';
 

@@ -19,11 +19,11 @@ interface Ending {
 }
 
 /**
- * CertificateEndings records an alert event for each onboarded certificate that is about to expire. Recording the same certificate again has no
+ * SigningCertificateEndings records an alert event for each onboarded certificate that is about to expire. Recording the same certificate again has no
  * effect.
  */
 @Injectable()
-export class CertificateEndings {
+export class SigningCertificateEndings {
   constructor(private readonly db: DataSource) {}
 
   /**

@@ -42,7 +42,7 @@ const ENDING = `
 
 /** Finds certificates in the inventory that expire soon, using the index on the expiry date. */
 @Injectable()
-export class CertificateWatcher {
+export class InventoryCertificateWatcher {
   constructor(private readonly db: DataSource) {}
 
   @Background({ name: 'expiring-certificates', scope: 'process', every: EVERY_MS, first: 0 })

@@ -8,7 +8,7 @@ import { RowRetention, type RetentionRule } from '../../platform/work/row-retent
  * records, such as signing requests and approvals, are always kept.
  */
 @Injectable()
-export class Retention {
+export class ConfiguredRetention {
   constructor(old: RowRetention, { keptDays }: Config) {
     // IDs are created with their rows and are chronological (UUIDv7), so the primary key finds old rows.
     const forget = (days: number, rule: Omit<RetentionRule, 'since' | 'days'>) => {
