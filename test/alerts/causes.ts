@@ -17,7 +17,7 @@ interface Place {
   heard(count: number): Promise<unknown>;
 }
 
-/** How to trigger each condition, and the notifications expected. */
+/** A function that triggers a condition, and the notifications that are expected. */
 export interface Cause {
   readonly parameters?: object;
   readonly told: readonly string[];
@@ -26,7 +26,7 @@ export interface Cause {
   cause(place: Place): Promise<unknown>;
 }
 
-/** Settings of every process in these tests, because any process may call the webhook. */
+/** Settings shared by all processes in these tests, because any process may call the webhook. */
 export const MAY_CALL = { SVC_OUTBOUND_ALLOW: '127.0.0.1/32' };
 
 const RULE = 'Q-RSA-SIG-112';
@@ -53,7 +53,7 @@ export const certificate = (name: string, days: number) => ({
 
 const MAX_TRIES = 5;
 
-/** Sends a request. Like a real client, retries with the same Idempotency-Key if a busy machine does not answer. */
+/** Sends a request. Like a real client, retries with the same Idempotency-Key if the service responds with 503. */
 async function ask({ service, key }: Place, method: string, path: string, body?: object, headers = {}) {
   const once = method === 'POST' ? { 'idempotency-key': randomUUID(), ...headers } : headers;
   for (let tries = 1; ; tries += 1) {
@@ -114,7 +114,7 @@ export const CAUSES: Record<string, Cause> = {
       const { chain } = authority.issue(csr, { days: '10' });
       await ask(place, 'POST', `/api/v1/signing-keys/${id}/certificate`, { chain });
       authority.remove();
-      // A worker checks certificates of the inventory and of signing keys at startup, then periodically.
+      // A worker checks the certificates in the inventory and the certificates of signing keys at startup and periodically afterwards.
       await place.stage.start({ role: 'worker', settings: MAY_CALL });
     },
   },
@@ -162,7 +162,7 @@ export const CAUSES: Record<string, Cause> = {
   },
   'approvals-waiting': {
     told: [...OPENED, 'alert.resolved'],
-    // The alert contains neither title nor requester, because more people can read alerts than the approval.
+    // The alert contains neither the title nor the requester, because alerts are visible to more people than the approval.
     alerts: [
       {
         status: 'RESOLVED',

@@ -21,7 +21,7 @@ let worker: Service;
 let ada: Approver;
 let ben: Approver;
 let eve: Approver;
-/** Group of eve. Created before any request, because members whom the requester adds later cannot vote. */
+/** Eve's group. The group is created before any request, because members whom the requester adds later cannot vote. */
 let eves: string;
 
 beforeAll(async () => {

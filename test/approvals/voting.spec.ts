@@ -45,7 +45,7 @@ describe('a request under a policy', () => {
       reference: 'build-7',
       key: { name: key.name, version: 1 },
     });
-    // Sorts members without the service's code, so that the test verifies the documented canonical form.
+    // Sorts the object members without the service's code, so that the test verifies the documented canonical form.
     const sorted = (value: unknown): unknown =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(

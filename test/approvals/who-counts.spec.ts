@@ -255,7 +255,7 @@ describe('when a group or policy is edited during an approval', () => {
     const { approvalId, requestId } = await held(place, order(key.name), theirs.key);
     const [method, path, body] = change(boss.id, theirs.id);
     expect((await place.service.call(method, path, { key: place.apiKey, body })).status).toBeLessThan(300);
-    // The request is withdrawn by the vote or by the service shortly before the vote.
+    // The request is withdrawn either by the service shortly before the vote or by the vote itself.
     await vote(place.service, approvalId, ada);
     expect((await approval(place, approvalId)).body.status).toBe('WITHDRAWN');
     const request = await read(place.service, place.apiKey, requestId);

@@ -49,7 +49,7 @@ const insertedSession = async (person: string) => {
   );
   return id;
 };
-/** Returns the session ID in an access token. Every process rereads a session within five seconds, and other rows on each use. */
+/** Returns the session ID in an access token. Every process rereads a session at least every five seconds, and all other rows on each use. */
 const sessionOf = ({ accessToken }: { readonly accessToken: string }): string =>
   (JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid;
 const refused = async (token: string): Promise<void> => {

@@ -29,7 +29,7 @@ async function signed(count: number): Promise<void> {
   expect(status).toBe(200);
 }
 
-/** Returns the output of `doctor`, which exits with 1 if any finding is bad. */
+/** Returns the output of `doctor`, which exits with 1 if any check fails. */
 async function doctor(): Promise<string> {
   try {
     return await runToEnd(['doctor', '--all', '--json'], { ...stage.settings, ...settings });

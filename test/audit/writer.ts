@@ -13,7 +13,7 @@ interface Verdict {
   readonly findings: readonly { readonly detail: string }[];
 }
 
-/** Parts of an evidence file that tests modify. */
+/** The parts of an evidence file that tests modify. */
 export interface Evidence {
   approval?: object;
   readonly request: { approvalId?: string };
@@ -29,7 +29,7 @@ export function entryIn({ data }: { readonly data: string }): {
   return JSON.parse(Buffer.from(data, 'base64').toString()) as ReturnType<typeof entryIn>;
 }
 
-/** Final state of a request that was queued with SQL. */
+/** Final state of a request that was inserted into the queue with SQL. */
 export interface EndedRequest {
   readonly status: string;
   readonly code: string | null;

@@ -56,7 +56,7 @@ const PUBLIC = [
   'vaultInit',
   'vaultLeader',
 ];
-/** Public operations that require something other than our credentials: a client secret, or a configured provider or authority. */
+/** Public operations that require something other than a credential of the service: a client secret, or a configured provider or authority. */
 const ELSEWHERE = [
   'introspectToken',
   'authorizeDevice',
@@ -70,7 +70,7 @@ const ELSEWHERE = [
   'completeSignIn',
   'getSshRevocationList',
 ];
-/** Pages for the console, the API explorer, sign-in and development, which are not part of the API. Each page has its own access rules. */
+/** Pages for the console, the API explorer, sign-in and development, which are not part of the API. Each of these pages has separate access rules. */
 const PAGES = [
   ...CONSOLE_PAGES.map((path) => `GET /${path}`),
   'GET /static/*',

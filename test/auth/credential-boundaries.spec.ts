@@ -34,7 +34,7 @@ async function device(person: Person, permissions: string[], approve: string = p
   return { client, approved, tokens };
 }
 
-/** Sets the last authentication of a session to this many minutes ago. */
+/** Backdates the last authentication of a session by this many minutes. */
 const age = (session: string, minutes: number) =>
   place.stage.change(`UPDATE auth_session SET authenticated_at = now() - make_interval(mins => $2) WHERE id = $1`, [
     session,

@@ -19,7 +19,7 @@ beforeAll(async () => {
   await smtp.start();
   stage = await openStage();
   ({ apiKey, adminEmail } = await stage.seed());
-  // The test acts as the proxy, so that it can use any client address.
+  // The test acts as the trusted proxy, so that it can send calls with any client address.
   const settings = { ...smtp.settings, SVC_TRUST_PROXY: '127.0.0.1' };
   service = await stage.start({ settings });
   other = await stage.start({ role: 'api' });

@@ -7,7 +7,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { makeClient, postForm } from './oauth-calls.js';
 import { login, me, register } from './people.js';
 
-/** Tests for classes of vulnerabilities published for comparable products from 2024 to 2026. */
+/** Tests for classes of vulnerabilities that were published for comparable products from 2024 to 2026. */
 let stage: Stage;
 let service: Service;
 let apiKey: string;

@@ -20,7 +20,7 @@ const timestampQuery = () => execFileSync('openssl', ['ts', '-query', '-digest',
 
 /** Scopes whose operations use or show a signing key. */
 const SCOPES = ['sign:digest', 'timestamps:issue', 'signing-keys:read', 'signing-keys:write'];
-/** Operations that name no signing key, with the reason. */
+/** Operations whose calls do not name a signing key, each with the reason. */
 const WITHOUT_KEY: Readonly<Record<string, string>> = {
   listSigningKeys: 'omits keys that the caller cannot use',
   listTransitKeys: 'omits keys that the caller cannot use',

@@ -15,9 +15,11 @@ export interface Kind {
   readonly tables: readonly string[];
   /** Creates a credential of `owner`, an administrator. Each call to `use` requires `audit:read` or `sensors:report`, which viewers do not have. */
   readonly make: (place: ApprovalFixture, owner: Approver) => Promise<Use>;
-  /** The credential can be used only once. A second credential shows that this kind works, and the first credential is used only after the right was lost. */
+  /**
+   * The credential can be used only once. A second credential shows that this kind works, and the first credential is used only after the right has been lost.
+   */
   readonly once?: true;
-  /** The credential requires no role, so a lower role changes nothing. */
+  /** The credential requires no role, so assigning a lower role to the owner has no effect. */
   readonly forAll?: true;
 }
 

@@ -73,7 +73,7 @@ const OWNED: Record<string, Collection> = {
     },
   },
   '/api/v1/sign/attestations/': {
-    // A request made by one run belongs to all runs of the same trust.
+    // A request made by one workflow run belongs to all runs that are authenticated through the same workload trust.
     make: async () => {
       const repository = `octo-org/${unique('other')}`;
       const conditions = [{ claim: 'repository', values: [repository] }];

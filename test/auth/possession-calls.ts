@@ -41,7 +41,7 @@ export const authenticatedBy = (assertion: string): Record<string, string> => ({
 
 export interface ProofOptions {
   readonly by?: Pair;
-  /** Access token to which the proof is bound. */
+  /** Access token that the proof hashes in its `ath` claim. */
   readonly token?: string;
   readonly claims?: JWTPayload;
 }

@@ -44,7 +44,7 @@ afterAll(async () => {
   process.stdout.write(`\nwhat a credential is good for when its owner is …\n${table.join('\n')}\n`);
 });
 
-/** Changes to the owner's account that remove rights. */
+/** Changes to the owner's account that revoke rights. */
 const FLIPS = [
   { name: 'lowered', change: { roles: ['viewer'] } },
   { name: 'disabled', change: { disabled: true } },

@@ -123,7 +123,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('single logout with SimpleSAMLphp',
     expect(await statusOf(await signIn())).toBe(200);
     await put({ signRequests: false });
     await expect(signIn()).rejects.toThrow('no SAMLResponse');
-    // A signature with another key is rejected too.
+    // A signature made with a different key is also rejected.
     await put({ newKey: true });
     await expect(signIn()).rejects.toThrow('no SAMLResponse');
     await describeService();

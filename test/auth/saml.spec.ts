@@ -204,7 +204,7 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
     const xml = Buffer.from(elsewhere, 'base64').toString('utf8');
     expect(xml.includes('Recipient="https://elsewhere.example/acs"')).toBe(true);
     await assertRefused(await post(elsewhere));
-    // Moves the unchanged signed assertion to a response whose Destination is our address.
+    // Moves the unchanged signed assertion to a response whose Destination is the service's address.
     const moved = xml.replace(/Destination="[^"]*"/, `Destination="${acsUrl}"`);
     await assertRefused(await post(Buffer.from(moved).toString('base64')));
     idp.describe({ entityId, acsUrl });

@@ -115,7 +115,7 @@ describe.skipIf(!hasOathtool)('an authenticator app', () => {
       [factor],
     );
     expect(row?.seed).not.toContain(secret);
-    // The seed is sealed for its row and cannot be decrypted as part of another row.
+    // The TOTP seed is sealed for its row and cannot be decrypted as part of another row.
     const thief = await enrol();
     await stage.change(`UPDATE second_factor SET seed = (SELECT seed FROM second_factor WHERE id = $1) WHERE id = $2`, [
       factor,

@@ -348,7 +348,7 @@ it('limits the messages of a network that end nothing, without a session or a lo
   const forged = await new SignJWT(claims({ sub: 'ada' }))
     .setProtectedHeader({ alg: 'RS256', kid: 'unknown' })
     .sign((await generateKeyPair('RS256')).privateKey);
-  // The first wait is one second, so a single message can arrive after the wait.
+  // The rate limiter's first delay is one second, so some of the messages may be processed after the delay.
   const refusals = await Promise.all(Array.from({ length: 10 }, () => post(forged)));
   const limited = refusals.filter(({ status }) => status === 429);
   expect(limited.length).toBeGreaterThan(5);

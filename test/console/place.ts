@@ -11,7 +11,9 @@ import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { signIn, visit, type Visit } from './console.js';
 
-/** Service and browser shared by all journeys. The service runs on `localhost`, which passkeys accept as a domain, and manages hosts on loopback addresses. */
+/**
+ * The service and browser shared by all journeys. The service runs on `localhost`, which passkeys accept as a domain, and manages hosts on loopback addresses.
+ */
 export interface ConsolePlace {
   readonly stage: Stage;
   readonly service: Service;
@@ -98,7 +100,7 @@ export async function download(folder: string, page: Page, act: () => Promise<vo
 
 export const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main navigation' });
 
-/** Wait time after a session changes. The service caches sessions for 2.5 seconds. */
+/** Time to wait after a session has changed. The service caches sessions for 2.5 seconds. */
 const SESSION_CACHE_MS = 2600;
 
 /** Backdates the last authentication by an hour. @param whose SQL condition on the sessions */

@@ -36,7 +36,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** Prepares a reader's environment: the files that the guides mention, `sealwright` on the PATH, and the facts written by `npm start`. */
+/** Prepares the environment that the guides assume: the files that they mention, `sealwright` on the PATH, and the variables written by `npm start`. */
 function furnish(apiKey: string): void {
   const at = (name: string) => join(place, name);
   for (const folder of ['bin', 'home', '.data', 'dist']) mkdirSync(at(folder));

@@ -45,14 +45,14 @@ beforeAll(async () => {
   const settings = { SVC_RATE_LIMIT_PER_MINUTE: '100000000' };
   examples = await openExamples(stage, await stage.start({ role: 'api', settings }));
   await examples.makeAll(OPERATIONS);
-  // Without these resources, most calls would be rejected at the first check.
+  // Most calls would be rejected at the first check if these resources did not exist.
   expect([...examples.made].filter(([, id]) => id !== undefined).map(([path]) => path)).toEqual(
     expect.arrayContaining(THERE),
   );
 });
 afterAll(() => stage.close());
 
-/** Returns what is wrong with the response, or undefined. */
+/** Returns a description of the fault in the response, or undefined if there is none. */
 function faultOf({ path }: Operation, answer: Answer): string | undefined {
   // A busy service may return 5xx, but a value that the database rejects must not look as if the database were unavailable.
   const isBusy = answer.headers.has('retry-after') && answer.body.code !== 'database.unavailable';

@@ -10,7 +10,7 @@ const MAKING = OPERATIONS.filter(({ method, raw }) => method === 'POST' && '201'
 const isRepeatable = ({ raw }: Operation) =>
   raw.parameters.some(({ name }: { name: string }) => name === 'Idempotency-Key');
 
-/** Operations that do not need an Idempotency-Key, with the reason. */
+/** Operations that do not need an Idempotency-Key, each with the reason. */
 const WITHOUT: Record<string, string> = {
   beginTotp: 'it counts for nothing before it is confirmed',
   openSession: 'a sign-in is not to be had without the password again',

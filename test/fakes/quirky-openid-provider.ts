@@ -66,7 +66,7 @@ export interface Quirks {
   isPushed: boolean;
 }
 
-/** An external OpenID provider that behaves correctly, deviates, or is malicious, as configured. */
+/** An external OpenID provider that, as configured, behaves correctly, deviates from the specification, or is malicious. */
 export class QuirkyProvider {
   private server: Server | undefined;
   private readonly pushed = new Map<string, URLSearchParams>();

@@ -42,7 +42,7 @@ async function besideMissing(known: VaultKey, orders: () => Promise<unknown>[]):
   };
 }
 
-/** Returns the first of three attempts in which all other requests succeed, because the next process may take a second to start on a busy machine. */
+/** Makes up to three attempts and returns the first one in which all other requests succeed, because a new key process may take a second to start. */
 async function bestOfThree(attempt: () => Promise<Outcome>): Promise<Outcome> {
   for (let left = 2; left > 0; left -= 1) {
     const outcome = await attempt();

@@ -13,7 +13,9 @@ const MB = 1024 * 1024;
 const MAX_P99_MS = 100;
 const loop = watchEventLoop();
 const STALL_SECONDS = 2;
-/** Number of rounds that is within a key store's budget but exceeds the time limit on any machine, because each round takes three separate hash calls. */
+/**
+ * Number of key derivation rounds, which is within a key store's budget but exceeds the time limit on any machine, because each round makes three hash calls.
+ */
 const SLOW_ROUNDS = 1_000_000;
 
 let stage: Stage;
@@ -55,7 +57,7 @@ const described = (description: string) =>
 const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"m${i}":1`).join(',')}}`;
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-/** Bodies whose processing was once far more expensive than their length justifies. */
+/** Bodies whose processing was once far more expensive than their length justified. */
 const BODIES: readonly [what: string, body: () => string | Buffer | object, status: number, type?: string][] = [
   ['4 MB of a letter', () => 'a'.repeat(4 * MB), 422, 'application/octet-stream'],
   ['a description of 4 MB of a letter', () => described(`${'a'.repeat(4 * MB)} token`), 200],

@@ -154,7 +154,7 @@ describe('a release with other rules', () => {
     );
     await judged(version + 1);
     expect(await levelOf('RSA-2048')).toBe('CRITICAL');
-    // Without stored rules, the service applies the default rules, and the existing verdicts look like verdicts of an older release.
+    // Without stored rules, the service applies the default rules and treats the existing verdicts as verdicts of an older release.
     await stage.sql('DELETE FROM risk_rule_set');
     await service.kill();
     service = await stage.start({ role: 'api' });

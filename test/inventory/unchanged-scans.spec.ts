@@ -5,7 +5,7 @@ import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const PUSHES = 200;
-/** Limit for the growth of the source table in bytes per push, before its free space is reused. */
+/** Maximum growth of the source table in bytes per push, until free space within the table is reused. */
 const MAX_BYTES_PER_PUSH = 200;
 
 let stage: Stage;

@@ -153,7 +153,7 @@ describe('data read by an older reader', () => {
     await reconcile();
     await keepWhatIsTold();
     const [begin] = await stage.sql<{ now: string }>('SELECT now()::text AS now');
-    // One source was stored by a version that records no edition. The other source received a document through the same old version.
+    // Simulates one source that was stored by a version that records no edition, and another source whose document was merged by that version.
     await stage.sql(`UPDATE inventory_source SET reading = NULL, read_merge = NULL WHERE name = 'first'`);
     await stage.sql(`UPDATE inventory_source SET merged_at = now() WHERE name = 'second'`);
     await until('all is read again', 30, isReadAgain);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { digestOf } from '../support/signing.js';
 
-/** Target of the calls, with credentials. */
+/** Target of the calls, with the credentials to use. */
 export interface Target {
   /** URLs of the api processes, used in turn. */
   readonly urls: () => readonly string[];

@@ -5,7 +5,7 @@ import { login, me, newPassword } from '../auth/people.js';
 import { runToEnd, type Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Simulates a deployment upgraded from the previous version, which did not seal rows. */
+/** Simulates an upgrade from the previous version, which did not seal rows. */
 let stage: Stage;
 let service: Service;
 const password = newPassword();
@@ -16,7 +16,7 @@ beforeAll(async () => {
     `INSERT INTO user_account (id, email, password_hash, roles) VALUES ($1, 'ann@example.org', $2, '{admin}')`,
     [randomUUID(), await hash(password)],
   );
-  // The migration does the same in a database that contains data.
+  // The migration sets the same column in a database that already contains data.
   await stage.sql(`UPDATE seal_format SET rows_sealed_from = now() + interval '1 day'`);
   service = await stage.start();
 });

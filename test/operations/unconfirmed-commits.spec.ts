@@ -81,7 +81,7 @@ async function waitingCall({ call }: Case): Promise<{ readonly answer: Promise<A
 
 interface Case {
   readonly call: () => Promise<Answer>;
-  /** SQL that selects the row created by the call. */
+  /** SQL query that selects the row created by the call. */
   readonly made: () => string;
 }
 

@@ -79,7 +79,7 @@ const found = async (more = '') => {
   );
   return rows;
 };
-/** Returns a hash of everything that a push may change, except the time when a source was last seen. */
+/** Returns a hash of all data that a push may change, except the time when a source was last seen. */
 const content = async () => {
   const [row] = await stage.sql<{ hash: string }>(
     `SELECT md5(string_agg(t, ',' ORDER BY t)) AS hash FROM (
@@ -179,7 +179,7 @@ it('a sensor delivers everything once if its connection is lost or it is killed 
     [`web1:${big}/%`],
   );
   expect(rows).toEqual([{ places: files * lines, distinct: files * lines, missed: 0 }]);
-  // Each batch of the first scan has one log entry, however often it was sent. The second scan found no changes.
+  // Each batch of the first scan has one log entry, no matter how often the batch was sent. The second scan found no changes.
   const entries = await stage.sql<{ count: number }>(
     `SELECT count(*)::int AS count FROM audit_entry WHERE action = 'inventory.ingested' AND detail->>'source' LIKE $1`,
     [`web1:${big}%`],

@@ -13,7 +13,7 @@ const KEYS = ['default', 'demo-rsa'] as const;
 let stage: Stage;
 let apiKey: string;
 let keys: Map<string, PublishedKey>;
-/** Two api and two worker processes, which share a database, a Redis and a token. */
+/** Two API processes and two workers, which share a database, a Redis and a token. */
 let apis: Service[];
 let workers: Service[];
 
@@ -93,7 +93,7 @@ async function assertAllEnded(accepted: Accepted[], seconds: number): Promise<Ro
      WHERE r.id = ANY($1) AND r.status = 'SIGNED' GROUP BY r.id HAVING count(e.id) <> 1`,
     [ids],
   );
-  // Requests signed zero times or more than once.
+  // Requests that were not signed exactly once.
   expect(signings).toEqual([]);
   return rows;
 }

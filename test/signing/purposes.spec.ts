@@ -10,7 +10,7 @@ const TABLE: Record<string, readonly string[]> = {
   signing: ['', 'code-signing', 'documents'],
   'code-signing': ['', 'code-signing'],
   documents: ['', 'documents'],
-  // Only requests with the format openpgp are allowed; see openpgp.spec.
+  // Only requests with the format `openpgp` are allowed; test/signing/openpgp.spec.ts covers them.
   openpgp: [],
   'ssh-login': ['ssh-login'],
   'ssh-signatures': ['ssh-signatures'],

@@ -100,7 +100,7 @@ describe('no SQL statement of the service contains', () => {
   });
 });
 
-/** Statements that may read a whole growing table. The check `plans` verifies that every exception is needed. */
+/** Statements that are allowed to read a whole growing table. The check `plans` verifies that every exception is needed. */
 const READS_ALL = JSON.parse(readFileSync(join(ROOT, 'scripts/lib/plans/statements-that-read-all.json'), 'utf8')) as {
   readonly file: string;
   readonly holds: string;

@@ -97,7 +97,7 @@ describe.runIf(canRunSshd())('private keys merely reported by a host', () => {
           detail: expect.stringContaining('of eve'),
         },
       ]);
-      // A second check does not report the key again.
+      // The second check does not report the key again.
       await stage.sql('UPDATE ssh_rotation_policy SET due_at = now() WHERE id = $1', [id]);
       await until('another look', 20, async () => {
         const [row] = await stage.sql<{ later: boolean }>(

@@ -196,7 +196,7 @@ describe.runIf(canRunSshd())('a host certificate', () => {
     expect(renewed.status).toBe(201);
     await revoke('keyId', 'gone');
     assertProblem(await renew(line.certificate), forbidden('ssh-renewal.revoked'));
-    // Signs a certificate with another key in the name of the authority. ssh-keygen does not check what it signs.
+    // Signs a certificate with another key in the name of the authority. ssh-keygen does not check that the key belongs to the authority.
     const file = join(field.directory, 'forged');
     writeFileSync(`${file}.pub`, `${sshd.hostKey('ed25519')}\n`);
     execFileSync('ssh-keygen', [

@@ -88,7 +88,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
     const text = execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
     expect(text.replaceAll(/\s+/g, ' ')).toContain('force-command true source-address 127.0.0.1');
     expect(text).toContain('using ecdsa-sha2-nistp384');
-    // A forced command alone would leave forwarding enabled, so a rule without extensions grants none.
+    // A forced command alone would leave forwarding enabled, so a rule that specifies no extensions grants no extensions.
     expect(text).toContain('Extensions: (none)');
     expect(await logIn(at, file)).toBe('accepted');
     expect(at.sshd.log()).toContain(GITHUB.sub);

@@ -61,7 +61,7 @@ export function principalsOf({ nobody, people, programs }: Principals, groups: r
 interface PersonPlace {
   readonly service: Service;
   readonly isStale: boolean;
-  /** Process that the people call. */
+  /** Process to which the people send their calls. */
   readonly at: Service;
 }
 

@@ -74,7 +74,7 @@ export async function startService(settings: Record<string, string>, options: Se
   };
 }
 
-/** Runs a command of the built CLI and returns its output. */
+/** Runs a command of the built CLI and returns the command's output. */
 export async function runToEnd(
   args: string[],
   settings: Record<string, string>,

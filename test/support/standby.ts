@@ -9,7 +9,7 @@ export async function startStandby(primary: PrivatePostgres, dir: string): Promi
   const backup = new Client({ connectionString: primary.adminUrl });
   await backup.connect();
   await backup.query(`SELECT pg_backup_start('standby', true)`);
-  // Files may disappear during the copy because of concurrent changes, which are in the write-ahead log.
+  // Files may disappear during the copy because of concurrent changes, which the standby later replays from the write-ahead log.
   execFileSync('sh', ['-c', 'cp -a "$1" "$2" || true', 'sh', primary.directory, dir], { stdio: 'ignore' });
   const { rows } = await backup.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
   await backup.end();

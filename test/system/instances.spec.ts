@@ -34,7 +34,7 @@ async function ask(url: string): Promise<Asked | undefined> {
   return { status: response.status, body: isJson ? JSON.parse(text) : text };
 }
 
-/** Returns the names of our own metrics in a scrape, excluding the metrics of Node.js. */
+/** Returns the names of the service's own metrics in a scrape, excluding the metrics of Node.js. */
 function namesIn(scrape: string): string[] {
   const names = [...scrape.matchAll(/^# HELP sealwright_(\w+) /gm)].map(([, name = '']) => name);
   return names.filter((name) => !/^(?:process|nodejs)_/.test(name)).toSorted();

@@ -37,7 +37,7 @@ it('a timestamp query reports that no authority is set up', async () => {
   expect(client.text(reply)).toMatch(/Status: Rejected\.[\s\S]*not configured[\s\S]*Failure info: .*system/i);
 });
 
-// P-256 is tested below.
+// P-256 is tested separately below.
 describe.each(['rsa-2048', 'ec-p384', 'ec-p521'])('a timestamp authority with %s', (type) => {
   let client: TimestampClient;
 

@@ -33,7 +33,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-/** Creates a timestamp authority that uses openssl, with a certificate issued by `of`. */
+/** Creates a timestamp authority that uses openssl and has a certificate issued by `of`. */
 function opensslAuthority(of: Authority, name: string, { extensions = EKU, days = '30' } = {}) {
   const at = (file: string) => join(of.directory, `${name}.${file}`);
   execFileSync('openssl', ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', at('key')]);

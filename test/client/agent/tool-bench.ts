@@ -31,7 +31,7 @@ function isInLib(file: string): boolean {
 export interface ToolRun {
   readonly code: number;
   readonly signal: string | null;
-  /** Output of stdout and stderr. */
+  /** Combined output on stdout and stderr. */
   readonly text: string;
 }
 

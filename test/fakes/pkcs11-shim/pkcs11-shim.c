@@ -116,7 +116,7 @@ static void rewrite(int fd, const struct fault *fault) {
   if (ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text)) abort();
 }
 
-/* Reports whether the fault applies to the call: to its only kind of fault, or, for C_Sign (NULL), to any other kind. */
+/* Reports whether the fault affects this function. `kind` is the function's only kind of fault; NULL stands for C_Sign, which all other kinds affect. */
 static int meets(const char *kind, const struct fault *fault) {
   if (kind) return !strcmp(fault->kind, kind);
   return strcmp(fault->kind, "lie") && strcmp(fault->kind, "stall") && strcmp(fault->kind, "deny");
