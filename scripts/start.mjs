@@ -86,7 +86,7 @@ async function servicePort() {
   );
 }
 
-/** Matches the logic in src/platform/config/config.ts. */
+/** Returns the address on which the service listens. Must match the logic in src/platform/config/config.ts. */
 function listenAddress() {
   return settings.SVC_HOST || (settings.SVC_PROFILE === 'prod' ? '0.0.0.0' : '127.0.0.1');
 }

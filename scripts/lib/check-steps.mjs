@@ -10,7 +10,7 @@ import { explainStatements } from './statement-plans.mjs';
 import { step } from './steps.mjs';
 import { runVitest } from './vitest.mjs';
 
-/** Returns the path of a tool's cache, which lets the next run process only changed files. */
+/** Returns the path of a tool's cache, with which the next run processes only changed files. */
 const cacheOf = (name) => path.join('node_modules', '.cache', 'sealwright', name);
 
 /** Returns a check that runs a tool and shows its output only if the tool fails. */
@@ -27,7 +27,7 @@ const tool = (lane, title, program, args, remedy) => ({
   },
 });
 
-/** The console is checked separately because it uses a browser's types. */
+/** The console is checked separately because its code uses browser types. */
 const consoleTypes = {
   title: 'console types',
   lane: 2,

@@ -5,7 +5,7 @@ import ts from 'typescript';
 import { assertParsed, compilerOptions, writeOutput } from './compile.mjs';
 import { inRoot } from './project.mjs';
 
-/** The plugin generates schemas for these files from their types and comments. */
+/** The plugin generates OpenAPI schemas for these files from their types and comments. */
 const PLUGIN = {
   introspectComments: true,
   classValidatorShim: true,

@@ -15,7 +15,7 @@ export const isNewEnough = (version) => {
   return major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1]);
 };
 
-/** refuseOldNode throws if Node is too old for the scripts that install the packages, which require Node 20. */
+/** refuseOldNode throws if the current Node is too old for the scripts that install the packages. These scripts require Node 20. */
 export function refuseOldNode() {
   if (Number(process.versions.node.split('.')[0]) >= 20) return;
   throw new Failure(`Node.js ${process.versions.node} is too old`, INSTALL);

@@ -13,7 +13,7 @@ export function packagesAreCurrent() {
   return installedMatchesLock() && existsSync(ADDON);
 }
 
-/** needsForPackages returns the compilers that are missing to build the PKCS #11 binding on installation. Returns nothing if the binding is already built. */
+/** needsForPackages returns the missing compilers that the PKCS #11 binding needs during installation. Returns an empty list if the packages are current. */
 export const needsForPackages = () => (packagesAreCurrent() ? [] : missing(COMPILERS));
 
 /** installPackages installs the packages in package-lock.json. Returns whether an installation was necessary. */

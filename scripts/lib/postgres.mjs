@@ -28,7 +28,7 @@ const SOON_MS = 10_000;
 const SLOW_MS = 50_000;
 const RECOVERY_MS = 600_000;
 
-/** shared_buffers: a sixteenth of the memory, because the file cache and other programs need memory too. */
+/** shared_buffers in MB: 1/16 of the memory within these limits, because the file cache and other programs also need memory. */
 const SHARED_MB = Math.round(Math.min(1024, Math.max(128, totalmem() / MB / 16)));
 
 /** Settings passed at every start, so that changes also apply to an existing data directory. */
@@ -38,7 +38,7 @@ const SETTINGS = {
   max_connections: '300',
   shared_buffers: `${SHARED_MB}MB`,
   max_wal_size: '2GB',
-  // Large enough that the WAL writer can write the WAL. With a smaller buffer, sessions that import documents would write the WAL page by page.
+  // The buffer is large enough that the WAL writer can write the WAL. With a smaller buffer, sessions that import documents would write the WAL page by page.
   wal_buffers: '64MB',
   wal_writer_delay: '10ms',
   synchronous_commit: 'on',

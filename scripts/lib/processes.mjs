@@ -81,7 +81,9 @@ export async function stopProcess(pid, steps) {
   }
 }
 
-/** onOrphaned calls back once when the npm that runs this script has ended. An npm that was killed with SIGKILL cannot forward a signal. */
+/**
+ * onOrphaned calls `callback` once when the npm process that runs this script has ended. An npm process that is killed with SIGKILL cannot forward a signal.
+ */
 export function onOrphaned(callback) {
   if (process.env.npm_lifecycle_event === undefined) return;
   const parent = process.ppid;

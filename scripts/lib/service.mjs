@@ -64,7 +64,7 @@ export class Service {
     if (this.pid !== undefined) writeFileSync(this.#pidFile, `${this.pid}\n`, { mode: 0o600 });
   }
 
-  /** Calls `callback` with each warning or error that the service logs after this call. */
+  /** Calls `callback` with each warning or error that the service logs from now on. */
   onTrouble(callback) {
     let offset = statSync(this.#logFile).size;
     let rest = '';

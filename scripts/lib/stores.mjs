@@ -61,7 +61,7 @@ function startStore(name, start, started) {
   });
 }
 
-/** watchStores restarts a store of `running` on the same port when it has ended, until everything is stopped. */
+/** watchStores restarts each store in `running` that ends, on the same port, until all steps are halted. */
 export function watchStores(running, note) {
   const look = async () => {
     for (const [index, store] of running.entries()) {

@@ -8,8 +8,8 @@ import { run } from './run.mjs';
 const command = (name, apt = name, brew = apt) => ({ name, apt, brew, present: () => commandPath(name) !== undefined });
 
 /**
- * Returns a need for a package without a program, detected by a file below /usr/lib or one of its architecture directories. Homebrew has none of these
- * packages.
+ * Returns a need for a package that contains no program and is detected by a file below /usr/lib or one of its architecture directories. Homebrew has none of
+ * these packages.
  */
 const library = (apt, file) => ({ name: path.basename(file), apt, brew: '', present: () => isInLib(file) });
 
@@ -154,7 +154,7 @@ function packageManager() {
 
 /** Returns the command prefix for running as root, or undefined if this account cannot. */
 function privilege() {
-  // In runlevel 1, installing a package does not start its server; tests start their own.
+  // In runlevel 1, installing a package does not start its server. Tests start their own servers.
   const nonInteractive = ['env', 'DEBIAN_FRONTEND=noninteractive', 'NEEDRESTART_SUSPEND=1', 'RUNLEVEL=1'];
   if (process.getuid() === 0) return nonInteractive;
   const sudo = commandPath('sudo');

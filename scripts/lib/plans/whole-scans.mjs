@@ -1,6 +1,6 @@
 import { GROWING } from './tables.mjs';
 
-/** Limit assumed for LIMIT with a parameter. The planner assumes a tenth of the rows. */
+/** Row count assumed for a LIMIT clause whose value is a parameter. The planner would assume a tenth of the rows. */
 const DEFAULT_PAGE = 100;
 
 /** Plan nodes that consume all their input before they return the first row. */
@@ -69,7 +69,7 @@ export class WholeScans {
   }
 }
 
-/** Returns the partial indexes. They cover queues and are small. */
+/** Returns the partial indexes, which are small because they cover queues. */
 async function partialIndexes(client) {
   const { rows } = await client.query(
     `SELECT c.relname AS name FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indpred IS NOT NULL`,

@@ -1,6 +1,6 @@
 import { Failure } from '../failure.mjs';
 
-/** Semantic Versioning 2.0.0 without build metadata, because two builds of a version are identical. */
+/** A version according to Semantic Versioning 2.0.0, without build metadata, because two builds of a version are identical. */
 const VERSION =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*))*))?$/;
 const HEADING = /^## (\S+)(?: - (\d{4}-\d{2}-\d{2}))?\s*$/gm;
