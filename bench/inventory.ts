@@ -15,9 +15,9 @@ import { Probe } from './inventory/probe.js';
 import { CpuMeter } from './support/cpu-meter.js';
 
 /**
- * Compares the inventory with a plain COPY on the same machine, alternating between the two. An import rate is assets per second through HTTP, validation,
- * classification and writing. It is compared with the rows per second of a COPY into a bare table just before. Exports are compared with a COPY out of the
- * table.
+ * Compares the inventory with a plain COPY on the same machine, alternating between the two. An import rate is the number of assets per second, including HTTP,
+ * validation, classification and writing. Each import rate is compared with the rows per second of a COPY into a bare table immediately before. Each export is
+ * compared with a COPY out of the table.
  *
  * BENCH_ASSETS: document sizes; each size gets a fresh database and service. BENCH_FILL: number of assets to reach after the last size, by
  * duplicating rows inside the database. The read operations are then measured again.
@@ -28,7 +28,7 @@ const ROUNDS = 40;
 /** Assets imported before the measurement, because a new service is slow until V8 has compiled its hot code. */
 const WARM_UP = 10_000;
 const WARM_UPS = 3;
-/** Total number of assets to import over all turns. A single turn varies too much, so the median counts. */
+/** Total number of assets to import over all turns. The result is the median of the turns, because a single turn varies too much. */
 const ENOUGH = 500_000;
 const MIN_TURNS = 3;
 const MAX_TURNS = 7;
@@ -163,7 +163,7 @@ async function measure(assets: number): Promise<number> {
   return assets * (made + 1) + WARM_UP * (1 + (WARM_UPS - 1) * SENDERS);
 }
 
-/** Measured rate, and the machine's limit measured just before. */
+/** The measured rate, and the machine's limit measured immediately before. */
 interface Turn {
   readonly rate: number;
   readonly limit: number;

@@ -79,7 +79,7 @@ interface Verified {
   readonly megabytes: number;
 }
 
-/** Runs the command line like an auditor: exports and verifies all entries, starting from the state of the previous run. */
+/** Runs the CLI as an auditor does: exports and verifies all entries, starting from the state of the previous run. */
 async function verified(...args: string[]): Promise<Verified> {
   const { body } = await service.call('GET', '/api/v1/audit/log/key', { key: apiKey });
   writeFileSync(join(directory, 'log.pem'), body.publicKey as string);

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import { once } from 'node:events';
 import { type Servers, startServers } from './servers.js';
 
-/** Network in which one address in a hundred has SSH and TLS servers and all others stay silent. */
+/** A network in which one address in a hundred has SSH and TLS servers and all other addresses stay silent. */
 export interface SilentNetwork {
   readonly cidr: string;
   readonly live: number;
