@@ -14,7 +14,7 @@ const { values } = parseArgs({
   },
 });
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-/** Number of rounds; memory is measured after each. */
+/** Number of rounds. Memory is measured after each round. */
 const ROUNDS = 20;
 /** Concurrent conversations. Each conversation has a separate server, so that every signature request can be compared with the conversation's messages. */
 const LANES = 16;

@@ -42,7 +42,7 @@ export class Network {
     return ['ip', 'netns', 'exec', this.space(node)];
   }
 
-  /** Drops all traffic to and from the machine. Open connections are not closed. */
+  /** Drops all traffic to and from the machine, without closing open connections. */
   isolate(node: NodeNumber): void {
     ip('link', 'set', this.link(node), 'down');
   }

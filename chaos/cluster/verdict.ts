@@ -19,7 +19,7 @@ interface DocumentRow {
   readonly places: number;
 }
 
-/** Outcome of the work acknowledged to clients. */
+/** Outcome of the work that was acknowledged to clients. */
 export interface Verdict {
   readonly requests: number;
   readonly documents: number;

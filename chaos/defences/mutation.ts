@@ -11,6 +11,6 @@ export interface Mutation {
   readonly instead: string;
   /** Path of the test file for the defence. */
   readonly spec: string;
-  /** Part of the names of the tests to run, if only some tests of the file concern the defence. */
+  /** Text that the names of the tests to run contain, if only some of the file's tests concern the defence. */
   readonly test?: string;
 }

@@ -51,7 +51,7 @@ export class SpecRuns {
     this.vitest.setGlobalTestNamePattern(new RegExp(escaped.join('|')));
     const found = await this.vitest.globTestSpecifications([spec]);
     const { testModules: all, unhandledErrors } = await this.vitest.runTestSpecifications(found);
-    // The result includes modules from earlier runs.
+    // The result also contains the test files of earlier runs.
     const testModules = all.filter(({ moduleId }) => found.some((one) => one.moduleId === moduleId));
     const trouble = [...unhandledErrors, ...testModules.flatMap((one) => troubleOf(one))].map(textOf);
     return {
@@ -76,7 +76,7 @@ function testOf(test: TestCase): RunTest[] {
   return [{ name: test.fullName, passed: state === 'passed', message: errors.map(textOf).join('\n') }];
 }
 
-/** Errors outside of tests, in hooks or imports. */
+/** Returns the errors that occurred outside of tests, in hooks or imports. */
 function troubleOf(module: TestModule): unknown[] {
   return [...module.errors(), ...[...module.children.allSuites()].flatMap((suite) => suite.errors())];
 }
