@@ -15,9 +15,9 @@ import { Probe } from './inventory/probe.js';
 import { CpuMeter } from './support/cpu-meter.js';
 
 /**
- * Compares the inventory with a plain COPY on the same machine, alternating between the two. An import rate is the number of assets per second, including HTTP,
- * validation, classification and writing. Each import rate is compared with the rows per second of a COPY into a bare table immediately before. Each export is
- * compared with a COPY out of the table.
+ * Compares the inventory with a plain COPY on the same machine, alternating between inventory and COPY. An import rate is the number of assets per second,
+ * including HTTP, validation, classification and writing. Each import rate is compared with the rows per second of a COPY into a bare table immediately before.
+ * Each export is compared with a COPY out of the table.
  *
  * BENCH_ASSETS: document sizes; each size gets a fresh database and service. BENCH_FILL: number of assets to reach after the last size, by
  * duplicating rows inside the database. The read operations are then measured again.
@@ -33,8 +33,8 @@ const ENOUGH = 500_000;
 const MIN_TURNS = 3;
 const MAX_TURNS = 7;
 /**
- * Concurrent senders, provided the service accepts that much data at once (docs/sensors.md). Each sender sends DOCUMENTS_EACH documents per turn. At the end of
- * a turn, one sender waits for the other. With more documents, the wait is a smaller share of the turn.
+ * Number of concurrent senders, provided that the service accepts that much data at once (docs/sensors.md). Each sender sends DOCUMENTS_EACH documents per
+ * turn. At the end of a turn, one sender waits for the other sender. With more documents, the wait is a smaller share of the turn.
  */
 const SENDERS = 2;
 const DOCUMENTS_EACH = 4;

@@ -11,8 +11,8 @@ import { hammer, median, middle } from './support/load.js';
 
 /**
  * Measures the service's overhead relative to the HSM, as ratios between rates from the same run on the same machine. The client, the API, PostgreSQL, Redis
- * and the key process share the cores of the machine. The service is warmed up first, because V8 compiles its code during the first seconds. Compared
- * operations alternate, so that a slowdown of the machine affects both. Figures are medians.
+ * and the key process share the cores of the machine. The service is warmed up first, because V8 compiles its code during the first seconds. The compared
+ * operations alternate, so that a slowdown of the machine affects both operations. Figures are medians.
  */
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 5);

@@ -47,7 +47,7 @@ async function seededKey({ settings }: Stage, dist: string): Promise<string> {
   }
 }
 
-/** Stops a process gracefully after it has received no calls for a moment, like a load balancer and a supervisor do. */
+/** Stops a process gracefully after it has received no calls for a moment, as a load balancer and a supervisor do. */
 async function retire(service: Service): Promise<void> {
   await sleep(1000);
   await service.kill();

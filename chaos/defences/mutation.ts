@@ -1,4 +1,4 @@
-/** A defence and how to remove it from the sources. Without the defence, an assertion in the tests of `spec` must fail. */
+/** A defence, and the change that removes the defence from the sources. Without the defence, an assertion in the tests of `spec` must fail. */
 export interface Mutation {
   /** Number of the finding in docs/attacks.md. */
   readonly finding: number;

@@ -12,7 +12,7 @@ export interface RunTest {
 
 export interface SpecRun {
   readonly tests: readonly RunTest[];
-  /** Error that kept the file from running; empty if there was none. */
+  /** Error that prevented the file from running; empty if the file ran. */
   readonly trouble: string;
 }
 

@@ -37,7 +37,7 @@ export async function rotateUnderHammer(
         const files = readdirSync(join(at.sshd.home('deploy'), '.ssh')).join(' ');
         if (ends !== 'DONE denied accepted') faults.push(`rotation ${id} ended as ${ends} (${causes.join(', ')})`);
         if (files !== 'authorized_keys') faults.push(`rotation ${id} left ${files}`);
-        // The key cannot be rotated again before a person has investigated the rotation.
+        // The key cannot be rotated again until a person has investigated the failed rotation.
         if (status !== 'DONE') break;
         before = { id: next?.id ?? '', file };
         done += 1;

@@ -10,11 +10,11 @@ import { type Step, STEPS, StepWatch } from './step-watch.js';
 const OVERLAP_SECONDS = 1;
 /** Fraction of rotations to roll back while rollback steps are still needed. */
 const ROLLED_BACK = 0.4;
-/** Maximum time between the start of a rotation and the request to roll it back. */
+/** Maximum time between the start of a rotation and the rollback request. */
 const ROLL_BACK_MS = 4000;
-/** Time after which any step that still needs an interruption is chosen. */
+/** Time after which the worker is killed at any step that still needs an interruption. */
 const PATIENCE_MS = 5000;
-/** Maximum delay between observing a step and the kill, which should hit the step in progress. */
+/** Maximum delay between observing a step and killing the worker. The kill should interrupt a step that is still in progress. */
 const LATEST_MS = 200;
 const LOOK_MS = 25;
 
@@ -195,7 +195,7 @@ class KilledRun {
     }
   }
 
-  /** Checks that the holders can log in to the hosts as the killed worker left them. */
+  /** Checks that the holders can log in to the hosts in the state in which the killed worker left the hosts. */
   private async logInEverywhere(): Promise<void> {
     for (const { at, holder } of this.lanes) {
       const result = await holder.logIn();

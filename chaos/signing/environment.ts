@@ -9,10 +9,10 @@ import { type PrivateRedis, startRedis } from '../../scripts/lib/redis.mjs';
 import { createToken } from '../../scripts/lib/softhsm.mjs';
 import { buildShim, type Shim } from '../../test/fakes/pkcs11-shim/shim.js';
 
-/** Commit times show whether an intent was committed before the HSM was called. */
+/** Enables commit timestamps, which show whether an intent was committed before the HSM was called. */
 const POSTGRES_SETTINGS = { track_commit_timestamp: 'on' };
 
-/** Environment of a run: PostgreSQL, Redis and a token behind the shim, all private to the run and subject to faults. */
+/** The environment of a run: PostgreSQL, Redis and a token behind the shim. All three are private to the run and subject to faults. */
 export class Environment {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-chaos-'));
   readonly logs = join(this.directory, 'logs');

@@ -38,7 +38,7 @@ export interface AuditRow {
   };
   /** Commit time of the transaction that wrote the entry, in nanoseconds since 1970. */
   readonly committed: bigint;
-  /** Whether no later transaction has modified the row. */
+  /** Whether the row has not been modified by a later transaction. */
   readonly untouched: boolean;
 }
 
@@ -70,7 +70,7 @@ export interface Evidence {
   readonly approvals: readonly ApprovalRow[];
   /** IDs of the approvers. */
   readonly members: readonly string[];
-  /** Votes by people who may not vote: the number of refused votes, and a description of each accepted vote. */
+  /** Votes by people who are not allowed to vote: the number of refused votes, and a description of each vote that was accepted. */
   readonly refusedVotes: number;
   readonly wrongVotes: readonly string[];
   readonly log: LogEvidence;
@@ -104,17 +104,17 @@ export interface LogEvidence {
 
 /** C_Sign calls, sorted by key and data. */
 export interface Operations {
-  /** Calls by request name, in chronological order. */
+  /** C_Sign calls by request name, in chronological order. */
   readonly byIntent: ReadonlyMap<string, readonly JournalEntry[]>;
-  /** Calls with the digest of a request that had to be refused. */
+  /** C_Sign calls with the digest of a request that had to be refused. */
   readonly ofRefused: readonly JournalEntry[];
-  /** Calls with the canary key, by CKA_ID. */
+  /** C_Sign calls with the canary key, by CKA_ID. */
   readonly canary: readonly JournalEntry[];
-  /** Calls with the audit log's key. */
+  /** C_Sign calls with the audit log's key. */
   readonly ofLog: readonly JournalEntry[];
-  /** Calls with a key of the service over data that no client sent. Only self-tests of new keys are allowed. */
+  /** C_Sign calls with a key of the service over data that no client sent. Only self-tests of new keys are allowed. */
   readonly unasked: readonly JournalEntry[];
-  /** Calls with any other key. */
+  /** C_Sign calls with any other key. */
   readonly foreign: readonly JournalEntry[];
 }
 

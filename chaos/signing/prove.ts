@@ -46,7 +46,7 @@ export interface Outcome {
   readonly findings: readonly Finding[];
   readonly load: Load;
   readonly drainMs: number;
-  /** Failures other than invariants: a fault that could not be injected, or a process that ended on its own. */
+  /** Failures other than violated invariants: faults that could not be injected, and processes that ended on their own. */
   readonly troubles: readonly string[];
   /** Whether the run passed. A control passes if the expected invariants detect it. */
   readonly passed: boolean;
@@ -183,7 +183,7 @@ class Run {
     await this.search.searchRedis(this.environment);
   }
 
-  /** Waits until the service is idle. All faults have already been undone. */
+  /** Waits until the service is idle. All faults have already been repaired. */
   private async drain(load: Load): Promise<{ unanswered: string[]; drainMs: number }> {
     const start = Date.now();
     this.environment.shim.fault('');
@@ -232,7 +232,7 @@ class Run {
     );
     search.searchFiles('logs of the stores', environment.storeLogs);
     const database = await readDatabase(environment);
-    // The observer reads once more, so that the last rows are also read twice.
+    // The observer reads all rows once more, so that even the latest rows are read twice.
     await observer.look();
     return {
       ...database,

@@ -20,7 +20,7 @@ export interface Target {
 
 type Call = (to: Service) => Promise<Answer>;
 
-/** Concurrent callers for every area of the API. Each caller calls the target processes in turn. */
+/** Concurrent callers for every area of the API. Each caller sends its calls to the target processes in turn. */
 export class Traffic {
   readonly counts = new Map<string, number>();
   readonly faults: Fault[] = [];

@@ -16,8 +16,8 @@ await bundlePrograms();
 if (cold) await Promise.all(['main', 'worker', 'cli'].map(compileInAdvance));
 
 /**
- * Starts a program once so that it loads its modules and V8's compiled code is stored in dist/compile-cache. The cache saves a sixth of the startup CPU time
- * and a tenth of a process's memory, because parsing eight megabytes leaves fragmented memory behind.
+ * Starts a program once, so that the program loads all modules and V8's compiled code is stored in dist/compile-cache. The cache saves a sixth of the startup
+ * CPU time and a tenth of a process's memory, because parsing eight megabytes leaves fragmented memory behind.
  */
 async function compileInAdvance(program) {
   const { code, output } = await run(process.execPath, [inRoot(`dist/${program}.js`), '--version']);

@@ -33,7 +33,7 @@ export async function build({ withConsole = true } = {}) {
 async function buildService() {
   const before = fingerprint();
   if (isBuilt()) {
-    // Sources that have not changed may belong to a later commit.
+    // The commit may have changed even if the sources have not.
     writeBuildInfo(before);
     return false;
   }

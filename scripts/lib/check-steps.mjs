@@ -119,7 +119,7 @@ export const CHECKS = {
     ['--check', '--cache', '--cache-location', cacheOf('prettier'), '--log-level', 'warn', '.'],
     'To fix: npm run format',
   ),
-  // Runs before lint, which also uses types, because it generates the console's API client.
+  // Runs before lint, because this check generates the console's API client, whose types lint also uses.
   console: consoleTypes,
   lint: tool(2, 'lint', 'oxlint', [], 'Each finding names its rule. To fix many of them: npx oxlint --fix'),
   boundaries: tool(

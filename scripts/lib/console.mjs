@@ -8,7 +8,7 @@ import { installConsolePackages } from './packages.mjs';
 import { inRoot } from './project.mjs';
 import { run } from './run.mjs';
 
-/** The web console. It has separate packages, is built into ui/dist, and is copied to dist/ui, from which the service serves it. */
+/** The web console. The console has separate packages, is built into ui/dist, and is copied to dist/ui, from which the service serves the files. */
 const UI = inRoot('ui');
 const BUILT = path.join(UI, 'dist');
 const SERVED = inRoot('dist/ui');

@@ -29,7 +29,7 @@ async function installServicePackages() {
   if (!installedMatchesLock()) {
     await npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', ...scripts], headers);
   }
-  // Falls back to the headers of the packaged Node 24 if the current Node has none. The binding uses Node-API and works with both.
+  // Falls back to the headers of the packaged Node 24 if the current Node has no headers. The binding uses Node-API and works with both versions.
   if (!existsSync(ADDON)) await npm(['rebuild', 'pkcs11js'], headers ?? nodeHeaders(packagedNode()));
   if (existsSync(ADDON)) return true;
   throw new Failure('The PKCS#11 binding was not built', 'To see the error: npm rebuild pkcs11js --foreground-scripts');

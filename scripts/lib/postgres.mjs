@@ -90,7 +90,7 @@ async function stopIn(home) {
   if (running !== undefined) await stopServer(running.pid);
 }
 
-/** removePostgres stops the server and removes its data, even if it was moved out of `dir`. */
+/** removePostgres stops the server and removes its data, even if the data was moved out of `dir`. */
 export async function removePostgres(dir) {
   const wanted = path.resolve(dir);
   await stopPostgres(wanted);

@@ -33,7 +33,7 @@ export function ownDirectory(directory) {
   return directory;
 }
 
-/** privateDirectory creates a directory that only its owner can enter, and corrects the permissions of an existing one. */
+/** privateDirectory creates a directory that only its owner can enter, or corrects the permissions of an existing directory. */
 export function privateDirectory(directory, account) {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (account !== undefined) chownSync(directory, account.uid, account.gid);

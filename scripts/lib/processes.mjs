@@ -23,7 +23,7 @@ export function isAlive(pid) {
   }
 }
 
-/** commandOf returns the command line of a process, or '' if the process does not exist. Callers use it to detect a reused process ID. */
+/** commandOf returns the command line of a process, or '' if the process does not exist. Callers use the command line to detect a reused process ID. */
 export function commandOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();

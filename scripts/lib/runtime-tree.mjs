@@ -12,7 +12,7 @@ const STARTED_BY_PATH = ['**/*-thread.js', 'hsm/process/key-process.js'];
 const ASSETS = ['main.js', 'worker.js', 'cli.js', 'sealwright.js', 'build.json', 'bundled', 'ui'];
 /** Files of packages that no program reads. Licenses are kept. */
 const UNREAD = /(?:\.d\.[cm]?ts|\.map|\.tsbuildinfo|\.cc?|\.cpp|\.h)$|(?:^|\/)(?:CHANGELOG|README)[^/]*\.md$/i;
-/** Files that node-gyp leaves next to a native module. They contain directory names of the machine that compiled it. */
+/** Files that node-gyp leaves next to a native module. These files contain directory names from the machine that compiled the module. */
 const COMPILATION = /^binding\.gyp$|^build\/(?!Release(?:\/[^/]+\.node)?$)/;
 const SPECIFIER =
   /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*|\bresolve\s*\(\s*)(["'])((?:@[\w.-]+\/)?[\w.-]+(?:\/[^"'\n]*)?|\.{1,2}\/[^"'\n]+)\1/g;

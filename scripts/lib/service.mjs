@@ -10,7 +10,7 @@ const PROGRAM = inRoot('dist/main.js');
 const LOG_LIMIT = 20 * 1024 * 1024;
 const PATIENCE = 90_000;
 
-/** Service runs the service in a separate process. The service writes its log to a file, so it does not depend on the process that started it. */
+/** Service runs the service in a separate process. The service writes its log to a file, so that it does not depend on the process that started the service. */
 export class Service {
   #logFile;
   #pidFile;

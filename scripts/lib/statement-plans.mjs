@@ -3,10 +3,10 @@ import path from 'node:path';
 import { onFilledSchema, unknownTables } from './plans/filled-schema.mjs';
 import { WholeScans } from './plans/whole-scans.mjs';
 
-/** Suffix of a statement with a separate time limit. Its caller has a fallback for a statement that exceeds the limit. */
+/** Suffix of a statement with a separate time limit. The caller has a fallback in case the statement exceeds the time limit. */
 const BOUNDED = /-- cancelled after \d+ ms$/;
 const MAKES_TEMPORARY = /^\s*CREATE TEMP/i;
-/** Matches the part of a statement before the query from which it fills a temporary table. */
+/** Matches the part of a statement that precedes the query whose rows fill a temporary table. */
 const FILLED_FROM = /^\s*CREATE TEMP\w* TABLE [^;]*? AS (?=SELECT|WITH)/i;
 
 /**
@@ -28,7 +28,7 @@ export function explainStatements({ adminUrl, evidence }) {
   return onFilledSchema(adminUrl, (client) => explainEach(client, statements));
 }
 
-/** Creates the temporary tables that the statements need. Runs twice, because a temporary table may be filled from another one. */
+/** Creates the temporary tables that the statements need. Runs twice, because a temporary table may be filled from another temporary table. */
 async function makeTemporary(client, statements) {
   const texts = statements
     .filter((one) => MAKES_TEMPORARY.test(one))

@@ -82,7 +82,7 @@ export function watchStores(running, note) {
 async function again(store, note) {
   try {
     const next = await store.again();
-    // The shutdown began while this store was starting, so the shutdown does not stop it.
+    // The shutdown began while this store was starting, so the shutdown did not stop this store.
     if (isHalted()) await next.stop();
     else note(`${store.name} exited and was restarted.`);
     return next;

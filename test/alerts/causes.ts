@@ -17,11 +17,11 @@ interface Place {
   heard(count: number): Promise<unknown>;
 }
 
-/** A function that triggers a condition, and the notifications that are expected. */
+/** A way to trigger a condition, with the alerts and notifications that are expected. */
 export interface Cause {
   readonly parameters?: object;
   readonly told: readonly string[];
-  /** Expected alerts after the cause, as partial matches. */
+  /** Partial matches of the alerts that are expected after the condition has been triggered. */
   readonly alerts: readonly object[];
   cause(place: Place): Promise<unknown>;
 }
@@ -64,7 +64,7 @@ async function ask({ service, key }: Place, method: string, path: string, body?:
   }
 }
 
-/** Triggers each condition by a real event. Conditions about SSH keys are in test/ssh-keys, which has hosts. */
+/** Triggers each condition with a real event. The tests in test/ssh-keys, which have hosts, trigger the conditions that concern SSH keys. */
 export const CAUSES: Record<string, Cause> = {
   'asset-new': {
     told: OPENED,

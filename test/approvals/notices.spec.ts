@@ -113,7 +113,7 @@ it('people who have not voted are reminded once at half time; then the approval 
   const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }]);
   const { approvalId } = await ask(key.name, 'slow.bin');
   await vote(place.service, approvalId, ada);
-  // Simulates that half of the day has passed, then the whole day.
+  // Makes the reminder due, which is normally sent halfway to the expiry, and then makes the approval expire.
   await place.stage.sql(`UPDATE approval SET remind_at = now() WHERE id = $1`, [approvalId]);
   await smtp.mailTo(ben.email, 'Approval still needed: Sign slow.bin');
   await told(approvalId, 'approval.reminder');

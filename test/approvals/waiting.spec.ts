@@ -15,7 +15,10 @@ const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 
 
 const ask = () => held(place, { digest: digestOf(randomUUID()), key: key.name });
 
-/** Returns the milliseconds from the last vote until every long poll for the request or the approval has returned in both processes. */
+/**
+ * Returns the number of milliseconds between the last vote and the time at which all long polls for the request and the approval have returned in both
+ * processes.
+ */
 async function slowestToHear(): Promise<number> {
   const { requestId, approvalId } = await ask();
   await vote(place.service, approvalId, ada);

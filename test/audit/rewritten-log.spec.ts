@@ -265,7 +265,8 @@ describe('the log', () => {
       expect(said).toMatch(/log\.(forked|rolled-back): /);
       expect(said).toContain('If any kind of backup was restored, run: sealwright-admin restore status');
       const [leaves = ''] = /(?<=--leaves )\d+/.exec(said) ?? [];
-      // The log of a restored backup looks the same. Accepting such a log without restore mode would reinstate everything that was revoked since the backup.
+      // The log of a restored backup looks the same as a log that was rolled back. Accepting such a log without restore mode would reinstate everything that
+      // was revoked since the backup.
       await expect(runToEnd(['accept-log', '--leaves', leaves], stage.settings)).rejects.toMatchObject({ code: 1 });
       expect(
         await runToEnd(['accept-log', '--leaves', '1', '--damaged-in-place'], stage.settings).catch(String),

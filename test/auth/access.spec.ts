@@ -96,8 +96,8 @@ let apiKey: string;
 let person: string;
 let newPerson: () => Promise<string>;
 /**
- * `keys` holds a credential with each single scope. `allBut` holds, for each scope, an API key with all scopes except this scope, the scopes that include it,
- * `admin:*` and the voting scope.
+ * For each scope, `keys` holds a credential with only that scope. For each scope, `allBut` holds an API key with every scope except that scope, the scopes that
+ * include it, `admin:*` and the voting scope.
  */
 const keys = new Map<string, string>();
 const allBut = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** Minimal browser for sign-ins: cookies per host, manual redirects, forms. */
+/** A minimal browser for sign-ins that supports cookies per host, manual redirects and forms. */
 export class Browser {
   private readonly jars = new Map<string, Map<string, string>>();
 

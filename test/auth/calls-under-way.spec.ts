@@ -243,7 +243,7 @@ it('an identity token from before the issuer was disabled gives no token once th
   await other.stop();
 });
 
-/** Operations that, before they write to the database, call an address chosen by the caller. */
+/** Operations that send a request to an address chosen by the caller before they write to the database. */
 const OUTBOUND: Record<string, (url: string) => [method: string, path: string, body: object]> = {
   'the keys of a new client': (url) => [
     'POST',

@@ -126,7 +126,7 @@ describe('the rate limit', () => {
     expect(first.headers.get('ratelimit-policy')).toBe('"default";q=20;w=60');
     expect(field(first.headers, 'ratelimit')?.slice(1, 4)).toEqual(['r', '19', 't']);
     await Promise.all(Array.from({ length: 14 }, () => me(one, key)));
-    // A process fetches the other processes' counts within a second after a call, so the third call includes all calls to the other process.
+    // A process fetches the other processes' counts within a second after a call, so the response to the third call counts all calls to the other process.
     const left: (string | undefined)[] = [];
     for (let i = 0; i < 3; i += 1) {
       left.push(field((await me(two, key)).headers, 'ratelimit')?.[2]);

@@ -38,7 +38,7 @@ const OPERATIONS = DOCUMENT.filter(
 
 describe('an API key limited to "release-*"', () => {
   let bound: string;
-  /** Certificate of the other key: ID and PEM. */
+  /** ID and PEM of the other key's certificate. */
   let certificate: { id: string; chain: string[] };
   let attestationId: string;
 
@@ -59,7 +59,7 @@ describe('an API key limited to "release-*"', () => {
     issueTimestamp: timestampQuery(),
   });
 
-  /** Returns the body of an operation, with the other key wherever the body names a key. */
+  /** Returns a request body for the operation that names the other key wherever the body contains a key. */
   function bodyOf(operation: Operation): unknown {
     const { operationId, path, raw } = operation;
     if (operationId in bodies()) return bodies()[operationId];

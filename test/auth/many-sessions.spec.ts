@@ -35,7 +35,7 @@ const openOf = async (userId: string): Promise<number> => {
 it('a sign-in ends the oldest sessions beyond 500', async () => {
   const person = await register(service);
   const id = await idOf(stage, person.email);
-  // These sessions have lower IDs than the session of the registration, as if they were older.
+  // These sessions have lower IDs than the session of the registration, as if these sessions were older.
   await openSessions(id, 501);
   const { body } = await login(service, person.email, person.password);
   expect(await openOf(id)).toBe(500);

@@ -45,7 +45,7 @@ const adminsAndKeyWith = async (scopes: string[]): Promise<Owned> => {
   return { id: '', owner: place.apiKey, stranger: key };
 };
 
-/** Resources that belong to a person, or that have rights that some callers of the operation do not have. */
+/** Resources that belong to a person, or that hold rights that some callers of the operation do not have. */
 const OWNED: Record<string, Collection> = {
   '/api/auth/sessions/': {
     make: async () => {

@@ -61,7 +61,7 @@ export async function dpopProof(
 }
 
 export interface BoundCall extends ProofOptions {
-  /** Process to call. The proof names the public address, which both processes share. */
+  /** Process to call. The proof contains the public address, which is the same for both processes. */
   readonly at?: Service;
   readonly body?: unknown;
   readonly proof?: string;

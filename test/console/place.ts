@@ -23,7 +23,7 @@ export interface ConsolePlace {
   readonly url: string;
   /** Directory for files that a journey uploads or downloads. */
   readonly folder: string;
-  /** Opens `path` in a browser signed in as the administrator. A closed browser is reused. */
+  /** Opens `path` in a browser signed in as the administrator. A browser whose previous page was closed is reused. */
   asAdmin(path: string): Promise<Visit>;
   close(): Promise<void>;
 }
@@ -77,7 +77,7 @@ export async function openConsole(): Promise<ConsolePlace> {
       const visitor = used ?? (await visit(browser, `${url}${path}`, { signedIn: session.signedIn }));
       await visitor.page.getByRole('heading', { level: 1 }).waitFor();
       const since = session;
-      // A browser with an older session is not reused, because it would need step-up.
+      // A browser with an older session is not reused, because the session would need step-up.
       const close = async () => (since === session ? void idle.push(visitor) : visitor.close());
       return { ...visitor, close };
     },

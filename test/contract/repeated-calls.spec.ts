@@ -22,7 +22,7 @@ const WITHOUT: Record<string, string> = {
   rotateApiKey: 'a key that was replaced is not replaced again',
   rotateWebhookSecret: 'a new secret does not end those in use: test/alerts/webhooks',
 };
-/** Operations for which an example is not sufficient. They are tested in test/signing and test/ssh-keys/ssh-login. */
+/** Operations for which an example is not sufficient. These operations are tested in test/signing and test/ssh-keys/ssh-login. */
 const ELSEWHERE = ['importCertificate', 'loginBySsh', 'onboardCertificate'];
 
 /** Error code for a repeated call while the rotation is still in progress. */

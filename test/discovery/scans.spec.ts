@@ -251,7 +251,7 @@ it('a killed scan resumes in another process, repeating at most the open window'
   await first.kill('SIGKILL');
   const half = await cursor();
   expect(half).toBeLessThan(14_000);
-  // The dead worker's lease lasts half a minute; the test ends it early.
+  // The dead worker's lease lasts half a minute, so the test ends the lease early.
   await stage.sql('UPDATE scan SET sweep_at = now() WHERE id = $1', [body.id]);
   const second = await stage.start({ role: 'worker', settings: SETTINGS });
   onTestFailed(async () => void (await second.kill('SIGKILL')));
@@ -260,8 +260,8 @@ it('a killed scan resumes in another process, repeating at most the open window'
   assertProblem(await call('POST', `/v1/scans/${body.id}/cancel`), { status: 409, code: 'scan.over' });
   expect(await scanned(body.id)).toMatchObject({ status: 'CANCELLED', attempts: 2 });
   expect(await cursor()).toBeGreaterThanOrEqual(half + 1000);
-  // Hosts that were found are probed during the sweep. Probes do not count, but a probe that was killed before it sent its first byte looks like a sweep
-  // connection. A sweep that started over would repeat 2,000 or more connections.
+  // Hosts that were found are probed during the sweep. Probes are not counted, but a probe that was killed before its first byte was sent looks like a
+  // connection of the sweep. A sweep that started over would repeat 2,000 or more connections.
   const again = called.length - told.size - new Set(called).size;
   expect(again).toBeLessThanOrEqual(600 + 200);
 });

@@ -19,7 +19,7 @@ import { until } from '../support/signing.js';
 /** Directory of Debian's package after it has been downloaded and unpacked. */
 const CACHE = join(tmpdir(), 'sealwright-simplesamlphp');
 
-/** Unpacks Debian's package without installing it, which would add a web server. Returns undefined if it is unavailable. */
+/** Unpacks Debian's package without installing it, which would add a web server. Returns undefined if the package is unavailable. */
 function unpacked(): string | undefined {
   const root = join(CACHE, 'usr/share/simplesamlphp');
   if (existsSync(join(root, 'www'))) return root;

@@ -238,7 +238,7 @@ describe.runIf(canRunSshd())('an SSH session with a real sshd', () => {
     const place = mkdtempSync(join(sshd.directory, 'moment-'));
     const path = join(place, 'keys');
     writeFileSync(path, 'old\n');
-    // Simulates a concurrent change immediately before the rename and, optionally, immediately after it.
+    // Simulates a concurrent change immediately before the rename and, optionally, immediately after the rename.
     const commands = mkdtempSync(join(sshd.directory, 'commands-'));
     const script = `#!/bin/sh\nfile=${path}; late=:\n${meanwhile}\n/bin/mv "$@"; status=$?\neval "$late"; exit $status\n`;
     writeFileSync(join(commands, 'mv'), script, { mode: 0o755 });

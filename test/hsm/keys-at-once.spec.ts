@@ -21,7 +21,8 @@ const generate = (ckaId = randomBytes(16), identity = newIdentity('brief')) =>
   vault.generate({ ckaId, identity, type: 'ec-p256' });
 
 /**
- * Signs with a key that does not exist. A process that has created keys might not see all keys, so it is replaced before the key is reported as missing.
+ * Signs with a key that does not exist. A key process that has created keys might not see all keys, so the process is replaced before the key is reported as
+ * missing.
  */
 const missing = (known: VaultKey) => signed({ ...known, ckaId: randomBytes(16) });
 

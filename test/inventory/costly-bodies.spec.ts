@@ -111,7 +111,7 @@ describe('a document that takes too long to process', () => {
 
   it('is rejected with the reason, and later documents are processed', async () => {
     const type = 'application/x-pkcs12';
-    // One costly document per thread, so that the other documents have to wait.
+    // Sends one costly document per thread, so that the other documents have to wait.
     const costly = [ingest(slow(), { type, to: hasty }), ingest(slow(), { type, to: hasty })];
     const others = ['first', 'second', 'third'].map((name) => ingest(good(name), { to: hasty }));
     for (const { status, body } of await Promise.all(costly)) {
@@ -160,7 +160,7 @@ describe('a reporter with costly documents', () => {
 
   beforeAll(async () => {
     ({ id: hostileId, key: hostile } = await newApiKey(service, apiKey, ['inventory:report']));
-    // Uses another person's token, because all keys of one person share a turn.
+    // Uses another person's token, because all keys of one person share a single turn in the queue.
     other = (await newApprover({ stage, service, apiKey }, ['admin'])).accessToken;
   });
   const small = (name: string) => bom([algorithm({ name: 'AES-128' })], about(name));

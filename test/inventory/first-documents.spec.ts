@@ -174,7 +174,7 @@ describe('the first document of a source', () => {
     const visible = () => pages(`SELECT relallvisible AS pages FROM pg_class WHERE relname = 'asset'`);
     // Autovacuum removes the rows of transactions that were rolled back because other documents had inserted the same assets.
     await stage.sql('VACUUM (INDEX_CLEANUP ON) asset');
-    // A concurrent reader can prevent pages from being marked as all-visible. The next document then marks these pages.
+    // A concurrent reader can prevent pages from being marked as all-visible. The import of the next document then marks these pages.
     let round = 0;
     await until('all pages to be seen by all', 30, async () => {
       expect((await keys(`document ${(round += 1)}`)).body).toMatchObject({ created: MANY });

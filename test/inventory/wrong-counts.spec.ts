@@ -164,7 +164,7 @@ describe('data read by an older reader', () => {
       [begin?.now],
     );
     expect(changed.map(({ name }) => name)).toEqual(['AES-256-GCM', 'key of first']);
-    // Both sources have the asset. The source that is read first reports the change.
+    // Both sources have reported the asset. The source that is read first reports the change.
     const told = await stage.sql<{ facts: { level0: number; why: string } }>('SELECT facts FROM told');
     expect(told.reduce((sum, { facts }) => sum + facts.level0, 0)).toBe(2);
     expect(told.map(({ facts }) => facts.why)).toEqual(told.map(() => expect.stringContaining('new version')));

@@ -12,7 +12,7 @@ export interface Target {
 
 export interface LoadResult {
   readonly answers: number;
-  /** Calls that failed or were not answered with 2xx, with their outcome. */
+  /** Outcomes of calls that failed or were not answered with 2xx. */
   readonly noticed: string[];
 }
 

@@ -26,7 +26,7 @@ const signIn = async (at = service) => {
   const { status, body } = await login(at, 'ann@example.org', password);
   return { status, token: body.access_token as string };
 };
-/** Inserts a session without a seal, like the previous version or an attacker. */
+/** Inserts a session without a seal, as the previous version did and an attacker could. */
 const insertSession = async (secret: string) => {
   const id = randomUUID();
   await stage.sql(
@@ -41,7 +41,7 @@ const statusOf = async (id: string, secret: string, at: Service) => {
   return (await at.call('GET', '/api/auth/me', { headers })).status;
 };
 
-/** Inserts an SSH authority without a seal, like the previous version or an attacker. The table belongs to the second generation of sealed tables. */
+/** Inserts an SSH authority without a seal, as the previous version did and an attacker could. The table belongs to the second generation of sealed tables. */
 const insertAuthority = (name: string) => {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return stage.sql(

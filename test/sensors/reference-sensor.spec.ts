@@ -172,7 +172,7 @@ it('a sensor delivers everything once if its connection is lost or it is killed 
   const ended = await run(big);
   expect(ended.code).toBe(0);
   expect(ended.scans.map(({ ok }) => ok)).toEqual([true, true]);
-  // The sensor sends the rest of the first scan, and a second scan with the same findings.
+  // The sensor sends the remaining batches of the first scan, and then a second scan with the same findings.
   expect(ended.scans[1]).toMatchObject({ created: 0, updated: 0 });
   const rows = await stage.sql<{ places: number; distinct: number; missed: number }>(
     `SELECT count(*)::int AS places, count(DISTINCT (location, line))::int AS distinct, sum(missed)::int AS missed FROM asset_occurrence WHERE location LIKE $1`,

@@ -18,7 +18,7 @@ const ORDER = {
   content: sequence(nullValue),
 } as const;
 
-/** Reports whether the key signs the caller's digest directly. This is true for OpenPGP, whose writer only validates the content. */
+/** Reports whether the key signs the caller's digest directly, which is the case for OpenPGP, whose writer only validates the content. */
 function signsTheDigest(format: WrappedFormat): boolean {
   return format === 'openpgp' || FORMAT_WRITERS[format].toBeSigned(ORDER, new Date()) === undefined;
 }

@@ -33,7 +33,7 @@ interface Accepted {
   readonly requestId: string;
 }
 
-/** Submits a request like a client: retries with the same Idempotency-Key at alternating addresses until the request is accepted. */
+/** Submits a request as a client does: retries with the same Idempotency-Key at alternating addresses until the request is accepted. */
 async function submit(): Promise<Accepted> {
   const message = randomUUID();
   const key = KEYS[message.charCodeAt(0) % 2] as string;
@@ -100,7 +100,7 @@ async function assertAllEnded(accepted: Accepted[], seconds: number): Promise<Ro
 
 const countOf = (rows: Row[], status: string): number => rows.filter((row) => row.status === status).length;
 
-/** Kills a process and starts a new process with the same role, like a supervisor. */
+/** Kills a process and starts a new process with the same role, as a supervisor would. */
 async function crash(processes: Service[], role: 'api' | 'worker', which: number): Promise<void> {
   await processes[which]?.kill('SIGKILL');
   processes[which] = await stage.start({ role });

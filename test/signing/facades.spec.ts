@@ -38,7 +38,7 @@ function bytesOf(signature: string, encoding: BufferEncoding = 'base64'): Buffer
   return Buffer.from(value, encoding);
 }
 
-/** Sends exactly these headers and bytes, plus what HTTP requires. `fetch` would add a content type. */
+/** Sends exactly these headers and bytes, plus the headers that HTTP requires. `fetch` would add a content type. */
 async function wire(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Answer> {
   const sent = request(`${certified.service.url}${path}`, { method, headers });
   sent.end(body);

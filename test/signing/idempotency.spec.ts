@@ -166,7 +166,8 @@ describe('a repeated call', () => {
     await dying.kill('SIGKILL');
     await lost;
     const again = await sign(one(), order);
-    // The first process may have died before the commit or while processing the request. If it was processing the request, the lease must expire first.
+    // The first process may have died before the commit or while processing the request. If the first process was processing the request, the lease must expire
+    // first.
     const { body } = again.status === 200 ? again : await read(one(), apiKey, await requestIdOf(digest), 15);
     expect(body).toMatchObject({ status: 'SIGNED', digest });
     expect(await requestsFor(digest)).toBe(1);

@@ -253,7 +253,7 @@ describe('the format openpgp', () => {
       changed.writeUInt8(changed.readUInt8(at + offset) ^ 0x10, at + offset);
       const signature = changed.toString('base64');
       expect((await post('/api/v1/verify', { requestId: body.requestId, signature })).body.valid).toBe(false);
-      // Without the request, the service cannot check the creation time, because it does not have the document.
+      // Without the request, the service cannot check the creation time, because the service does not have the document.
       if (offset === 31) continue;
       const alone = { digest, key: key.name, format: 'openpgp', signature };
       expect((await post('/api/v1/verify', alone)).body.valid).toBe(false);

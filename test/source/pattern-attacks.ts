@@ -15,7 +15,7 @@ const MAX_PUMPS = 160;
 const MAX_NEIGHBOURS = 6;
 /** Suffixes that make a string match or fail to match at the end. */
 const ENDS = ['', '\u0001', 'a\n!'];
-/** Text before the repeated part. It prevents start anchors from matching. */
+/** Text before the repeated part, which prevents start anchors from matching. */
 const ELSEWHERE = '\u0001';
 
 type SetNode = AST.CharacterClass | AST.CharacterSet | AST.ExpressionCharacterClass;

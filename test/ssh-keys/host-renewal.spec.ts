@@ -63,7 +63,7 @@ describe.runIf(canRunSshd())('a host certificate', () => {
   const issue = (more: object = {}, key?: string) =>
     field.ask('POST', `/v1/ssh-ca/${authorityId}/certificates`, order(more, key));
 
-  /** Sends a host's renewal call with its current certificate, signed by ssh-keygen. */
+  /** Sends a renewal call as a host does, with the current certificate and a signature created by ssh-keygen. */
   async function renew(certificate: string, key = hostKey) {
     const signedAt = new Date();
     const blob = readCertificateLine(certificate)?.blob ?? Buffer.alloc(0);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { type PrivatePostgres, startPostgres } from '../../scripts/lib/postgres.mjs';
 
-/** Starts a hot standby of a running server from a base backup in `dir`. The standby uses no replication slot, and no commit waits for it. */
+/** Starts a hot standby of a running server from a base backup in `dir`. The standby uses no replication slot, and commits do not wait for the standby. */
 export async function startStandby(primary: PrivatePostgres, dir: string): Promise<PrivatePostgres> {
   const backup = new Client({ connectionString: primary.adminUrl });
   await backup.connect();

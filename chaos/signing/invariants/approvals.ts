@@ -5,7 +5,7 @@ import { GUARDED_KEY } from '../intents.js';
 import { isRejected, THRESHOLD } from '../people.js';
 import type { Check, Finding } from './finding.js';
 
-/** Invariant 9: every digest signed with the guarded key was approved in time by enough different eligible people. */
+/** Invariant 9: every digest that was signed with the guarded key had been approved in time by the required number of different eligible people. */
 export const trulyApproved: Check = (evidence): Finding => {
   const { rows, approvals, entries, members, wrongVotes } = evidence;
   const violations = [...wrongVotes];

@@ -3,7 +3,7 @@ import type { JournalEntry } from '../../../test/fakes/pkcs11-shim/shim.js';
 import type { AuditRow, Evidence, LogEvidence } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
-/** Invariant 5: every HSM operation has an intent that was committed before it. */
+/** Invariant 5: every HSM operation has an intent that was committed before the operation. */
 export const intentFirst: Check = ({ rows, entriesOf, operations, keys, entries, log }: Evidence): Finding => {
   const idOf = new Map(rows.map(({ reference, id }) => [reference, id]));
   const violations: string[] = [];

@@ -6,7 +6,7 @@ const DEFAULT_PAGE = 100;
 /** Plan nodes that consume all their input before they return the first row. */
 const TAKES_ALL = /^(?:Sort|Hash|Aggregate|ModifyTable|WindowAgg|SetOp|Materialize|BitmapOr|BitmapAnd)$/;
 
-/** Control statements with the expected number of whole scans. They verify that the check finds exactly these scans. */
+/** Control statements with the expected number of whole scans. The control statements verify that the check finds exactly these scans. */
 const CONTROLS = [
   ['SELECT name FROM asset a WHERE a.id::text = $1', 1],
   ['SELECT name FROM asset a WHERE a.id = $1', 0],

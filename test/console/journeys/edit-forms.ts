@@ -18,7 +18,7 @@ interface Editable {
   readonly make: (call: Call, place: ConsolePlace) => Promise<{ read: string; page: string; row?: string }>;
   /** Field to edit. */
   readonly field: { readonly role: 'textbox' | 'spinbutton'; readonly name: string; readonly to: string };
-  /** Members that the edit changes. */
+  /** Members that are changed by the edit. */
   readonly changes: readonly string[];
 }
 
