@@ -19,8 +19,8 @@ import { CpuMeter } from './support/cpu-meter.js';
  * including HTTP, validation, classification and writing. Each import rate is compared with the rows per second of a COPY into a bare table immediately before.
  * Each export is compared with a COPY out of the table.
  *
- * BENCH_ASSETS: document sizes; each size gets a fresh database and service. BENCH_FILL: number of assets to reach after the last size, by
- * duplicating rows inside the database. The read operations are then measured again.
+ * BENCH_ASSETS: document sizes; each size gets a fresh database and service. BENCH_FILL: number of assets to which the inventory is filled after the last size,
+ * by duplicating rows inside the database. The read operations are then measured again.
  */
 const SIZES = (process.env['BENCH_ASSETS'] ?? '10000,100000').split(',').map(Number);
 const FILL = Number(process.env['BENCH_FILL'] ?? 0);
@@ -38,7 +38,9 @@ const MAX_TURNS = 7;
  */
 const SENDERS = 2;
 const DOCUMENTS_EACH = 4;
-/** Minimum number of rows in the reference COPY. A COPY of 10,000 rows takes a tenth of a second, and times of such short runs differ by a factor of two. */
+/**
+ * Minimum number of rows in the reference COPY. A COPY of 10,000 rows takes a tenth of a second, and the durations of such short runs vary by a factor of two.
+ */
 const MIN_ROWS = 100_000;
 const EXPORTS = 5;
 
@@ -183,7 +185,9 @@ async function residentMegabytes(): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }
 
-/** Measures exports. The first export only shows memory growth and is not compared with the limit, because the first export of a service is slow. */
+/**
+ * Measures exports. The first export only shows memory growth and is not compared with the limit, because the first export after the service starts is slow.
+ */
 async function measureExport(): Promise<void> {
   const bare = await BareTable.open(stage.databaseUrl);
   const cold = await exportAll();

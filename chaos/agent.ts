@@ -5,7 +5,7 @@ import { agentKey, type SoftwareToken, softwareToken } from '../test/client/agen
 
 /**
  * `npm run proof -- agent [--frames 1000000] [--seed 1]`: sends mutated messages to the PKCS #11 server of the agent. The server must answer or close each
- * connection, must not leak memory, and must request signatures only over digests from a message. `agent-waiting` covers waiting for approval.
+ * connection, must not leak memory, and must request signatures only over digests that a message contained. `agent-waiting` covers waiting for approval.
  */
 const { values } = parseArgs({
   options: {

@@ -117,7 +117,7 @@ async function verified({ directory }: Made): Promise<void> {
     new URL(inst.postgres.url('x')).password,
     readFileSync(inst.token.pinFile, 'utf8').trim(),
   ];
-  // The PIN has six digits, which can occur in any longer number. In the dump, only a value that equals the PIN counts.
+  // The PIN has six digits, which can occur in any longer number. In the dump, only a value that is equal to the PIN counts as a leak.
   const inFiles = secrets.filter((secret) => files.some((content) => content.includes(secret)));
   const inDump = secrets.slice(0, 3).filter((secret) => dumped.includes(secret));
   check(

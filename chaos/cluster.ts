@@ -120,7 +120,7 @@ async function conclude(stack: Stack, clients: Clients, faults: Faults): Promise
   return verdict;
 }
 
-/** Verifies the audit log like an auditor: every entry once, in a single tree. */
+/** Verifies the audit log as an auditor does: the log must be a single tree that contains every entry once. */
 async function auditLog(stack: Stack): Promise<void> {
   const node = stack.network.nodes[0];
   const log = await readLog(stack.postgres, stack.service.url(node), stack.service.apiKey);
@@ -133,8 +133,8 @@ async function auditLog(stack: Stack): Promise<void> {
 }
 
 /**
- * Isolates the leader's machine from the other machines while writes continue there. Without synchronous replication, the leader acknowledges writes that no
- * other machine has.
+ * Isolates the leader's machine from the other machines while writes continue there. Without synchronous replication, the leader acknowledges writes that have
+ * not reached any other machine.
  */
 async function loseSomething(stack: Stack, clients: Clients): Promise<void> {
   const leader = await stack.postgres.settled();

@@ -177,7 +177,7 @@ try {
   const written = readFileSync(join(place, 'state/softhsm2.conf'), 'utf8');
   check('its token is in the volume', written.includes('/var/lib/sealwright/tokens'));
   const stopped = performance.now();
-  // Signals the first process of the container, like `podman stop`; unshare itself ignores the signal.
+  // Signals the first process of the container, as `podman stop` does, because unshare itself ignores the signal.
   process.kill(Number(readFileSync(`/proc/${service.pid}/task/${service.pid}/children`, 'utf8')), 'SIGTERM');
   const code = await ended(service);
   check('it ends with 0 when it is told to stop', code === 0, `${Math.round(performance.now() - stopped)} ms`);

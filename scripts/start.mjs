@@ -151,7 +151,7 @@ async function serve(env, port) {
 async function stopAll() {
   haltSteps();
   for (const server of [...running].reverse()) await server.stop();
-  // Also stops a store that was not ready yet when the start was interrupted.
+  // Also stops any store that was not ready yet when the start was interrupted.
   await stopStores(DATA, settings);
   claim.release();
 }

@@ -13,7 +13,10 @@ export interface SilentNetwork {
 
 const GATEWAY = { here: '10.98.77.1', there: '10.98.77.2' };
 
-/** Python program that counts SYNs, identified by ports, address and sequence number. For each line of input, it prints the count since the previous line. */
+/**
+ * Python program that counts SYN packets. Retransmissions are recognized by their ports, address and sequence number. For each line of input, the program
+ * prints the count since the previous line.
+ */
 const COUNTER = `
 import socket, sys, threading
 live = set(sys.argv[2].split(','))

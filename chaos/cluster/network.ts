@@ -37,7 +37,7 @@ export class Network {
     return `${this.subnet}.0/24`;
   }
 
-  /** Returns the command prefix with which a command runs on the machine. */
+  /** Returns the prefix that makes a command run on the machine. */
   on(node: NodeNumber): readonly string[] {
     return ['ip', 'netns', 'exec', this.space(node)];
   }

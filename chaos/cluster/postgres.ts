@@ -52,7 +52,7 @@ export class PostgresCluster {
     return [this.etcds[node - 1], this.patronis[node - 1]].filter((part) => part !== undefined);
   }
 
-  /** Returns the multi-host URL in the format of libpq and the service. */
+  /** Returns the multi-host URL in the format that libpq and the service accept. */
   get url(): string {
     const hosts = this.network.nodes.map((node) => `${this.network.address(node)}:5432`).join(',');
     return `postgresql://sealwright:${this.password}@${hosts}/sealwright`;

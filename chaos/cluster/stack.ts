@@ -14,7 +14,7 @@ import { ServiceCluster } from './service.js';
  */
 const BY_HOSTS: NodeNumber = 3;
 
-/** A complete distributed installation: three machines with all parts on each. */
+/** A complete distributed installation: three machines, each of which runs all parts. */
 export class Stack {
   readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-cluster-'));
   readonly network = new Network();

@@ -40,7 +40,7 @@ export class SpecRuns {
   static async open(root: string): Promise<SpecRuns> {
     // No retries: a test must fail the first time when its defence is removed.
     const common = { root, watch: false, retry: 0, testTimeout: MAX_TEST_MS, reporters: [{}] };
-    // A reused worker would keep modules from the previous run.
+    // A reused worker would keep the modules that were loaded in the previous run.
     const vitest = await createVitest('test', { ...common, project: ['unit', 'service'], isolate: true });
     return new SpecRuns(root, vitest);
   }

@@ -36,7 +36,7 @@ export interface Drill {
 const database = (words: RegExp): Drill['says'] => ({ role: 'api', component: 'db', words });
 const NO_WRITES = 'SealwrightDatabaseTakesNoWrites';
 
-/** Drills by the letters used in the service's first drill (decision 155). Drills g and h are part of `npm run proof -- upgrade`. */
+/** Drills, keyed by the letters that the service's first drill used (decision 155). Drills g and h are part of `npm run proof -- upgrade`. */
 export const DRILLS: Readonly<Record<string, Drill>> = {
   a: {
     what: 'kill -9 of PostgreSQL',

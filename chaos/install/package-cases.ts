@@ -1,7 +1,7 @@
 /** A script that must exit with 0 on a machine on which the package is installed and the service is stopped. `VERSION` and `NEXT` are in the environment. */
 export interface PackageCase {
   readonly promise: string;
-  /** Public bug report of a comparable product on which the case is based. */
+  /** Public bug report about a comparable product, on which the case is based. */
   readonly report: string;
   readonly script: string;
 }

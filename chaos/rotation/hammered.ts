@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { SshFleet, Hammer, KeyHolder, logIn, type ManagedHost } from '../../test/support/rotations.js';
 import { type Environment, median, SETTINGS } from './environment.js';
 
-/** Pause between two logins of one hammer, which leaves enough CPU time for the rotations. */
+/** Pause between two logins of a login hammer, which leaves enough CPU time for the rotations. */
 const PAUSE_MS = 250;
 
 /** Performs this many rotations on this many hosts concurrently, while a login hammer runs against each host. @returns the failures */

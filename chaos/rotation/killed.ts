@@ -109,7 +109,7 @@ class KilledRun {
     this.lanes.push({ at, first, holder });
   }
 
-  /** Returns the host with the account that stores keys. */
+  /** Returns the host that has the account in which keys are stored. */
   private async keeper(): Promise<ManagedHost> {
     if (this.kept === undefined) {
       this.kept = await this.field.addHost({ config: this.environment.config });
@@ -182,7 +182,7 @@ class KilledRun {
     }
   }
 
-  /** Waits until the worker executes the least interrupted step, or, after PATIENCE_MS, any step that still needs an interruption. */
+  /** Waits until the worker executes the step with the fewest interruptions, or, after PATIENCE_MS, any step that still needs an interruption. */
   private async somethingWanted(): Promise<void> {
     const wanted = STEPS.filter((step) => this.missing(step) > 0);
     const [rarest] = wanted.toSorted((a, b) => this.missing(b) - this.missing(a));

@@ -170,7 +170,7 @@ export class Cluster {
     if (!this.closing) slot.start();
   }
 
-  /** Records an unexpected end with the last log lines, because the logs are removed after the run. */
+  /** Records the unexpected end of a process along with the last log lines, because the logs are removed after the run. */
   async noteEnd(what: string, { logFile }: Slot): Promise<void> {
     await sleep(LAST_WORDS_MS); // the last output may still be in transit
     const lines = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LAST_LINES);

@@ -52,7 +52,7 @@ export interface KeyRow {
   readonly evidence: KeyEvidence;
 }
 
-/** Data on which the invariants are checked, read after load, repair and drain. */
+/** Data on which the invariants are checked. The data is read after the load has ended, all faults have been repaired, and all requests have completed. */
 export interface Evidence {
   readonly intents: ReadonlyMap<string, Intent>;
   readonly answers: readonly Answer[];
@@ -154,7 +154,7 @@ export async function readDatabase(environment: Environment) {
 }
 
 /**
- * Classifies the entries of the shim's journal. The data of C_Sign reveals the digest: whole (PSS, ECDSA), truncated to the curve size (ECDSA),
+ * Classifies the entries of the shim's journal. The data argument of C_Sign contains the digest: unchanged (PSS, ECDSA), truncated to the curve size (ECDSA),
  * or after a DigestInfo prefix (PKCS #1 v1.5). Every digest in a run is unique.
  */
 export function sortOperations(

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from './environment.js';
 
-/** Reads the database repeatedly under load and detects changes of final data. */
+/** Reads the database repeatedly under load and detects changes to data that should be final. */
 export class Observer {
   /** Facts that changed or disappeared between two reads. */
   readonly changes: string[] = [];

@@ -167,7 +167,7 @@ export class People {
   }
 }
 
-/** Reports whether people reject this approval. The decision depends only on the ID, so that all three people agree and the checks can compute it. */
+/** Reports whether the voters reject this approval. The decision depends only on the ID, so that all three people agree and the checks can compute it. */
 export function isRejected(approvalId: string): boolean {
   return (createHash('sha256').update(approvalId).digest()[0] ?? 0) < 26;
 }

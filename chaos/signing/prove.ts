@@ -31,7 +31,7 @@ export interface Options {
   readonly control?: ControlName;
   /** Restricts the faults to these kinds. */
   readonly kinds?: readonly FaultKind[];
-  /** Directory for the process logs and the journal of HSM calls. If undefined, logs and journal are removed. */
+  /** Directory for the process logs and the journal of HSM calls. If undefined, the logs and the journal are removed. */
   readonly logs?: string;
   /** Prints progress. */
   readonly say: (line: string) => void;
@@ -177,7 +177,7 @@ class Run {
     this.options.say(`the load has ended after ${injector.injected.length} faults; everything is healed`);
   }
 
-  /** Searches process arguments and Redis, which may be down. */
+  /** Searches process arguments and Redis for secrets. Redis may be down. */
   private async searchLive(): Promise<void> {
     this.search.searchProcesses(this.cluster);
     await this.search.searchRedis(this.environment);
@@ -205,7 +205,7 @@ class Run {
     return row?.left ?? 0;
   }
 
-  /** Searches other responses of an api: health, metrics, lists, the API description. */
+  /** Searches other responses of an api for secrets: health, metrics, lists, and the API description. */
   private async readAll(apiKey: string): Promise<void> {
     const paths = ['actuator/health', 'actuator/prometheus', 'api/v1/audit/entries?limit=200', 'api/v1/signing-keys'];
     paths.push('api/v1/sign/requests?limit=200', 'api/settings/api-keys', 'api-docs', 'swagger-ui.html');

@@ -44,7 +44,10 @@ async function buildService() {
   return true;
 }
 
-/** Returns a hash of the sources. Uses contents instead of modification times, because a fresh checkout or a branch switch changes the times. */
+/**
+ * Returns a hash of the sources. Hashes the contents of the files instead of their modification times, because a fresh checkout or a branch switch changes the
+ * times.
+ */
 function fingerprint() {
   const sources = readdirSync(inRoot('src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))

@@ -34,7 +34,7 @@ async function bundleClient(file) {
   const bundle = await rolldown({
     input: ENTRY,
     platform: 'node',
-    // Sources import each other by the names of the compiled files.
+    // Source files import each other by the names of the compiled files.
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
     transform: { target: 'es2023' },
     plugins: [

@@ -12,7 +12,7 @@ const PLUGIN = {
   dtoFileNameSuffix: ['.dto.ts', 'page.ts', 'id-param.ts'],
 };
 
-// Thread of compile.mjs: compiles workerData.names, paths below src/, with the type checker.
+// Runs as a thread of compile.mjs. Compiles the files in workerData.names, which are paths below src/, with the type checker.
 const files = workerData.names.map((name) => inRoot('src', name));
 const program = ts.createProgram(files, compilerOptions());
 const transformers = { before: [before(PLUGIN, program)] };

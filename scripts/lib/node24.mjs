@@ -34,8 +34,8 @@ export function node24() {
 }
 
 /**
- * continueUnderNode24 returns if the current Node is new enough. Otherwise, it runs the same script under the packaged Node, waits for the script to end, and
- * exits with its exit code.
+ * continueUnderNode24 returns immediately if the current Node is new enough. Otherwise, it runs the same script under the packaged Node, waits for the script
+ * to end, and exits with its exit code.
  */
 export async function continueUnderNode24() {
   if (isNewEnough(process.versions.node)) return;

@@ -83,7 +83,7 @@ async function bringWhatIsMissing() {
   await step('npm packages', () => installPackages());
 }
 
-/** uncheckedPromises returns what cannot be checked because a required program is missing and cannot be installed. */
+/** uncheckedPromises returns descriptions of what cannot be checked because a required program is missing and cannot be installed. */
 export function uncheckedPromises() {
   return Object.entries(PEERS)
     .filter(([name]) => missing([NEEDS[name]]).length > 0)

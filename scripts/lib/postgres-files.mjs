@@ -65,9 +65,9 @@ export function serverAccount(data) {
 }
 
 /**
- * settle returns the directory to use for `wanted`, and binaries that `account` can run. As root, two things can prevent access: a parent directory that only
- * root may enter (a clone below /root), and our own `.data`. `.data` is opened for the account's group. The parent directory cannot be changed, so the store
- * moves to /var/lib and a file in `wanted` records the new path.
+ * settle returns the directory to use for `wanted`, and binaries that `account` can run. As root, two directories can prevent access: a parent directory that
+ * only root may enter (a clone below /root), and the project's own `.data` directory. `.data` is opened for the account's group. The parent directory cannot be
+ * changed, so the store moves to /var/lib and a file in `wanted` records the new path.
  */
 export function settle(wanted, account, binaries, log) {
   privateDirectory(wanted, account);
@@ -122,7 +122,7 @@ function elsewhere(wanted, account, log) {
   return privateDirectory(home, account);
 }
 
-/** Lets the account's group traverse one of our own directories, so that the directory need not be open to everyone. */
+/** Allows the account's group to traverse one of the project's own directories, so that the directory need not be open to everyone. */
 function letThrough(directory, account) {
   const { uid, mode } = statSync(directory);
   const ours = path.basename(directory) === '.data' || path.dirname(directory) === path.resolve(tmpdir());

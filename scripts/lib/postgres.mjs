@@ -23,7 +23,7 @@ const SIGNALS = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT', kill: 
 const MB = 1024 * 1024;
 const LOG_LIMIT = 10 * MB;
 
-/** Time after which a message explains the delay. */
+/** Time in milliseconds after which a message explains the delay. */
 const SOON_MS = 10_000;
 const SLOW_MS = 50_000;
 const RECOVERY_MS = 600_000;

@@ -19,7 +19,7 @@ const SPECIFIER =
 
 /**
  * writeRuntimeTree copies what a production installation needs to `out`: the programs, the files that the programs read, and the imported packages with their
- * dependencies. Types, source maps of packages and build-only packages are omitted.
+ * dependencies. Type declarations, the packages' source maps and build-only packages are omitted.
  * @param {string} out directory to create, which must not exist
  * @returns {{ packages: number }} number of packages in the tree
  */
@@ -75,7 +75,7 @@ function packagesOf(specifiers) {
   return found;
 }
 
-/** Resolves a package like Node.js: in node_modules of the importing package, then in node_modules of each parent directory. */
+/** Resolves a package as Node.js does: in node_modules of the importing package, then in node_modules of each parent directory. */
 function folderOf(name, from) {
   for (let folder = from; folder.startsWith(MODULES); folder = path.dirname(folder)) {
     const candidate =

@@ -147,7 +147,7 @@ function readFrom(file, offset) {
   }
 }
 
-/** Reports whether to show a line: a warning, an error, or output of the runtime, such as a crash, which is not JSON. */
+/** Reports whether to show a line. Warnings and errors are shown, and so is output of the runtime, such as a crash message, which is not JSON. */
 function isTrouble(line) {
   if (line.trim() === '') return false;
   try {

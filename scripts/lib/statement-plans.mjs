@@ -36,7 +36,7 @@ async function makeTemporary(client, statements) {
   for (const text of [...texts, ...texts]) await client.query(text).catch(() => undefined);
 }
 
-/** Returns the distinct statements in a stable order. Text after the last line feed is the statement that a killed process did not finish recording. */
+/** Returns the distinct statements in a stable order. The text after the last line feed is a statement that a killed process did not finish recording. */
 function statementsIn(folder) {
   const files = readdirSync(folder)
     .filter((name) => name.startsWith('statements-'))
@@ -67,7 +67,7 @@ async function explainEach(client, statements) {
 
 const inOneLine = (text) => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Returns the beginning and end of a statement. The middle is mostly the list of columns. */
+/** Returns the beginning and end of a statement. The middle of a statement is mostly the list of columns. */
 function short(text) {
   const line = inOneLine(text);
   return line.length <= 300 ? line : `${line.slice(0, 100)} … ${line.slice(-200)}`;

@@ -94,9 +94,9 @@ const hasPhp = () => /^dom$/m.test(spawnSync('php', ['-m'], { encoding: 'utf8' }
 const hasAiosmtpd = () =>
   ['/usr/bin/python3', 'python3'].some((python) => spawnSync(python, ['-c', 'import aiosmtpd']).status === 0);
 const hasRpm = () => commandPath('rpmsign') !== undefined && commandPath('rpmbuild') !== undefined;
-/** Reports whether reprepro is installed, and apt, which verifies the generated repository. */
+/** Reports whether reprepro and apt are installed. apt verifies the generated repository. */
 const hasReprepro = () => commandPath('reprepro') !== undefined && commandPath('apt-get') !== undefined;
-/** Reports whether Patroni is installed, and Debian's PostgreSQL, which Patroni manages. */
+/** Reports whether Patroni and Debian's PostgreSQL, which Patroni manages, are installed. */
 const hasPatroni = () => commandPath('patroni') !== undefined && existsSync('/usr/lib/postgresql');
 const hasChromium = () => chromium() !== undefined;
 const hasSoftHsm = () => commandPath('softhsm2-util') !== undefined && softhsmLibrary() !== undefined;
@@ -172,7 +172,7 @@ async function aptInstall([program, ...prefix], names) {
     if (first.code === 0) return first;
   }
   const update = await apt('update', '-q');
-  // A single unknown name would prevent the installation of all packages.
+  // A single unknown package name would prevent the installation of all packages.
   const isKnown = await Promise.all(names.map(async (name) => (await run('apt-cache', ['show', name])).code === 0));
   const unknown = names.filter((_, index) => !isKnown[index]);
   const second = await attempt(names.filter((_, index) => isKnown[index]));

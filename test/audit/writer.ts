@@ -143,7 +143,7 @@ export async function openWriter() {
     return row.id;
   }
 
-  /** Points a new key at another token object, including that object's public key, and requests a signature of this digest. */
+  /** Makes a new key refer to another token object and that object's public key, and requests a signature of this digest. */
   async function pointedAt(name: string, other: string, digest = randomBytes(32)) {
     const key = await createKey(service, apiKey, { name, type: 'ec-p256' });
     await sql(`ALTER TABLE signing_key_version DROP CONSTRAINT IF EXISTS signing_key_version_cka_id`);

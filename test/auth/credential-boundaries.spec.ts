@@ -95,7 +95,7 @@ describe('a device session', () => {
     expect((await stepUp(boss.password)).status).toBe(204);
     expect((await newKey(tokens.access_token)).status).toBe(201);
     expect((await vote(service, approvalId, { accessToken: tokens.access_token })).body.status).toBe('APPROVED');
-    // The owner of the public client made this request and controls the voting program.
+    // The public client's owner made this request and controls the program that votes.
     const own = await vote(service, ofOwner, { accessToken: tokens.access_token });
     assertProblem(own, { status: 403, code: 'approval.own-request' });
   });

@@ -29,7 +29,7 @@ interface Collection {
   readonly refused?: { readonly status: number; readonly code: string };
   /** Valid request bodies, by operation. */
   readonly bodies?: Readonly<Record<string, object>>;
-  /** Operations open to every holder of the scope, because the operations only read or remove and grant nothing. */
+  /** Operations that are open to every holder of the scope, because the operations only read or remove resources and grant no rights. */
   readonly forAll?: readonly string[];
 }
 

@@ -30,7 +30,7 @@ const responseFor = (browser: Browser, account: string) =>
 const post = (encoded: string, to = service) => postResponse(to, encoded);
 const redeem = (browser: Browser, ticket: string) => redeemAt(service, browser, ticket);
 
-/** Posts a fresh response modified by `change`. */
+/** Posts a new SAML response that `change` has modified. */
 async function changed(change: (xml: string) => string): Promise<Response> {
   const browser = new Browser();
   const xml = Buffer.from(await responseFor(browser, 'ada'), 'base64').toString('utf8');

@@ -146,7 +146,7 @@ describe.each<[string, Way]>([
       );
       expect(await way(browser, 'ada', unasked)).toBe('/console#error=sso.not-asked');
       expect(await way(browser, 'eve', await ask(browser))).toBe('/console#error=sso.another-person');
-      // When the person changes, an OpenID provider also reports that the first person's session has ended.
+      // When another person signs in, an OpenID provider also reports that the first person's session has ended.
       expect([401, 403]).toContain((await enrol(browser)).status);
     },
   );

@@ -23,7 +23,7 @@ export interface ConsolePlace {
   readonly url: string;
   /** Directory for files that a journey uploads or downloads. */
   readonly folder: string;
-  /** Opens `path` in a browser signed in as the administrator. A browser whose previous page was closed is reused. */
+  /** Opens `path` in a browser signed in as the administrator. Reuses an idle browser if there is one. */
   asAdmin(path: string): Promise<Visit>;
   close(): Promise<void>;
 }

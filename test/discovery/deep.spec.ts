@@ -30,7 +30,7 @@ describe.runIf(canRunSshd())('a scan with login', () => {
   let result: Answer['body'];
   /** Fingerprint, account, path, line and options of every line that grants access. */
   const expected: string[] = [];
-  /** Seeds and private exponents as bytes, which must never leave the host. */
+  /** Bytes of seeds and private exponents, which must never leave the host. */
   const secrets: Buffer[] = [];
 
   beforeAll(async () => {

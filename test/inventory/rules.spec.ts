@@ -159,7 +159,7 @@ describe('a release with other rules', () => {
     await service.kill();
     service = await stage.start({ role: 'api' });
     await until('the verdict of this release', 30, async () => (await levelOf('RSA-2048')) === 'MEDIUM');
-    // Other assets are still being reclassified, so a commit may fall between the two reads.
+    // Other assets are still being reclassified, so a commit may occur between the two reads.
     await until('counts of what there is', 30, async () => isDeepStrictEqual(await tally(), await counted()));
   });
 });

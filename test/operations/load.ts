@@ -67,7 +67,7 @@ interface Order {
   readonly body?: object | undefined;
 }
 
-/** Sends one call on a new connection, like clients behind a load balancer. */
+/** Sends one call on a new connection, as clients behind a load balancer do. */
 async function call(url: string, { method, key, body }: Order): Promise<{ status: number; text: string }> {
   const response = await fetch(url, {
     method,

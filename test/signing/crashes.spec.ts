@@ -126,7 +126,7 @@ it('300 jobs while key process, worker, Redis and api are killed in turn all end
   const accepted: Accepted[] = [];
   while (!chaos.over || accepted.length < JOBS) {
     accepted.push(...(await submitMany(20)));
-    // The second half is spread over the duration of the kills.
+    // The second half of the requests is spread over the period in which processes are killed.
     await sleep(accepted.length < JOBS / 2 || chaos.over ? 0 : 100);
   }
   await monkey;

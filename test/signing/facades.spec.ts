@@ -28,7 +28,7 @@ async function asked(): Promise<number> {
 
 const keyOf = (name: string) => publishedKey(certified.service, certified.apiKey, name);
 
-/** Sends a call like a Vault client, with the client's header and path. */
+/** Sends a call as a Vault client does, with the client's headers and path. */
 function vault(method: string, path: string, body?: object, token = certified.apiKey): Promise<Answer> {
   return certified.service.call(method, `/v1/transit/${path}`, { body, headers: { 'x-vault-token': token } });
 }

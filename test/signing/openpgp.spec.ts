@@ -179,7 +179,7 @@ describe('an OpenPGP statement that was inserted into the database', () => {
   it('is not signed: the service composes the bytes to sign itself', async () => {
     const [key, other] = [await newKey(), await newKey()];
     await certify(other);
-    // The hashed part is one that the service could have composed, so that only the digest reveals the attack.
+    // The service could have composed this hashed part, so only the digest reveals the attack.
     const [{ part } = { part: Buffer.alloc(0) }] = await stage.sql<{ part: Buffer }>(
       `SELECT hashed_part AS part FROM openpgp_statement WHERE key_id = $1`,
       [other.id],

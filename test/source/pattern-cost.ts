@@ -13,7 +13,7 @@ const MAX_GROWTH = 9;
 /** Total time limit for all attacks on a pattern. If the limit is exceeded, the current attack is considered endless. */
 const DEADLINE_MS = 4000;
 const TRIES = 5;
-/** Number of runs that must all find the pattern costly, because a busy machine can slow down all tries of one run. */
+/** Number of runs that must all find the pattern costly, because a busy machine can slow down all attempts of one run. */
 const RUNS = 3;
 
 interface Costly {

@@ -8,7 +8,7 @@ import { placeOf, productSources, ROOT, walk } from './product-sources.js';
 const ID_AS_TEXT = String.raw`(?:\b(?:\w+_)?id"?\s*::\s*(?:text|varchar)\b|\bCAST\(\s*[\w."]*\b(?:\w+_)?id"?\s+AS\s+(?:text|varchar)\s*\))`;
 const COMPARED = String.raw`(?:=|<|>|!=|~|\^@|(?:NOT\s+)?(?:IN|I?LIKE)\b)`;
 
-/** Constructs forbidden in the service's statements, with the reason. */
+/** Constructs that are forbidden in the service's statements, each with the reason. */
 const RULES: readonly {
   readonly name: string;
   readonly pattern: RegExp;

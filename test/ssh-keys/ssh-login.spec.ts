@@ -149,7 +149,7 @@ describe.runIf(canRunSshd())('an SSH certificate by login rule', () => {
     const ended = await sealwright(['ssh', 'login', '--key', key.file], { env: as(ann) });
     expect(ended).toMatchObject({ code: 0, out: expect.stringMatching(/-cert\.pub for deploy until /) });
     expect(await logIn(at, key.file)).toBe('accepted');
-    // People get a terminal unless the rule excludes the extension, in which case the command reports the missing terminal.
+    // A person gets a terminal unless the rule excludes the extension, in which case the command reports that there is no terminal.
     expect(ended.err).not.toContain('no terminal');
     const text = execFileSync('ssh-keygen', ['-L', '-f', `${key.file}-cert.pub`], { encoding: 'utf8' });
     expect(text).toMatch(/Extensions: \n\s+permit-pty\n/);

@@ -45,7 +45,7 @@ export async function keepDatabase(url: string): Promise<void> {
         appendFileSync(join(DIRECTORY, `database-${name}-${table}`), rows.map(({ row }) => `${row}\n`).join(''));
     }
   } catch {
-    // A test stopped the server or removed the database.
+    // The error is expected if a test has stopped the server or dropped the database.
   } finally {
     await client.end().catch(() => undefined);
   }

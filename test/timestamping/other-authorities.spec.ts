@@ -92,7 +92,7 @@ it('with lying authorities and a good one, the token of the good one is used and
   const honest = opensslAuthority(authority, 'honest');
   const foreign = opensslAuthority(stranger, 'foreign');
   const expired = opensslAuthority(authority, 'expired', { days: '0' });
-  /** Flips a bit of the nonce, so that the response belongs to another query. `otherImprint` does the same with the message imprint. */
+  /** Flips a bit of the nonce, so that the response belongs to another query. `otherImprint` flips a bit of the message imprint instead. */
   const otherNonce = (query: Buffer) => {
     const at = query.indexOf(Buffer.from('0210', 'hex'));
     query.writeUInt8(query.readUInt8(at + 9) ^ 1, at + 9);

@@ -55,7 +55,7 @@ function wrongApproval(evidence: Evidence, row: RequestRow, approval: ApprovalRo
   return holds.flatMap(([isSo, what]) => (isSo ? [] : [what]));
 }
 
-/** Reports whether the states match: a rejected request ends as rejected; an approved request may still fail, but not for lack of approval. */
+/** Reports whether the states match. A rejected request must end as rejected; an approved request may still fail, but not because approval is missing. */
 function fits({ status, failureCode }: RequestRow, approval: string): boolean {
   if (approval === 'REJECTED') return status === 'FAILED' && failureCode === 'approval.rejected';
   return status === 'SIGNED' || (status === 'FAILED' && failureCode?.startsWith('approval.') === false);

@@ -41,8 +41,8 @@ export const intentFirst: Check = ({ rows, entriesOf, operations, keys, entries,
 };
 
 /**
- * Returns calls with the log's key over anything but checkpoints of this log. The tree hashes and note texts are computed independently, according to RFC 6962
- * and C2SP.
+ * Returns the C_Sign calls with the log's key whose data is not a checkpoint of this log. The tree hashes and note texts are computed independently, according
+ * to RFC 6962 and C2SP.
  */
 function strayCheckpoints({ leaves, origin }: LogEvidence, calls: readonly JournalEntry[]): string[] {
   const sha256 = (...parts: (Buffer | string)[]) =>

@@ -10,7 +10,7 @@ const TAKES_ALL = /^(?:Sort|Hash|Aggregate|ModifyTable|WindowAgg|SetOp|Materiali
 const CONTROLS = [
   ['SELECT name FROM asset a WHERE a.id::text = $1', 1],
   ['SELECT name FROM asset a WHERE a.id = $1', 0],
-  // The scan ends with the page, regardless of the filter.
+  // The scan ends as soon as the page is full, regardless of the filter.
   ['SELECT name FROM asset a WHERE a.version > $1 ORDER BY a.id LIMIT 51', 0],
   // The page is never full, because hardly any asset has this content.
   ['SELECT name FROM asset a WHERE a.content = $1 ORDER BY a.id LIMIT 51', 1],

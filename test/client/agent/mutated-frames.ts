@@ -116,7 +116,7 @@ function conversation(dice: Dice): Buffer[] {
 export interface FuzzResult {
   readonly frames: number;
   readonly orders: number;
-  /** Signature requests whose digest does not appear in the messages sent. */
+  /** Signature requests whose digest does not appear in the messages that were sent. */
   readonly unasked: readonly Order[];
 }
 

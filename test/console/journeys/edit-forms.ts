@@ -234,7 +234,7 @@ const EDITABLE: readonly Editable[] = [
       return { read: `/v1/rotation-policies/${id}`, page: '/rotation-policies', row: name };
     },
     field: NAME,
-    // A change makes the caller the policy's creator and makes the policy due.
+    // When a caller changes the policy, the caller becomes the policy's creator and the policy becomes due.
     changes: ['name', 'madeBy', 'dueAt'],
   },
   {
