@@ -236,7 +236,7 @@ async function times(path: string, rounds = ROUNDS, body?: object): Promise<numb
   return list;
 }
 
-/** Measures the requests that users wait for: pages, counts, the graph. */
+/** Measures the requests that users wait for: pages, counts and the graph. */
 async function reads(): Promise<void> {
   for (const query of PAGES) within(`page ${query}`, p(0.95, await times(`/api/assets${query}`)), 50);
   for (const path of SUMMARIES) within(path, p(0.95, await times(`/api/analytics/${path}`)), 50);

@@ -37,7 +37,7 @@ async function register(sensor: number): Promise<string> {
 
 interface Reading {
   readonly times: number[];
-  /** Status and error code of each response other than 200. */
+  /** Status and error code of each response whose status is not 200. */
   readonly refusals: string[];
 }
 

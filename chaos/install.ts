@@ -98,7 +98,7 @@ function succeeds(what: string, { code, out }: { code: number; out: string }): (
   return (title) => parts[parts.indexOf(title) + 1] ?? '';
 }
 
-/** Builds the packages as release engineers do. The later version is the same build with another version number. */
+/** Builds the packages as release engineers do. The later version is the same build with a higher version number. */
 function pack(): string[] {
   const to = join(place, 'packages');
   const from = join(ROOT, 'dist/packages');

@@ -138,7 +138,7 @@ export class ServiceCluster {
   }
 }
 
-/** Copies the token directory. SoftHSM has no replication; the copy is made before the token changes and is equivalent to a replica. */
+/** Copies the token directory, because SoftHSM has no replication. The copy is made before the token changes and is equivalent to a replica. */
 function copyOf({ conf }: Token, directory: string): Token {
   const [from, to] = [join(directory, 'token-a'), join(directory, 'token-b')];
   cpSync(from, to, { recursive: true });

@@ -52,7 +52,7 @@ export class Environment {
     };
   }
 
-  /** Access to the token with the real module, independently of the service. */
+  /** Parameters for accessing the token through the real module, independently of the service. */
   get tokenAccess() {
     const { library, label, environment } = this.token;
     return { library, label, environment, pin: this.secret('PIN') };
@@ -104,7 +104,7 @@ export class Environment {
     this.redis = await startRedis({ dir: this.place('redis'), port: this.redis.port });
   }
 
-  /** Runs `ask` with a separate connection. */
+  /** Runs `ask` with a separate database connection. */
   async onRedis<T>(ask: (redis: Redis) => Promise<T>): Promise<T> {
     const redis = new Redis(this.redis.url, { lazyConnect: true, maxRetriesPerRequest: 0, commandTimeout: 5000 });
     redis.on('error', () => undefined);

@@ -76,7 +76,7 @@ const INJECTORS: Record<FaultKind, { readonly holds: readonly Resource[]; readon
 /** Injects faults. Faults that affect the same store are injected one after another. */
 export class FaultInjector {
   readonly injected: Injected[] = [];
-  /** Faults that could not be injected, with the reason. */
+  /** Faults that could not be injected, each with the reason. */
   readonly failed: string[] = [];
   private readonly turns = new Map<Resource, Promise<unknown>>();
 

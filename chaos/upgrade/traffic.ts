@@ -37,7 +37,7 @@ export class Traffic {
     private readonly sensor: RegisteredSensor,
   ) {}
 
-  /** Sets the processes to call from now on. */
+  /** Sets the processes that receive calls from now on. */
   to(targets: readonly Target[]): void {
     this.targets = targets;
   }

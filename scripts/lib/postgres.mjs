@@ -259,8 +259,8 @@ function stateOf(data, pid) {
 }
 
 /**
- * Waits until the server is ready. Returns false if the server ends or the time limit passes first. The limit is longer for a killed server, which replays its
- * WAL and would start over if it were stopped.
+ * Waits until the server is ready. Returns false if the server ends or the time limit passes first. The time limit is longer for a server that was killed,
+ * because the server replays its WAL and would have to start over if it were stopped.
  */
 async function becomesReady(data, pid, log) {
   if (pid === undefined) return false;

@@ -18,7 +18,7 @@ export const toolEnvironment = (more = {}) => ({
   ...more,
 });
 
-/** readEnvFile reads NAME=VALUE lines and removes quotes around values. A missing file counts as empty. */
+/** readEnvFile reads NAME=VALUE lines and removes quotes around values. A missing file is treated as an empty file. */
 export function readEnvFile(file) {
   let text = '';
   try {

@@ -40,7 +40,7 @@ const logHealth = async () => JSON.stringify((await get('/actuator/health')).com
 
 const doctor = () => runToEnd(['doctor', '--all'], stage.settings).catch(({ stdout }: { stdout: string }) => stdout);
 
-/** Appends a leaf to the tree, as the database owner can. @returns the number of leaves before the new leaf, and the ID of its entry */
+/** Appends a leaf to the tree, which the database owner can do. @returns the number of leaves before the new leaf, and the ID of its entry */
 async function appendLeaf() {
   await settled();
   const tileHasRoom = async () =>

@@ -25,7 +25,7 @@ export class Browser {
     return this.request(url, { method: 'POST', headers, body: new URLSearchParams(values).toString() });
   }
 
-  /** Follows redirects until a response is not a redirect or `stop` returns true for the next URL. */
+  /** Follows redirects until a response is not a redirect, or until `stop` returns true for the next URL. */
   async follow(
     url: string,
     stop: (url: string) => boolean = () => false,

@@ -35,7 +35,7 @@ function certificate(name: string, validity: object): Record<string, unknown> {
 
 /**
  * Returns the total number of occurrences written so far, including those written by transactions that were rolled back. All services are stopped first,
- * because a connection reports its statistics with a delay of seconds or when it ends.
+ * because a connection reports its statistics only after some seconds or when the connection ends.
  */
 async function placesEverWritten(): Promise<number> {
   for (const service of services.splice(0)) await service.kill();

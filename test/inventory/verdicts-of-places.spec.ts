@@ -75,7 +75,7 @@ const certificate = (signature: string): Component[] => [
 ];
 const uses = (target: string) => ({ dependencies: [{ ref: 'PaymentCipher', dependsOn: [target] }] });
 
-/** Two hosts that report different facts under the same name, with their components and the resulting levels. */
+/** Two hosts that report different facts under the same name, with the components of both hosts and the resulting levels. */
 const TRUTHS: [
   string,
   { name: string; a: [Component[], object]; b: [Component[], object]; levels: [string, string] },

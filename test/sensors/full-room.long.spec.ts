@@ -57,7 +57,7 @@ async function announce(bytes: number | undefined, by?: string): Promise<Early |
   return { status: response.statusCode, code, retryAfter: Number(response.headers['retry-after'] ?? 0) };
 }
 
-/** Sends the whole body before it reads the response, with `Connection: close`, like Python's urllib and HTTP/1.0 proxies. */
+/** Sends the whole body before it reads the response, with `Connection: close`, as Python's urllib and HTTP/1.0 proxies do. */
 async function sendAll(bytes: number, version: string, credential: string): Promise<string> {
   const { hostname, port } = new URL(service.url);
   const socket = connect({ host: hostname, port: Number(port) });

@@ -1,5 +1,5 @@
 /*
- * PKCS #11 module that forwards every call to a real module. It journals relevant calls and, on request, injects faults
+ * PKCS #11 module that forwards every call to a real module. The module journals relevant calls and, on request, injects faults
  * into C_Sign, C_Login, C_DestroyObject or one attribute.
  *
  *   SHIM_MODULE   path of the real module
